@@ -101,6 +101,12 @@ static bool is_named(const char *target, const struct profile *profile)
 			  : egress_names(&profile->hosts, name, port);
 }
 
+/* Where it goes: what the name of a remote stands for, where that is one place. */
+static const char *place_of(const struct effect *e)
+{
+	return e->resolved && !strchr(e->resolved, ' ') ? e->resolved : e->target;
+}
+
 /* Does the command say where it goes? */
 static bool is_known(const struct effect *e)
 {
@@ -160,7 +166,8 @@ bool facts_uses_network(
 		(e->kind == FX_LISTEN ||
 			(e->kind == FX_NETWORK && profile->reach == NETWORK_NAMED && !is_known(e))))
 		return false;
-	return e->certainty != CERTAIN || (!is_loopback(e->target) && !is_named(e->target, profile));
+	const char *place = place_of(e);
+	return e->certainty != CERTAIN || (!is_loopback(place) && !is_named(place, profile));
 }
 
 /* Lists are short and bounded; what does not fit is dropped, because these lists only inform. */

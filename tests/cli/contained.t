@@ -188,6 +188,16 @@ arm() { call 'python3 arm.py' >"$scratch/.armed" 2>&1; [ ! -e .gemini/settings.j
 ok "what arms later code is held, and told" arm
 deep() { i=0; while [ -e deep/er/.envrc ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done; [ -e deep/er/.envrc.held-by-helm ]; }
 ok "deep in the tree soon after" deep
+quiet() { # the tree was walked, nothing was heard for three calls, and then something comes
+  client "$H" "mkdir -p quiet/sub" true "sleep 0.3" true "sleep 0.3" "mkdir quiet/sub/one; echo x >quiet/sub/one/.envrc" "sleep 0.5" true >/dev/null 2>&1
+  i=0
+  while [ -e quiet/sub/one/.envrc ] && [ $i -lt 50 ]; do
+    sleep 0.1
+    i=$((i + 1))
+  done
+  [ -e quiet/sub/one/.envrc.held-by-helm ]
+}
+ok "settings deeper in the tree are held also when long nothing had changed" quiet
 ok "that is on record" grep -q '"event": *"contained_left"' "$calls"
 cat >late.py <<'PY'
 import os, time

@@ -124,12 +124,42 @@ static void a_remote_is_told_with_its_address(void **state)
 	}
 }
 
+/* By name of a host: what a remote stands for counts, where that is one place. */
+static void the_host_of_a_remote_is_that_of_its_address(void **state)
+{
+	static const struct {
+		const char *target, *resolved;
+		enum action want;
+	} cases[] = {
+		{ "origin", "https://github.com/acme/app.git", ACTION_ALLOW },
+		{ "origin", "https://elsewhere.example/app.git", ACTION_ASK },
+		{ "origin", "https://github.com/a, https://elsewhere.example/b", ACTION_ASK },
+		{ "https://github.com/acme/app.git", NULL, ACTION_ALLOW },
+		{ "origin", NULL, ACTION_ASK },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct effect e = { .kind = FX_NETWORK,
+			.tag = "network.git",
+			.program = "git",
+			.target = cases[i].target,
+			.resolved = cases[i].resolved };
+		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+		struct decide_context at = { .a = &a, .containment = CONTAINMENT_WALLS };
+		struct decision d;
+		decide(shipped, profiles_find(&profiles, "develop"), &pr, &at, &d);
+		assert_int_equal(d.action, cases[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_profile_may_ask_about_or_deny_unknown_programs),
 		cmocka_unit_test(a_profile_may_ask_about_what_was_not_read),
 		cmocka_unit_test(a_remote_is_told_with_its_address),
+		cmocka_unit_test(the_host_of_a_remote_is_that_of_its_address),
 		cmocka_unit_test(not_knowing_counts_where_nothing_is_allowed),
 	};
 	return cmocka_run_group_tests_name("decide_unknown", tests, begin, done);

@@ -825,6 +825,7 @@ int armed_hold(struct task *t, struct err *e)
 		.armed = session->armed,
 		.linked_own = session->linked_own,
 		.nested = session->nested,
+		.lasts = true,
 		.hooks = session->hooks,
 		.rules = session->rules,
 		.result = session->so_far };

@@ -8,7 +8,8 @@
  *	command ended    -> hold what it armed -> row -> tell the wrapper
  *
  * Names at the roots of workspace and work tree are looked at before the wrapper is told.  The walk below them may take long in a large
- * tree; it is made afterwards, for all calls since the last one, and no more than a tenth of the time goes into it. */
+ * tree; it is made afterwards, for all calls since the last one, where anything was heard to change (watch.c), and no more than a tenth of
+ * the time goes into it. */
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -66,6 +67,8 @@ struct keeper {
 	int64_t used_us, look_us; /* when a call last began or ended; when to look whether it is still used */
 	struct arena seen[2]; /* of base.nested: what the last walk has seen, and room for the next */
 	unsigned walks;
+	struct watch *watch;
+	bool is_owed; /* a walk was left out because nothing was heard */
 	int64_t walk_due_us, walked_us; /* 0: none is due; what changed before was looked at */
 	int64_t rest_us; /* between two walks */
 };
@@ -449,6 +452,8 @@ static void walk(struct keeper *x)
 	struct run_result result = { .started_us = x->walked_us };
 	int64_t began = x->sys->mono_us(x->sys), now_us = x->sys->now_us(x->sys);
 	struct task *t = task_of(x, &c);
+
+	watch_walk_begins(x->watch);
 	t->result = &result;
 	result.report.read_only_mounts = x->has_mounts;
 	/* What was closed only since may be what a call has made. */
@@ -460,14 +465,26 @@ static void walk(struct keeper *x)
 	arena_done(seen);
 	*seen = (struct arena){ 0 };
 	t->nested_next = nested_new(seen, t);
+	nested_watch(t->nested_next, x->watch);
 	(void)task_touched(t);
 	x->base.nested = t->nested_next;
 	x->closed_before = x->closed->n;
 	x->walked_us = now_us;
 	x->walk_due_us = 0;
+	x->is_owed = false;
 	x->rest_us = 10 * (x->sys->mono_us(x->sys) - began);
 	note_left(x, &c.a, t, now_us);
 	arena_done(&c.a);
+}
+
+static void walk_if_changed(struct keeper *x)
+{
+	if (watch_is_changed(x->watch)) {
+		walk(x);
+		return;
+	}
+	x->walk_due_us = 0;
+	x->is_owed = true;
 }
 
 /* Nobody has used it for a while: is it still of use?  A server that runs inside is, as long as its client lives. */
@@ -515,7 +532,7 @@ static void keep(struct keeper *x)
 		if (p[2].revents)
 			return; /* the client has ended */
 		if (x->walk_due_us && x->sys->mono_us(x->sys) >= x->walk_due_us)
-			walk(x);
+			walk_if_changed(x);
 		if (ready <= 0)
 			continue;
 		if (p[3].revents)
@@ -607,6 +624,17 @@ static void make_commands(struct keeper *x)
 	x->base.commands = arena_printf(&x->a, "%s/" COMMANDS_DIR, x->base.tmpdir);
 }
 
+/* What is there before the first call, watched from now on. */
+static void look_first(struct keeper *x)
+{
+	x->watch = watch_new(x->sys, &x->a);
+	x->base.lasts = true;
+	x->base.nested = nested_new(&x->a, &x->base);
+	nested_watch(x->base.nested, x->watch);
+	watch_walk_begins(x->watch);
+	nested_look(x->base.nested, task_tree(&x->base));
+}
+
 static int open_all(struct keeper *x, struct err *e)
 {
 	struct sys *s = x->sys;
@@ -642,6 +670,8 @@ static int open_all(struct keeper *x, struct err *e)
 		return rc;
 	task_egress_listen(&x->base);
 	task_tmp_take(s, &x->a, "/tmp", &x->base.tmp);
+	if (x->base.profile->writes == ALLOWANCE_YES)
+		look_first(x);
 	task_rules(&x->base);
 	make_commands(x);
 	x->closed = json_new(&x->a, JSON_ARRAY);
@@ -701,8 +731,9 @@ static void close_all(struct keeper *x)
 	(void)task_egress_close(&x->base, &e);
 	end_between(x);
 	(void)recorder_finish(&x->k.recorder, &x->a, &e);
-	if (x->walk_due_us)
+	if (x->walk_due_us || x->is_owed)
 		walk(x);
+	watch_end(x->watch);
 	task_tmp_give(x->sys, &x->base.tmp);
 	tickets_sweep(x->sys, &x->a, x->home);
 	kernel_close(&x->k);

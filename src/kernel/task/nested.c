@@ -11,6 +11,7 @@
 #include "kernel/task/parts.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +29,10 @@ struct nested {
 	struct arena *a;
 	const char *state_name;
 	struct nested_place *places;
-	size_t n, room, seen;
+	size_t n, room, seen, most;
 	bool is_sorted, is_cut; /* is_cut: there is more than was looked at */
 	struct json *settings;
+	struct watch *watch; /* or NULL */
 };
 
 struct nested *nested_new(struct arena *a, const struct task *t)
@@ -40,8 +42,14 @@ struct nested *nested_new(struct arena *a, const struct task *t)
 	*x = (struct nested){ .sys = t->k->sys,
 		.a = a,
 		.state_name = t->k->ws->state_name,
+		.most = task_walk_most(t),
 		.settings = json_new(a, JSON_ARRAY) };
 	return x;
+}
+
+void nested_watch(struct nested *x, struct watch *w)
+{
+	x->watch = w;
 }
 
 const struct json *nested_settings(const struct nested *x)
@@ -82,26 +90,37 @@ bool nested_counts(const char *rel)
 		clients_care_anywhere(rel) != CARE_NONE || armed_is_ci(rel);
 }
 
-/* Directories of a repository in which git finds what it starts. */
+/* The directories of a repository.  Those in which git finds what it starts are known of repositories below the root's; whoever watches has to
+ * see all. */
 struct inside {
 	struct nested *x;
 	const char *rel;
+	bool is_root;
 };
 
 static int see_inside(
 	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
 {
 	struct inside *in = arg;
+	struct nested *x = in->x;
+	char first[16];
 
 	(void)e;
-	if (++in->x->seen > NESTED_MOST)
-		return E_LIMIT;
 	if (!S_ISDIR(st->st_mode))
 		return 0;
-	if (armed_is_store(name) && !strchr(rel, '/'))
-		return FILE_SKIP;
-	keep_at(in->x, parent, name, arena_printf(in->x->a, "%s/%s", in->rel, rel), st);
-	return 0;
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(rel, "/"), rel);
+	watch_directory(x->watch, parent, name);
+	if (!armed_is_store(first) && !in->is_root)
+		keep_at(x, parent, name, arena_printf(x->a, "%s/%s", in->rel, rel), st);
+	return armed_is_store(first) && !x->watch ? FILE_SKIP : 0;
+}
+
+static void see_repository(struct nested *x, int parent, const char *name, const char *rel)
+{
+	struct inside in = { x, rel, text_eq(rel, name) };
+
+	if (x->watch || !in.is_root)
+		(void)file_walk_names(x->sys, parent, name, see_inside, &in, NULL);
 }
 
 /* Settings that a run is kept from: a package that is installed must go as it came. */
@@ -119,16 +138,20 @@ int nested_see(struct nested *x, int parent, const char *name, const char *rel, 
 {
 	bool is_dir = S_ISDIR(st->st_mode);
 
-	if (++x->seen > NESTED_MOST) {
+	if (++x->seen > x->most) {
 		x->is_cut = true;
+		watch_end(x->watch);
 		return E_LIMIT;
 	}
-	if (is_dir && (text_eq(name, ".git") || text_eq(name, x->state_name))) {
-		struct inside in = { x, rel };
+	if (is_dir && text_eq(name, x->state_name)) {
 		keep_at(x, parent, name, rel, st);
-		if (text_eq(name, ".git") && !text_eq(rel, name) &&
-			file_walk_names(x->sys, parent, name, see_inside, &in, NULL) == E_LIMIT)
-			x->is_cut = true;
+		return FILE_SKIP;
+	}
+	if (is_dir)
+		watch_directory(x->watch, parent, name);
+	if (is_dir && text_eq(name, ".git")) {
+		keep_at(x, parent, name, rel, st);
+		see_repository(x, parent, name, rel);
 		return FILE_SKIP;
 	}
 	if (is_dir || !nested_counts(rel))
@@ -183,6 +206,7 @@ void nested_look(struct nested *x, const char *root)
 
 	if (file_open_dir(x->sys, AT_FDCWD, root, &fd, NULL))
 		return;
+	watch_directory(x->watch, fd, ".");
 	if (file_walk_names(x->sys, fd, ".", visit, x, NULL))
 		x->is_cut = true;
 	if (x->is_cut &&

@@ -65,6 +65,7 @@ struct task {
 	struct task_cards cards;
 	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
 	struct nested *nested; /* the same deeper in the tree; or NULL */
+	bool lasts; /* a session: what is looked at once holds for all of its calls */
 	struct nested *nested_next; /* what the walk behind it sees goes here; or NULL */
 	const struct json *hooks; /* directories of the tree that git runs hooks from; or NULL */
 	const char *linked_own; /* what a repository elsewhere keeps of the work tree (linked.h); or NULL */
@@ -169,9 +170,18 @@ bool armed_is_store(const char *name); /* of a repository: nothing in this direc
 void armed_look_inside(struct task *t, const char *rel);
 bool armed_is_repository(struct sys *s, int dir); /* by what is in it, as git sees it */
 
+/* ---- watch.c: has anything in a tree changed since the last walk? ---- */
+
+struct watch *watch_new(struct sys *s, struct arena *a);
+void watch_walk_begins(struct watch *w); /* NULL, here and below: nobody watches */
+void watch_directory(struct watch *w, int parent, const char *name); /* before it is read */
+bool watch_is_changed(struct watch *w); /* true also where nobody knows */
+void watch_end(struct watch *w);
+
 /* ---- nested.c: what counts deeper in the tree, known by path and number ---- */
 
-enum { NESTED_MOST = 200000 }; /* entries that are looked at, before a run and behind it */
+/* Entries that are looked at, before a run and behind it: of what lasts, many more. */
+size_t task_walk_most(const struct task *t);
 struct nested *nested_new(struct arena *a, const struct task *t);
 void nested_look(struct nested *x, const char *root); /* a walk by names */
 /* One entry of a walk that somebody else makes; *st may know the kind alone.  Returns what a file_visit does. */
@@ -179,6 +189,8 @@ int nested_see(struct nested *x, int parent, const char *name, const char *rel, 
 bool nested_counts(const char *rel);
 /* Was something else, or nothing, under this name?  False, too, where the tree is too large to be known. */
 bool nested_is_new(struct nested *x, const char *rel, const struct stat *st);
+void nested_watch(
+	struct nested *x, struct watch *w); /* every directory that is seen is watched from then on */
 const struct json *nested_settings(const struct nested *x); /* of clients: ["a/.claude/settings.json", ...] */
 void armed_tell(struct task *t); /* into row, receipt and hint */
 

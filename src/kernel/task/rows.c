@@ -151,6 +151,13 @@ void task_begin_row(struct task *t)
 
 /* ---- what changed ---- */
 
+size_t task_walk_most(const struct task *t)
+{
+	enum { OF_A_RUN = 200000, OF_A_SESSION = 4000000 };
+
+	return t->lasts ? OF_A_SESSION : OF_A_RUN;
+}
+
 struct touched {
 	struct task *task;
 	struct json *paths;
@@ -173,7 +180,7 @@ static int look_at(
 		return text_eq(name, ".git") || text_eq(name, t->k->ws->state_name) ? FILE_SKIP : 0;
 	if (changed >= t->result->started_us - 10000 && x->paths->n < 500)
 		json_pushs(t->a, x->paths, rel);
-	return ++x->seen > NESTED_MOST ? E_LIMIT : 0;
+	return ++x->seen > task_walk_most(t) ? E_LIMIT : 0;
 }
 
 /* A tree that cannot be walked to its end gives what was seen. */

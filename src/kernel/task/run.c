@@ -629,6 +629,7 @@ int task_run(
 		.spec = spec,
 		.report = ret,
 		.open = { .fd = -1 },
+		.lasts = spec->session,
 		.happened = json_new(a, JSON_OBJECT),
 		.outcome = "NOT_EXECUTED" };
 	int rc = prepare(t, e);

@@ -8,8 +8,8 @@
  * git also starts other programs: aliases with "!", core.pager and its like, bisect run, rebase --exec,
  * submodule foreach, filters and hooks. Whatever the call itself names as such a program is judged as a
  * command. */
-#include "base/file.h"
 #include "propose/git.h"
+#include "base/file.h"
 #include "propose/programs/programs.h"
 
 #include <ctype.h>
@@ -390,6 +390,18 @@ HANDLER(git_clone)
 	}
 	if (p.operand_count > 1)
 		(void)fx_path(k, TAG_WRITE_DIR, &p.operands[1], 0);
+}
+
+/* From where the settings of each submodule say, unless an address is given. */
+HANDLER(git_submodule)
+{
+	struct parsed p;
+	const struct word *url = NULL;
+	operands(k, "bj=:branch=,reference=,depth=,name=,jobs=,filter=", &p);
+	for (size_t i = 0; i < p.operand_count; i++)
+		if (word_has(&p.operands[i], ":") || p.operands[i].certainty != CERTAIN)
+			url = &p.operands[i];
+	fx(k, TAG_NETWORK_GIT, url, 0);
 }
 
 HANDLER(git_pull)
