@@ -330,10 +330,12 @@ static void judge_bare(struct kernel *k, struct asking *x, struct handling *h)
 /* Everything up to the verdict; nothing is written. */
 static int judge(struct kernel *k, struct asking *x, struct handling *h, struct err *e)
 {
+	AUTO(posture_release)
+	const struct workspace *held = posture_hold(k->sys, k->ws); /* one moment decides */
 	struct arena *a = h->a;
 	const struct tool_call *call = x->call;
 	const char *chosen = k->session ? k->session->profile : NULL, *name = x->client;
-	int rc = chosen ? OK : workspace_default_profile(k->sys, a, k->ws, &chosen, e);
+	int rc = chosen ? OK : workspace_default_profile(k->sys, a, held, &chosen, e);
 
 	x->digest = json_sha256(a, call->input);
 	x->q = (struct request){ .who = { .door = arena_printf(a, "hook/%s", name),

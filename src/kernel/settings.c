@@ -47,16 +47,13 @@ int workspace_default_profile(
 }
 
 /* Profiles that a person has accepted here need not have that one. */
-int workspace_agent_profile(
-	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e)
+int workspace_agent_profile(struct sys *s, struct arena *a, const struct workspace *ws,
+	const struct profiles *all, const char **ret, struct err *e)
 {
-	struct profiles all;
-	int rc = workspace_profiles(s, a, ws, &all, e);
+	AUTO(posture_release) const struct workspace *held = posture_hold(s, ws);
 
-	if (rc)
-		return rc;
 	return chosen_profile(
-		s, a, ws, profiles_find(&all, AGENT_PROFILE) ? AGENT_PROFILE : DEFAULT_PROFILE, ret, e);
+		s, a, held, profiles_find(all, AGENT_PROFILE) ? AGENT_PROFILE : DEFAULT_PROFILE, ret, e);
 }
 
 /* "checkpoint" takes a person's word, or an accepted profile that says so and nobody who says otherwise.  Any other text in either place

@@ -89,9 +89,9 @@ const char *workspace_default_root(struct arena *a, const struct workspace *ws);
  * be read. */
 int workspace_default_profile(
 	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e);
-/* The same for a supervised session, which is all inside walls: AGENT_PROFILE when nobody chose. */
-int workspace_agent_profile(
-	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e);
+/* The same for a supervised session, which is all inside walls: AGENT_PROFILE, when nobody chose and `all` (those in force) have it. */
+int workspace_agent_profile(struct sys *s, struct arena *a, const struct workspace *ws,
+	const struct profiles *all, const char **ret, struct err *e);
 #define AGENT_PROFILE "develop"
 
 /* The profiles in force: the accepted bytes of references/execution_profiles.json and tool_groups.json, else the shipped ones,

@@ -123,7 +123,7 @@ static int answer_hook(struct session *s, struct arena *a, pid_t pid, const stru
 		return rc;
 	k.session = &session;
 	if (!s->chosen)
-		rc = workspace_agent_profile(s->sys, a, k.ws, &session.profile, e);
+		rc = workspace_agent_profile(s->sys, a, k.ws, &k.guard.profiles, &session.profile, e);
 	if (rc == OK)
 		rc = is_before ? before(s, a, &k, c, &call, ret, e) : after(a, &k, c, &call, ret, e);
 	kernel_close(&k);

@@ -210,7 +210,7 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 	if (rc == OK && spec->profile)
 		run.profile = spec->profile;
 	else if (rc == OK)
-		rc = workspace_agent_profile(k->sys, a, k->ws, &run.profile, e);
+		rc = workspace_agent_profile(k->sys, a, k->ws, &k->guard.profiles, &run.profile, e);
 	s.profile = run.profile;
 	if (rc == OK)
 		rc = make_argv(&setup, spec, c, &run, e);
