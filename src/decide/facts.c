@@ -101,10 +101,12 @@ static bool is_named(const char *target, const struct profile *profile)
 			  : egress_names(&profile->hosts, name, port);
 }
 
-/* Where it goes: what the name of a remote stands for, where that is one place. */
+/* Where it goes: what the name of a remote stands for, where that is one place.  Not for what changes the other side: that needs a person's
+ * credentials, which are not inside the walls, so it is never made there because its host is named. */
 static const char *place_of(const struct effect *e)
 {
-	return e->resolved && !strchr(e->resolved, ' ') ? e->resolved : e->target;
+	return e->resolved && !(e->flags & FXF_MUTATING) && !strchr(e->resolved, ' ') ? e->resolved
+										      : e->target;
 }
 
 /* Does the command say where it goes? */

@@ -130,12 +130,14 @@ static void the_host_of_a_remote_is_that_of_its_address(void **state)
 	static const struct {
 		const char *target, *resolved;
 		enum action want;
+		unsigned flags;
 	} cases[] = {
-		{ "origin", "https://github.com/acme/app.git", ACTION_ALLOW },
-		{ "origin", "https://elsewhere.example/app.git", ACTION_ASK },
-		{ "origin", "https://github.com/a, https://elsewhere.example/b", ACTION_ASK },
-		{ "https://github.com/acme/app.git", NULL, ACTION_ALLOW },
-		{ "origin", NULL, ACTION_ASK },
+		{ "origin", "https://github.com/acme/app.git", ACTION_ALLOW, 0 },
+		{ "origin", "https://github.com/acme/app.git", ACTION_ASK, FXF_MUTATING },
+		{ "origin", "https://elsewhere.example/app.git", ACTION_ASK, 0 },
+		{ "origin", "https://github.com/a, https://elsewhere.example/b", ACTION_ASK, 0 },
+		{ "https://github.com/acme/app.git", NULL, ACTION_ALLOW, 0 },
+		{ "origin", NULL, ACTION_ASK, 0 },
 	};
 
 	(void)state;
@@ -143,6 +145,7 @@ static void the_host_of_a_remote_is_that_of_its_address(void **state)
 		struct effect e = { .kind = FX_NETWORK,
 			.tag = "network.git",
 			.program = "git",
+			.flags = cases[i].flags,
 			.target = cases[i].target,
 			.resolved = cases[i].resolved };
 		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
@@ -150,6 +153,11 @@ static void the_host_of_a_remote_is_that_of_its_address(void **state)
 		struct decision d;
 		decide(shipped, profiles_find(&profiles, "develop"), &pr, &at, &d);
 		assert_int_equal(d.action, cases[i].want);
+		/* Only what leaves the walls is carried out outside of them. */
+		bool leaves = false;
+		for (size_t f = 0; f < d.finding_count; f++)
+			leaves |= text_eq(d.findings[f].rule, "profile.network");
+		assert_int_equal(leaves, cases[i].want == ACTION_ASK);
 	}
 }
 
