@@ -161,6 +161,12 @@ bool verb_is_destroying(const char *word, size_t n);
 bool verb_is_reading(const char *word, size_t n);
 bool verb_only_shows(const struct word *x); /* whatever comes behind it */
 
+/* read.c: every variable is printed. */
+#define ENVIRONMENT "the environment" /* `below` of such a feed */
+void print_environment(struct call *k);
+/* wrappers.c: names of files come from standard input, and the files are read. */
+void read_listed(struct call *k);
+
 /* values.c: the options of this program whose value runs, loads, writes or reads something. */
 void classify_values(struct call *k);
 /* A name of a setting that says by its end that the value is run: ProxyCommand, core.pager, target.x.runner. */
