@@ -45,6 +45,10 @@ static const struct {
 	{ "/etc/pam.d/", TAG_PERSISTENCE_SUDOERS },
 	{ "/.git/hooks/", TAG_PERSISTENCE_GIT_HOOK },
 	{ "/.git/config", TAG_PERSISTENCE_GIT_CONFIG },
+	{ "/.git/config.worktree", TAG_PERSISTENCE_GIT_CONFIG },
+	{ "/.git/modules/", TAG_PERSISTENCE_GIT_CONFIG },
+	{ "/.git", TAG_PERSISTENCE_GIT_CONFIG }, /* a file that says where the repository is */
+	{ "/.envrc", TAG_PERSISTENCE_SHELL_RC },
 	{ "/.gitconfig", TAG_PERSISTENCE_GIT_CONFIG },
 	{ "/.config/git/config", TAG_PERSISTENCE_GIT_CONFIG },
 	{ "/.bashrc", TAG_PERSISTENCE_SHELL_RC },

@@ -177,6 +177,7 @@ void load_code(struct call *k, const struct word *x, const char *language);
 /* project.c: scripts and build files on disk, read for what reaches out of the project. */
 void project_code(struct call *k, const char *path, const char *language);
 void project_script(struct call *k, const struct word *name); /* of package.json */
+void project_repository(struct call *k, const char *verb); /* what git starts by settings and hooks */
 void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);
 
 /* shells.c: run text as a program of this kind; what the feed is when it is unknown. */
