@@ -13,7 +13,7 @@
  *
  * Who ends what.  With a pid namespace the kernel kills everything below the warden when the warden ends.
  * Without one the warden is a subreaper, so that stray processes become its children, and it kills them
- * itself.  The warden asks the kernel to be killed when helm dies, or, without a pid namespace, to be told, so
+ * itself; a control group, where there is one, kills them at once.  The warden asks the kernel to be killed when helm dies, or, without a pid namespace, to be told, so
  * that it can end the others first: no run outlives helm. */
 #include "execute/execute.h"
 
@@ -64,7 +64,10 @@ struct stage {
 	pid_t warden; /* or -1 */
 	int start_errno, was_dumpable;
 	struct sandbox_report report;
-	int wait_status; /* of the ward, as waitpid gives it */
+	struct sys *s;
+	struct cgroup group; /* of the ward and all that it starts */
+	pid_t ward; /* once it was started */
+	int wait_status; /* as waitpid gives it */
 	bool finished;
 	char changed[256]; /* why the last look refused */
 };
@@ -174,7 +177,7 @@ static int become_command(void *arg)
 	}
 	if (request->is_session)
 		lead_group(st);
-	if (sandbox_lock(request->rules, &st->report))
+	if (sandbox_lock(request->rules, &st->group, &st->report))
 		_exit(EXIT_REFUSED);
 	if (request->is_session && hand_over(st)) {
 		snprintf(st->report.refused, sizeof(st->report.refused), "cannot hand over: %s",
@@ -192,59 +195,6 @@ static int become_command(void *arg)
 
 /* ---- in the warden ---- */
 
-/* One that goes on by making another and ending itself is never met alone, but a signal to a process group reaches all of it, also
- * what is being made.  Whatever lies in another session than ours was put there by the run. */
-static void kill_stray(pid_t pid)
-{
-	pid_t group = getpgid(pid), session = getsid(pid);
-
-	if (group > 0 && session > 0 && session != getsid(0))
-		kill(-group, SIGKILL);
-	kill(pid, SIGKILL);
-}
-
-/* Kills every child of this process.  False when there is none, or nobody can say. */
-static bool kill_children(void)
-{
-	char text[32 << 10];
-	size_t n = 0;
-	bool is_any = false;
-	AUTO(close_fd) int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-
-	while (fd >= 0 && n < sizeof(text) - 1) {
-		ssize_t got = read(fd, text + n, sizeof(text) - 1 - n);
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-	}
-	while (n && text[n - 1] != ' ') /* a number that was cut off is another process */
-		n--;
-	text[n] = '\0';
-	for (char *at = text; *at; at += strspn(at, " ")) {
-		long pid = strtol(at, &at, 10);
-		if (pid <= 0)
-			break;
-		is_any = true;
-		kill_stray((pid_t)pid);
-	}
-	return is_any;
-}
-
-/* Until none is left: a dying child leaves its own to us.  First the command's own process group at once, which this process leaves for
- * that.  All that are dead are taken out of the list before the next round.  Needed only without a pid namespace. */
-void run_end_strays(void)
-{
-	pid_t own = getpid();
-
-	if (setpgid(0, getpgid(getppid())) == 0)
-		kill(-own, SIGKILL);
-	while (kill_children()) {
-		(void)waitpid(-1, NULL, 0);
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
-	}
-}
-
 static void say(const struct stage *st, char what)
 {
 	(void)!write(st->pipes.control[1], &what, 1);
@@ -254,6 +204,7 @@ static void say(const struct stage *st, char what)
  * none is lost between the look and the wait.  When helm has gone there is nobody to tell, and what is left is ended. */
 static void watch_ward(struct stage *st, pid_t ward)
 {
+	struct timespec patience = { 1, 0 };
 	sigset_t wake;
 
 	sigemptyset(&wake);
@@ -262,7 +213,10 @@ static void watch_ward(struct stage *st, pid_t ward)
 	for (;;) {
 		int status;
 		pid_t who = waitpid(-1, &status, WUNTRACED | WNOHANG);
-		if (who == 0 && sigwaitinfo(&wake, NULL) == HELM_GONE && is_abandoned(st))
+		/* The word comes with the end of one thread of helm; another may hold the pipe for a moment.  And anybody may send it. */
+		if (who == 0 && sigtimedwait(&wake, NULL, &patience) == HELM_GONE)
+			patience = (struct timespec){ 0, 10000000 };
+		if (who == 0 && is_abandoned(st))
 			return;
 		if (who == 0 || (who < 0 && errno == EINTR))
 			continue;
@@ -326,6 +280,7 @@ static int be_warden(void *arg)
 		snprintf(st->report.refused, sizeof(st->report.refused), "clone: %s", strerror(errno));
 		_exit(EXIT_REFUSED);
 	}
+	st->ward = ward;
 	for (int fd = 0; fd <= 2; fd++)
 		close(fd);
 	close_pair(st->pipes.hand);
@@ -333,8 +288,12 @@ static int be_warden(void *arg)
 		close(st->master); /* ours alone now, so that the session's side ends with helm */
 	watch_ward(st, ward);
 	say(st, 'e');
-	if (!st->report.pid_namespace)
+	if (!st->report.pid_namespace) {
+		cgroup_kill(&st->group);
 		run_end_strays();
+		if (is_abandoned(st))
+			cgroup_end(&st->group);
+	}
 	_exit(0);
 }
 
@@ -345,8 +304,8 @@ static int be_warden(void *arg)
 static void *keep(void *arg)
 {
 	struct stage *st = arg;
-	pid_t pid = sandbox_start(
-		st->request->rules, &st->report, CLONE_VM, be_warden, st, st->stacks + 2 * STACK_BYTES);
+	pid_t pid = sandbox_start(st->s, st->request->rules, &st->report, &st->group, CLONE_VM, be_warden, st,
+		st->stacks + 2 * STACK_BYTES);
 
 	if (pid < 0)
 		st->start_errno = errno;
@@ -390,6 +349,7 @@ static void end_keeper(struct stage *st)
 	pthread_join(st->keeper, NULL);
 	if (st->warden > 0)
 		(void)waitpid(st->warden, NULL, 0);
+	cgroup_end(&st->group);
 	munmap(st->stacks, 3 * STACK_BYTES);
 	prctl(PR_SET_DUMPABLE, st->was_dumpable, 0, 0, 0);
 }
@@ -403,10 +363,16 @@ static void to_group(struct watch *w, int signal_number)
 		(void)kill(-w->group, signal_number);
 }
 
+/* Without a pid namespace the warden must live, because it ends what has left the process group: it notices the end of the ward. */
 static void end_all(struct watch *w)
 {
-	to_group(w, SIGKILL);
-	(void)kill(w->warden, SIGKILL);
+	cgroup_kill(&w->stage->group);
+	if (w->stage->report.pid_namespace || w->stage->ward <= 0) {
+		to_group(w, SIGKILL);
+		(void)kill(w->warden, SIGKILL);
+	} else if (!w->stage->finished) {
+		(void)kill(w->stage->ward, SIGKILL);
+	}
 }
 
 /* Asks with a signal now and kills after the grace period.  CONT wakes a stopped process, which could not
@@ -744,6 +710,8 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 
 	r->result.captured = request->capture;
 	r->stage = (struct stage){ .request = request,
+		.s = s,
+		.group = { .dir = -1 },
 		.shell_argv = make_shell_argv(a, request->argv),
 		.pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } },
 		.master = -1,

@@ -87,13 +87,14 @@ static void note_spaces(struct sandbox_report *report, unsigned long spaces)
 
 /* A kernel may forbid any of these namespaces to plain users, and clone() then fails as a whole.  So the
  * attempt is all or nothing: without any of them in the second try, and the report says so. */
-pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int memory,
-	int (*fn)(void *), void *arg, void *stack_end)
+pid_t sandbox_start(struct sys *s, const struct sandbox_rules *rules, struct sandbox_report *report,
+	struct cgroup *group, int memory, int (*fn)(void *), void *arg, void *stack_end)
 {
 	unsigned long wanted = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC;
 
 	report->uid = geteuid();
 	report->gid = getegid();
+	cgroup_make_limited(s, &rules->limits, group);
 	if (has_own_loopback(rules))
 		wanted |= CLONE_NEWNET;
 	if (geteuid() != 0)
@@ -105,6 +106,8 @@ pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *re
 			return pid;
 	}
 	note_spaces(report, 0);
+	if (group->dir < 0)
+		cgroup_make_plain(s, group);
 	return clone(fn, stack_end, memory | SIGCHLD, arg);
 }
 
@@ -453,10 +456,21 @@ static void set_limits(const struct run_limits *limits)
 	set_limit(RLIMIT_NOFILE, limits->open_files);
 }
 
+/* Who can write to the groups can leave them. */
+static void note_group(const struct cgroup *group, struct sandbox_report *report)
+{
+	const bool is_held = report->files_confined || report->metadata_confined;
+
+	report->sum_of_processes = is_held && group->has_processes;
+	report->sum_of_memory = is_held && group->has_memory;
+	report->group_kill = is_held && group->has_kill;
+}
+
 /* The last step before the command.  With the walls switched off only the descriptors are closed. */
-int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *report)
+int sandbox_lock(const struct sandbox_rules *rules, const struct cgroup *group, struct sandbox_report *report)
 {
 	struct rlimit no_core = { 0, 0 };
+	bool is_in_group = group->dir >= 0 && cgroup_enter(group) == 0;
 
 	if (syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */))
 		return refuse(report, "cannot close inherited descriptors: %s", strerror(errno));
@@ -472,6 +486,8 @@ int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *repor
 	if (lock_files(rules, report))
 		return -1;
 	judge_state(rules, report);
+	if (is_in_group)
+		note_group(group, report);
 	if (judge(rules, report))
 		return -1;
 	return lock_calls(rules, report);

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/sys.h"
+#include "execute/cgroup.h"
 #include "model/profile.h"
 
 #include <stdbool.h>
@@ -63,6 +64,9 @@ struct sandbox_report {
 	bool read_only_mounts; /* all of read_only that exist are mounts of their own, read-only for everything in the run */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
 	bool capabilities_dropped;
+	bool sum_of_processes,
+		sum_of_memory; /* a control group that it cannot leave bounds them for the whole of it */
+	bool group_kill; /* and the kernel ends everything in it at once */
 	bool own_directories; /* there are some, and all of `own` stand */
 	unsigned layers_wanted,
 		layers_up; /* how many, and a bit for each that stands; the places of others are read-only */
@@ -78,9 +82,10 @@ struct sandbox_report {
 /* Start fn(arg) as the warden, with the namespaces that these rules ask for, or without them where the
  * kernel refuses.  `memory` CLONE_VM: it shares our memory, nothing is copied, and what it reports is seen at once.  It runs
  * on the stack that ends at `stack_end`, and on the calling thread's own thread-local storage (errno): that
- * thread only waits for it until it has ended.  0: it has a copy of its own.  Returns its pid, or -1 with errno. */
-pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int memory,
-	int (*fn)(void *), void *arg, void *stack_end);
+ * thread only waits for it until it has ended.  0: it has a copy of its own.  *group is made for the limits or, where no pid namespace
+ * ends everything, for the end; the caller ends it.  Returns its pid, or -1 with errno. */
+pid_t sandbox_start(struct sys *s, const struct sandbox_rules *rules, struct sandbox_report *report,
+	struct cgroup *group, int memory, int (*fn)(void *), void *arg, void *stack_end);
 
 /* In the warden: user mapping, private mounts, loopback.  0, or -1 with report->refused set. */
 int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *report);
@@ -89,9 +94,10 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 int sandbox_close_places(
 	const struct sandbox_rules *rules, const char *const *hidden, const char *const *read_only);
 
-/* In the ward, last thing before exec: descriptors, capabilities, Landlock, seccomp.  0, or -1 with
+/* In the ward, last thing before exec: its group, descriptors, capabilities, Landlock, seccomp.  0, or -1 with
  * report->refused set. */
-int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *report);
+int sandbox_lock(
+	const struct sandbox_rules *rules, const struct cgroup *group, struct sandbox_report *report);
 
 /* The Landlock level of this kernel, 0 when there is none. */
 int sandbox_landlock_abi(void);

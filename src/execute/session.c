@@ -37,7 +37,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CALLS_MAX = 512, CONTROL_FD = 3, NURSE_FD = 4 };
+enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CALLS_MAX = 512, CONTROL_FD = 3, NURSE_FD, GROUP_FD };
 enum { RUN_CALL = 1, SIGNAL_CALL, CLOSE_PLACES, ASK_EMPTY };
 /* The texts of RUN_CALL, in this order; argv and environment follow, each ended by an empty list mark. */
 enum { T_PROGRAM, T_CWD, T_NOTE, T_UMASK, T_LIMITS, T_ARGC, T_FIRST };
@@ -45,6 +45,7 @@ enum { T_PROGRAM, T_CWD, T_NOTE, T_UMASK, T_LIMITS, T_ARGC, T_FIRST };
 struct session {
 	int warden_socket, nurse_socket;
 	pid_t warden;
+	struct cgroup group;
 	bool is_namespace; /* the kernel ends everything inside with the warden */
 };
 
@@ -52,6 +53,7 @@ struct session {
 struct inside {
 	const struct sandbox_rules *rules;
 	struct sandbox_report report; /* of the walls, the same for all calls */
+	struct cgroup group; /* of the nurse and all calls */
 	int socket, signals;
 	pid_t nurse;
 	char *stack; /* of the nurse, and then of a ward until it has become the command */
@@ -271,7 +273,7 @@ static _Noreturn void be_nurse(struct inside *in)
 	close(CONTROL_FD);
 	in->socket = NURSE_FD;
 	in->signals = open_signals();
-	bool is_locked = in->signals >= 0 && sandbox_lock(in->rules, &in->report) == 0;
+	bool is_locked = in->signals >= 0 && sandbox_lock(in->rules, &in->group, &in->report) == 0;
 	if (!is_locked && !in->report.refused[0])
 		snprintf(in->report.refused, sizeof(in->report.refused), "signals: %s", strerror(errno));
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* no call looks into this memory */
@@ -330,8 +332,10 @@ static void serve_keeper(struct inside *in)
 	struct bundle b, answer = { .fds = { -1, -1, -1, -1, -1 } };
 
 	if (bundle_receive(&a, in->socket, &b)) {
-		if (!in->report.pid_namespace)
+		if (!in->report.pid_namespace) {
+			cgroup_kill(&in->group);
 			run_end_strays();
+		}
 		_exit(0); /* the keeper is gone */
 	}
 	if (b.kind == CLOSE_PLACES)
@@ -342,19 +346,21 @@ static void serve_keeper(struct inside *in)
 	(void)bundle_send(in->socket, &answer);
 }
 
-/* Only the sockets stay open, and nobody's streams that somebody waits for. */
-static int keep_sockets(int warden, int nurse)
+/* Only the sockets and the group stay open, and nobody's streams that somebody waits for. */
+static int keep_sockets(int warden, int nurse, int *group)
 {
 	int null = open("/dev/null", O_RDWR);
 	/* Out of the way first: each may have the number that the other is to get. */
-	int w = fcntl(warden, F_DUPFD, 10), n = fcntl(nurse, F_DUPFD, 10);
+	int w = fcntl(warden, F_DUPFD, 10), n = fcntl(nurse, F_DUPFD, 10),
+	    g = *group >= 0 ? fcntl(*group, F_DUPFD, 10) : -1;
 
 	if (null < 0 || w < 0 || n < 0 || dup2(w, CONTROL_FD) < 0 || dup2(n, NURSE_FD) < 0 ||
 		dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 		return -1;
 	(void)fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(NURSE_FD, F_SETFD, FD_CLOEXEC);
-	return (int)syscall(SYS_close_range, NURSE_FD + 1, ~0U, 0);
+	*group = g >= 0 ? dup3(g, GROUP_FD, O_CLOEXEC) : -1;
+	return (int)syscall(SYS_close_range, NURSE_FD + 1 + (*group >= 0), ~0U, 0);
 }
 
 struct opening {
@@ -380,7 +386,7 @@ static int be_warden(void *arg)
 		_exit(EXIT_REFUSED);
 	}
 	/* The door's socket has been handed out by now. */
-	if (keep_sockets(o->warden, o->nurse) || (in->signals = open_signals()) < 0)
+	if (keep_sockets(o->warden, o->nurse, &in->group.dir) || (in->signals = open_signals()) < 0)
 		_exit(EXIT_REFUSED);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_NAME, "helm-warden", 0, 0, 0);
@@ -400,7 +406,7 @@ static int be_warden(void *arg)
 
 /* ---- in the keeper ---- */
 
-int session_start(const struct sandbox_rules *rules, struct session **ret, struct err *e)
+int session_start(struct sys *s, const struct sandbox_rules *rules, struct session **ret, struct err *e)
 {
 	static struct opening o; /* those inside have their own copies */
 	static struct session x;
@@ -414,7 +420,8 @@ int session_start(const struct sandbox_rules *rules, struct session **ret, struc
 		return err_sys(e, "SESSION_START", "cannot start a session");
 	o = (struct opening){ .in = { .rules = rules }, .warden = warden[1], .nurse = nurse[1] };
 	x = (struct session){ .warden_socket = warden[0], .nurse_socket = nurse[0] };
-	x.warden = sandbox_start(rules, &o.in.report, 0, be_warden, &o, stack + STACK_BYTES);
+	x.warden = sandbox_start(s, rules, &o.in.report, &o.in.group, 0, be_warden, &o, stack + STACK_BYTES);
+	x.group = o.in.group;
 	x.is_namespace = o.in.report.pid_namespace;
 	close(warden[1]);
 	close(nurse[1]);
@@ -533,4 +540,5 @@ void session_end(struct session **given)
 		(void)kill(x->warden, SIGKILL);
 	if (x->warden > 0)
 		(void)waitpid(x->warden, NULL, 0);
+	cgroup_end(&x->group);
 }

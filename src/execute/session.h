@@ -61,7 +61,7 @@ struct session_news {
 
 /* Put up the walls that all calls share.  `rules` and what they point to are as they are now, for as long as the session lasts.
  * E_DENIED SANDBOX_REFUSED, E_IO. */
-int session_start(const struct sandbox_rules *rules, struct session **ret, struct err *e);
+int session_start(struct sys *s, const struct sandbox_rules *rules, struct session **ret, struct err *e);
 int session_fd(const struct session *x); /* readable when there is news */
 /* Read it; -1: nothing inside lives any more. */
 int session_hear(struct session *x, struct session_news *ret);
@@ -99,7 +99,7 @@ int session_accept(int listener, pid_t *ret_peer); /* from a process of this use
  * 0, or -1 when it could not be started. */
 int session_detach(struct sys *s, int kept, void (*fn)(void *arg, int kept), void *arg);
 
-/* ---- run.c ---- */
+/* ---- strays.c ---- */
 
 /* Kill all children of this process until none is left: what a pid namespace does by itself. */
 void run_end_strays(void);

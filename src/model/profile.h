@@ -74,8 +74,8 @@ enum tool_rule { TOOLS_ASK, TOOLS_ALLOW, TOOLS_DENY };
 
 /* What one run may use; 0: no limit of ours. */
 #define LIMITS(X) \
-	X(processes) /* of the user; not for root, whom the kernel does not count */ \
-	X(memory_mb) /* of one process, addresses and all */ \
+	X(processes) /* of the user; not for root, whom the kernel does not count; in a control group also the sum */ \
+	X(memory_mb) /* of one process, addresses and all; in a control group also the sum */ \
 	X(file_mb) /* one file */ \
 	X(open_files) /* of one process */ \
 	X(output_mb) /* printed, when it is captured */

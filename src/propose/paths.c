@@ -631,3 +631,17 @@ bool paths_is_secret(const struct surroundings *at, const char *path)
 	}
 	return strpbrk(base, "*?[") && glob_is_secret(base);
 }
+
+bool paths_is_secret_variable(const char *name, size_t n)
+{
+	static const char *const ends[] = { "SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY",
+		"PRIVATE_KEY", "ACCESS_KEY", "SECRET_KEY", "CREDENTIALS", "ENCRYPTION_KEY", "DATABASE_URL",
+		"PAT", "PASSPHRASE" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		size_t m = strlen(ends[i]);
+		if (n >= m && memcmp(name + n - m, ends[i], m) == 0 && (n == m || name[n - m - 1] == '_'))
+			return true;
+	}
+	return false;
+}

@@ -48,7 +48,8 @@ struct feed {
 	const char *text; /* FEED_KNOWN: the bytes; FEED_FILE: the path */
 	size_t n;
 	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
-	const char *below; /* FEED_UNKNOWN: names of files below this directory; or NULL */
+	const char *
+		below; /* FEED_UNKNOWN: names of files below this directory, or what else it tells about; or NULL */
 };
 
 /* Operators of redirections; where two spellings mean the same there is one name. */
@@ -173,6 +174,7 @@ bool walk_names_variable(struct walk *w, const char *name);
 
 /* HOME is what it was when the text began. */
 bool walk_is_at_home(struct walk *w);
+bool walk_is_piped(const struct walk *w); /* what it prints may go to a program, or comes from one */
 
 /* paths.c: where a clean absolute path lies.  `is_pattern`: may end in an unknown tail or glob, judged by everything it can
  * match. */
@@ -180,6 +182,8 @@ enum path_class paths_classify(const struct surroundings *at, struct arena *a, c
 	bool is_pattern, const char **ret_resolved);
 /* A credential file by its name (.env, id_rsa, *.pem, .aws/credentials, ...). */
 bool paths_is_secret(const struct surroundings *at, const char *path);
+/* A variable whose name says that it holds a credential. */
+bool paths_is_secret_variable(const char *name, size_t n);
 
 /* A directory that holds such files: reading all of it reads them. */
 bool paths_holds_secrets(const struct surroundings *at, struct arena *a, const char *path);

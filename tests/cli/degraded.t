@@ -112,12 +112,18 @@ ok "without namespaces: one that goes on making others" strays_end "(setsid sh -
 ok "without namespaces: one that is always another" strays_end "(setsid sh -c 'f() { [ ! -e chain-$mark ] || (f &) }; f' >/dev/null 2>&1 &) & sleep 0.3; echo begun"
 ok "without namespaces: also in the command's own group" strays_end "sh -c 'f() { [ ! -e chain-$mark ] || (f &) }; f' >/dev/null 2>&1 & sleep 0.3; echo begun"
 rm -f "chain-$mark"
+out_of_time() { # a command that does not listen is killed: what it has put elsewhere ends, too
+  lesser namespaces helm profile run workspace_edit --timeout 1 --guard-mode audit --workspace "$ws" -- \
+    sh -c "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep $mark.7' & echo begun; sleep $mark.8; sleep $mark.9" >"$scratch/.attempt" 2>&1
+  [ $? -eq 124 ] && [ -z "$(left)" ] && grep -q begun "$scratch/.attempt"
+}
+ok "without namespaces: nor when its time is over and it does not listen" out_of_time
 killed_helm() { # helm itself is killed: the kernel ends the run
   env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without namespaces "$HELM_REAL" \
-    profile run workspace_edit --guard-mode audit --workspace "$ws" -- sh -c "echo begun; sleep $mark.6" >"$scratch/.attempt" 2>&1 &
+    profile run workspace_edit --guard-mode audit --workspace "$ws" -- sh -c "echo begun; setsid sleep $mark.5 & sleep $mark.6" >"$scratch/.attempt" 2>&1 &
   helm_pid=$!
   waited=0
-  while [ -z "$(left)" ] && [ $waited -lt 250 ]; do sleep 0.02; waited=$((waited + 1)); done
+  while [ "$(left | wc -l)" -lt 2 ] && [ $waited -lt 250 ]; do sleep 0.02; waited=$((waited + 1)); done
   kill -9 $helm_pid
   wait $helm_pid 2>/dev/null
   waited=0

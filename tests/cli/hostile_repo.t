@@ -61,6 +61,8 @@ ok "every view says it" said "default_profile=service_ops, which nobody has acce
 echo '{"schema_version": 1, "default_profile": "inspect_local"}' >.helm/workspace.json
 ok "a stricter one counts" refused "echo x > src/a.c"
 ok "and is named" says 0 "inspect_local" helm status --brief
+quiet() { ! helm status | grep -q "nobody has accepted"; }
+ok "and nobody complains about it" quiet
 echo '{"schema_version": 1, "default_profile": "no_such_profile"}' >.helm/workspace.json
 ok "one that nobody knows counts for nothing" passes "echo x > src/a.c"
 
@@ -81,6 +83,9 @@ mkdir -p outer && helm init --path outer >/dev/null
 mkdir -p outer/sub/.helm && echo '{"schema_version": 1}' >outer/sub/.helm/workspace.json
 cd outer/sub || exit 1
 ok "a nested one works at first" exits 0 helm run -- true
+# Somebody has spoken about the default workspace, too, and it is open: the nearest word holds, not the farthest.
+helm freeze --path "$scratch/home/.helm/workspace" >/dev/null
+terminal -- helm unfreeze --path "$scratch/home/.helm/workspace" >/dev/null
 (cd .. && helm freeze --reason outside >/dev/null)
 ok "under a frozen one it is frozen" says 25 "outside" helm run -- true
 ok "for hooks, too" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook ls)"

@@ -130,7 +130,7 @@ static void test_calls_end(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(session_start(&rules, &x, &e), OK);
+	assert_int_equal(session_start(sys_real(), &rules, &x, &e), OK);
 	begin(x, 1, "exit 3", NULL);
 	struct session_news news = await(x, 1);
 	assert_int_equal(news.what, SESSION_ENDED);
@@ -153,7 +153,7 @@ static void test_calls_share(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(session_start(&rules, &x, &e), OK);
+	assert_int_equal(session_start(sys_real(), &rules, &x, &e), OK);
 	begin(x, 1, "echo kept >/dev/shm/t; sleep 100 & echo $! >/dev/shm/pid", NULL);
 	struct session_news news = await(x, 1);
 	assert_int_equal(news.status, 0);
@@ -181,7 +181,7 @@ static void test_not_started(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(session_start(&rules, &x, &e), OK);
+	assert_int_equal(session_start(sys_real(), &rules, &x, &e), OK);
 	assert_int_equal(session_run(x, 1, &how), 0);
 	struct session_news news = await(x, 1);
 	assert_int_equal(WEXITSTATUS(news.status), 127);

@@ -682,7 +682,7 @@ static int open_all(struct keeper *x, struct err *e)
 	x->walked_us = s->now_us(s);
 	x->used_us = s->mono_us(s);
 	x->look_us = x->used_us + IDLE_US;
-	rc = session_start(&x->base.rules, &x->session, e);
+	rc = session_start(s, &x->base.rules, &x->session, e);
 	if (rc == OK)
 		rc = (x->listener = session_listen(x->dir)) < 0
 			? err_sys(e, "SESSION_START", "cannot listen in the session's directory")

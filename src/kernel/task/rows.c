@@ -269,6 +269,9 @@ void task_protections(struct arena *a, struct json *to, const struct sandbox_rep
 		json_seti(a, p, "layers_wanted", r->layers_wanted);
 		json_seti(a, p, "layers", __builtin_popcount(r->layers_up));
 	}
+	json_setb(a, p, "sum_of_processes", r->sum_of_processes);
+	json_setb(a, p, "sum_of_memory", r->sum_of_memory);
+	json_setb(a, p, "group_kill", r->group_kill);
 	json_sets(a, p, "missing", r->missing);
 	json_setb(a, p, "degraded", r->missing[0]);
 	json_set(a, to, "protections", p);

@@ -184,21 +184,6 @@ static void assign_all(struct walk *w, const struct shell_word *word, struct com
 	}
 }
 
-/* A variable whose name says that it holds a credential. */
-static bool is_secret_name(const char *name, size_t n)
-{
-	static const char *const ends[] = { "SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY",
-		"PRIVATE_KEY", "ACCESS_KEY", "SECRET_KEY", "CREDENTIALS", "ENCRYPTION_KEY", "DATABASE_URL",
-		"PAT", "PASSPHRASE" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		size_t m = strlen(ends[i]);
-		if (n >= m && memcmp(name + n - m, ends[i], m) == 0 && (n == m || name[n - m - 1] == '_'))
-			return true;
-	}
-	return false;
-}
-
 /* echo $API_KEY shows a credential to whoever reads the output. In a pipe it goes to a program instead,
  * and a value that the text itself has set is no secret. */
 static void find_printed_secret(struct walk *w, struct command *c, const struct shell_node *node)
@@ -210,7 +195,7 @@ static void find_printed_secret(struct walk *w, struct command *c, const struct 
 	for (const struct shell_word *word = head->next; word; word = word->next)
 		for (const struct shell_part *p = word->first; p; p = p->next) {
 			if (p->kind != PART_PARAM || p->param->is_indirect || p->param->op > PARAM_DEFAULT ||
-				!is_secret_name(p->param->name, p->param->name_n))
+				!paths_is_secret_variable(p->param->name, p->param->name_n))
 				continue;
 			const struct value *v = scope_variable(w, p->param->name, p->param->name_n);
 			if (v->n && !has_mark(v->items[0]))

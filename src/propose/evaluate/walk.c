@@ -562,6 +562,11 @@ bool walk_names_variable(struct walk *w, const char *name)
 	return scope_binding(w, BIND_VARIABLE, name, strlen(name), false) != NULL;
 }
 
+bool walk_is_piped(const struct walk *w)
+{
+	return w->pipeline;
+}
+
 bool walk_is_at_home(struct walk *w)
 {
 	const struct binding *b = scope_binding(w, BIND_VARIABLE, "HOME", 4, false);

@@ -94,8 +94,9 @@ static void variable(struct call *k, const struct word *x, size_t name_n)
 		if (is_loose_program(&value))
 			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
 		run_text(k, &value, 0, "make SHELL=");
-	} else if (strncmp(x->text, "MAKEFLAGS", 9) == 0 || strncmp(x->text, "PATH=", 5) == 0) {
-		note_assignment(k, x);
+	} else if (strncmp(x->text, "MAKEFLAGS", 9) == 0 || strncmp(x->text, "PATH=", 5) == 0 ||
+		(x->text[name_n] == '=' && strpbrk(value.text, " ;|&"))) {
+		note_assignment(k, x); /* CC='...': what the environment could say, too */
 	}
 }
 
@@ -161,10 +162,10 @@ HANDLER(make)
 			variable(k, &s.value, name_n);
 		else if (item == ARG_OPERAND)
 			goals[count++] = s.value;
-		else if (s.letter == 'V' && s.value.text &&
-			strstr(s.value.text, ":!")) /* bmake -V '${:!cmd!}' */
-			fx(k, TAG_DYNAMIC_TEXT, &s.value, 0);
 	}
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_has(&k->rest[i], "${") && word_has(&k->rest[i], ":!")) /* bmake -V '${:!cmd!}' */
+			fx(k, TAG_DYNAMIC_TEXT, &k->rest[i], 0);
 	for (size_t i = 0; !flags && i < count; i++)
 		if (task_destroys(&goals[i]))
 			fx(k, TAG_UNKNOWN_DESTRUCTIVE, &goals[i], 0);

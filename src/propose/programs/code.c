@@ -73,6 +73,7 @@ static const struct {
 	{ "copyfile copytree copy copy2 copyFile copyFileSync cp cpSync cp_r install", ANY,
 		"shutil fs promises fsPromises FileUtils File () fsp fse Deno", COPIES, FXF_OVERWRITE },
 	{ "copy", PERL | PHP, "", COPIES, FXF_OVERWRITE },
+	{ "copy cp syscopy", PERL, "File::Copy Copy", COPIES, FXF_OVERWRITE },
 	{ "copyfile copytree copy2", PY, "", COPIES, FXF_OVERWRITE },
 	{ "urlretrieve", PY, NULL, COPIES, FXF_OVERWRITE },
 	{ "symlink symlinkSync link linkSync ln_s ln_sf ln make_symlink symlink_to hardlink_to", ANY,
@@ -111,6 +112,7 @@ static const struct {
 	{ "exec spawn", RUBY | PERL | PHP, NULL, RUNS_TEXT, 0 },
 	{ "spawn", PY, "pty", RUNS_TEXT, 0 },
 	{ "system", AWK, NULL, RUNS_TEXT, 0 },
+	{ "sh", RUBY, "", RUNS_TEXT, 0 }, /* of rake */
 	{ "run shell", OTHER, "", RUNS_TEXT, 0 },
 	{ "exec cmd command sh", OTHER, NULL, RUNS_TEXT, 0 },
 	{ "eval exec", PY, "", EVALS, 0 },
@@ -489,6 +491,12 @@ static void look_at_awk(struct code *c, size_t i, bool *prints, int *depth)
 	else if (is_mark(t, "(") || is_mark(t, ")"))
 		*depth += is_mark(t, "(") ? 1 : -1;
 	const struct token *next = &c->v[i + 1];
+	/* (getline line < "file") */
+	if (is_mark(t, "<") && next->kind == T_STRING &&
+		(is_name(&c->v[i - (i > 0)], "getline") || is_name(&c->v[i - (i > 1 ? 2 : 0)], "getline"))) {
+		struct word path = walk_word(c->k->w, next->text, c->k->c->at);
+		fx_read(c->k, &path, 1);
+	}
 	if (*prints && *depth == 0 && (is_mark(t, ">") || is_mark(t, ">>"))) {
 		struct word path = next->kind == T_STRING ? walk_word(c->k->w, next->text, c->k->c->at)
 							  : dynamic_word(c);

@@ -383,6 +383,8 @@ void classify_sql_bytes(struct call *k, const char *text, size_t n)
 		if (next_statement(&q, &s))
 			judge_statement(k, &s);
 	}
+	if (memmem(text, n, "load_extension(", 15)) /* a library, from inside a statement */
+		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 }
 
 /* What is not certain is opaque, and what is known of it is judged in addition. */
@@ -558,6 +560,9 @@ HANDLER(mongo)
 	bool has_script = p.operand_count && text_ends(p.operands[p.operand_count - 1].text, ".js");
 	if (p.values[0] && p.values[0]->certainty != CERTAIN)
 		fx(k, TAG_SQL_OPAQUE, p.values[0], 0);
+	/* The shell is node's: what is no question to the database is judged as such. */
+	if (p.values[0] && word_has(p.values[0], "require("))
+		classify_code(k, "node", p.values[0]);
 	if (p.values[0])
 		mongo_text(k, p.values[0]->text, p.values[0]->text_n);
 	else if (k->c->in.kind == FEED_KNOWN)

@@ -386,7 +386,9 @@ HANDLER(editor)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
 		struct word *x = &k->rest[i];
-		if (word_is_any(x, "-c --cmd -S --eval -eval -sc -esc") && i + 1 < k->rest_count) {
+		if ((word_is_any(x, "-c --cmd -S --eval -eval -sc -esc") ||
+			    (word_is(x, "-e") && text_eq(k->head, "emacsclient"))) &&
+			i + 1 < k->rest_count) {
 			editor_command(k, &k->rest[++i]);
 		} else if (word_starts(x, "+")) {
 			struct word text = word_tail(x, 1);

@@ -45,6 +45,10 @@ static const struct {
 	{ "/etc/pam.d/", TAG_PERSISTENCE_SUDOERS },
 	{ "/.git/hooks/", TAG_PERSISTENCE_GIT_HOOK },
 	{ "/.git/config", TAG_PERSISTENCE_GIT_CONFIG },
+	{ "/.git/config.worktree", TAG_PERSISTENCE_GIT_CONFIG },
+	{ "/.git/modules/", TAG_PERSISTENCE_GIT_CONFIG },
+	{ "/.git", TAG_PERSISTENCE_GIT_CONFIG }, /* a file that says where the repository is */
+	{ "/.envrc", TAG_PERSISTENCE_SHELL_RC },
 	{ "/.gitconfig", TAG_PERSISTENCE_GIT_CONFIG },
 	{ "/.config/git/config", TAG_PERSISTENCE_GIT_CONFIG },
 	{ "/.bashrc", TAG_PERSISTENCE_SHELL_RC },
@@ -74,9 +78,45 @@ static const struct {
 	{ "/etc/rc.local", TAG_PERSISTENCE_UNIT },
 };
 
+/* Could a pattern such as ".gi?/h[o]oks/x" be a file of such a place?  Component by component from the end; whatever lies in a directory
+ * counts. */
+static bool may_be_in(const char *pattern, const char *part)
+{
+	char name[64], wanted[64];
+	size_t said = 0; /* how much of it is no wildcard */
+	const char *end = pattern + strlen(pattern), *at = part + strlen(part);
+
+	if (at[-1] == '/') { /* one component of the pattern is the file's name */
+		while (end > pattern && *--end != '/')
+			;
+		at--;
+	}
+	while (at > part) {
+		const char *from = end, *want = at;
+		while (from > pattern && from[-1] != '/')
+			from--;
+		while (want > part && want[-1] != '/')
+			want--;
+		if (from == end || (size_t)(end - from) >= sizeof(name) ||
+			(size_t)(at - want) >= sizeof(wanted))
+			return false;
+		snprintf(name, sizeof(name), "%.*s", (int)(end - from), from);
+		snprintf(wanted, sizeof(wanted), "%.*s", (int)(at - want), want);
+		/* A star does not stand for a hidden name. */
+		if ((wanted[0] == '.' && name[0] != '.') || !text_glob(name, wanted, false))
+			return false;
+		said += strcspn(name, "*?[") > (name[0] == '.');
+		end = from - (from > pattern);
+		at = want - (want > part);
+	}
+	return said;
+}
+
 /* What kind of file this is, by the table above; TAG_COUNT when it is an ordinary one. */
 static enum tag place_of(const char *path)
 {
+	const bool is_pattern = strpbrk(path, "*?[");
+
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		const char *part = places[i].part;
 		size_t n = strlen(part);
@@ -85,7 +125,7 @@ static enum tag place_of(const char *path)
 		bool is_below =
 			part[n - 1] == '/' || text_starts(part, "/etc/") || text_starts(part, "/var/");
 		const char *hit = strstr(path, part);
-		if (hit && (is_below || !hit[n]))
+		if ((hit && (is_below || !hit[n])) || (is_pattern && may_be_in(path, part)))
 			return places[i].tag;
 	}
 	return clients_care_anywhere(path) ? TAG_PERSISTENCE_CLIENT : TAG_COUNT;

@@ -656,6 +656,8 @@ HANDLER(zip)
 	}
 	(void)fx_path(k, TAG_WRITE_FILE, &p.operands[0], FXF_OVERWRITE);
 	fx_read_tree(k, p.operands + 1, p.operand_count - 1);
+	if (args_find(k->rest, k->rest_count, "@ names-stdin"))
+		read_listed(k);
 	if (args_has(&p, 1))
 		fx_paths(k, TAG_DELETE_FILE, p.operands + 1, p.operand_count - 1, FXF_RECURSIVE);
 }
@@ -671,6 +673,8 @@ HANDLER(cpio)
 		? &p.operands[p.operand_count - 1]
 		: &here;
 	struct word inside = word_below(k, to);
+	if (args_has(&p, 4) || args_has(&p, 5))
+		read_listed(k);
 	if (args_has(&p, 3))
 		nothing(k);
 	else if (args_has(&p, 5) && p.values[1])
@@ -789,6 +793,7 @@ HANDLER(split)
 {
 	struct parsed p;
 	parse(k, "abClnfk=:suffix-length,bytes,line-bytes,lines,number,prefix", &p);
+	fx_read(k, p.operands, p.operand_count ? 1 : 0);
 	if (p.operand_count > 1)
 		(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], 0);
 	else

@@ -680,6 +680,8 @@ HANDLER(git)
 			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };
 	if (g.has_dir)
 		walk_set_cwd(k->w, k->c, &g.dir);
+	if (!k->is_elsewhere)
+		project_repository(k, verb->text);
 	run_verbs_at(k, TAG_UNKNOWN_PROGRAM);
 	if (g.has_dir)
 		walk_set_cwd(k->w, k->c, &back);

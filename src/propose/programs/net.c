@@ -219,13 +219,35 @@ HANDLER(nc)
 	k->c->out.kind = FEED_SOCKET;
 }
 
+/* OPEN:path,append: an address of socat that is a file.  What is opened for reading only is read; -u reads the first and writes the second. */
+static void socat_file(struct call *k, const struct word *x, bool is_read)
+{
+	static const char *const kinds[] = { "OPEN:", "FILE:", "GOPEN:", "CREATE:", "CREAT:" };
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		size_t n = strlen(kinds[i]);
+		if (x->known_n < n || strncasecmp(x->text, kinds[i], n) != 0)
+			continue;
+		struct word path = word_tail(x, n);
+		if (path.certainty == CERTAIN)
+			path = word_head(walk_arena(k->w), &path, strcspn(path.text, ","));
+		fx_read(k, &path, 1);
+		if (!is_read && !word_has(x, "rdonly"))
+			(void)fx_path(k, TAG_WRITE_FILE, &path, FXF_APPEND);
+	}
+}
+
 /* Two addresses are connected; a program at one end and the network at the other is a reverse shell. */
 HANDLER(socat)
 {
 	bool is_net = false, execs = false, listens = false;
 	const struct word *text = NULL;
+	bool is_oneway = args_find(k->rest, k->rest_count, "u U"),
+	     is_turned = args_find(k->rest, k->rest_count, "U");
+	size_t addresses = 0;
 	for (size_t i = 0; i < k->rest_count; i++) {
 		const struct word *x = &k->rest[i];
+		if (!word_starts(x, "-") || word_is(x, "-"))
+			socat_file(k, x, is_oneway && addresses++ == is_turned);
 		execs |= strncasecmp(x->text, "EXEC:", 5) == 0 || strncasecmp(x->text, "SYSTEM:", 7) == 0 ||
 			strncasecmp(x->text, "SHELL:", 6) == 0;
 		text = execs && !text ? x : text;

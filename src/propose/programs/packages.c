@@ -40,6 +40,10 @@ HANDLER(npx)
 		if (item != ARG_OPERAND && item != ARG_DYNAMIC)
 			continue;
 		fx(k, TAG_PACKAGE_RUN, &s.value, 0);
+		if (word_has(&s.value, " ")) { /* yarn exec 'a line for the shell' */
+			run_text(k, &s.value, 0, "exec");
+			return;
+		}
 		size_t n = strcspn(s.value.text, "@");
 		/* A version behind "@" is not part of the tool's name. */
 		const struct program *p =
@@ -56,6 +60,14 @@ HANDLER(npx)
 		return;
 	}
 	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+/* yarn workspaces foreach [options] exec cmd */
+HANDLER(yarn_each)
+{
+	if (k->rest_count)
+		run_argv(k, k->rest, k->rest_count, 0, "yarn");
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
 /* poetry run cmd, uv run cmd, bundle exec cmd: the first operand starts the command. */
@@ -158,6 +170,9 @@ HANDLER(java)
 /* cmake -E is a toolbox that deletes files and runs programs; otherwise cmake builds. */
 HANDLER(cmake)
 {
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is(&k->rest[i], "--test-command")) /* of ctest: the rest of the line */
+			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, "ctest");
 	for (size_t i = 0; i + 1 < k->rest_count; i++)
 		if (word_is(&k->rest[i], "-E")) {
 			struct word *v = k->rest + i + 1;

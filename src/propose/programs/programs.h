@@ -162,6 +162,12 @@ bool verb_is_destroying(const char *word, size_t n);
 bool verb_is_reading(const char *word, size_t n);
 bool verb_only_shows(const struct word *x); /* whatever comes behind it */
 
+/* read.c: every variable is printed. */
+#define ENVIRONMENT "the environment" /* `below` of such a feed */
+void print_environment(struct call *k);
+/* wrappers.c: names of files come from standard input, and the files are read. */
+void read_listed(struct call *k);
+
 /* values.c: the options of this program whose value runs, loads, writes or reads something. */
 void classify_values(struct call *k);
 /* A name of a setting that says by its end that the value is run: ProxyCommand, core.pager, target.x.runner. */
@@ -172,6 +178,7 @@ void load_code(struct call *k, const struct word *x, const char *language);
 /* project.c: scripts and build files on disk, read for what reaches out of the project. */
 void project_code(struct call *k, const char *path, const char *language);
 void project_script(struct call *k, const struct word *name); /* of package.json */
+void project_repository(struct call *k, const char *verb); /* what git starts by settings and hooks */
 void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);
 
 /* shells.c: run text as a program of this kind; what the feed is when it is unknown. */

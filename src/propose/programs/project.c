@@ -9,9 +9,11 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "propose/propose.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 
 /* Larger files are not read. */
 enum { FILE_MAX = 256 << 10, MAX_RULES = 2048, MAX_GOALS = 64 };
@@ -195,4 +197,81 @@ void project_makefile(struct call *k, const char *path, const struct word *goals
 					arena_printf(walk_arena(k->w), "%s: %s", path, list[i].where));
 				break;
 			}
+}
+
+/* ---- git: settings and hooks that a command of it starts ---- */
+
+/* The repository that git would find from here, as far as it is the workspace's. */
+static const char *repository(struct call *k, struct bytes *ret_config)
+{
+	struct arena *a = walk_arena(k->w);
+	const char *dir = here(k, ".");
+
+	for (int up = 0; dir && up < 32; up++) {
+		const char *git = path_clean(a, path_join(a, dir, ".git"));
+		if (project_text(k, path_join(a, git, "config"), ret_config))
+			return git;
+		const char *slash = strrchr(dir, '/');
+		if (!slash || slash == dir)
+			break;
+		dir = arena_strndup(a, dir, (size_t)(slash - dir));
+	}
+	return NULL;
+}
+
+static void run_hooks(struct call *k, const char *dir, const char *names)
+{
+	struct arena *a = walk_arena(k->w);
+	struct bytes rest = { (const uint8_t *)names, strlen(names) }, text;
+
+	while (rest.p && rest.n) {
+		struct bytes name = text_cut(&rest, ' ');
+		const char *path =
+			path_clean(a, path_join(a, dir, arena_strndup(a, (const char *)name.p, name.n)));
+		if (!project_text(k, path, &text))
+			continue;
+		const void *end = memchr(text.p, '\n', text.n);
+		size_t first = end ? (size_t)((const uint8_t *)end - text.p) : text.n;
+		if (memmem(text.p, first, "python", 6))
+			project_code(k, path, "python");
+		else if (memmem(text.p, first, "node", 4))
+			project_code(k, path, "node");
+		else
+			run_recipe(k, text, path);
+		fx_name(k, TAG_SCRIPT_BUILD, path, 0);
+	}
+}
+
+/* A repository that was unpacked or copied brings its settings and hooks along. */
+void project_repository(struct call *k, const char *verb)
+{
+	static const struct {
+		const char *verbs, *hooks;
+	} table[] = { { "commit", "pre-commit prepare-commit-msg commit-msg post-commit" },
+		{ "merge pull", "pre-merge-commit post-merge prepare-commit-msg commit-msg" },
+		{ "checkout switch clone worktree", "post-checkout" },
+		{ "rebase", "pre-rebase post-rewrite" },
+		{ "am", "applypatch-msg pre-applypatch post-applypatch" }, { "push", "pre-push" } };
+	struct arena *a = walk_arena(k->w);
+	struct bytes config;
+	const char *git = repository(k, &config), *hooks;
+
+	if (!git)
+		return;
+	hooks = path_join(a, git, "hooks");
+	json_each (x, propose_git_commands(a, config)) {
+		const char *value = strchr(x->text, '=') + 1;
+		const size_t n = (size_t)(value - 1 - x->text);
+		bool is_alias = strncasecmp(x->text, "alias.", 6) == 0;
+		if (n == 14 && strncasecmp(x->text, "core.hookspath", n) == 0)
+			hooks = path_join(a, path_join(a, git, ".."), value);
+		else if (!is_alias || (n - 6 == strlen(verb) && strncmp(x->text + 6, verb, n - 6) == 0))
+			run_recipe(k,
+				(struct bytes){ (const uint8_t *)value + (*value == '!'),
+					strlen(value) - (*value == '!') },
+				arena_strndup(a, x->text, n));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (list_has(table[i].verbs, verb, strlen(verb)))
+			run_hooks(k, hooks, table[i].hooks);
 }

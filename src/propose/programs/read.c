@@ -43,6 +43,19 @@ static bool skips_hidden(const struct call *k)
 
 /* For all programs that only read. The mode of the row says what the first operand is and whether files
  * are opened at all. */
+/* env | grep TOKEN: what is looked for is a credential. */
+static bool seeks_secret(const struct call *k, const struct word *pattern)
+{
+	static const char *const words[] = { "secret", "token", "passw", "apikey", "api_key", "credential",
+		"private" };
+	if (!k->c->in.below || !text_eq(k->c->in.below, ENVIRONMENT))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcasestr(pattern->text, words[i]))
+			return true;
+	return false;
+}
+
 HANDLER(reader)
 {
 	struct parsed p;
@@ -51,6 +64,8 @@ HANDLER(reader)
 	/* grep PATTERN file, but grep -e PATTERN file: with the option there is no pattern among the
 	 * operands. */
 	size_t first = mode & MODE_PATTERN_FIRST && !args_has(&p, 0) && p.operand_count ? 1 : 0;
+	if (first && seeks_secret(k, &p.operands[0]))
+		fx(k, TAG_SECRET_STORE, &p.operands[0], 0);
 	if (mode & MODE_NOT_FILES || p.operand_count == first)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else if (mode & MODE_METADATA &&
@@ -381,11 +396,17 @@ HANDLER(gpg)
 	decoded_output(k, NULL);
 }
 
+void print_environment(struct call *k)
+{
+	fx(k, TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
+	k->c->out = (struct feed){ .kind = FEED_UNKNOWN, .below = ENVIRONMENT };
+}
+
 /* export and its kin as programs: alone they print all variables; with NAME=value they assign. */
 HANDLER(environment)
 {
 	if (!k->rest_count || (args_find(k->rest, k->rest_count, "p x") && k->rest_count == 1)) {
-		fx(k, TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
+		print_environment(k);
 		return;
 	}
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -397,13 +418,23 @@ HANDLER(environment)
 /* Alone it prints every variable; with a name only that one. */
 HANDLER(printenv)
 {
-	fx(k, k->rest_count ? TAG_READ_QUERY : TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
+	if (!k->rest_count)
+		print_environment(k);
+	else
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (k->rest[i].certainty == CERTAIN && !walk_is_piped(k->w) &&
+			paths_is_secret_variable(k->rest[i].text, k->rest[i].text_n))
+			fx(k, TAG_SECRET_STORE, &k->rest[i], 0);
 }
 
 /* set alone prints every variable; with options it only changes the shell. */
 HANDLER(set)
 {
-	fx(k, k->rest_count ? TAG_READ_QUERY : TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
+	if (!k->rest_count)
+		print_environment(k);
+	else
+		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
 /* As a program of an argv; in a shell's text the builtin of the same name is used. */

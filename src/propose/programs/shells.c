@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -313,12 +314,28 @@ static size_t read_shell_options(struct call *k, struct shell_options *o)
 /* What zsh evaluates and a shell of sh's language does not: flags of ${(e)x}, the code of a glob's qualifiers, =program,
  * redirections that overwrite, aliases that are no commands, its modules and its hooks.  The text is not parsed as zsh's; so where one of
  * them stands, a person is asked. */
+/* *(e:code:), *(oe:code:), *(u:me:e[code]): somewhere among the qualifiers stands an e with its code. */
+static bool has_code_qualifier(const char *text)
+{
+	for (const char *p = text; (p = strchr(p, '(')); p++) {
+		if (p == text || !strchr("*?])/", p[-1]))
+			continue;
+		for (const char *q = p + 1; *q && *q != ')' && !isspace((unsigned char)*q); q++)
+			if (*q == 'e' && q[1] && strchr(":*'\"{[<^", q[1]))
+				return true;
+	}
+	return false;
+}
+
 static bool zsh_evaluates(const char *text)
 {
 	static const char *const parts[] = { "(e:", "(e*", "(e'", "(e\"", "(e{", "(+", "zmodload", "alias -g",
 		"alias -s", "emulate ", "sched ", "print -z", "print -P", "zstyle -e", "bindkey -s",
 		"add-zsh-hook", "vared ", ">! ", ">>! ", ">|! ", "$=", "zle ", "TRAPEXIT", "precmd",
-		"preexec", "chpwd", "zf_", "sysopen", "ztcp" };
+		"preexec", "chpwd", "zf_", "sysopen", "ztcp", "ztie ", "zmv ", "functions[", "aliases[",
+		"commands[" };
+	if (has_code_qualifier(text))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (strstr(text, parts[i]) &&
 			!(text_eq(parts[i], "print -P") && !strstr(text, "$(") && !strchr(text, '`')))
@@ -411,7 +428,8 @@ static bool run_file_module(struct call *k, const struct word *name, const struc
 	struct parsed p;
 	struct word *copy = arena_alloc(walk_arena(k->w), (n + 1) * sizeof(*copy));
 	memcpy(copy, v, n * sizeof(*copy));
-	args_parse(walk_arena(k->w), copy, n, "e:extract c:create l:list t:test d:decode :indent=", &p);
+	args_parse(walk_arena(k->w), copy, n,
+		"e:extract c:create l:list t:test d:decode :indent= o=:output=", &p);
 	if (word_is_any(name, "zipfile tarfile")) {
 		struct word here = walk_word(k->w, ".", k->c->at);
 		struct word inside = word_below(k, p.operand_count > 1 ? &p.operands[1] : &here);
@@ -429,8 +447,13 @@ static bool run_file_module(struct call *k, const struct word *name, const struc
 			(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], FXF_OVERWRITE);
 		else
 			fx(k, TAG_READ_QUERY, name, 0);
-	} else if (word_is_any(
-			   name, "base64 gzip quopri uu fileinput tokenize py_compile ast dis tabnanny")) {
+	} else if (word_is_any(name, "gzip zipapp")) { /* what it makes lies beside what it reads */
+		struct word *made = p.values[6] ? p.values[6] : p.operands;
+		fx_read_tree(k, p.operands, p.operand_count);
+		for (size_t i = 0; i < (p.values[6] ? 1 : p.operand_count); i++)
+			(void)fx_path(k, TAG_WRITE_FILE, &made[i], FXF_OVERWRITE);
+		fx(k, TAG_READ_QUERY, name, 0);
+	} else if (word_is_any(name, "base64 quopri uu fileinput tokenize py_compile ast dis tabnanny")) {
 		fx_read(k, p.operands, p.operand_count);
 		fx(k, TAG_READ_QUERY, name, 0);
 	} else if (word_is_any(name, "venv virtualenv compileall")) {
@@ -447,17 +470,19 @@ static bool run_file_module(struct call *k, const struct word *name, const struc
 static bool run_code_module(struct call *k, const struct word *name, struct word *v, size_t n)
 {
 	struct parsed p;
-	if (!word_is_any(name, "timeit pdb idlelib idlelib.idle code"))
+	if (!word_is_any(name, "timeit pdb idlelib idlelib.idle code cProfile profile"))
 		return false;
-	args_parse(walk_arena(k->w), v, n, "c=s=n=r=u=:setup=,number=,repeat=,unit=", &p);
+	args_parse(walk_arena(k->w), v, n, "c=s=n=r=u=o=:setup=,number=,repeat=,unit=,outfile=", &p);
 	for (size_t i = 0; i + 1 < n; i++)
 		if (word_is_any(&v[i], "-c -s --setup"))
 			classify_code(k, "python", &v[i + 1]);
+		else if (word_is_any(&v[i], "-o --outfile"))
+			(void)fx_path(k, TAG_WRITE_FILE, &v[i + 1], FXF_OVERWRITE);
 	for (size_t i = 0; word_is(name, "timeit") && i < p.operand_count; i++)
 		classify_code(k, "python", &p.operands[i]);
 	if (word_is(name, "code") || (!n && !word_is(name, "timeit")))
 		run_stdin_shell(k, &k->c->in, "python");
-	if (word_is(name, "pdb") && p.operand_count)
+	if (word_is_any(name, "pdb cProfile profile") && p.operand_count)
 		run_script(k, &p.operands[0], "python");
 	fx(k, TAG_SCRIPT_BUILD, name, 0);
 	return true;
@@ -473,7 +498,7 @@ static void run_module(struct call *k, struct word *v, size_t n)
 		{ "webbrowser ftplib telnetlib smtplib poplib imaplib", TAG_NETWORK_CONNECT },
 		{ "ensurepip", TAG_PACKAGE_INSTALL },
 		{ "pytest unittest tox nox mypy ruff black flake8 pylint coverage build doctest isort "
-		  "pyright cProfile profile trace",
+		  "pyright trace",
 			TAG_SCRIPT_BUILD },
 		{ "this calendar platform site sysconfig uuid mimetypes antigravity", TAG_READ_QUERY } };
 	if (n > 1 && args_find(v + 1, n - 1, "help")) {
@@ -660,17 +685,23 @@ HANDLER(expect)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "+c= f=", &p);
-	if (!p.values[0]) {
+	bool has_input = k->c->in.kind == FEED_KNOWN && !p.operand_count && !p.values[1];
+	if (!p.values[0] && !has_input) {
 		classify_unknown(k);
 		return;
 	}
-	struct bytes rest = { (const uint8_t *)p.values[0]->text, p.values[0]->text_n };
+	struct word script = p.values[0]
+		? *p.values[0]
+		: walk_word(k->w, arena_strndup(walk_arena(k->w), k->c->in.text, k->c->in.n), k->c->at);
+	for (char *nl = strchr(script.text, '\n'); nl; nl = strchr(nl, '\n'))
+		*nl = ';';
+	struct bytes rest = { (const uint8_t *)script.text, script.text_n };
 	while (rest.p && rest.n) {
 		struct bytes line = text_cut(&rest, ';');
 		const char *text = arena_strndup(walk_arena(k->w), (const char *)line.p, line.n);
-		text += strspn(text, " \t\n");
+		text += strspn(text, " \t");
 		size_t n = strcspn(text, " \t");
-		struct word inner = walk_word(k->w, text + n, p.values[0]->at);
+		struct word inner = walk_word(k->w, text + n, script.at);
 		if (list_has("spawn exec system", text, n))
 			run_text(k, &inner, 0, "expect");
 	}

@@ -129,6 +129,28 @@ static void judge_config(struct call *k, const struct word *x)
 	}
 }
 
+/* A list of cmake is a command with its words; the words of maven's exec.executable stand in another setting. */
+static struct word whole_command(struct call *k, const struct word *x, struct word value)
+{
+	struct arena *a = walk_arena(k->w);
+
+	if (value.certainty != CERTAIN)
+		return value;
+	if (text_eq(k->head, "cmake") && strchr(value.text, ';')) {
+		char *text = arena_strdup(a, value.text);
+		for (char *p = strchr(text, ';'); p; p = strchr(p, ';'))
+			*p = ' ';
+		return walk_word(k->w, text, x->at);
+	}
+	for (size_t i = 0; word_has(x, "exec.executable") && i < k->rest_count; i++)
+		if (word_starts(&k->rest[i], "-Dexec.args=") ||
+			word_starts(&k->rest[i], "-Dexec.commandlineArgs="))
+			return walk_word(k->w,
+				arena_printf(a, "%s %s", value.text, strchr(k->rest[i].text, '=') + 1),
+				x->at);
+	return value;
+}
+
 /* NAME=value, or "NAME value" as ssh has it.  A bare file name is a file of settings. */
 static void judge_setting(struct call *k, const struct word *x)
 {
@@ -141,6 +163,7 @@ static void judge_setting(struct call *k, const struct word *x)
 		value.text[value.text_n - 1] == value.text[0])
 		value = walk_word(
 			k->w, arena_strndup(walk_arena(k->w), value.text + 1, value.text_n - 2), x->at);
+	value = whole_command(k, x, value);
 	if (is_loose_program(&value))
 		fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
 	if (value.text_n && !word_is_any(&value, "none true false yes no"))
@@ -163,6 +186,21 @@ static void judge_listen(struct call *k, const struct word *x)
 		fx(k, TAG_LISTEN_PORT, x, 0);
 }
 
+/* gcc -wrapper gdb,--args: the words stand between commas. */
+static void run_listed(struct call *k, const struct word *x, const char *via)
+{
+	struct arena *a = walk_arena(k->w);
+	struct bytes rest = { (const uint8_t *)x->text, x->text_n };
+	struct word *v = arena_alloc(a, (x->text_n + 1) * sizeof(*v));
+	size_t n = 0;
+
+	while (rest.p && rest.n) {
+		struct bytes part = text_cut(&rest, ',');
+		v[n++] = walk_word(k->w, arena_strndup(a, (const char *)part.p, part.n), x->at);
+	}
+	run_argv(k, v, n, 0, via);
+}
+
 /* The program gets files as its arguments; so it is judged as that command. */
 static void judge_program(struct call *k, const struct word *x, const char *via)
 {
@@ -170,6 +208,10 @@ static void judge_program(struct call *k, const struct word *x, const char *via)
 
 	if (is_loose_program(x))
 		fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
+	if (strstr(via, " -wrapper") && word_has(x, ",")) {
+		run_listed(k, x, via);
+		return;
+	}
 	if (x->certainty == CERTAIN)
 		text = walk_word(k->w, arena_printf(walk_arena(k->w), "%s ./*", x->text), x->at);
 	run_text(k, &text, 0, via);

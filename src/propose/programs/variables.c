@@ -56,6 +56,10 @@ static bool is_plain_value(struct call *k, const struct assignment *x)
 		return true;
 	if (list_has("LD_LIBRARY_PATH DYLD_LIBRARY_PATH", x->name, strlen(x->name)))
 		return is_plain_search_path(k, v);
+	/* A repository in a place where everybody writes has settings of everybody. */
+	if (list_has("GIT_DIR GIT_COMMON_DIR", x->name, strlen(x->name)))
+		return !word_starts(v, "/tmp/") && !word_starts(v, "/var/tmp/") &&
+			!word_starts(v, "/dev/shm/");
 	if (v->certainty != CERTAIN)
 		return false;
 	if (text_eq(x->name, "ENV"))
@@ -102,18 +106,19 @@ static const struct {
 	{ "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV "
 	  "PROMPT_COMMAND PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS PERL5OPT PERL5DB RUBYOPT GCONV_PATH "
 	  "NODE_REPL_EXTERNAL_MODULE GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_TEMPLATE_DIR MAKEFILES "
-	  "GIT_WORK_TREE",
+	  "GIT_WORK_TREE GIT_DIR GIT_COMMON_DIR VIMINIT EXINIT",
 		SAYS_LOADER },
 	{ "PATH PYTHONPATH NODE_PATH PERL5LIB RUBYLIB CLASSPATH GOPATH LUA_PATH LUA_CPATH", SAYS_PATH },
 	{ "PAGER EDITOR VISUAL GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER GIT_SEQUENCE_EDITOR GIT_ASKPASS SSH_ASKPASS "
 	  "MANPAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SHELL BROWSER LESSOPEN LESSCLOSE GH_PAGER GH_EDITOR GH_BROWSER "
 	  "SUDO_ASKPASS SYSTEMD_PAGER BAT_PAGER DELTA_PAGER FZF_DEFAULT_COMMAND KUBE_EDITOR CC CXX CPP LD AR RUSTC "
-	  "RUSTC_WRAPPER RUSTDOC CARGO_BUILD_RUSTC_WRAPPER npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL",
+	  "RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC CARGO_BUILD_RUSTC CARGO_BUILD_RUSTDOC "
+	  "CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER LESSEDIT npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL",
 		SAYS_PROGRAM },
 	{ "GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG RIPGREP_CONFIG_PATH ACKRC INPUTRC WGETRC CURL_HOME "
 	  "PIP_CONFIG_FILE NPM_CONFIG_USERCONFIG npm_config_userconfig",
 		SAYS_SETTINGS },
-	{ "MAKEFLAGS GNUMAKEFLAGS GOFLAGS FZF_DEFAULT_OPTS JAVA_TOOL_OPTIONS _JAVA_OPTIONS MAVEN_OPTS",
+	{ "MAKEFLAGS GNUMAKEFLAGS GOFLAGS FZF_DEFAULT_OPTS TAR_OPTIONS MANOPT LESS ZIPOPT JAVA_TOOL_OPTIONS _JAVA_OPTIONS MAVEN_OPTS",
 		SAYS_OPTIONS },
 	{ "http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy", SAYS_PROXY },
 	{ "IFS", SAYS_IFS },
@@ -152,13 +157,20 @@ static void judge_path(struct call *k, const struct assignment *x)
 static void judge_options(struct call *k, const struct assignment *x)
 {
 	static const char *const parts[] = { "eval", "$(", "${", "-f", "SHELL=", "exec", "vettool", "agent" };
+	/* These are words of a command line, for which the program's own row speaks. */
+	static const struct {
+		const char *name, *program;
+	} lines[] = { { "FZF_DEFAULT_OPTS", "fzf" }, { "TAR_OPTIONS", "tar" }, { "MANOPT", "man" },
+		{ "LESS", "less" }, { "ZIPOPT", "zip" } };
 	bool carries = false;
-	if (text_starts(x->name, "FZF")) {
-		struct word line =
-			walk_word(k->w, arena_printf(walk_arena(k->w), "fzf %s", x->value.text), x->value.at);
-		run_text(k, &line, 0, x->name);
-		return;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (text_eq(x->name, lines[i].name)) {
+			struct word line = walk_word(k->w,
+				arena_printf(walk_arena(k->w), "%s %s", lines[i].program, x->value.text),
+				x->value.at);
+			run_text(k, &line, 0, x->name);
+			return;
+		}
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		carries |= word_has(&x->value, parts[i]);
 	fx_name(k, carries ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_PLAIN, x->name, 0);
@@ -243,6 +255,8 @@ void classify_assignment(struct call *k, const struct assignment *x)
 		judge_prompt(k, x);
 	if (text_starts(x->name, "GIT_"))
 		judge_git(k, x);
+	if (text_starts(x->name, "CARGO_TARGET_") && names_command(x->name, n))
+		judge_variable(k, x, SAYS_PROGRAM);
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
 		if (list_has(variables[i].names, x->name, n))
 			judge_variable(k, x, variables[i].kind);

@@ -86,7 +86,8 @@ static void run_inner(struct call *k, struct inner *in, unsigned flags)
 	if (in->has_unknown && !(mode & MODE_LAX))
 		fx(k, TAG_UNKNOWN_OPTION, &k->rest[0], 0);
 	if (in->asks || in->runs_nothing) {
-		fx(k, TAG_READ_QUERY, NULL, 0);
+		bool watches = !in->asks && list_has("strace ltrace heaptrack", k->head, strlen(k->head));
+		fx(k, watches ? TAG_PROCESS_TRACE : TAG_READ_QUERY, NULL, 0);
 		return;
 	}
 	if (in->shell && !in->ran_text)
@@ -248,7 +249,7 @@ HANDLER(env)
 	if (any && args_find(k->rest, k->rest_count, "help version"))
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else
-		fx(k, TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
+		print_environment(k);
 }
 
 /* What is in a file of arguments: the text that was written there a moment ago, or something nobody knows. */
@@ -399,9 +400,21 @@ static void read_found(struct call *k, const struct feed *from, const struct wor
 	const struct program *p = head->certainty == CERTAIN
 		? program_find(path_base(head->text), strlen(path_base(head->text)))
 		: NULL;
-	if (from->below && !(p && p->mode & (MODE_METADATA | MODE_NOT_FILES)) &&
-		!word_is_any(head, "echo printf"))
+	if (from->below && !text_eq(from->below, ENVIRONMENT) &&
+		!(p && p->mode & (MODE_METADATA | MODE_NOT_FILES)) && !word_is_any(head, "echo printf"))
 		fx_name(k, TAG_SECRET_FILE, from->below, 0);
+}
+
+/* echo ~/.netrc | cpio -o: the names come from standard input, and the files are read. */
+void read_listed(struct call *k)
+{
+	struct word head = walk_word(k->w, k->head, k->c->at);
+	size_t n = 0;
+	if (k->c->in.kind == FEED_KNOWN) {
+		struct word *names = input_words(k, &k->c->in, "\n", &n);
+		fx_read(k, names, n);
+	}
+	read_found(k, &k->c->in, &head);
 }
 
 /* The inner command does not read the input that xargs reads, so its own input is empty. */
@@ -577,6 +590,8 @@ HANDLER(gdb)
 			i + 1 < k->rest_count)
 			debugger_command(k, &k->rest[i + 1]);
 	}
+	if (args_find(k->rest, k->rest_count, "p pid attach-pid n attach-name"))
+		fx(k, TAG_PROCESS_TRACE, NULL, 0);
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
