@@ -10,6 +10,7 @@
  * a second receipt says the same. */
 #include "base/file.h"
 #include "base/text.h"
+#include "proof/gap.h"
 #include "record/parts.h"
 
 #include <errno.h>
@@ -222,6 +223,41 @@ static int write_copy(struct archiving *x, const struct going *g, const char *to
 	return file_replace_by(s, AT_FDCWD, to, 0600, copy_file, &c, e);
 }
 
+/* A repair has taken something out of a closed file, and said what it left. */
+struct mended {
+	struct recorder *r;
+	struct arena *a;
+	const char *file, *digest;
+	bool is_it;
+};
+
+static int is_left_by_repair(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
+{
+	struct mended *m = arg;
+
+	(void)file;
+	(void)at;
+	(void)text;
+	(void)e;
+	if (!receipt || !gap_is_seam(m->a, receipt) || !receipt_is_own(m->r, m->a, receipt))
+		return 0;
+	json_each (row, json_get(json_get(receipt, "metadata"), "files"))
+		m->is_it |= text_eq(json_get_text(row, "file", ""), m->file) &&
+			text_eq(json_get_text(row, "sha256_after", ""), m->digest);
+	return m->is_it;
+}
+
+/* Is a closed file that is not as it was closed what a repair on record has left of it? */
+static bool is_mended(struct archiving *x, const char *file, const struct hash *now)
+{
+	const struct receipts_wanted want = { .text = REPAIR_EFFECT };
+	struct mended m = { .r = x->r, .a = x->a, .file = file, .digest = hash_hex(x->a, now) };
+
+	(void)receipts_back(x->r->sys, x->r->state_fd, &want, is_left_by_repair, &m, NULL);
+	return m.is_it;
+}
+
 /* A copy that an earlier run has made is taken; another file of that name is never replaced. */
 static int copy_one(struct archiving *x, struct going *g, struct err *e)
 {
@@ -233,7 +269,8 @@ static int copy_one(struct archiving *x, struct going *g, struct err *e)
 
 	if (rc)
 		return rc;
-	if (g->is_sealed && (n != g->size_bytes || !hash_eq(&here, &g->digest)))
+	if (g->is_sealed && (n != g->size_bytes || !hash_eq(&here, &g->digest)) &&
+		!is_mended(x, g->file, &here))
 		return damaged(e, "%s has changed since it was closed", g->file);
 	g->digest = here;
 	g->size_bytes = n;
