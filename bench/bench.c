@@ -15,6 +15,8 @@ static const struct bench_row rows[] = {
 		"understand and judge a command, median, against one Ed25519 signature" },
 	{ "policy_expression", bench_policy_expression, 0.02, false,
 		"evaluate a compiled condition of five terms, against one Ed25519 signature" },
+	{ "privacy_scan", bench_privacy_scan, 0.3, true,
+		"look for everything private in 32 MiB of text, against `grep -E` with one pattern for the same kinds" },
 	{ "guard_worst", bench_guard_worst, 10, false, "1 MiB of hostile text, against 128 KiB of the same" },
 	{ "guard_exec", bench_guard_exec, 1.7, false,
 		"`helm guard check -- git status`, against starting /bin/true" },

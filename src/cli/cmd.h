@@ -30,6 +30,12 @@ int cmd_policy_lint(struct cli *r, struct err *e);
 int cmd_policy_explain(struct cli *r, struct err *e);
 int cmd_policy_fmt(struct cli *r, struct err *e);
 
+/* cmd_privacy.c */
+extern const struct opt privacy_scan_opts[], privacy_tokenize_opts[], privacy_restore_opts[];
+int cmd_privacy_scan(struct cli *r, struct err *e);
+int cmd_privacy_tokenize(struct cli *r, struct err *e);
+int cmd_privacy_restore(struct cli *r, struct err *e);
+
 /* cmd_egress.c, cmd_egress_suggest.c */
 extern const struct opt egress_list_opts[], egress_check_opts[];
 int cmd_egress_list(struct cli *r, struct err *e);

@@ -60,6 +60,17 @@ static void say_advice(struct cli *r, const struct checkpoint_advice *a)
 	out(r, "restore_hint=helm checkpoint restore %s\n", id);
 }
 
+/* A list of checkpoints that cannot be read is told, and then there is none to recommend. */
+static int recommended(
+	struct cli *r, struct checkpoint_store *st, struct checkpoint_advice *ret, struct err *e)
+{
+	if (checkpoint_cli_open(r, st, e) || checkpoint_recommend(st, opt_text(r, "task-id", NULL), ret, e))
+		return e->rc;
+	if (ret->trouble)
+		warn(r, "no checkpoint can be looked for: %s", ret->trouble);
+	return OK;
+}
+
 /* Which checkpoint leads back from the newest risky task. "exact" is true only for one that was made
  * before it. */
 int cmd_checkpoint_recommend(struct cli *r, struct err *e)
@@ -67,7 +78,7 @@ int cmd_checkpoint_recommend(struct cli *r, struct err *e)
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct checkpoint_advice a;
 
-	if (checkpoint_cli_open(r, &st, e) || checkpoint_recommend(&st, opt_text(r, "task-id", NULL), &a, e))
+	if (recommended(r, &st, &a, e))
 		return e->rc;
 	if (r->is_json) {
 		struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -106,7 +117,7 @@ int cmd_checkpoint_finalize(struct cli *r, struct err *e)
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct checkpoint_advice a;
 
-	if (checkpoint_cli_open(r, &st, e) || checkpoint_recommend(&st, opt_text(r, "task-id", NULL), &a, e))
+	if (recommended(r, &st, &a, e))
 		return e->rc;
 	struct json *final = finalization(r, a.task);
 	if (r->is_json) {

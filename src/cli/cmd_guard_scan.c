@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_guard.h"
+#include "cli/sarif.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -232,99 +233,26 @@ static void print_json(struct cli *r, const struct scan *s)
 	out_json(r, doc);
 }
 
-/* --- SARIF ------------------------------------------------------------------------------------------------------------ */
-
-static struct json *message(struct arena *a, const char *text)
-{
-	struct json *v = json_new(a, JSON_OBJECT);
-
-	json_sets(a, v, "text", text);
-	return v;
-}
-
-/* A relative reference: everything but unreserved characters and slashes is percent-encoded. */
-static const char *uri(struct arena *a, const char *file)
-{
-	struct buf b;
-
-	buf_init(&b, a);
-	for (; *file; file++)
-		if (strchr("-._~/", *file) || (*file >= '0' && *file <= '9') ||
-			((*file | 32) >= 'a' && (*file | 32) <= 'z'))
-			buf_addc(&b, *file);
-		else
-			buf_addf(&b, "%%%02X", (unsigned)(unsigned char)*file);
-	return b.p;
-}
-
-/* The index of a rule among those listed so far; a new rule is listed. */
-static int64_t rule_index(struct arena *a, struct json *rules, const struct finding *f)
-{
-	struct json *rule;
-
-	for (size_t i = 0; i < rules->n; i++)
-		if (text_eq(json_get_text(json_at(rules, i), "id", ""), f->rule))
-			return (int64_t)i;
-	rule = json_new(a, JSON_OBJECT);
-	json_sets(a, rule, "id", f->rule);
-	json_set(a, rule, "shortDescription", message(a, reason_get(f->reason)->meaning));
-	json_set(a, rule, "help", message(a, f->instead ? f->instead : reason_get(f->reason)->remedy));
-	json_push(a, rules, rule);
-	return (int64_t)rules->n - 1;
-}
-
-/* Where a hit lies, as SARIF wants it. */
-static struct json *location(struct arena *a, const struct hit *h)
-{
-	struct json *physical = json_new(a, JSON_OBJECT), *artifact = json_new(a, JSON_OBJECT);
-	struct json *region = json_new(a, JSON_OBJECT), *v = json_new(a, JSON_OBJECT);
-
-	json_sets(a, artifact, "uri", uri(a, h->file));
-	json_seti(a, region, "startLine", h->line);
-	json_set(a, region, "snippet", message(a, h->text));
-	json_set(a, physical, "artifactLocation", artifact);
-	json_set(a, physical, "region", region);
-	json_set(a, v, "physicalLocation", physical);
-	return v;
-}
-
-/* One SARIF result. What would be denied is an error, what would be asked about a warning. */
-static struct json *result(struct arena *a, struct json *rules, const struct hit *h)
-{
-	struct json *v = json_new(a, JSON_OBJECT), *locations = json_new(a, JSON_ARRAY);
-
-	json_push(a, locations, location(a, h));
-	json_sets(a, v, "ruleId", h->finding.rule);
-	json_seti(a, v, "ruleIndex", rule_index(a, rules, &h->finding));
-	json_sets(a, v, "level", h->verdict == V_DENY ? "error" : "warning");
-	json_set(a, v, "message", message(a, h->finding.text));
-	json_set(a, v, "locations", locations);
-	return v;
-}
-
-/* SARIF 2.1.0 with one run; rules are listed as they are met. */
+/* What would be denied is an error, what would be asked about a warning. */
 static void print_sarif(struct cli *r, const struct scan *s)
 {
-	struct arena *a = r->a;
-	struct json *doc = json_new(a, JSON_OBJECT), *runs = json_new(a, JSON_ARRAY),
-		    *one = json_new(a, JSON_OBJECT);
-	struct json *tool = json_new(a, JSON_OBJECT), *driver = json_new(a, JSON_OBJECT);
-	struct json *rules = json_new(a, JSON_ARRAY), *results = json_new(a, JSON_ARRAY);
+	struct sarif doc;
 
-	for (size_t i = 0; i < s->hit_count; i++)
-		json_push(a, results, result(a, rules, &s->hits[i]));
-	json_sets(a, driver, "name", "helm");
-	json_sets(a, driver, "version", HELM_VERSION);
-	json_set(a, driver, "rules", rules);
-	json_set(a, tool, "driver", driver);
-	json_set(a, one, "tool", tool);
-	json_sets(a, one, "columnKind", "utf16CodeUnits");
-	json_set(a, one, "results", results);
-	json_push(a, runs, one);
-	json_sets(a, doc, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-	json_sets(a, doc, "version", "2.1.0");
-	json_set(a, doc, "runs", runs);
-	out_json(r, doc);
+	sarif_begin(&doc, r->a);
+	for (size_t i = 0; i < s->hit_count; i++) {
+		const struct hit *h = &s->hits[i];
+		const struct reason *why = reason_get(h->finding.reason);
+		sarif_add(&doc,
+			&(struct sarif_result){ .rule = h->finding.rule,
+				.about_rule = why->meaning,
+				.help = h->finding.instead ? h->finding.instead : why->remedy,
+				.text = h->finding.text,
+				.file = h->file,
+				.line = h->line,
+				.snippet = h->text,
+				.is_error = h->verdict == V_DENY });
+	}
+	out_json(r, sarif_end(&doc));
 }
 
 /* Findings make the exit code "no", so that a pipeline can stop on them. */

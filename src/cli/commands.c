@@ -21,6 +21,7 @@ const struct family families[] = {
 	{ "workspace", "what was decided about a place, and trust" },
 	{ "approval", "what waits for your answer; what was granted" },
 	{ "egress", "which hosts runs may reach, by name" },
+	{ "privacy", "what a text gives away about people" },
 	{ "setup", "put Helm in front of an agent client" },
 	{ "db", "a query index over the ledgers" },
 	{ "hook", "the doors that agent clients knock at" },
@@ -496,6 +497,27 @@ static const struct cmd row_egress_suggest = { KNOWN(egress_suggest), "", 0, 0,
 
 static const struct cmd row_egress_serve = { KNOWN(egress_serve), "", 0, 0,
 	"serve the door of a run; started by helm itself", NULL, NULL, NULL, 0, cmd_egress_serve };
+
+static const struct cmd row_privacy_scan = { KNOWN(privacy_scan), "[PATH...]", 0, -1,
+	"find secrets and what belongs to people in a text or in files",
+	"Without PATH the text is --text, --input or standard input.  Files and directories are looked through as program text: only what leaves little doubt is reported, .git and node_modules are left out, and what was not looked into is counted.  "
+	"Kinds are EMAIL, PHONE, KOREAN_RRN, CREDIT_CARD, IBAN and SECRET; IP_ADDRESS and MAC_ADDRESS when --only names them.  "
+	"Values are never printed: a finding has its kind, its place and the first digits of its SHA-256.  Writes nothing.",
+	"$ echo 'write to ann@corp.example.org' | helm privacy scan\n"
+	"$ helm privacy scan --text 'password=hunter2 4111 1111 1111 1111' --json",
+	privacy_scan_opts, 0, cmd_privacy_scan };
+
+static const struct cmd row_privacy_tokenize = { KNOWN(privacy_tokenize), "", 0, 0,
+	"replace what belongs to people by names that can be turned back",
+	"The same value has the same name within a scope: <PRIVATE_EMAIL_1>.  Secrets become <SECRET_REDACTED_1> and are kept nowhere.  "
+	"Values lie in .helm/privacy-vault.json, sealed with a key of the helm home.  Every call leaves a row in .helm/privacy-audit.jsonl.",
+	"$ helm privacy tokenize --text 'call 010-1234-5678' --scope demo", privacy_tokenize_opts,
+	NEEDS_WORKSPACE | DOCUMENT, cmd_privacy_tokenize };
+
+static const struct cmd row_privacy_restore = { KNOWN(privacy_restore), "", 0, 0,
+	"turn the names of a scope back into what they stand for",
+	"An act on record: a receipt says which scope, how many and, with --authorize, why.  A name that the scope does not have stays as it is.",
+	NULL, privacy_restore_opts, NEEDS_WORKSPACE | DOCUMENT, cmd_privacy_restore };
 
 static const struct cmd row_freeze = { KNOWN(freeze), "[status]", 0, 1,
 	"allow nothing any more, to one or to all",

@@ -55,18 +55,21 @@ static int report(struct cli *r, const struct err *e)
 }
 
 /* Two words name a command of a family, one word the others. Options may stand between the two words, so
- * that `helm profile --path W run` works. *ret_used says how many words of argv were used up; they are
- * moved to the front. */
-static const struct cmd *find_command(char **argv, size_t argc, size_t *ret_used)
+ * that `helm profile --path W run` works: there --path is the workspace, also for commands that have an own
+ * option of that name. *ret_used says how many words of argv were used up; they are moved to the front. */
+static const struct cmd *find_command(struct arena *a, char **argv, size_t argc, size_t *ret_used)
 {
 	size_t verb = 1;
 
 	/* Options before the verb are stepped over; those that take a value take the next word along. */
-	while (verb < argc && argv[verb][0] == '-' && !text_eq(argv[verb], "--"))
+	while (verb < argc && argv[verb][0] == '-' && !text_eq(argv[verb], "--")) {
+		if (text_eq(argv[verb], "--path") || text_starts(argv[verb], "--path="))
+			argv[verb] = arena_printf(a, "--workspace%s", argv[verb] + strlen("--path"));
 		verb += strchr(argv[verb], '=') || text_eq(argv[verb], "--json") ||
 				text_eq(argv[verb], "--help") || text_eq(argv[verb], "-h")
 			? 1
 			: 2;
+	}
 	const struct helm_command *found = command_find(argv[0], verb < argc ? argv[verb] : NULL, ret_used);
 	if (found && *ret_used == 2) {
 		char *word = argv[verb];
@@ -159,7 +162,7 @@ static int dispatch(struct cli *r, char **argv, size_t argc)
 	struct err e = { 0 };
 	size_t used = 0;
 
-	r->cmd = find_command(argv, argc, &used);
+	r->cmd = find_command(r->a, argv, argc, &used);
 	if (!r->cmd)
 		return unknown_command(r, argv, argc);
 	/* Asked for before the words are judged, so that an error is already said the wanted way. */

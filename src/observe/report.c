@@ -212,13 +212,22 @@ static int put_stopped(struct reporting *r, struct err *e)
 
 static int put_checkpoints(struct reporting *r, struct err *e)
 {
-	struct json *all, *shown = json_new(r->o->a, JSON_ARRAY);
+	struct arena *a = r->o->a;
+	struct json *all, *shown = json_new(a, JSON_ARRAY);
 	int rc = observe_checkpoints(r->o, 0, &all, e);
 
 	for (uint32_t i = rc ? 0 : all->n; i-- > 0 && shown->n < r->limit;)
-		json_push(r->o->a, shown, all->items[i]);
+		json_push(a, shown, all->items[i]);
 	put_list(r, "recent_checkpoints", shown, rc ? 0 : all->n);
-	return rc;
+	if (rc == OK)
+		return OK;
+	/* The rest of the report is as good as before. */
+	const char *note = json_get_text(r->doc, "note", NULL);
+	json_setb(a, r->doc, "complete", false);
+	json_sets(a, r->doc, "note",
+		arena_printf(a, "%s%scheckpoints cannot be listed: %s", note ? note : "", note ? "; " : "",
+			e->text));
+	return OK;
 }
 
 int observe_report(

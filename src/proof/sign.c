@@ -93,6 +93,32 @@ static char *page_of(void *p)
 	return (char *)p - (uintptr_t)p % page_size();
 }
 
+void box_seal(const uint8_t key[BOX_KEY], const uint8_t nonce[BOX_NONCE], struct bytes about,
+	struct bytes message, uint8_t *ret)
+{
+	_Static_assert(BOX_KEY == crypto_aead_xchacha20poly1305_ietf_KEYBYTES &&
+			BOX_NONCE == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES &&
+			BOX_TAG == crypto_aead_xchacha20poly1305_ietf_ABYTES,
+		"sizes of the library");
+	if (crypto_aead_xchacha20poly1305_ietf_encrypt(
+		    ret, NULL, message.p, message.n, about.p, about.n, NULL, nonce, key))
+		BUG("sealing does not fail");
+}
+
+bool box_open(const uint8_t key[BOX_KEY], const uint8_t nonce[BOX_NONCE], struct bytes about,
+	struct bytes sealed, uint8_t *ret)
+{
+	return sealed.n >= BOX_TAG &&
+		crypto_aead_xchacha20poly1305_ietf_decrypt(
+			ret, NULL, NULL, sealed.p, sealed.n, about.p, about.n, nonce, key) == 0;
+}
+
+void box_derive(const uint8_t key[BOX_KEY], struct bytes name, uint8_t ret[BOX_KEY])
+{
+	if (crypto_generichash(ret, BOX_KEY, name.p, name.n, key, BOX_KEY))
+		BUG("hashing does not fail");
+}
+
 /* The caller learns in *ret_locked whether the memory stays out of swap; it is told to the user, not
  * refused, because small systems limit locked memory.  Fresh pages are zero. */
 void *secret_alloc(size_t n, bool *ret_locked)

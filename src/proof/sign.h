@@ -27,6 +27,16 @@ void sign_message(const uint8_t secret[SIGN_SECRET], struct bytes msg, uint8_t s
 /* For formats of others that hash before they sign. */
 void sha512(struct bytes msg, uint8_t ret[SHA512_SIZE]);
 
+/* Keeping something from others: XChaCha20-Poly1305.  `about` is not hidden, and must be the same when it is opened.  A nonce is never used twice
+ * with one key; drawn at random it may be.  `ret` has room for the message and BOX_TAG bytes, or for that much less. */
+enum { BOX_KEY = 32, BOX_NONCE = 24, BOX_TAG = 16 };
+void box_seal(const uint8_t key[BOX_KEY], const uint8_t nonce[BOX_NONCE], struct bytes about,
+	struct bytes message, uint8_t *ret);
+bool box_open(const uint8_t key[BOX_KEY], const uint8_t nonce[BOX_NONCE], struct bytes about,
+	struct bytes sealed, uint8_t *ret);
+/* Another key from this one, by a name; nobody finds this one from it. */
+void box_derive(const uint8_t key[BOX_KEY], struct bytes name, uint8_t ret[BOX_KEY]);
+
 /* Memory for secrets: between guard pages, not in core dumps, wiped when freed, and locked against swapping where the
  * system permits it (*ret_locked says).  NULL when there is none. */
 void *secret_alloc(size_t n, bool *ret_locked);

@@ -213,8 +213,13 @@ int checkpoint_recommend(
 	int rc = read_rows(st, &r, e);
 
 	arena_done(&r.scratch);
-	if (rc || checkpoint_list(st, &array, e))
-		return e->rc;
+	if (rc)
+		return rc;
+	/* What leads back cannot be known then; which task it would be about can. */
+	if (checkpoint_list(st, &array, e)) {
+		advice.trouble = arena_strdup(st->a, e->text);
+		array = json_new(st->a, JSON_ARRAY);
+	}
 	if (task_id && !q.best)
 		return err_set(e, E_MISSING, "TASK_UNKNOWN", "no task '%s' in the ledger", task_id);
 	advice.task = q.best;

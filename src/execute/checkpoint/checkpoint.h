@@ -230,6 +230,7 @@ int checkpoint_referenced(struct checkpoint_store *st, struct json **ret_ids, st
 struct checkpoint_advice {
 	struct json *task, *checkpoint;
 	const char *relation;
+	const char *trouble; /* why no checkpoint could be looked for; or NULL */
 };
 int checkpoint_recommend(
 	struct checkpoint_store *st, const char *task_id, struct checkpoint_advice *ret, struct err *e);

@@ -104,7 +104,7 @@ static int put_card(
 }
 
 /* Secrets are taken out first, because cards are given to models. */
-const char *task_snapshot(
+struct json *task_snapshot(
 	struct kernel *k, struct arena *a, const struct task_cards *old, const struct json *given)
 {
 	struct json *row = json_copy(a, given);
@@ -136,9 +136,15 @@ const char *task_snapshot(
 		buf_addf(&text, "- rollback_or_resume_hint: helm checkpoint restore %s\n", checkpoint);
 	else
 		buf_adds(&text, "- rollback_or_resume_hint: no checkpoint is attached\n");
-	const char *name_now = arena_printf(
-		a, "%s-%s-%s.md", text_time_compact(a, k->sys->now_us(k->sys)), slug(a, id), slug(a, name));
-	return put_card(k, a, old, name_now, buf_bytes(&text))
-		? NULL
-		: arena_printf(a, "%s/" CARDS "/%s", k->ws->state_name, name_now);
+	int64_t now_us = k->sys->now_us(k->sys);
+	const char *name_now =
+		arena_printf(a, "%s-%s-%s.md", text_time_compact(a, now_us), slug(a, id), slug(a, name));
+	if (put_card(k, a, old, name_now, buf_bytes(&text)))
+		return NULL;
+	struct json *about = json_new(a, JSON_OBJECT);
+	json_sets(a, about, "created_at", text_time_iso(a, now_us));
+	json_sets(a, about, "path", arena_printf(a, "%s/" CARDS "/%s", k->ws->state_name, name_now));
+	json_sets(a, about, "format", "markdown");
+	json_sets(a, about, "summary", arena_printf(a, "%s: %s", status, name));
+	return about;
 }

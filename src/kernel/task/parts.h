@@ -158,8 +158,8 @@ void armed_tell(struct task *t); /* into row, receipt and hint */
 /* ---- card.c ---- */
 
 void task_list_cards(struct kernel *k, struct arena *a, struct task_cards *ret);
-/* One more, for the next run; returns its path relative to the workspace, or NULL.  Old ones make room. */
-const char *task_snapshot(
+/* One more, for the next run; returns {created_at, path, format, summary}, the path relative to the workspace, or NULL.  Old ones make room. */
+struct json *task_snapshot(
 	struct kernel *k, struct arena *a, const struct task_cards *old, const struct json *row);
 
 /* ---- tmp.c ---- */

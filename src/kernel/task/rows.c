@@ -390,9 +390,9 @@ int task_put_final(struct task *t, struct err *e)
 	task_tell_refusal(t);
 	json_sets(a, t->row, "finished_at", now(t));
 	json_sets(a, t->row, "status", status);
-	const char *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
+	struct json *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
 	if (snapshot)
-		json_sets(a, t->row, "state_snapshot", snapshot);
+		json_set(a, t->row, "state_snapshot", snapshot);
 	t->outcome = r->timed_out ? "TIMEOUT" : r->exit_code == 0 ? "COMPLETED" : "FAILED";
 	return task_put_last(t, status, r->exit_code ? "execution" : NULL, why, e);
 }
