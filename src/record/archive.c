@@ -39,7 +39,7 @@ bool segment_is_moved(struct recorder *r, struct arena *a, const struct closed_f
 	const struct json *receipt = segment_stub(r->sys, a, r->state_fd, sealed->file), *row;
 
 	return receipt && (row = segment_moved(a, receipt, sealed->file)) != NULL &&
-		text_eq(json_get_text(row, "sha256", ""), hash_hex(a, &sealed->digest)) &&
+		text_eq(segment_moved_digest(row), hash_hex(a, &sealed->digest)) &&
 		receipt_is_own(r, a, receipt);
 }
 
@@ -50,6 +50,8 @@ struct going {
 	uint64_t size_bytes, first, last; /* clocks; 0: it is no file of the chain */
 	struct hash digest; /* as it was closed; then as it was copied */
 	bool is_sealed; /* the digest is known before it is read */
+	bool is_mended; /* a repair has taken something out of it since it was closed: */
+	struct hash closed; /* then this was its digest */
 };
 
 struct archiving {
@@ -269,9 +271,12 @@ static int copy_one(struct archiving *x, struct going *g, struct err *e)
 
 	if (rc)
 		return rc;
-	if (g->is_sealed && (n != g->size_bytes || !hash_eq(&here, &g->digest)) &&
-		!is_mended(x, g->file, &here))
-		return damaged(e, "%s has changed since it was closed", g->file);
+	if (g->is_sealed && (n != g->size_bytes || !hash_eq(&here, &g->digest))) {
+		if (!is_mended(x, g->file, &here))
+			return damaged(e, "%s has changed since it was closed", g->file);
+		g->is_mended = true;
+		g->closed = g->digest;
+	}
 	g->digest = here;
 	g->size_bytes = n;
 	rc = file_mkdirs(x->r->sys, AT_FDCWD, dir, 0700, e);
@@ -298,6 +303,8 @@ static struct json *going_json(struct arena *a, const struct going *g)
 		json_seti(a, row, "last", (int64_t)g->last);
 	}
 	json_sets(a, row, "sha256", hash_hex(a, &g->digest));
+	if (g->is_mended)
+		json_sets(a, row, "closed_sha256", hash_hex(a, &g->closed));
 	return row;
 }
 
