@@ -66,6 +66,8 @@ static const struct bench_row rows[] = {
 		"memory of helm report on a million rows, of the 64 MiB allowed" },
 	{ "memory_doctor", bench_memory_doctor, 1, false,
 		"memory of helm doctor on a million rows, of the 64 MiB allowed" },
+	{ "memory_records", bench_memory_records, 1, false,
+		"the most memory of any command that reads the chain, on 250,000 receipts, of the 64 MiB allowed" },
 	{ "hook_pass", bench_hook_pass, 2, false, "a hook on a call that only reads, against /bin/true" },
 	{ "hook_after", bench_hook_after, 2, false,
 		"the hook after a call that only read, against /bin/true" },

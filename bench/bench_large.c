@@ -6,7 +6,9 @@
  * log_edge_lost: the next append to the same log when log/edge is gone, against the same with one file of the chain: what is looked at does not grow
  * with the log.
  *
- * export_million: `helm evidence export --all` of a million receipts in MB/s, against `tar` of the same files, which looks at none of it. */
+ * export_million: `helm evidence export --all` of a million receipts in MB/s, against `tar` of the same files, which looks at none of it.
+ *
+ * memory_records: the most that any command which reads the chain needs on a quarter of a million receipts, of the 64 MiB that it may at ten million. */
 #include "base/file.h"
 #include "bench.h"
 #include "place.h"
@@ -18,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LONG = 100000, NEW = 4000, SHORT = 20000, MILLION = 1000000 };
+enum { LONG = 100000, NEW = 4000, SHORT = 20000, QUARTER = 250000, MILLION = 1000000 };
 
 struct large {
 	struct place place;
@@ -211,4 +213,27 @@ int bench_export_million(struct bench *b)
 	}
 	close_large(&l);
 	return !is_open || l.has_failed;
+}
+
+int bench_memory_records(struct bench *b)
+{
+	struct large l;
+	bool is_open = open_large(&l, b, "memory", QUARTER);
+	const char *helm = l.place.helm, *out = path_join(&l.a, l.place.home, "out");
+	const char *const commands[][7] = { { helm, "log", "check", "--all" },
+		{ helm, "evidence", "export", "--all", "--out", out },
+		{ helm, "receipts", "list", "--limit", "0" }, { helm, "receipts", "export" },
+		{ helm, "log", "repair" }, { helm, "db", "rebuild" }, { helm, "doctor", "--deep" },
+		{ helm, "status" } };
+
+	b->unit = "MiB";
+	b->baseline = 64;
+	for (size_t i = 0; is_open && i < ARRAY_SIZE(commands); i++) {
+		double mib = place_memory(&l.place, commands[i]);
+		b->value = mib > b->value ? mib : b->value;
+	}
+	b->ratio = b->value / b->baseline;
+	bool failed = !is_open || l.place.has_failed;
+	close_large(&l);
+	return failed;
 }

@@ -5,12 +5,8 @@
 #include "bench.h"
 #include "place.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { FEW = 1000, MANY = 1000000, VIEWS = 5 };
@@ -72,25 +68,6 @@ static void fill(struct place *p, int rows)
 	p->has_failed |= fclose(tasks) || fclose(commands) || fclose(calls);
 }
 
-/* Start and wait; the most memory it had, in MiB. */
-static double memory_of(struct place *p, const char *const *argv)
-{
-	posix_spawn_file_actions_t files;
-	struct rusage used = { 0 };
-	int status = -1;
-	pid_t pid;
-
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-	if (posix_spawn(&pid, argv[0], &files, NULL, (char *const *)argv, (char *const *)p->env) == 0)
-		(void)wait4(pid, &status, 0, &used);
-	posix_spawn_file_actions_destroy(&files);
-	p->has_failed |= !WIFEXITED(status) || WEXITSTATUS(status) > 1; /* 1: it has something to say */
-	return (double)used.ru_maxrss / 1024;
-}
-
 /* Both are made once, for all figures of this file. */
 static struct place many, few;
 static bool is_made;
@@ -114,8 +91,8 @@ static bool make_both(const struct bench *b)
 	(void)atexit(remove_both);
 	fill(&many, MANY);
 	fill(&few, FEW);
-	rebuild_mib = memory_of(&many, (const char *const[]){ many.helm, "db", "rebuild", NULL });
-	rebuild_few_mib = memory_of(&few, (const char *const[]){ few.helm, "db", "rebuild", NULL });
+	rebuild_mib = place_memory(&many, (const char *const[]){ many.helm, "db", "rebuild", NULL });
+	rebuild_few_mib = place_memory(&few, (const char *const[]){ few.helm, "db", "rebuild", NULL });
 	return !many.has_failed && !few.has_failed;
 }
 
@@ -179,12 +156,14 @@ int bench_memory_rebuild(struct bench *b)
 
 int bench_memory_report(struct bench *b)
 {
-	return make_both(b) ? memory(b, memory_of(&many, (const char *const[]){ many.helm, "report", NULL }))
-			    : 1;
+	return make_both(b)
+		? memory(b, place_memory(&many, (const char *const[]){ many.helm, "report", NULL }))
+		: 1;
 }
 
 int bench_memory_doctor(struct bench *b)
 {
-	return make_both(b) ? memory(b, memory_of(&many, (const char *const[]){ many.helm, "doctor", NULL }))
-			    : 1;
+	return make_both(b)
+		? memory(b, place_memory(&many, (const char *const[]){ many.helm, "doctor", NULL }))
+		: 1;
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -24,6 +25,24 @@ int place_start(const struct place *p, const char *const *argv)
 		(void)waitpid(pid, &status, 0);
 	posix_spawn_file_actions_destroy(&files);
 	return status;
+}
+
+double place_memory(struct place *p, const char *const *argv)
+{
+	posix_spawn_file_actions_t files;
+	struct rusage used = { 0 };
+	int status = -1;
+	pid_t pid;
+
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+	if (posix_spawn(&pid, argv[0], &files, NULL, (char *const *)argv, (char *const *)p->env) == 0)
+		(void)wait4(pid, &status, 0, &used);
+	posix_spawn_file_actions_destroy(&files);
+	p->has_failed |= !WIFEXITED(status) || WEXITSTATUS(status) > 1; /* 1: it has something to say */
+	return (double)used.ru_maxrss / 1024;
 }
 
 bool place_open(struct place *p, const struct bench *b, const char *name)

@@ -19,5 +19,7 @@ void place_close(struct place *p);
 void place_input(struct place *p, const char *text);
 /* Start and wait: the status of waitpid().  Thread-safe. */
 int place_start(const struct place *p, const char *const *argv);
+/* Start and wait; the most memory it had, in MiB.  Exit 1 is no failure: it has something to say. */
+double place_memory(struct place *p, const char *const *argv);
 
 #endif

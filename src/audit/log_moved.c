@@ -47,10 +47,10 @@ void moved_pass(struct log_checking *c, const struct log_file *f)
 	moved_note(c, f, moved);
 	c->skipped = f;
 	c->previous_file = f->name;
-	c->previous_sha256 = json_get_text(moved, "sha256", "");
+	c->previous_sha256 = segment_moved_digest(moved);
 	json_sets(c->a, row, "file", f->name);
 	json_seti(c->a, row, "bytes", json_get_int(moved, "bytes", 0));
-	json_sets(c->a, row, "sha256", c->previous_sha256);
+	json_sets(c->a, row, "sha256", json_get_text(moved, "sha256", ""));
 	json_sets(c->a, row, "archived_to", f->moved_to ? f->moved_to : "");
 	json_push(c->a, c->files, row);
 }

@@ -225,13 +225,13 @@ struct wanted {
 };
 
 /* Returns 1 to stop the walk at the first receipt with that id. */
-static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
-	const struct json *receipt, struct err *e)
+static int find_receipt(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
 {
 	struct wanted *w = arg;
 
 	(void)file;
-	(void)line;
+	(void)at;
 	(void)text;
 	(void)e;
 	if (!receipt ||
@@ -257,7 +257,8 @@ static int find_index(struct cli *r, const char *word, uint64_t n, uint64_t *ret
 		*ret = (uint64_t)index;
 		return OK;
 	}
-	int rc = receipts_each(r->sys, r->ws->state_fd, find_receipt, &w, e);
+	const struct receipts_wanted want = { .text = text_is_plain(word) ? word : NULL };
+	int rc = receipts_back(r->sys, r->ws->state_fd, &want, find_receipt, &w, e);
 	if (rc)
 		return rc;
 	/* Not found, or a receipt whose leaf is not there. */

@@ -1,6 +1,7 @@
 /* cmd_receipts.c — receipts list, show, export, tail: what was recorded, for people and for programs.
  *
- * The log may hold millions of receipts, so all commands walk it once and keep only what they print. Lines
+ * The log may hold millions of receipts, so the newest are looked for from its end, and no more of it is read than
+ * that takes; what is kept is bounded. Lines
  * that are no receipts are counted or named and never silently skipped. An export is byte for byte what
  * was signed: a receipt that is parsed and written again may no longer verify. */
 #include "base/file.h"
@@ -13,9 +14,16 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* MAX_KEPT bounds the memory of a list; POLL_US is how often --follow looks; AT_ONCE how many new receipts
+/* MAX_KEPT and KEPT_BYTES bound the memory of a list; POLL_US is how often --follow looks; AT_ONCE how many new receipts
  * one look expects. */
-enum { DEFAULT_LIST = 50, DEFAULT_TAIL = 10, MAX_KEPT = 100000, POLL_US = 200000, AT_ONCE = 256 };
+enum {
+	DEFAULT_LIST = 50,
+	DEFAULT_TAIL = 10,
+	MAX_KEPT = 5000,
+	KEPT_BYTES = 24 << 20,
+	POLL_US = 200000,
+	AT_ONCE = 256
+};
 
 #define CHOICE_OPTS \
 	{ "session", OPT_VALUE, "ID", "of this session only", NULL, false }, \
@@ -26,7 +34,7 @@ enum { DEFAULT_LIST = 50, DEFAULT_TAIL = 10, MAX_KEPT = 100000, POLL_US = 200000
 	}
 
 const struct opt receipts_list_opts[] = {
-	{ "limit", OPT_INT, "N", "the newest N; 50 when not given, 0 for all", NULL, false },
+	{ "limit", OPT_INT, "N", "the newest N; 50 when not given, 0 for all, up to 5000", NULL, false },
 	CHOICE_OPTS,
 	{ 0 },
 };
@@ -87,66 +95,73 @@ static bool is_chosen(const struct choice *c, const struct json *receipt)
 	return !c->has_since || (text_parse_time(time, strlen(time), &us) && us >= c->since_us);
 }
 
-/* A ring of the newest so many of those chosen. Each slot has an arena of its own that is used again, so
- * memory is bounded by the limit and not by the log. */
+/* The newest so many of those chosen, as the lines they are. */
 struct newest {
 	const struct choice *choice;
-	struct slot {
-		struct arena a;
-		struct json *receipt;
-	} * slots;
-	size_t cap;
-	uint64_t n;
+	struct arena *a;
+	struct bytes *lines; /* the newest first */
+	size_t n, cap, bytes;
+	int64_t after; /* nothing up to this clock is looked for; 0: all */
+	bool is_more; /* there are older ones that match */
 	uint64_t unreadable;
 };
 
-/* Overwrites the oldest slot when the ring is full. */
-static int keep_newest(void *arg, const char *file, uint64_t line, struct bytes text,
-	const struct json *receipt, struct err *e)
+static int keep_newest(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
 {
 	struct newest *k = arg;
 
 	(void)file;
-	(void)line;
-	(void)text;
+	(void)at;
 	(void)e;
 	if (!receipt) {
 		k->unreadable++;
 		return 0;
 	}
+	if (k->after && json_get_int(receipt, "lamport_clock", 0) <= k->after)
+		return 1;
 	if (!is_chosen(k->choice, receipt))
 		return 0;
-	/* The oldest slot is used again when the ring is full. */
-	struct slot *s = &k->slots[k->n++ % k->cap];
-	arena_reset(&s->a);
-	s->receipt = json_copy(&s->a, receipt);
+	k->is_more = k->n == k->cap || k->bytes > KEPT_BYTES;
+	if (k->is_more)
+		return 1;
+	k->lines[k->n++] =
+		(struct bytes){ (const uint8_t *)arena_strndup(k->a, (const char *)text.p, text.n), text.n };
+	k->bytes += text.n;
 	return 0;
 }
 
+/* What every line that is chosen has in it, so that others need not be parsed. */
+static const char *text_of_choice(struct arena *a, const struct choice *c)
+{
+	if (c->task && text_is_plain(c->task))
+		return c->task;
+	if (c->session && text_is_plain(c->session))
+		return c->session;
+	return c->verdict ? arena_printf(a, "\"%s\"", c->verdict) : NULL;
+}
+
 /* A limit of 0 means "all", up to MAX_KEPT; more than that is what export is for. */
-static int read_newest(
-	struct cli *r, const struct choice *choice, size_t limit, struct newest *ret, struct err *e)
+static int read_newest(struct cli *r, const struct choice *choice, size_t limit, int64_t after,
+	struct newest *ret, struct err *e)
 {
-	*ret = (struct newest){ .choice = choice, .cap = limit && limit < MAX_KEPT ? limit : MAX_KEPT };
-	ret->slots = arena_zalloc(r->a, ret->cap, sizeof(*ret->slots));
-	return receipts_each(r->sys, r->ws->state_fd, keep_newest, ret, e);
+	const struct receipts_wanted want = { .text = text_of_choice(r->a, choice) };
+
+	*ret = (struct newest){ .choice = choice,
+		.a = r->a,
+		.cap = limit && limit < MAX_KEPT ? limit : MAX_KEPT,
+		.after = after };
+	ret->lines = arena_zalloc(r->a, ret->cap, sizeof(*ret->lines));
+	return receipts_back(r->sys, r->ws->state_fd, &want, keep_newest, ret, e);
 }
 
-/* The i-th of those kept, the oldest first. */
-static const struct json *newest_at(const struct newest *k, size_t i)
+/* The i-th of those kept, the oldest first; valid until the arena is reset. */
+static struct json *newest_at(struct arena *a, const struct newest *k, size_t i)
 {
-	return k->slots[k->n > k->cap ? (k->n + i) % k->cap : i].receipt;
-}
+	struct json *receipt = NULL;
 
-static size_t newest_count(const struct newest *k)
-{
-	return k->n < k->cap ? (size_t)k->n : k->cap;
-}
-
-static void newest_done(struct newest *k)
-{
-	for (size_t i = 0; i < newest_count(k); i++)
-		arena_done(&k->slots[i].a);
+	(void)json_parse(a, k->lines[k->n - 1 - i], "receipt", NULL, &receipt, NULL);
+	return receipt;
 }
 
 /* ---- showing ---- */
@@ -187,11 +202,57 @@ static void list_row(struct cli *r, struct out_table *t, const struct json *x)
 	out_row(t, cells, paints);
 }
 
-/* Says how many matched in all, so that a cut list is not taken for the whole. */
-int cmd_receipts_list(struct cli *r, struct err *e)
+static void list_text(struct cli *r, const struct newest *newest)
 {
 	static const char *const headings[] = { "#", "TIME", "STATUS", "TOOL", "EFFECT", "RECEIPT" };
-	struct json *list = json_new(r->a, JSON_ARRAY), *doc = json_new(r->a, JSON_OBJECT);
+	AUTO(arena_done) struct arena one = { 0 };
+
+	if (!newest->n) {
+		out(r, "No receipts.\n");
+		return;
+	}
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+	for (size_t i = 0; i < newest->n; i++) {
+		list_row(r, t, newest_at(&one, newest, i));
+		arena_reset(&one);
+	}
+	out_table_end(t);
+	if (newest->is_more)
+		out(r, "The newest %zu; %s\n", newest->n,
+			newest->n < MAX_KEPT
+				? "more with --limit N, all with --limit 0 or 'helm receipts export'"
+				: "all with 'helm receipts export'");
+}
+
+/* Written receipt by receipt: thousands of them as one document in memory would take more than any command may. */
+static void list_json(struct cli *r, const struct newest *newest)
+{
+	AUTO(arena_done) struct arena one = { 0 };
+	struct buf text;
+
+	out(r, "{\n  \"receipts\": [");
+	for (size_t i = 0; i < newest->n; i++) {
+		buf_init(&text, &one);
+		json_write(&text, newest_at(&one, newest, i), JSON_INDENT);
+		buf_addc(&text, '\0');
+		out(r, "%s", i ? ",\n" : "\n");
+		for (const char *line = text.p, *end; line; line = end ? end + 1 : NULL) {
+			end = strchr(line, '\n');
+			out(r, "    %.*s%s", end ? (int)(end - line) : (int)strlen(line), line,
+				end ? "\n" : "");
+		}
+		arena_reset(&one);
+	}
+	out(r, "%s],\n", newest->n ? "\n  " : "");
+	if (!newest->is_more)
+		out(r, "  \"matching\": %zu,\n", newest->n);
+	out(r, "  \"complete\": %s,\n  \"unreadable_lines\": %llu\n}\n", newest->is_more ? "false" : "true",
+		(unsigned long long)newest->unreadable);
+}
+
+/* Says when there are more, so that a cut list is not taken for the whole. */
+int cmd_receipts_list(struct cli *r, struct err *e)
+{
 	int64_t limit = opt_int(r, "limit", DEFAULT_LIST);
 	struct newest newest;
 	struct choice choice;
@@ -200,33 +261,16 @@ int cmd_receipts_list(struct cli *r, struct err *e)
 		return err_set(e, E_USAGE, "USAGE_LIMIT", "--limit cannot be negative");
 	int rc = read_choice(r, &choice, e);
 	if (rc == OK)
-		rc = read_newest(r, &choice, (size_t)limit, &newest, e);
+		rc = read_newest(r, &choice, (size_t)limit, 0, &newest, e);
 	if (rc)
 		return rc;
-	size_t n = newest_count(&newest);
-	struct out_table *t = r->is_json || !n ? NULL : out_table(r, headings, ARRAY_SIZE(headings));
-	for (size_t i = 0; i < n; i++) {
-		if (r->is_json)
-			json_push(r->a, list, json_copy(r->a, newest_at(&newest, i)));
-		else
-			list_row(r, t, newest_at(&newest, i));
-	}
-	if (t)
-		out_table_end(t);
-	json_set(r->a, doc, "receipts", list);
-	json_seti(r->a, doc, "matching", (int64_t)newest.n);
-	json_seti(r->a, doc, "unreadable_lines", (int64_t)newest.unreadable);
 	if (r->is_json)
-		out_json(r, doc);
-	else if (!n)
-		out(r, "No receipts.\n");
-	else if (newest.n > n)
-		out(r, "%zu of %llu, all with %s\n", n, (unsigned long long)newest.n,
-			n < MAX_KEPT ? "--limit 0" : "'helm receipts export'");
+		list_json(r, &newest);
+	else
+		list_text(r, &newest);
 	if (newest.unreadable)
 		warn(r, "%llu lines are no receipts; see 'helm log check'",
 			(unsigned long long)newest.unreadable);
-	newest_done(&newest);
 	return 0;
 }
 
@@ -236,13 +280,14 @@ struct wanted {
 	int64_t clock;
 	struct json *found;
 	const char *file;
+	off_t at;
 	uint64_t line;
 };
 
 /* Returns 1 to stop the walk. A number is compared with the place in the chain, a text with both kinds of
  * ids. */
-static int find_one(void *arg, const char *file, uint64_t line, struct bytes text, const struct json *receipt,
-	struct err *e)
+static int find_one(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
 {
 	struct wanted *w = arg;
 
@@ -255,8 +300,29 @@ static int find_one(void *arg, const char *file, uint64_t line, struct bytes tex
 		return 0;
 	w->found = json_copy(w->a, receipt);
 	w->file = arena_strdup(w->a, file);
-	w->line = line;
+	w->at = at;
 	return 1;
+}
+
+/* A number leads to its file; an id is looked for from the newest receipt on. */
+static int find_receipt(struct cli *r, struct wanted *w, struct err *e)
+{
+	struct receipts_wanted want = { .text = text_is_plain(w->word) ? w->word : NULL };
+	int64_t clock;
+	int rc = OK;
+
+	if (text_int(w->word, &clock) && clock > 0) {
+		const struct receipts_wanted number = {
+			.text = arena_printf(r->a, "\"lamport_clock\":%lld", (long long)clock), .clock = clock
+		};
+		w->clock = clock;
+		rc = receipts_back(r->sys, r->ws->state_fd, &number, find_one, w, e);
+	}
+	if (rc == OK && !w->found)
+		rc = receipts_back(r->sys, r->ws->state_fd, &want, find_one, w, e);
+	if (rc == OK && w->found)
+		rc = receipts_line_at(r->sys, r->ws->state_fd, w->file, w->at, &w->line, e);
+	return rc;
 }
 
 /* The receipt is verified under our own keys before it is shown; the exit code is that of the
@@ -268,13 +334,10 @@ int cmd_receipts_show(struct cli *r, struct err *e)
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	struct verification v;
 	struct trust trust;
-	int64_t clock;
 	int rc = cmd_log_trust(r, false, &trust, e);
 
-	if (text_int(w.word, &clock))
-		w.clock = clock;
 	if (rc == OK)
-		rc = receipts_each(r->sys, r->ws->state_fd, find_one, &w, e);
+		rc = find_receipt(r, &w, e);
 	if (rc)
 		return rc;
 	if (!w.found)
@@ -441,8 +504,24 @@ static int64_t chain_change(struct cli *r)
 	return (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec + st.st_size;
 }
 
-/* The end of the newest file is usually enough. After a rotation or a long pause there is a gap before it,
- * and everything is looked through. */
+static int follow_gap(struct following *f, struct arena *a, struct err *e)
+{
+	static const struct choice any;
+	struct cli *r = f->r;
+	struct newest missed = { .choice = &any, .a = a, .cap = MAX_KEPT, .after = f->clock };
+	const struct receipts_wanted want = { 0 };
+
+	missed.lines = arena_zalloc(a, missed.cap, sizeof(*missed.lines));
+	int rc = receipts_back(r->sys, r->ws->state_fd, &want, keep_newest, &missed, e);
+	if (rc || missed.is_more)
+		return rc ? rc : receipts_each(r->sys, r->ws->state_fd, follow_one, f, e);
+	for (size_t i = 0; i < missed.n; i++)
+		(void)follow_one(f, RECEIPTS, 0, (struct bytes){ 0 }, newest_at(a, &missed, i), e);
+	return OK;
+}
+
+/* The end of the newest file is usually enough. After a rotation or a long pause there is a gap before it, and what lies
+ * behind the last one shown is looked for from the end; everything is read only when that is too much to hold. */
 static int follow_once(struct following *f, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -454,7 +533,7 @@ static int follow_once(struct following *f, struct err *e)
 		return rc;
 	/* The first row read is not the next one: something lies between. */
 	if (rows->n && json_get_int(rows->items[0], "lamport_clock", 0) > f->clock + 1)
-		return receipts_each(r->sys, r->ws->state_fd, follow_one, f, e);
+		return follow_gap(f, &a, e);
 	json_each (row, rows)
 		(void)follow_one(f, RECEIPTS, 0, (struct bytes){ 0 }, row, e);
 	return OK;
@@ -480,6 +559,7 @@ static int follow(struct cli *r, const struct choice *choice, int64_t clock, str
 /* The newest ones first, and with --follow whatever comes. */
 int cmd_receipts_tail(struct cli *r, struct err *e)
 {
+	AUTO(arena_done) struct arena one = { 0 };
 	int64_t limit = opt_int(r, "limit", DEFAULT_TAIL), clock = 0;
 	struct newest newest;
 	struct choice choice;
@@ -488,14 +568,15 @@ int cmd_receipts_tail(struct cli *r, struct err *e)
 		return err_set(e, E_USAGE, "USAGE_LIMIT", "--limit must be at least 1");
 	int rc = read_choice(r, &choice, e);
 	if (rc == OK)
-		rc = read_newest(r, &choice, (size_t)limit, &newest, e);
+		rc = read_newest(r, &choice, (size_t)limit, 0, &newest, e);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < newest_count(&newest); i++) {
-		tail_row(r, newest_at(&newest, i));
-		clock = json_get_int(newest_at(&newest, i), "lamport_clock", 0);
+	for (size_t i = 0; i < newest.n; i++) {
+		const struct json *x = newest_at(&one, &newest, i);
+		tail_row(r, x);
+		clock = json_get_int(x, "lamport_clock", 0);
+		arena_reset(&one);
 	}
-	newest_done(&newest);
 	out_flush(r);
 	return opt_flag(r, "follow") ? follow(r, &choice, clock, e) : 0;
 }

@@ -467,6 +467,9 @@ static void check_state(struct exam *x, const struct json *now)
 	struct arena *a = x->a;
 
 	check_standing(x, now, "state", "can be written");
+	if (json_get(now, "free_bytes"))
+		check_standing(x, now, "free-space",
+			arena_printf(a, "%lld MiB", (long long)(json_get_int(now, "free_bytes", 0) >> 20)));
 	check_standing(
 		x, now, "record", "the newest receipts are whole; 'helm log check' looks at all of them");
 	check_standing(x, now, "key", x->key_says);
@@ -510,16 +513,6 @@ static void check_state(struct exam *x, const struct json *now)
 		arena_printf(a, "last hour: %s; last 24 hours: %s", counted(x, json_get(calls, "last_hour")),
 			counted(x, json_get(calls, "last_24_hours"))));
 	check(x, "containment", true, json_get_text(json_get(now, "containment"), "text", ""));
-}
-
-/* Too little room for records means that soon nothing can be allowed. */
-static void check_space(struct exam *x)
-{
-	int64_t bytes = x->ws->root_fd >= 0 ? x->s->free_bytes(x->s, x->ws->root_fd) : -1;
-
-	if (bytes >= 0)
-		check(x, "free-space", bytes > (64 << 20),
-			arena_printf(x->a, "%lld MiB", (long long)(bytes >> 20)));
 }
 
 /* What kind of machine this is, for advice about local models. */
@@ -653,7 +646,6 @@ struct json *doctor_run(
 			check_whole_record(&x);
 			check_whole_store(&x);
 		}
-		check_space(&x);
 	}
 	check_onboarding(&x);
 	bool foreign = ws->layout == LAYOUT_OPENCLAW || ws->layout == LAYOUT_HERMES;

@@ -128,6 +128,7 @@ void kernel_close(struct kernel *k)
 bool kernel_stops(
 	struct kernel *k, struct arena *a, const char *principal, const char *profile, struct decision *d)
 {
+	AUTO(posture_release) const struct workspace *held = posture_hold(k->sys, k->ws);
 	const char *frozen = freeze_in_force(k, a, principal);
 	const char *instead, *paused = frozen ? NULL : pause_in_force(k, a, profile, &instead);
 

@@ -24,7 +24,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { MAX_CALLS = 50000, TAIL_LINES = 200 };
+enum { MAX_CALLS = 50000, TAIL_LINES = 200, TRIAL_BYTES = 64 << 10, LITTLE_ROOM_BYTES = 64 << 20 };
 static const int64_t HOUR_US = INT64_C(3600) * 1000000, DAY_US = INT64_C(86400) * 1000000;
 
 struct look_around {
@@ -500,22 +500,42 @@ static void look_at_guards(struct look_around *x)
 	}
 }
 
-/* Tries to create a nameless file, and opens the files for appending: permissions alone do not tell about
- * read-only or full file systems. */
+/* As much as some decisions take, to a file without a name: an empty file can be made where nothing can be written any more, and neither
+ * permissions nor the number of free bytes tell of a quota.  0, or the errno. */
+static int try_to_write(struct look_around *x)
+{
+	static const char some[TRIAL_BYTES];
+	struct sys *s = x->s;
+	AUTO(close_fd) int fd = s->open(s, x->ws->state_fd, ".", O_TMPFILE | O_WRONLY, 0600, 0);
+
+	if (fd < 0) /* not every file system has files without names */
+		return errno == EROFS || errno == EACCES || errno == EPERM || errno == ENOSPC ? errno : 0;
+	ssize_t n = s->write(s, fd, some, sizeof(some));
+	return n == (ssize_t)sizeof(some) ? 0 : n < 0 ? errno : ENOSPC;
+}
+
+/* Can it be recorded what happens?  And little room means that soon it cannot. */
 static void look_at_state(struct look_around *x)
 {
 	static const char *const files[] = { RECEIPTS, TASK_LEDGER, COMMAND_LOG, TOOL_CALLS };
 	struct sys *s = x->s;
-	int dir = s->open(s, x->ws->state_fd, ".", O_TMPFILE | O_WRONLY, 0600, 0);
+	int cannot = try_to_write(x);
+	int64_t left = s->free_bytes(s, x->ws->state_fd);
+	const char *remedy = arena_printf(x->a, "ls -ld %s; df -h %s", x->ws->state_dir, x->ws->state_dir);
 
-	if (dir < 0 && (errno == EROFS || errno == EACCES || errno == EPERM || errno == ENOSPC))
+	if (cannot)
 		add_wrong(x, "state",
-			arena_printf(x->a, "cannot write in %s: %s", x->ws->state_dir, strerror(errno)),
+			arena_printf(x->a, "cannot write in %s: %s", x->ws->state_dir, strerror(cannot)),
 			"nothing can be recorded, so nothing is allowed",
-			arena_printf(x->a, "make it writable: ls -ld %s; df %s", x->ws->state_dir,
-				x->ws->state_dir));
-	if (dir >= 0)
-		close_fd(&dir);
+			arena_printf(x->a, "make it writable: %s", remedy));
+	else if (left >= 0 && left < LITTLE_ROOM_BYTES)
+		add_wrong(x, "free-space",
+			arena_printf(x->a, "%lld MiB are left where %s is", (long long)(left >> 20),
+				x->ws->state_dir),
+			"when they are used up, nothing can be recorded, and nothing is allowed",
+			arena_printf(x->a, "make room: %s", remedy));
+	if (left >= 0)
+		json_seti(x->a, x->doc, "free_bytes", left);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		int fd = s->open(
 			s, x->ws->state_fd, files[i], O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0, 0);

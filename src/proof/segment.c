@@ -69,3 +69,8 @@ const struct json *segment_moved(struct arena *a, const struct json *receipt, co
 			return row;
 	return NULL;
 }
+
+const char *segment_moved_digest(const struct json *row)
+{
+	return json_get_text(row, "closed_sha256", json_get_text(row, "sha256", ""));
+}

@@ -34,5 +34,7 @@ bool segment_read(struct arena *a, const struct json *receipt, struct closed_fil
 
 /* Is it the receipt of a move, and its metadata what was signed?  The row about `file` ({file, sha256, bytes, ...}), or NULL. */
 const struct json *segment_moved(struct arena *a, const struct json *receipt, const char *file);
+/* The digest that such a file was closed with; a repair may have taken something out of it before it was moved. */
+const char *segment_moved_digest(const struct json *row);
 
 #endif

@@ -10,6 +10,7 @@
  * a second receipt says the same. */
 #include "base/file.h"
 #include "base/text.h"
+#include "proof/gap.h"
 #include "record/parts.h"
 
 #include <errno.h>
@@ -38,7 +39,7 @@ bool segment_is_moved(struct recorder *r, struct arena *a, const struct closed_f
 	const struct json *receipt = segment_stub(r->sys, a, r->state_fd, sealed->file), *row;
 
 	return receipt && (row = segment_moved(a, receipt, sealed->file)) != NULL &&
-		text_eq(json_get_text(row, "sha256", ""), hash_hex(a, &sealed->digest)) &&
+		text_eq(segment_moved_digest(row), hash_hex(a, &sealed->digest)) &&
 		receipt_is_own(r, a, receipt);
 }
 
@@ -49,6 +50,8 @@ struct going {
 	uint64_t size_bytes, first, last; /* clocks; 0: it is no file of the chain */
 	struct hash digest; /* as it was closed; then as it was copied */
 	bool is_sealed; /* the digest is known before it is read */
+	bool is_mended; /* a repair has taken something out of it since it was closed: */
+	struct hash closed; /* then this was its digest */
 };
 
 struct archiving {
@@ -222,6 +225,41 @@ static int write_copy(struct archiving *x, const struct going *g, const char *to
 	return file_replace_by(s, AT_FDCWD, to, 0600, copy_file, &c, e);
 }
 
+/* A repair has taken something out of a closed file, and said what it left. */
+struct mended {
+	struct recorder *r;
+	struct arena *a;
+	const char *file, *digest;
+	bool is_it;
+};
+
+static int is_left_by_repair(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
+{
+	struct mended *m = arg;
+
+	(void)file;
+	(void)at;
+	(void)text;
+	(void)e;
+	if (!receipt || !gap_is_seam(m->a, receipt) || !receipt_is_own(m->r, m->a, receipt))
+		return 0;
+	json_each (row, json_get(json_get(receipt, "metadata"), "files"))
+		m->is_it |= text_eq(json_get_text(row, "file", ""), m->file) &&
+			text_eq(json_get_text(row, "sha256_after", ""), m->digest);
+	return m->is_it;
+}
+
+/* Is a closed file that is not as it was closed what a repair on record has left of it? */
+static bool is_mended(struct archiving *x, const char *file, const struct hash *now)
+{
+	const struct receipts_wanted want = { .text = REPAIR_EFFECT };
+	struct mended m = { .r = x->r, .a = x->a, .file = file, .digest = hash_hex(x->a, now) };
+
+	(void)receipts_back(x->r->sys, x->r->state_fd, &want, is_left_by_repair, &m, NULL);
+	return m.is_it;
+}
+
 /* A copy that an earlier run has made is taken; another file of that name is never replaced. */
 static int copy_one(struct archiving *x, struct going *g, struct err *e)
 {
@@ -233,8 +271,12 @@ static int copy_one(struct archiving *x, struct going *g, struct err *e)
 
 	if (rc)
 		return rc;
-	if (g->is_sealed && (n != g->size_bytes || !hash_eq(&here, &g->digest)))
-		return damaged(e, "%s has changed since it was closed", g->file);
+	if (g->is_sealed && (n != g->size_bytes || !hash_eq(&here, &g->digest))) {
+		if (!is_mended(x, g->file, &here))
+			return damaged(e, "%s has changed since it was closed", g->file);
+		g->is_mended = true;
+		g->closed = g->digest;
+	}
 	g->digest = here;
 	g->size_bytes = n;
 	rc = file_mkdirs(x->r->sys, AT_FDCWD, dir, 0700, e);
@@ -261,6 +303,8 @@ static struct json *going_json(struct arena *a, const struct going *g)
 		json_seti(a, row, "last", (int64_t)g->last);
 	}
 	json_sets(a, row, "sha256", hash_hex(a, &g->digest));
+	if (g->is_mended)
+		json_sets(a, row, "closed_sha256", hash_hex(a, &g->closed));
 	return row;
 }
 

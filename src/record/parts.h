@@ -134,6 +134,12 @@ int notes_bind(struct recorder *r, struct arena *a, const struct notes_cut *cut,
 int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct bytes *ret_line,
 	off_t *ret_end, off_t *ret_size, struct err *e);
 int pread_all(struct sys *s, int fd, void *to, size_t n, off_t at);
+/* Lines, empty ones left out, the last one first; is_whole: it has its newline.  fn returns 0 to go on, > 0 to stop, or a negative rc, which
+ * is returned.  Of a text (at: in it; *ret_start: bytes at its front of a line that begins before it, none with is_start), and of a file
+ * up to `size`, in bounded memory. */
+typedef int line_back(void *arg, off_t at, struct bytes text, bool is_whole, struct err *e);
+int text_back(struct bytes text, bool is_start, line_back *fn, void *arg, size_t *ret_start, struct err *e);
+int lines_back(struct sys *s, int fd, const char *file, off_t size, line_back *fn, void *arg, struct err *e);
 int write_all(struct sys *s, int fd, const void *from, size_t n);
 
 #endif

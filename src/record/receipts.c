@@ -15,7 +15,13 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { READ_STEP = 256 << 10, TAIL_STEP = 4 << 10, LINE_LIMIT = 64 << 20 };
+enum {
+	READ_STEP = 256 << 10,
+	TAIL_STEP = 4 << 10,
+	FIRST_LOOK = 8 << 10,
+	LARGEST_LOOK = 1 << 20,
+	LINE_LIMIT = 64 << 20
+};
 
 /* 0, or -1 with errno; on -1 a part may have been written, which the caller has to cut back. */
 int write_all(struct sys *s, int fd, const void *from, size_t n)
@@ -180,6 +186,74 @@ int log_file_lines(
 	return f->fd < 0 ? OK : lines_of(c->sys, f->fd, f->name, 0, f->size_bytes, fn, arg, e);
 }
 
+/* ---- backwards ---- */
+
+/* All lines of the text, the last one first, but for one that begins before it: *ret_start is how many bytes at the front belong to that. */
+int text_back(struct bytes text, bool is_start, line_back *fn, void *arg, size_t *ret_start, struct err *e)
+{
+	const uint8_t *first = is_start ? text.p : memchr(text.p, '\n', text.n), *end = text.p + text.n;
+	int rc = OK;
+
+	*ret_start = first ? (size_t)(first - text.p) : text.n;
+	while (first && rc == OK && end > first) {
+		const uint8_t *newline = memrchr(first, '\n', (size_t)(end - first));
+		const uint8_t *line = newline ? newline + 1 : first;
+		struct bytes found = { line, (size_t)(end - line) };
+		bool is_whole = end < text.p + text.n;
+		if (found.n)
+			rc = fn(arg, line - text.p, found, is_whole, e);
+		end = newline ? newline : first;
+	}
+	return rc;
+}
+
+/* What lines_back() gives on: where the block lies, and whether what follows it was given already. */
+struct block {
+	line_back *fn;
+	void *arg;
+	off_t at;
+	bool is_behind;
+};
+
+static int block_line(void *arg, off_t at, struct bytes text, bool is_whole, struct err *e)
+{
+	const struct block *b = arg;
+
+	return b->fn(b->arg, b->at + at, text, is_whole || b->is_behind, e);
+}
+
+/* From the end in blocks, so that the last lines of a long file cost as much as those of a short one.  A line longer than the block makes
+ * the block grow until it fits. */
+int lines_back(struct sys *s, int fd, const char *file, off_t size, line_back *fn, void *arg, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct block b = { .fn = fn, .arg = arg };
+	size_t window = FIRST_LOOK, start;
+	int rc = OK;
+
+	for (off_t end = size; rc == OK && end > 0;) {
+		size_t n = (off_t)window < end ? window : (size_t)end;
+		b.at = end - (off_t)n;
+		arena_reset(&a);
+		char *text = arena_text(&a, n + 1);
+		if (pread_all(s, fd, text, n, b.at))
+			return err_sys(e, "LOG_READ", "cannot read %s", file);
+		rc = text_back((struct bytes){ (uint8_t *)text, n }, b.at == 0, block_line, &b, &start, e);
+		if (rc || b.at == 0)
+			break;
+		if (start == n && n > LINE_LIMIT)
+			return err_set(e, E_CORRUPT, "LINE_LENGTH",
+				"%s has a line that is longer than any record", file);
+		/* The newline that this block begins with ends the next line. */
+		if (start < n) {
+			end = b.at + (off_t)start;
+			b.is_behind = true;
+		}
+		window = start == n || window < LARGEST_LOOK ? 4 * window : window;
+	}
+	return rc;
+}
+
 struct each {
 	const char *file;
 	receipt_visit *fn;
@@ -223,6 +297,101 @@ int receipts_each(struct sys *s, int state_fd, receipt_visit *fn, void *arg, str
 	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
 
 	return rc ? rc : log_cut_receipts(&cut, fn, arg, e);
+}
+
+/* A walk from the newest receipt to the oldest. */
+struct back {
+	const struct receipts_wanted *want;
+	const char *file;
+	receipt_back *fn;
+	void *arg;
+	struct arena a;
+};
+
+static int back_line(void *arg, off_t at, struct bytes text, bool is_whole, struct err *e)
+{
+	struct back *b = arg;
+	const char *word = b->want->text;
+	struct json *receipt = NULL;
+
+	if (!is_whole || (word && !memmem(text.p, text.n, word, strlen(word))))
+		return OK;
+	if (json_parse(&b->a, text, b->file, NULL, &receipt, NULL) || !json_is(receipt, JSON_OBJECT))
+		receipt = NULL;
+	int rc = b->fn(b->arg, b->file, at, text, receipt, e);
+	arena_reset(&b->a);
+	return rc;
+}
+
+/* Stops at the first line. */
+static int first_clock(
+	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *receipt;
+
+	(void)offset;
+	(void)line;
+	(void)e;
+	if (is_whole && json_parse(&a, text, "line", NULL, &receipt, NULL) == OK)
+		*(int64_t *)arg = json_get_int(receipt, "lamport_clock", 0);
+	return 1;
+}
+
+int receipts_back(struct sys *s, int state_fd, const struct receipts_wanted *want, receipt_back *fn,
+	void *arg, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(log_cut_close) struct log_cut cut;
+	struct back b = { .want = want, .fn = fn, .arg = arg };
+	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
+
+	for (size_t i = rc ? 0 : cut.n; rc == OK && i-- > 0;) {
+		const struct log_file *f = &cut.chain[i];
+		int64_t first = 0;
+		if (f->fd < 0)
+			continue;
+		if (want->clock > 0)
+			(void)log_file_lines(&cut, f, first_clock, &first, NULL);
+		if (first > want->clock && want->clock > 0)
+			continue; /* all of this file is newer */
+		b.file = f->name;
+		rc = lines_back(s, f->fd, f->name, f->size_bytes, back_line, &b, e);
+		if (first && want->clock > 0)
+			break; /* and all before it is older */
+	}
+	arena_done(&b.a);
+	return rc > 0 ? OK : rc;
+}
+
+struct counting {
+	off_t at;
+	uint64_t line;
+};
+
+static int count_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct counting *c = arg;
+
+	(void)text;
+	(void)is_whole;
+	(void)e;
+	c->line = line;
+	return offset >= c->at;
+}
+
+int receipts_line_at(struct sys *s, int state_fd, const char *file, off_t at, uint64_t *ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(log_cut_close) struct log_cut cut;
+	struct counting c = { .at = at };
+	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
+
+	for (size_t i = 0; rc == OK && i < cut.n; i++)
+		if (text_eq(cut.chain[i].name, file))
+			rc = log_file_lines(&cut, &cut.chain[i], count_line, &c, e);
+	*ret = c.line;
+	return rc > 0 ? OK : rc;
 }
 
 /* Segments of a rotated chain are receipts-000001.jsonl and on; the newest rows are in receipts.jsonl. */

@@ -170,6 +170,21 @@ int recorder_group_append(struct recorder_group *g, const struct draft *drafts, 
 typedef int receipt_visit(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e);
 int receipts_each(struct sys *s, int state_fd, receipt_visit *fn, void *arg, struct err *e);
+
+/* The same from the newest to the oldest, for whoever looks for the last ones: `at` is the offset in the file.  With a `text` lines without
+ * it are passed over unread; with a clock, files that cannot hold that receipt, too. */
+struct receipts_wanted {
+	const char *text; /* as it stands in the line; or NULL */
+	int64_t clock; /* or 0 */
+};
+typedef int receipt_back(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e);
+int receipts_back(struct sys *s, int state_fd, const struct receipts_wanted *want, receipt_back *fn,
+	void *arg, struct err *e);
+/* The number of the line at an offset of a file of the chain. */
+int receipts_line_at(struct sys *s, int state_fd, const char *file, off_t at, uint64_t *ret, struct err *e);
+/* Has this text only one spelling in JSON?  Only then can lines be searched for it without being parsed. */
+bool text_is_plain(const char *word);
 /* Names of the files that hold the chain, oldest first. */
 int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e);
 

@@ -13,8 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* How much of a file is looked at first, and at most at once; a longer line makes it grow. */
-enum { FIRST_LOOK = 8 << 10, LARGEST_LOOK = 1 << 20, LINE_LIMIT = 64 << 20, SAME_END = 4096 };
+enum { SAME_END = 4096 };
 
 /* Rows of older versions can hold bytes that are no UTF-8; they are read as json_write() writes them now. */
 struct json *row_parse(struct arena *a, struct bytes line, const char *file)
@@ -90,8 +89,8 @@ int row_at(struct sys *s, struct arena *a, int dirfd, const char *file, off_t pl
 
 /* ---- backwards ---- */
 
-/* Has this text only one spelling in JSON?  Only then can lines be searched for it without being parsed. */
-static bool is_plain(const char *word)
+/* In letters, digits and signs that no writer escapes. */
+bool text_is_plain(const char *word)
 {
 	size_t n = strlen(word);
 
@@ -105,7 +104,7 @@ static bool is_plain(const char *word)
 struct walk_back {
 	struct ledger_cut c;
 	struct arena *a; /* for rows; NULL: each is forgotten when it was seen */
-	struct arena text, row;
+	struct arena row;
 	const char *word; /* NULL: every row */
 	size_t lines_left;
 	row_back *fn;
@@ -115,63 +114,36 @@ struct walk_back {
 	bool leaves_sealed, is_more; /* packed pieces are not looked at; there are some */
 };
 
-/* The line is copied, because the window is used again. */
-static int visit_line(struct walk_back *w, struct bytes line)
+/* The line is copied, because the window is used again.  Also a last line without an end is a row, if it can be read as one. */
+static int visit_line(void *arg, off_t at, struct bytes line, bool is_whole, struct err *e)
 {
+	struct walk_back *w = arg;
 	struct arena *a = w->a ? w->a : &w->row;
 
-	if (!line.n || (w->word && !memmem(line.p, line.n, w->word, strlen(w->word))))
-		return 0;
-	struct bytes kept = { (const uint8_t *)arena_strndup(a, (const char *)line.p, line.n), line.n };
-	struct json *row = row_parse(a, kept, w->c.file);
-	w->lines++;
-	w->unreadable += !row;
-	int rc = row && w->fn ? w->fn(w->arg, row) : 0;
-	arena_reset(&w->row);
-	return rc;
-}
-
-/* All whole lines of the text, the last one first.  *ret_start is how many bytes at the front belong to a
- * line that begins before this text. */
-static void visit_text(struct walk_back *w, struct bytes text, bool is_start, size_t *ret_start)
-{
-	const uint8_t *first = is_start ? text.p : memchr(text.p, '\n', text.n), *end = text.p + text.n;
-
-	*ret_start = first ? (size_t)(first - text.p) : text.n;
-	while (first && !w->is_over && end > first && w->lines_left) {
-		const uint8_t *newline = memrchr(first, '\n', (size_t)(end - first));
-		const uint8_t *line = newline ? newline + 1 : first;
-		w->lines_left -= line < end;
-		w->is_over = visit_line(w, (struct bytes){ line, (size_t)(end - line) });
-		end = newline ? newline : first;
+	(void)at;
+	(void)is_whole;
+	(void)e;
+	if (!w->lines_left)
+		return 1;
+	w->lines_left--;
+	if (!w->word || memmem(line.p, line.n, w->word, strlen(w->word))) {
+		struct bytes kept = { (const uint8_t *)arena_strndup(a, (const char *)line.p, line.n),
+			line.n };
+		struct json *row = row_parse(a, kept, w->c.file);
+		w->lines++;
+		w->unreadable += !row;
+		w->is_over = row && w->fn && w->fn(w->arg, row);
+		arena_reset(&w->row);
 	}
 	w->is_over |= !w->lines_left;
+	return w->is_over;
 }
 
-/* From the end in blocks, so that the last rows of a file with a million rows cost as much as those of a
- * short one.  A line longer than the block makes the block grow until the line fits. */
 static int back_through_file(struct walk_back *w, int fd, off_t size, struct err *e)
 {
-	size_t window = FIRST_LOOK, start;
+	int rc = lines_back(w->c.sys, fd, w->c.file, size, visit_line, w, e);
 
-	for (off_t end = size; end > 0 && !w->is_over;) {
-		size_t n = (off_t)window < end ? window : (size_t)end;
-		off_t from = end - (off_t)n;
-		arena_reset(&w->text);
-		char *text = arena_text(&w->text, n + 1);
-		if (pread_all(w->c.sys, fd, text, n, from))
-			return err_sys(e, "LEDGER_READ", "cannot read %s", w->c.file);
-		visit_text(w, (struct bytes){ (uint8_t *)text, n }, from == 0, &start);
-		/* A line longer than the window: look at more of it. */
-		end = start == n ? end : from + (off_t)start;
-		if (from == 0)
-			break;
-		if (start == n && n > LINE_LIMIT)
-			return err_set(e, E_CORRUPT, "LEDGER_LINE",
-				"%s has a line that is longer than any row", w->c.file);
-		window = start == n || window < LARGEST_LOOK ? 4 * window : window;
-	}
-	return OK;
+	return rc > 0 ? OK : rc;
 }
 
 static int back_through_segment(struct walk_back *w, const char *name, struct err *e)
@@ -184,9 +156,9 @@ static int back_through_segment(struct walk_back *w, const char *name, struct er
 	for (size_t i = rc ? 0 : g.frame_count; rc == OK && i-- > 0 && !w->is_over;) {
 		rc = piece_frame(&g, i, &text, e);
 		if (rc == OK)
-			visit_text(w, text, true, &start);
+			rc = text_back(text, true, visit_line, w, &start, e);
 	}
-	return rc;
+	return rc > 0 ? OK : rc;
 }
 
 static int open_waiting(struct walk_back *w, struct arena *a, unsigned number, struct stat *st)
@@ -268,7 +240,6 @@ static int walk_back(struct walk_back *w, struct err *e)
 		for (size_t i = count_older(w, &a); rc == OK && i-- > 0 && !w->is_over;)
 			rc = back_through_part(w, &a, &w->c.parts[i], e);
 	ledger_cut_close(&w->c);
-	arena_done(&w->text);
 	arena_done(&w->row);
 	return rc;
 }
@@ -278,7 +249,7 @@ int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_
 {
 	struct walk_back w = { .c = { .sys = s, .state_fd = dirfd, .file = file, .now_fd = -1 },
 		.a = a,
-		.word = word && is_plain(word) ? word : NULL,
+		.word = word && text_is_plain(word) ? word : NULL,
 		.lines_left = n ? n : SIZE_MAX,
 		.fn = fn,
 		.arg = arg };
@@ -291,7 +262,7 @@ int rows_back_recent(struct sys *s, struct arena *a, int dirfd, const char *file
 {
 	struct walk_back w = { .c = { .sys = s, .state_fd = dirfd, .file = file, .now_fd = -1 },
 		.a = a,
-		.word = word && is_plain(word) ? word : NULL,
+		.word = word && text_is_plain(word) ? word : NULL,
 		.lines_left = SIZE_MAX,
 		.fn = fn,
 		.arg = arg,

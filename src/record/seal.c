@@ -146,13 +146,13 @@ struct receipt_search {
 	bool is_found;
 };
 
-static int is_it(void *arg, const char *file, uint64_t line, struct bytes text, const struct json *receipt,
-	struct err *e)
+static int is_it(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
 {
 	struct receipt_search *q = arg;
 
 	(void)file;
-	(void)line;
+	(void)at;
 	(void)text;
 	(void)e;
 	q->is_found = text_eq(json_get_text(receipt, "decision_id", ""), q->id);
@@ -190,7 +190,8 @@ static int record(struct sealing *x, bool was_there, struct err *e)
 	struct receipt_search q = {
 		arena_printf(x->a, "segment-%.*s", (int)(strlen(name) - strlen(".jsonl")), name), false
 	};
-	int rc = was_there ? receipts_each(x->r->sys, x->r->state_fd, is_it, &q, e) : OK;
+	const struct receipts_wanted want = { .text = q.id };
+	int rc = was_there ? receipts_back(x->r->sys, x->r->state_fd, &want, is_it, &q, e) : OK;
 
 	return rc || q.is_found ? rc : put_receipt(x, q.id, e);
 }

@@ -5,6 +5,7 @@
  * files that are there; a wrong choice leads to a failure, never to a check that is skipped. */
 #include "verify/pack.h"
 
+#include "base/text.h"
 #include "proof/pack.h"
 #include "proof/sdjwt.h"
 
@@ -143,6 +144,18 @@ void verify_pack_entry(struct verification *v, const struct json *proof, const c
 		verify_note(v, "the entry's line in the manifest is shown, its content was not given");
 }
 
+/* When it was made, as a receipt says it or in seconds since 1970; "" when it does not say. */
+static const char *made_at(struct arena *a, const struct json *claims)
+{
+	static const int64_t most = 253402300799; /* the last second of the year 9999 */
+	const char *at = json_get_text(claims, "timestamp", NULL);
+	int64_t iat = json_get_int(claims, "iat", -1);
+
+	if (at)
+		return at;
+	return iat >= 0 && iat <= most ? text_time_iso(a, iat * 1000000) : "";
+}
+
 /* A presentation names no key, so each trusted one is tried as the issuer's. */
 void verify_sdjwt(struct verification *v, struct bytes presentation)
 {
@@ -153,7 +166,9 @@ void verify_sdjwt(struct verification *v, struct bytes presentation)
 	for (size_t i = 0; i < v->trust->key_count; i++)
 		if (sdjwt_verify(v->a, presentation, v->trust->keys[i].key, &claims, &e) == OK) {
 			v->integrity = v->trusted = ANSWER_YES;
+			v->signer_key = &v->trust->keys[i];
 			json_set(v->a, v->values, "claims", claims);
+			(void)verify_key_window(v, made_at(v->a, claims));
 			return;
 		}
 	if (!v->trust->key_count) {

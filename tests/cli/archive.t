@@ -105,4 +105,21 @@ ok "sealed files of ledgers go, too" says 0 "segments/command-log-000001.jsonl.z
 ok "to a place of their own" grep -qx rows "$scratch/archive/segments/command-log-000001.jsonl.zst"
 ok "with a word in their place" test -f "$state/segments/command-log-000001.jsonl.zst.archived"
 ok "sound at the end" says 0 "sound" helm log check --all
+
+# ---- a closed file that a repair has taken something out of ----
+restart
+printf X | dd of="$state/receipts-000001.jsonl" bs=1 seek=5000 conv=notrunc 2>/dev/null
+ok "one that was changed does not go" says 1 "helm log repair" helm archive --before $day --to "$scratch/archive"
+exits 0 helm log repair --yes
+cp -a "$ws" "$scratch/mended"
+ok "what a repair on record has left goes" says 0 "moved 1 files" helm archive --before $hour --to "$scratch/archive"
+ok "and is sound there" says 0 "sound" helm log check --all
+rm -f "$state/log/edge"
+ok "work goes on without the edge" exits 0 helm run -- true
+ok "and is sound after that" says 0 "sound" helm log check --all
+mv "$scratch/archive" "$scratch/elsewhere"
+ok "where it cannot be read, that is said" says 0 "is archived at" helm log check --all
+rm -f "$state/log/edge"
+ok "and work goes on" exits 0 helm run -- true
+ok "the rest goes, too" says 0 "moved 1 files" helm archive --before $day --to "$scratch/archive"
 finish

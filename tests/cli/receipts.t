@@ -79,4 +79,32 @@ follow() {
   [ "$(wc -l <"$scratch/follow")" -eq 3 ] || { cat "$scratch/follow"; return 1; }
 }
 ok "tail --follow shows what comes" follow
+
+# ---- a chain of several files: the newest are found from the end ----
+long=$scratch/long
+helm init --path "$long" >/dev/null
+"$HELM_BUILD/tests/store_tool" "$long/.helm" "$scratch/home/.helm/keys" 3000 0 1000000 1700000000000000 1000000 || exit 1
+same() { # what is listed is the end of what is exported, in its order
+  helm receipts export --path "$long" | sed -n 's/.*"lamport_clock":\([0-9]*\).*/\1/p' | tail -n "$1" >"$scratch/wanted"
+  helm receipts list --path "$long" --limit "$1" | sed -n 's/^\([0-9][0-9]*\) .*/\1/p' >"$scratch/listed"
+  cmp "$scratch/wanted" "$scratch/listed"
+}
+for n in 1 2 7 1200 2900; do ok "the newest $n, in order" same $n; done
+ok "there are more, and it says so" says 0 "The newest 50;" helm receipts list --path "$long"
+ok "programs are told, too" says 0 '"complete": false' helm receipts list --path "$long" --json
+ok "all of them" says 0 '"matching": 3' helm receipts list --path "$long" --json --limit 0
+is_whole_json() { helm receipts list --path "$long" --json --limit 0 | helm canonical >/dev/null; }
+ok "that is one document" is_whole_json
+shows() { helm receipts show "$1" --path "$long" | grep -qF "$2 line $3" || { helm receipts show "$1" --path "$long" | tail -1; return 1; }; }
+line() { grep -n "\"lamport_clock\":$2," "$long/.helm/$1" | cut -d: -f1; }
+for n in 1 500 1500 2990; do
+  file=$(cd "$long/.helm" && grep -l "\"lamport_clock\":$n," receipts*.jsonl)
+  ok "number $n is found, with its line" shows $n "$file" "$(line "$file" $n)"
+done
+ok "an old id is found" shows rcpt_dec-00000000000000000000000000000003 receipts-000001.jsonl "$(grep -n 'rcpt_dec-00000000000000000000000000000003' "$long/.helm/receipts-000001.jsonl" | head -1 | cut -d: -f1)"
+ok "a number that is not there" says 1 "no receipt" helm receipts show 99999 --path "$long"
+ok "one task of many" says 0 "rcpt_out_dec-00000000000000000000000000000010" helm receipts list --path "$long" --task task-1 --limit 0
+printf 'no receipt\n' | cat - "$long/.helm/receipts-000001.jsonl" >"$scratch/.spoilt" && cat "$scratch/.spoilt" >"$long/.helm/receipts-000001.jsonl"
+ok "what is not shown is not read" sh -c '! "$@" 2>&1 | grep -q "no receipts"' - env -i HOME="$scratch/home" "$HELM_REAL" receipts list --path "$long"
+ok "and what is read is said to be none" says 0 "1 lines are no receipts" helm receipts list --path "$long" --limit 0
 finish

@@ -235,6 +235,19 @@ rm -r "$scratch/project/.claude"
 ok "nor is one that is gone" not_well
 ok "which is told, too" everywhere "are gone" 1
 
+# A full disk: an empty file can still be made there.  The first thing that a view writes is a trial.
+fresh
+full() { # full TEXT EXIT ARGS...
+  text=$1 code=$2
+  shift 2
+  HELM_ENV="HELM_TEST_FAIL_AT=1:ENOSPC" says "$code" "$text" helm_twin "$@"
+}
+ok "nobody calls a full disk well" full "cannot write in $state: No space left on device; nothing can be recorded" 0 status --brief
+ok "nor does the long form" full "health=attention" 0 status
+ok "nor the dashboard" full "No space left on device" 0 dashboard
+ok "and the doctor says how to look" full "df -h $state" 1 doctor --skip-discovery
+ok "no trace is left of the trial" sh -c 'test -z "$(find "$0" -newer "$1" -name ".*" -type f -size +60k)"' "$state" "$state/workspace.json"
+
 # Checkpoints of the tree one stands in are seen by every view.
 fresh
 echo x >"$scratch/project/file"

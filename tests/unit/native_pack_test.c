@@ -404,12 +404,53 @@ static void played_back(void **state)
 	assert_int_equal(json_get_int(json_at(json_get(report, "runs"), 0), "divergence_point", -1), 0);
 }
 
+/* The report's signature: by a trusted key, and by one that is trusted at any time, because no time is signed with it. */
+static void report_signature(void **state)
+{
+	(void)state;
+	static const char *const members[] = { "index_hash", "policy_hash", "schema_bundle_hash",
+		"score_hash" };
+	struct json *doc = json_new(&a, JSON_OBJECT);
+	struct trusted_key trusted;
+	struct trust trust = packs_trust(&trusted);
+	struct verification v;
+	struct pack p;
+	uint8_t sig[SIGN_SIZE];
+	char hex[2 * SIGN_SIZE + 1];
+	struct buf b;
+
+	begin();
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		json_sets(&a, doc, members[i], "sha256:x");
+	buf_init(&b, &a);
+	json_write(&b, doc, 0);
+	key_sign(key, buf_bytes(&b), sig);
+	hex_encode(sig, sizeof(sig), hex);
+	json_sets(&a, doc, "signature", hex);
+	buf_init(&b, &a);
+	json_write(&b, doc, 0);
+	buf_addc(&b, '\0');
+	put("07_ATTESTATIONS/conformance_report.sig", b.p);
+	seal_all("dev-local");
+	for (int has_window = 0; has_window < 2; has_window++) {
+		struct pack_item copy[FILES_MAX];
+		trusted.not_before = has_window ? "2020-01-01T00:00:00Z" : NULL;
+		memcpy(copy, files, sizeof(copy));
+		verification_begin(&v, &a, &trust, "evidence pack");
+		assert_int_equal(verify_pack_bytes(&a, packs_tar(&a, copy, file_count), &p, &e), OK);
+		verify_pack(&v, &p);
+		assert_int_equal(find_check(&v, "signature_verification")->status,
+			has_window ? CHECK_FAIL : CHECK_PASS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sealed_pack, setup, teardown),
 		cmocka_unit_test_setup_teardown(seal_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(legacy_seal, setup, teardown),
+		cmocka_unit_test_setup_teardown(report_signature, setup, teardown),
 		cmocka_unit_test_setup_teardown(layout_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(chain_walk, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_receipts, setup, teardown),

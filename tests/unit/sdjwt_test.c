@@ -247,6 +247,36 @@ static void sizes_are_limited(void **state)
 	assert_null(claims);
 }
 
+/* A key counts in its time here, too; what states no time is by no key that has one. */
+static void windows_are_asked(void **state)
+{
+	static const char *const names[] = { "timestamp", "iat", "other" };
+	struct trusted_key trusted = { .id = "" };
+	struct trust trust = packs_trust(&trusted);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct json *open = json_new(&a, JSON_OBJECT);
+		if (i == 0)
+			json_sets(&a, open, names[i], "2026-03-02T00:00:00Z");
+		else
+			json_seti(&a, open, names[i], 1772409600); /* the same */
+		assert_int_equal(sdjwt_issue(&a, open, "helm", NULL, 0, key, &issued, &e), OK);
+		for (int from = 0; from < 3; from++) {
+			static const char *const starts[] = { NULL, "2026-03-01T00:00:00Z",
+				"2026-03-03T00:00:00Z" };
+			struct verification v;
+			trusted.not_before = starts[from];
+			verification_begin(&v, &a, &trust, "record");
+			verify_sdjwt(&v, bytes_of(issued));
+			bool is_in = from == 0 || (from == 1 && i < 2);
+			assert_int_equal(v.trusted, is_in ? ANSWER_YES : ANSWER_NO);
+			if (!is_in)
+				assert_string_equal(v.error, "key_window");
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +289,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_promised_disclosure_is_one_new_claim, setup, teardown),
 		cmocka_unit_test_setup_teardown(parts_may_not_be_empty, setup, teardown),
 		cmocka_unit_test_setup_teardown(sizes_are_limited, setup, teardown),
+		cmocka_unit_test_setup_teardown(windows_are_asked, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("sdjwt", tests, NULL, NULL);

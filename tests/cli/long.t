@@ -1,0 +1,101 @@
+#!/bin/sh
+# Long records: what a command needs does not grow with what was recorded, and what it reads does not, where it shows a part.
+#
+# Every command that reads records runs on a store and on one that is four times as long.  At ten million records 64 MiB leave some six
+# bytes for each, so what is allowed to grow is less than that: a list of anything, one entry for each receipt, would be found.
+# shellcheck disable=SC2154 # scratch is lib.sh's
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+store=$HELM_BUILD/tests/store_tool peak=$HELM_BUILD/tests/peak_tool
+keys=$scratch/home/.helm/keys
+export LC_ALL=C
+
+peak_of() { # peak_of WORKSPACE ARGS...: KiB, as $kib
+  at=$1
+  shift
+  env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$at" "$peak" "$scratch/.kib" "$HELM_REAL" "$@" >"$scratch/.said" 2>&1 </dev/null
+  code=$?
+  kib=$(cat "$scratch/.kib")
+}
+helm init --path "$scratch/few" >/dev/null
+helm init --path "$scratch/many" >/dev/null
+cd "$scratch/few" || exit 1
+peak_of "$scratch/few" --version
+[ "$kib" -lt 12000 ] || skip_all "this build needs $kib KiB for nothing"
+# A decision and an outcome for each task, its four rows beside them; small files, so that there are some dozens.
+start=1700000000000000
+"$store" "$scratch/few/.helm" "$keys" 12000 0 250000 $start 1000000 0 || exit 1
+"$store" "$scratch/many/.helm" "$keys" 48000 0 250000 $start 1000000 0 || exit 1
+
+# grows KIB ARGS...: on the long one it ends well, needs at most so much more than on the short one, and never more than 32 MiB
+grows() {
+  most=$1
+  shift
+  peak_of "$scratch/few" "$@"
+  few=$kib
+  peak_of "$scratch/many" "$@"
+  [ $code -eq 0 ] || { echo "exit $code: $*"; cat "$scratch/.said"; return 1; }
+  [ "$kib" -le $((few + most)) ] && [ "$kib" -le 32768 ] || { echo "$* needs $few KiB for 12000 receipts and $kib for 48000"; return 1; }
+}
+# Of 36,000 more receipts, with 72,000 more rows: 512 KiB are five bytes for each record.
+ok "receipts list" grows 512 receipts list
+ok "receipts tail" grows 512 receipts tail
+ok "receipts show of an old one" grows 512 receipts show 40
+ok "receipts show of a new one" grows 512 receipts show 11990
+ok "receipts list of one task" grows 512 receipts list --task task-7
+ok "receipts export" grows 512 receipts export
+ok "log head" grows 512 log head
+ok "log prove" grows 512 log prove 5
+ok "evidence export of a task" grows 512 evidence export --task task-7 --out "$scratch/p.tar"
+ok "profile ledger" grows 512 profile ledger
+# What has buffers of a fixed size fills them with the long one: piles for comparing rows, windows for two threads, the cache of the index.
+ok "log check --all" grows 12288 log check --all
+ok "log check" grows 12288 log check
+ok "db rebuild" grows 16384 db rebuild
+ok "status" grows 16384 status
+ok "status --brief" grows 16384 status --brief
+ok "dashboard" grows 16384 dashboard
+ok "report" grows 16384 report
+ok "task list" grows 16384 task list
+ok "task show" grows 16384 task show task-7
+ok "log sessions" grows 16384 log sessions
+ok "approval list" grows 512 approval list
+ok "doctor" grows 16384 doctor --skip-discovery
+ok "doctor --deep" grows 16384 doctor --deep --skip-discovery
+ok "evidence export --all" grows 8192 evidence export --all --out "$scratch/all.tar"
+lost_edge() { rm -f "$scratch/few/.helm/log/edge" "$scratch/many/.helm/log/edge"; }
+lost_edge
+ok "a run without the edge" grows 2048 run -- true
+lost_edge
+ok "a view without the edge" grows 2048 status --brief
+damaged() { # the same byte of the oldest file, which has no end to be taken from
+  for one in few many; do printf X | dd of="$scratch/$one/.helm/receipts-000001.jsonl" bs=1 seek=5000 conv=notrunc 2>/dev/null; done
+}
+damaged
+ok "log repair of damage in the oldest file" grows 12288 log repair --yes
+each_archive() { # each to a place of its own
+  peak_of "$scratch/few" archive --before 2023-11-15 --to "$scratch/archive-few"
+  few=$kib
+  peak_of "$scratch/many" archive --before 2023-11-15 --to "$scratch/archive-many"
+  [ $code -eq 0 ] || { cat "$scratch/.said"; return 1; }
+  [ -e "$scratch/archive-many/receipts-000001.jsonl" ] && [ "$kib" -le $((few + 2048)) ] || { echo "$few KiB, then $kib"; return 1; }
+}
+ok "archive" each_archive
+
+# ---- what is not shown is not read ----
+cd "$scratch/many" || exit 1
+ws=$scratch/many
+reads() { # reads FILE ARGS...: does it open that file for reading and get anything from it?
+  strace -f -e trace=openat,pread64,read -y -o "$scratch/.trace" env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" "$@" >/dev/null 2>&1
+  grep -E '(pread64|read)\([0-9]+<' "$scratch/.trace" | grep -qF "/$1>"
+}
+not_read() { file=$1; shift; ! reads "$file" "$@"; }
+if command -v strace >/dev/null 2>&1 && strace -o /dev/null true 2>/dev/null; then
+  middle=receipts-000010.jsonl
+  ok "a list of the newest reads no older file" not_read $middle receipts list
+  ok "nor does the tail" not_read $middle receipts tail
+  ok "nor a search for a new number" not_read $middle receipts show 47990
+  ok "nor a view" not_read $middle status --brief
+  ok "nor a report" not_read $middle report
+  ok "(a whole check does)" reads $middle log check --all
+fi
+finish
