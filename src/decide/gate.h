@@ -129,7 +129,7 @@ struct judging {
 /* A gate: fills *ret, which comes in as { V_ALLOW, inactive }.  It sets is_active when it was configured. */
 typedef void gate_fn(struct judging *j, struct gate_answer *ret);
 
-/* engine.c: for gates. */
+/* gate.c, for gates; gate_variables() is in engine/. */
 void gate_deny(struct gate_answer *ret, enum reason_code code, const char *rule, const char *text);
 void gate_escalate(struct gate_answer *ret, enum reason_code code, const char *rule, const char *text);
 void gate_draw(struct judging *j, const struct draw *d);
