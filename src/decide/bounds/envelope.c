@@ -173,7 +173,7 @@ static struct json *project(
 	return made;
 }
 
-bool list_has(const struct json *list, const char *text)
+bool list_names(const struct json *list, const char *text)
 {
 	json_each (v, list)
 		if (text_eq(word_of(v), text))
@@ -250,7 +250,7 @@ static void check_scope(struct reading *r, const struct json *doc)
 		add(r, arena_strdup(r->a, "jurisdiction_scope.allowed_jurisdictions"), "REQUIRED");
 	must_be(r, scope, "jurisdiction_scope", "regulatory_mode", "strict permissive audit_only");
 	json_each (v, allowed)
-		if (list_has(json_get(scope, "prohibited_jurisdictions"), json_text(v)))
+		if (list_names(json_get(scope, "prohibited_jurisdictions"), json_text(v)))
 			add(r, arena_strdup(r->a, "jurisdiction_scope"), "CONFLICT");
 	must_be(r, data, "data_handling", "max_classification", "public internal confidential restricted");
 	must_be(r, data, "data_handling", "redaction_policy", "none pii_only strict");

@@ -90,11 +90,11 @@ static void check_place(struct checking *c)
 	const char *where = c->q->jurisdiction, *to = c->q->to_region;
 
 	if (*where &&
-		(list_has(json_get(scope, "prohibited_jurisdictions"), where) ||
-			!list_has(json_get(scope, "allowed_jurisdictions"), where)))
+		(list_names(json_get(scope, "prohibited_jurisdictions"), where) ||
+			!list_names(json_get(scope, "allowed_jurisdictions"), where)))
 		deny(c, REASON_JURISDICTION_DENIED,
 			arena_printf(c->a, "The envelope does not allow jurisdiction %s.", where));
-	else if (*to && regions && !list_has(regions, to))
+	else if (*to && regions && !list_names(regions, to))
 		refuse(c, V_DENY, REASON_JURISDICTION_DENIED, "DATA_RESIDENCY",
 			arena_printf(c->a, "The envelope keeps data out of region %s.", to));
 }
@@ -140,7 +140,7 @@ static void check_class(struct checking *c, const struct json *rule)
 	const struct json *types = json_get(rule, "allowed_types");
 
 	if (!json_get_bool(rule, "allowed", false) ||
-		(types && *c->q->effect_type && !list_has(types, c->q->effect_type)))
+		(types && *c->q->effect_type && !list_names(types, c->q->effect_type)))
 		deny(c, REASON_EFFECT_CLASS_DENIED,
 			arena_printf(c->a, "The envelope does not allow effects of class %s%s%s.",
 				c->q->effect_class, *c->q->effect_type ? " and type " : "",

@@ -76,6 +76,6 @@ static inline const char *word_of(const struct json *v)
 
 	return text ? text : "";
 }
-bool list_has(const struct json *list, const char *text);
+bool list_names(const struct json *list, const char *text);
 
 #endif

@@ -67,7 +67,7 @@ static bool params_fit(const struct json *scope, const struct json *params)
 			  *denied = json_get(scope, "deny_patterns");
 
 	json_each_member (m, params) {
-		if (json_is(allowed, JSON_ARRAY) && allowed->n && !list_has(allowed, m->name))
+		if (json_is(allowed, JSON_ARRAY) && allowed->n && !list_names(allowed, m->name))
 			return false;
 		json_each (p, denied)
 			if (text_glob(word_of(p), m->name, false) ||

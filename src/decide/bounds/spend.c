@@ -59,9 +59,9 @@ static bool cost_of(struct judging *j, const struct limits *l, const char *model
 
 static bool is_model_allowed(const struct json *doc, const char *model)
 {
-	return list_has(json_get(doc, "allowed_models"), model) ||
+	return list_names(json_get(doc, "allowed_models"), model) ||
 		(json_get_bool(doc, "allow_model_substitution", false) &&
-			list_has(json_get(doc, "fallback_models"), model));
+			list_names(json_get(doc, "fallback_models"), model));
 }
 
 static int64_t time_of(const struct json *doc, const char *name, int64_t absent)
@@ -107,7 +107,7 @@ void spend_judge(
 		return gate_deny(ret, REASON_ERR_SPEND_EMERGENCY_STOP, s->id, "All spending is stopped.");
 	if (!cost_of(j, l, model, &cents))
 		return gate_deny(ret, REASON_ERR_SPEND_INVALID_AMOUNT, s->id, "What it costs is not known.");
-	if (!list_has(json_get(s->doc, "allowed_providers"), provider))
+	if (!list_names(json_get(s->doc, "allowed_providers"), provider))
 		return gate_deny(ret, REASON_ERR_SPEND_PROVIDER_NOT_ALLOWED, s->id,
 			arena_printf(j->a, "Provider '%s' is not among the allowed ones.", provider));
 	if (!is_model_allowed(s->doc, model))
