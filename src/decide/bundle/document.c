@@ -8,7 +8,7 @@
 
 #define SETTINGS \
 	"limits", "egress", "mcp", "privilege", "taint", "threat", "sandbox", "delegation", "capability", \
-		"assumptions", "identity", "pdp"
+		"assumptions", "identity", "pdp", "stop"
 
 static const char *const operators[] = { "equals", "not_equals", "in", "not_in", "empty", "not_empty",
 	"missing", "greater_than", "less_than", "at_least", "contains", "equals_field", "intersects",
@@ -192,7 +192,7 @@ static void read_members(struct reading *r)
 		struct json *made = json_new(r->a, JSON_OBJECT);
 		json_each_member (m, requirements)
 			if (read_requirement_set(r, m->value, m->name))
-				json_set(r->a, made, m->name, requirement_set_made(r->a, m->value));
+				json_set(r->a, made, m->name, requirement_set_made(r, m->value));
 		json_set(r->a, r->document, "requirements", made);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)

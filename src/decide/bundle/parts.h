@@ -76,7 +76,7 @@ void read_mapping(struct reading *r); /* mapping.c */
 void read_layers(struct reading *r); /* layers.c */
 void read_requirements(struct reading *r); /* requirements.c */
 bool read_requirement_set(struct reading *r, const struct json *set, const char *action); /* checks it */
-struct json *requirement_set_made(struct arena *a, const struct json *set);
+struct json *requirement_set_made(struct reading *r, const struct json *set);
 void read_launch(struct reading *r); /* launch.c */
 void read_graph(struct reading *r); /* document.c */
 void read_older(struct reading *r); /* import.c */

@@ -72,7 +72,8 @@ static bool check_set(struct reading *r, const struct json *set, const char *act
 	}
 	r->rule = json_get_text(set, "id", action);
 	(void)take_text(r, set, "id", "POLICY_REQUIREMENT");
-	(void)TAKE_ONLY(r, set, "POLICY_MEMBER", "id", "logic", "requirements", "children", "description");
+	(void)TAKE_ONLY(r, set, "POLICY_MEMBER", "id", "logic", "requirements", "children", "description",
+		"origin");
 	if (logic && *scalar_text(r->a, logic))
 		(void)TAKE_WORD(r, logic, "logic", "POLICY_REQUIREMENT", "AND", "OR", "NOT");
 	leaves = take_list(r, set, "requirements", "POLICY_REQUIREMENT");
@@ -95,8 +96,9 @@ bool read_requirement_set(struct reading *r, const struct json *set, const char 
 }
 
 /* The members that the document has; `description` is for people only. */
-struct json *requirement_set_made(struct arena *a, const struct json *set)
+struct json *requirement_set_made(struct reading *r, const struct json *set)
 {
+	struct arena *a = r->a;
 	struct json *made = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY);
 	const char *logic = json_get_text(set, "logic", "");
 
@@ -106,8 +108,9 @@ struct json *requirement_set_made(struct arena *a, const struct json *set)
 		json_is(json_get(set, "requirements"), JSON_ARRAY) ? json_get(set, "requirements")
 								   : json_new(a, JSON_ARRAY));
 	json_each (child, json_get(set, "children"))
-		json_push(a, list, requirement_set_made(a, child));
+		json_push(a, list, requirement_set_made(r, child));
 	json_set(a, made, "children", list);
+	json_sets(a, made, "origin", json_get_text(set, "origin", origin_at(r, set->at)));
 	return made;
 }
 
@@ -129,7 +132,7 @@ void read_requirements(struct reading *r)
 		take_settings(r, r->tree);
 	json_each_member (m, graph)
 		if (read_requirement_set(r, m->value, m->name))
-			json_set(r->a, made, m->name, requirement_set_made(r->a, m->value));
+			json_set(r->a, made, m->name, requirement_set_made(r, m->value));
 	json_set(r->a, r->document, "requirements", made);
 	r->ret->content_hash = requirement_graph_hash(r->a, graph);
 }

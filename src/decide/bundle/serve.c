@@ -15,7 +15,7 @@ static struct json *set_of(struct reading *r, const struct json *row, const char
 	const char *id = arena_printf(r->a, "%s:%s", name, action);
 
 	if (set && read_requirement_set(r, set, action)) {
-		struct json *given = requirement_set_made(r->a, set);
+		struct json *given = requirement_set_made(r, set);
 		id = json_get_text(given, "id", id);
 		if (!expression)
 			return given;
@@ -34,6 +34,7 @@ static struct json *set_of(struct reading *r, const struct json *row, const char
 	json_set(r->a, made, "requirements", list);
 	if (!json_get(made, "children"))
 		json_set(r->a, made, "children", json_new(r->a, JSON_ARRAY));
+	json_sets(r->a, made, "origin", origin_at(r, row->at));
 	return made;
 }
 
