@@ -72,8 +72,8 @@ static bool check_set(struct reading *r, const struct json *set, const char *act
 	}
 	r->rule = json_get_text(set, "id", action);
 	(void)take_text(r, set, "id", "POLICY_REQUIREMENT");
-	(void)TAKE_ONLY(r, set, "POLICY_MEMBER", "id", "logic", "requirements", "children", "description",
-		"origin");
+	(void)TAKE_ONLY(
+		r, set, "POLICY_MEMBER", "id", "logic", "requirements", "children", "description", "origin");
 	if (logic && *scalar_text(r->a, logic))
 		(void)TAKE_WORD(r, logic, "logic", "POLICY_REQUIREMENT", "AND", "OR", "NOT");
 	leaves = take_list(r, set, "requirements", "POLICY_REQUIREMENT");
