@@ -62,6 +62,10 @@ static const struct conform_suite suites[] = {
 		"packs, serve policies and launch policies", conform_policy_packs },
 	{ "reference-packs", "reference_packs/*.json", "compliance packs, as mapping and as policy",
 		conform_reference_packs },
+	{ "envelope", "derived/autonomy-envelope-cases.json",
+		"autonomy envelopes: validation, gate, counters", conform_envelope },
+	{ "lifecycle", "protocols/conformance/v1/test-vectors.json",
+		"which state of an effect may follow which", conform_lifecycle },
 };
 
 void conform_result(struct conform_case *c, bool accepted)

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Every gate that is built, and what makes it due beside a policy that configures it (ruleset.c): facts `f` that are there.  Who lands
+/* Every gate that is built, and what makes it due beside a policy that configures it (ruleset.c): facts `f` that are there,
+ * or what the question names.  Who lands
  * a gate adds its row here. */
 #define ROWS(X) \
 	X(SHAPE, gate_shape, true) \
@@ -17,12 +18,15 @@
 	X(PROVENANCE, gate_provenance, f->ledger) \
 	X(VERIFICATION, gate_verification, f->ledger) \
 	X(PINS, gate_pins, f->pins) \
+	X(ENVELOPE, gate_envelope, f->envelope) \
 	X(COVERAGE, gate_coverage, false) \
 	X(REQUIREMENTS, gate_requirements, false) \
 	X(RULES, gate_rules, false) \
 	X(EFFECTS, gate_effects, f->guard) \
 	X(GRAPH, gate_graph, false) \
-	X(SANDBOX, gate_sandbox, false)
+	X(SANDBOX, gate_sandbox, false) \
+	X(VELOCITY, gate_velocity, f->velocity) \
+	X(BUDGET, gate_budget, f->budget || ask->budget_id)
 
 static gate_fn *const gates[GATE_COUNT] = {
 #define GATE_FN(id, fn, is_due) [GATE_##id] = (fn),
@@ -102,7 +106,7 @@ void gate_policy(struct judging *j, struct gate_answer *ret)
 /* ---- the row ---- */
 
 /* Which gates somebody configured. */
-static uint32_t due_gates(const struct ruleset *rules, const struct facts *f)
+static uint32_t due_gates(const struct ruleset *rules, const struct submission *ask, const struct facts *f)
 {
 #define GATE_BUILT(id, fn, is_due) | UINT32_C(1) << GATE_##id
 #define GATE_DUE(id, fn, is_due) | (uint32_t)((is_due) != 0) << GATE_##id
@@ -191,9 +195,11 @@ static void keep_fired(struct judging *j, const struct matched *m, struct judgem
 void engine_judge(struct arena *a, const struct ruleset *rules, const struct submission *ask,
 	const struct facts *facts, struct judgement *ret)
 {
-	struct judging j = { .a = a, .rules = rules, .ask = ask, .facts = facts };
+	struct judging j = {
+		.a = a, .rules = rules, .limits = rules ? rules->limits : NULL, .ask = ask, .facts = facts
+	};
 	struct matched m;
-	uint32_t due = due_gates(rules, facts);
+	uint32_t due = due_gates(rules, ask, facts);
 
 	/* Everything but the answers, which are valid only where `spoke` says so. */
 	memset(ret, 0, offsetof(struct judgement, answers));
@@ -209,7 +215,7 @@ void engine_judge(struct arena *a, const struct ruleset *rules, const struct sub
 		keep_fired(&j, &m, ret);
 	ret->active_packs = j.active_packs;
 	ret->active_pack_count = j.active_pack_count;
-	if (ret->verdict == V_ALLOW) {
+	if (ret->verdict == V_ALLOW || ret->verdict == V_ESCALATE) {
 		ret->draws = j.draws;
 		ret->draw_count = j.draw_count;
 	}

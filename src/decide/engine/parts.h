@@ -3,6 +3,7 @@
 #define DECIDE_ENGINE_PARTS_H
 
 #include "base/schema.h"
+#include "decide/bounds/bounds.h"
 #include "decide/engine/engine.h"
 #include "decide/expression/expression.h"
 
@@ -197,6 +198,7 @@ struct ruleset {
 	size_t region_n;
 	const struct sandbox_rules *sandbox; /* or NULL */
 	const struct dsl_policy *graph; /* or NULL */
+	struct limits *limits; /* or NULL */
 	uint32_t configured; /* gates that the policy itself configures, as bits */
 };
 
