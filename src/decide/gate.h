@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/decision.h"
+#include "model/draw.h"
 #include "model/effect.h"
 #include "model/reason.h"
 #include "model/verdict.h"
@@ -36,6 +37,7 @@
 	X(CAPABILITY, "capability") \
 	X(MCP, "mcp") \
 	X(ENVELOPE, "envelope") \
+	X(PINS, "pins") /* what was reviewed is what is used, once: schema versions, places in the order of events */ \
 	X(COVERAGE, "coverage") /* some rule speaks about it at all */ \
 	X(PDP, "pdp") /* what an external decision point answered */ \
 	X(REQUIREMENTS, "requirements") \
@@ -80,7 +82,8 @@ struct facts {
 
 	const struct stop_facts *stop; /* authority/ */
 	const struct policy_facts *policy; /* engine/: epoch, freshness, revocation */
-	const struct ledger_facts *ledger; /* engine/: which parents and signatures are known */
+	const struct ledger_facts *ledger; /* engine/: which parents and keys are known */
+	const struct pin_facts *pins; /* engine/ */
 	const struct identity_facts *identity; /* authority/ */
 	const struct delegation_facts *delegation;
 	const struct capability_facts *capability;
@@ -95,24 +98,6 @@ struct facts {
 	const struct velocity_facts *velocity; /* bounds/ */
 	const struct budget_facts *budget; /* bounds/ */
 	const struct decision *guard; /* engine/: what decide() said about submission.proposal */
-};
-
-/* Something that an ALLOW uses up.  Two draws of one decision never have the same kind and key. */
-enum draw_kind {
-	DRAW_BUDGET, /* amount in minor units (or requests) of budget `key` */
-	DRAW_WINDOW, /* one more in a window that starts at window_us; limit is its bound */
-	DRAW_COUNT, /* a counter of an envelope: calls, cost, effects of a class */
-	DRAW_NONCE, /* used once, for ever */
-	DRAW_PERMIT, /* a permit or token: one use */
-	DRAW_KIND_COUNT
-};
-struct draw {
-	enum draw_kind kind;
-	const char *key; /* parts are length-prefixed, so that no two things share a key */
-	int64_t amount;
-	int64_t limit; /* what the sum may not exceed; checked again when it is committed */
-	int64_t window_us; /* start of the window, 0: none */
-	int64_t window_length_us;
 };
 
 /* What one gate said.  verdict V_ALLOW means "no objection". */
@@ -134,13 +119,15 @@ struct judging {
 	struct arena *a;
 	const struct ruleset *rules; /* NULL: no policy in use */
 	const struct json *document; /* what it was compiled from, for gates with a section of their own; NULL: none */
+	const struct limits *limits; /* bounds/: those of the policy, compiled; NULL: it bounds nothing */
 	const struct submission *ask;
 	const struct facts *facts;
 	const struct json *variables; /* what expressions see; made once, on first use (gate_variables) */
-	struct draw *draws; /* what an ALLOW would use up, so far */
+	struct draw *draws; /* what is used up when it is done, so far: no two have the same kind and key */
 	size_t draw_count, draw_room;
 	const char **active_packs; /* in the order of their activation */
 	size_t active_pack_count;
+	struct matched *matched; /* engine/: which rules speak about it */
 };
 
 /* A gate: fills *ret, which comes in as { V_ALLOW, inactive }.  It sets is_active when it was configured. */
@@ -153,7 +140,7 @@ void gate_draw(struct judging *j, const struct draw *d);
 const struct json *gate_variables(struct judging *j);
 
 /* Who implements which. */
-gate_fn gate_shape, gate_policy, gate_schema, gate_tenant, gate_provenance, gate_verification, gate_coverage,
+gate_fn gate_shape, gate_policy, gate_schema, gate_tenant, gate_provenance, gate_verification, gate_pins, gate_coverage,
 	gate_requirements, gate_rules, gate_effects, gate_graph, gate_sandbox; /* engine/ */
 gate_fn gate_stop, gate_identity, gate_delegation, gate_capability, gate_mcp, gate_pdp, gate_egress, gate_taint,
 	gate_threat, gate_assumptions, gate_privilege; /* authority/ */

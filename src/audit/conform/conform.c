@@ -54,6 +54,10 @@ static const struct conform_suite suites[] = {
 		"the expression language of policies", conform_language },
 	{ "dsl", "derived/dsl-static-cases.json, derived/dsl-evaluation-cases.json",
 		"the policy language over nodes, edges and flows", conform_dsl },
+	{ "envelope", "derived/autonomy-envelope-cases.json",
+		"autonomy envelopes: validation, gate, counters", conform_envelope },
+	{ "lifecycle", "protocols/conformance/v1/test-vectors.json",
+		"which state of an effect may follow which", conform_lifecycle },
 };
 
 void conform_result(struct conform_case *c, bool accepted)

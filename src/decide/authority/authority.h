@@ -10,7 +10,7 @@
 /* Does the document fit schemas/NAME.schema.json?  E_INPUT with SCHEMA_VIOLATION and the first member that does not. */
 int authority_document(struct arena *a, const char *name, const struct json *doc, struct err *e);
 /* The sections "egress", "mcp", "privilege", "taint" and "threat" of a policy (docs/formats/policy-authority.md): those that are there are
- * as they must be. */
+ * as they must be.  POLICY_DOCUMENT otherwise. */
 int authority_sections(struct arena *a, const struct json *policy, struct err *e);
 
 /* ---- stop ---- */

@@ -35,7 +35,8 @@ int authority_sections(struct arena *a, const struct json *policy, struct err *e
 		struct json *alone = json_new(a, JSON_OBJECT);
 		json_set(a, alone, names[i], json_copy(a, section));
 		if (authority_document(a, "policy-authority", alone, e))
-			return err_wrap(e, "section \"%s\" of the policy", names[i]);
+			return err_set(e, E_INPUT, "POLICY_DOCUMENT", "policy: section \"%s\" %s", names[i],
+				arena_strdup(a, e->text));
 	}
 	return OK;
 }
