@@ -6,7 +6,8 @@
  *
  * The sum is kept in memory between appends, and now and then in log/draws with the place that it reaches.  It goes on from there by what the chain
  * has behind.  It is believed only where the receipt at that place continues the very chain hash that it was summed up to; otherwise everything is
- * summed up again.  The file is no truth: it is not synced, and whoever removes it only makes the next one read more.
+ * summed up again.  The file is no truth: it has a digest of itself and is not synced, and whoever removes it
+ * only makes the next one read more.
  *
  * Before parts of the chain are moved away the sum is put into log/draws.base, synced, because they may not be there to be read again. */
 #include "base/file.h"
@@ -22,7 +23,6 @@
 
 #define DRAWS LOG_DIR "/draws"
 #define DRAWS_BASE LOG_DIR "/draws.base"
-#define DRAWS_NEW LOG_DIR "/draws.new"
 
 enum { LARGEST_FOLD = 64 << 20 };
 
@@ -105,7 +105,7 @@ static bool fold_load(struct sys *s, int state_fd, const char *name, struct fold
 	return true;
 }
 
-/* Best effort, and under the lock, so that one name for what is being written is enough. */
+/* Best effort, in place and not synced: one that is torn is none, and costs the next one a longer way. */
 static void fold_store(struct recorder *r, struct fold *f)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -113,13 +113,12 @@ static void fold_store(struct recorder *r, struct fold *f)
 	struct sys *s = r->sys;
 	AUTO(close_fd)
 	int fd = s->open(
-		s, r->state_fd, DRAWS_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0600, 0);
+		s, r->state_fd, DRAWS, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0600, 0);
 
 	f->since = 0;
 	f->kept = (off_t)text.n;
-	if (fd < 0 || write_all(s, fd, text.p, text.n) ||
-		s->rename(s, r->state_fd, DRAWS_NEW, r->state_fd, DRAWS, 0))
-		(void)s->unlink(s, r->state_fd, DRAWS_NEW, 0);
+	if (fd >= 0)
+		(void)write_all(s, fd, text.p, text.n);
 }
 
 /* ---- summing up ---- */
@@ -161,12 +160,13 @@ static int sum_line(void *arg, off_t offset, uint64_t line, struct bytes text, b
 	if (!is_whole || (!x->is_first && !speaks_of_draws(text)))
 		return OK;
 	arena_reset(&x->a);
-	if (json_parse(&x->a, text, x->file, NULL, &receipt, NULL))
-		return damaged(e, "%s line %llu is no receipt", x->file, (unsigned long long)line);
-	if (x->is_first && !continues(x->f, receipt)) {
+	bool is_read = json_parse(&x->a, text, x->file, NULL, &receipt, NULL) == OK;
+	if (x->is_first && !(is_read && continues(x->f, receipt))) {
 		x->is_elsewhere = true;
 		return 1;
 	}
+	if (!is_read)
+		return damaged(e, "%s line %llu is no receipt", x->file, (unsigned long long)line);
 	x->is_first = false;
 	if (!drawn_receipt(&x->f->drawn, receipt))
 		return damaged(e, "%s line %llu: what the receipt says of draws cannot be read", x->file,
