@@ -52,7 +52,7 @@ static bool cost_of(struct judging *j, const struct limits *l, const char *model
 
 	if (!limit_amount(j, "estimated_cost_cents", price ? 0 : -1, ret) || !priced(j, price, &by_price))
 		return false;
-	if (by_price > *ret)
+	if (price && by_price > *ret)
 		*ret = by_price;
 	return *ret >= 0;
 }
