@@ -315,7 +315,7 @@ const char *court_commit(struct arena *a, const struct json *token, const struct
 		.key = draw_key(a, "token", text_of(token, "token_id"), NULL),
 		.amount = 1,
 		.limit = 1,
-		.window_length_us = until_us };
+		.window_length_us = draw_until(until_us) };
 	if (json_get_bool(token, "consumed", false) || drawn_check(drawn, ret_draw, now_us) != DRAW_FITS)
 		return "TOKEN_USED";
 	return NULL;
