@@ -227,6 +227,11 @@ static void budgets(void **state)
 	ASK(&w, gate_budget, "other", NULL, NULL, "ALLOW");
 	w.tenant = "acme";
 	ASK(&w, gate_budget, "payout", NULL, "{'estimated_cost_cents':91}", "DENY BUDGET_EXCEEDED cash");
+	w.limits = NULL;
+	ASK(&w, gate_budget, "other", NULL, NULL, "DENY BUDGET_EXCEEDED t");
+	/* A name that nothing has speaks about nothing. */
+	w.further = limits_of(&w.a, "{'budgets':[{'id':'z','limit':0,'actions':['\\u0000']}]}");
+	ASK(&w, gate_budget, "other", NULL, NULL, "ALLOW");
 	done(&w);
 }
 
@@ -429,6 +434,11 @@ static void velocity(void **state)
 	ASK(&w, gate_velocity, "y", NULL, NULL, "ALLOW");
 	w.further = limits_of(&w.a, "{'windows':[{'id':'v','limit':0,'seconds':1,'per':'tool'}]}");
 	ASK(&w, gate_velocity, "z", NULL, NULL, "ESCALATE TEMPORAL_THROTTLE v");
+	w.limits = NULL;
+	w.now_us += US;
+	ASK(&w, gate_velocity, "z", NULL, NULL, "ESCALATE TEMPORAL_THROTTLE v");
+	w.further = limits_of(&w.a, "{'buckets':[{'id':'k','per_minute':60,'burst':1}]}");
+	ASK(&w, gate_velocity, "z", NULL, NULL, "ALLOW");
 	done(&w);
 }
 
@@ -509,6 +519,18 @@ static void the_view(void **state)
 	assert_string_equal(json_get_text(json_at(view, 1), "unit", ""), "requests");
 	struct json *bucket = json_at(json_get(json_at(view, 5), "rows"), 0);
 	assert_int_equal(json_get_int(bucket, "left", -1), 4);
+	/* Keys of another make, and sums that no number holds, are looked at and do no harm. */
+	static const char *const odd[] = { "x", "6:budget", "6:budget|1:b", "6:budget|3:all" };
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++)
+		commit_at(&w.drawn, &(struct draw){ .kind = DRAW_BUDGET, .key = odd[i], .limit = 1 }, 1, t0);
+	struct drawn huge = { 0 };
+	assert_true(drawn_from_json(&huge,
+		parse(&w.a,
+			"{'newest_us':1,'entries':[{'kind':'budget','key':'6:budget|3:all|0:','window_us':0,'length_us':0,'used':9223372036854775807,"
+			"'held':9223372036854775807,'first_us':0,'last_us':0}]}")));
+	view = limits_view(&w.a, w.limits, &huge, t0);
+	assert_int_equal(json_get_int(json_at(json_get(json_at(view, 1), "rows"), 0), "over", 0), INT64_MAX);
+	drawn_done(&huge);
 	view = limits_view(&w.a, w.limits, &w.drawn, t0 + 90 * (int64_t)US);
 	assert_int_equal(json_get_int(json_at(json_get(json_at(view, 5), "rows"), 0), "left", -1), 5);
 	assert_int_equal(json_get_int(json_at(json_get(json_at(view, 4), "rows"), 0), "used", -1),
@@ -1026,6 +1048,8 @@ static void the_court_and_the_pipeline(void **state)
 	f.estimate = parse(
 		&a, "{'rollback_plan':true,'preflight':true,'dual_control':true,'blast_radius':'galaxy'}");
 	assert_string_equal(judged(&a, request, &f), "DENY DENY_COUNTERFACTUAL_FAIL");
+	f.ceilings = parse(&a, "{'max_blast_radius':'nebula'}");
+	assert_string_equal(judged(&a, request, &f), "DENY DENY_CEILING_EXCEEDED");
 }
 
 static void a_token_lets_one_thing_be_done_once(void **state)

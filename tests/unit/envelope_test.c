@@ -354,6 +354,7 @@ static void the_gate_step_by_step(void **state)
 	ASK(&r, "{'jurisdiction':'FR'}", "JURISDICTION_DENIED");
 	ASK(&r, "{'jurisdiction':'DE'}", "ALLOW");
 	ASK(&r, "{'class':'E4'}", "EFFECT_CLASS_DENIED");
+	ASK(&r, "{'class':'E9'}", "EFFECT_CLASS_DENIED");
 	ASK(&r, "{'class':'E2','type':'NOTIFY'}", "EFFECT_CLASS_DENIED");
 	ASK(&r, "{'class':'E2','type':'DATA_WRITE'}", "ALLOW");
 	ASK(&r, "{'class':'E2'}", "ALLOW");
@@ -411,7 +412,7 @@ static void the_gate_step_by_step(void **state)
 static void where_data_may_go(void **state)
 {
 	static const char constraints[] =
-		"data_handling.transfer_constraints=[{'from_region':'EU','to_region':'US','allowed':true,'requires_encryption':true},{'from_region':'EU','to_region':'CN','allowed':false}]";
+		"data_handling.transfer_constraints=[{'from_region':'EU','to_region':'US','allowed':true,'requires_encryption':true},{'from_region':'EU','to_region':'CN','allowed':false},{'from_region':'EU','to_region':'JP','allowed':true}]";
 	struct run r;
 
 	(void)state;
@@ -424,6 +425,7 @@ static void where_data_may_go(void **state)
 	ASK(&r, "{'from':'EU','to':'CN'}", "JURISDICTION_DENIED!");
 	ASK(&r, "{'from':'EU','to':'US'}", "JURISDICTION_DENIED!");
 	ASK(&r, "{'from':'EU','to':'US','encrypted':true}", "ALLOW");
+	ASK(&r, "{'from':'EU','to':'JP'}", "ALLOW");
 	ASK(&r, "{'from':'US','to':'CN'}",
 		"JURISDICTION_DENIED!"); /* nobody named it, and the regime is strict */
 	ASK(&r, "{'from':'EU','to':'EU'}", "ALLOW");
@@ -461,6 +463,9 @@ static void who_else_has_a_say(void **state)
 		"escalation_policy.judgment_taxonomy=[{'category':'legal','classification':'judgment_required'},{'category':'spelling','classification':'autonomous'}]");
 	ASK(&r, "{'category':'legal'}", "? ESCALATION_REQUIRED!");
 	ASK(&r, "{'category':'spelling'}", "ALLOW");
+	ASK(&r, "{'class':'E3'}", "ALLOW");
+	ASK(&r, "{'class':'E3','category':'legal'}",
+		"? ESCALATION_REQUIRED"); /* asked already: the first reason is told */
 	ASK(&r, "{}", "ALLOW");
 	done(&r);
 	begin(&r, "escalation_policy.default_mode='manual'");
