@@ -238,7 +238,7 @@ static void a_bind_that_fails_unbinds(void **state)
 	(void)state;
 	assert_int_equal(bind(&a, changed(&a, ""), NULL, &bound, &code), OK);
 	assert_non_null(bound);
-	assert_int_equal(bind(&a, changed(&a, "version=''"), NULL, &bound, &code), E_INPUT);
+	assert_int_equal(bind(&a, changed(&a, "version='';envelope_id=''"), NULL, &bound, &code), E_INPUT);
 	assert_null(bound);
 	assert_string_equal(code, "ENVELOPE_INVALID");
 	assert_int_equal(
