@@ -650,7 +650,7 @@ static const struct cmd row_policy_eval = { KNOWN(policy_eval), "EXPRESSION", 1,
 	policy_eval_opts, DOCUMENT, cmd_policy_eval };
 
 static const struct cmd row_conform_list = { KNOWN(conform_list), "", 0, 0,
-	"list the suites and the families of cases that this program answers", NULL, "$ helm conform list",
+	"list the suites, families of cases, levels, profiles and gates that this program answers", NULL, "$ helm conform list",
 	NULL, 0, cmd_conform_list };
 
 static const struct cmd row_conform_run = { KNOWN(conform_run), "", 0, 0,
@@ -658,6 +658,8 @@ static const struct cmd row_conform_run = { KNOWN(conform_run), "", 0, 0,
 	"Reads DIR/cases.jsonl, or with --suite the files of that suite below DIR, in their publisher's own layout.  "
 	"Every member of a case's expected answer must be met.  "
 	"Families this program does not know are counted as not supported, never as passed.  "
+	"With --level or --profile it runs gates over an evidence pack instead; each reason is one of the published codes (docs/formats/conformance-gates.md).  "
+	"Scales that share names are printed with theirs: gate_level, profile, spec_level, tier.  "
 	"Exit 0 only when something passed and nothing failed.",
 	NULL, conform_run_opts, 0, cmd_conform_run };
 
