@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/decision.h"
+#include "model/draw.h"
 #include "model/effect.h"
 #include "model/reason.h"
 #include "model/verdict.h"
@@ -97,24 +98,6 @@ struct facts {
 	const struct decision *guard; /* engine/: what decide() said about submission.proposal */
 };
 
-/* Something that an ALLOW uses up.  Two draws of one decision never have the same kind and key. */
-enum draw_kind {
-	DRAW_BUDGET, /* amount in minor units (or requests) of budget `key` */
-	DRAW_WINDOW, /* one more in a window that starts at window_us; limit is its bound */
-	DRAW_COUNT, /* a counter of an envelope: calls, cost, effects of a class */
-	DRAW_NONCE, /* used once, for ever */
-	DRAW_PERMIT, /* a permit or token: one use */
-	DRAW_KIND_COUNT
-};
-struct draw {
-	enum draw_kind kind;
-	const char *key; /* parts are length-prefixed, so that no two things share a key */
-	int64_t amount;
-	int64_t limit; /* what the sum may not exceed; checked again when it is committed */
-	int64_t window_us; /* start of the window, 0: none */
-	int64_t window_length_us;
-};
-
 /* What one gate said.  verdict V_ALLOW means "no objection". */
 struct gate_answer {
 	enum verdict verdict;
@@ -133,10 +116,11 @@ struct ruleset; /* engine/: a compiled policy */
 struct judging {
 	struct arena *a;
 	const struct ruleset *rules; /* NULL: no policy in use */
+	const struct limits *limits; /* bounds/: those of the policy, compiled; NULL: it bounds nothing */
 	const struct submission *ask;
 	const struct facts *facts;
 	const struct json *variables; /* what expressions see; made once, on first use (gate_variables) */
-	struct draw *draws; /* what an ALLOW would use up, so far */
+	struct draw *draws; /* what is used up when it is done, so far: no two have the same kind and key */
 	size_t draw_count, draw_room;
 	const char **active_packs; /* in the order of their activation */
 	size_t active_pack_count;
@@ -145,7 +129,7 @@ struct judging {
 /* A gate: fills *ret, which comes in as { V_ALLOW, inactive }.  It sets is_active when it was configured. */
 typedef void gate_fn(struct judging *j, struct gate_answer *ret);
 
-/* engine.c: for gates. */
+/* gate.c, for gates; gate_variables() is in engine/. */
 void gate_deny(struct gate_answer *ret, enum reason_code code, const char *rule, const char *text);
 void gate_escalate(struct gate_answer *ret, enum reason_code code, const char *rule, const char *text);
 void gate_draw(struct judging *j, const struct draw *d);

@@ -41,7 +41,8 @@ struct judgement {
 	bool was_asked[GATE_COUNT]; /* false: a DENY came before it */
 	const char *const *fired; /* ids of all rules that held, strictest first */
 	size_t fired_count;
-	const struct draw *draws; /* only with V_ALLOW, otherwise none */
+	/* What is used up when it is done: none with V_DENY.  Those of an ESCALATE count when a person says yes. */
+	const struct draw *draws;
 	size_t draw_count;
 	const char *const *active_packs;
 	size_t active_pack_count;
