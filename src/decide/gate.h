@@ -37,6 +37,7 @@
 	X(CAPABILITY, "capability") \
 	X(MCP, "mcp") \
 	X(ENVELOPE, "envelope") \
+	X(PINS, "pins") /* what was reviewed is what is used, once: schema versions, places in the order of events */ \
 	X(COVERAGE, "coverage") /* some rule speaks about it at all */ \
 	X(PDP, "pdp") /* what an external decision point answered */ \
 	X(REQUIREMENTS, "requirements") \
@@ -81,7 +82,8 @@ struct facts {
 
 	const struct stop_facts *stop; /* authority/ */
 	const struct policy_facts *policy; /* engine/: epoch, freshness, revocation */
-	const struct ledger_facts *ledger; /* engine/: which parents and signatures are known */
+	const struct ledger_facts *ledger; /* engine/: which parents and keys are known */
+	const struct pin_facts *pins; /* engine/ */
 	const struct identity_facts *identity; /* authority/ */
 	const struct delegation_facts *delegation;
 	const struct capability_facts *capability;
@@ -124,6 +126,7 @@ struct judging {
 	size_t draw_count, draw_room;
 	const char **active_packs; /* in the order of their activation */
 	size_t active_pack_count;
+	struct matched *matched; /* engine/: which rules speak about it */
 };
 
 /* A gate: fills *ret, which comes in as { V_ALLOW, inactive }.  It sets is_active when it was configured. */
@@ -136,7 +139,7 @@ void gate_draw(struct judging *j, const struct draw *d);
 const struct json *gate_variables(struct judging *j);
 
 /* Who implements which. */
-gate_fn gate_shape, gate_policy, gate_schema, gate_tenant, gate_provenance, gate_verification, gate_coverage,
+gate_fn gate_shape, gate_policy, gate_schema, gate_tenant, gate_provenance, gate_verification, gate_pins, gate_coverage,
 	gate_requirements, gate_rules, gate_effects, gate_graph, gate_sandbox; /* engine/ */
 gate_fn gate_stop, gate_identity, gate_delegation, gate_capability, gate_mcp, gate_pdp, gate_egress, gate_taint,
 	gate_threat, gate_assumptions, gate_privilege; /* authority/ */
