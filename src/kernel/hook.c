@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
+#include "kernel/policy/policy.h"
 #include "kernel/posture.h"
 #include "kernel/settle.h"
 #include "kernel/task/contain.h"
@@ -29,7 +30,7 @@ enum { LOOP_ROWS = 16, LOOP_LENGTH = 3, CONTAINED_ROWS = 256 };
  * look at a file would cost more than it proves. */
 static bool only_reads(const struct handling *h)
 {
-	if (h->verdict != V_ALLOW || !h->proposal.readable)
+	if (h->verdict != V_ALLOW || !h->proposal.readable || (h->policy && h->policy->draw_count))
 		return false;
 	for (size_t i = 0; i < h->proposal.effect_count; i++)
 		if (h->proposal.effects[i].kind != FX_READ)
@@ -80,6 +81,10 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	json_sets(a, row, "verdict", verdict_name(h->verdict));
 	json_sets(a, row, "rule", h->decision.detail_code);
 	json_sets(a, row, "decision_id", h->decision_id);
+	if (h->asked)
+		json_set(a, row, "asked", policy_question_json(a, h->asked));
+	json_sets(a, row, "guard_action",
+		action_name(h->rules_said ? h->rules_said->action : h->decision.action));
 	struct json *expected = h->decision_id ? changes_expect(k, a, at, &h->proposal) : NULL;
 	if (expected)
 		json_set(a, row, "expected_changes", expected);
@@ -342,6 +347,7 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 			.action = "AGENT_TOOL_CALL",
 			.proposal = &x->proposal,
 			.args = bytes_of(x->digest),
+			.params = json_is(call->input, JSON_OBJECT) ? call->input : NULL,
 			.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)) },
 		.where = &x->at,
 		.mode = GUARD_ENFORCE,
@@ -444,6 +450,7 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		if (rc == OK)
 			ret->verdict = V_ALLOW;
 		ret->is_quiet = rc == OK;
+		kernel_shadow(k, &h, V_ALLOW);
 		return rc;
 	}
 	k->recorder.is_hurried = true; /* the client waits */

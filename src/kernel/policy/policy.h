@@ -14,6 +14,8 @@
 #ifndef KERNEL_POLICY_POLICY_H
 #define KERNEL_POLICY_POLICY_H
 
+#include "decide/decide.h"
+#include "decide/engine/engine.h"
 #include "kernel/act.h"
 
 enum { POLICY_LIMIT_BYTES = 64 << 20 };
@@ -46,5 +48,67 @@ int policy_shadow(struct kernel *k, struct arena *a, const struct policy_choice 
 /* The document of this digest as it was kept, whole.  E_CORRUPT POLICY_LOST. */
 int policy_kept(struct sys *s, struct arena *a, const struct workspace *ws, const char *sha256,
 	struct json **ret, struct err *e);
+
+/* ---- asking it (ask.c) ---- */
+
+/* What a door asks, in the words that policies use. */
+struct policy_question {
+	const char *action; /* "EXECUTE_COMMAND", "AGENT_TOOL_CALL", or what a request names */
+	const char *tool, *principal, *session; /* tool and session may be NULL */
+	const struct json *params, *context; /* or NULL */
+	const struct proposal *proposal; /* what was understood; or NULL */
+	const struct json *known; /* what the door knows: {door, profile, containment, cwd, ...}; or NULL */
+	int64_t now_us;
+};
+/* As it is kept in rows and files: {action, tool, principal, session, params, context, effects, facts}; docs/formats/policy-request.md.  Texts of more
+ * than 4096 bytes and more than 64 effects are cut, and `is_cut` says so. */
+struct json *policy_question_json(struct arena *a, const struct policy_question *q);
+/* Back again; memory in `a`.  E_INPUT POLICY_REQUEST names the member that is wrong. */
+int policy_question_read(struct arena *a, const struct json *doc, struct policy_question *ret, struct err *e);
+
+/* What the policy in use said.  Memory in the arena of the question. */
+struct policy_answer {
+	const char *sha256, *name, *version; /* of the one that decided */
+	uint64_t epoch;
+	enum verdict verdict; /* of the policy alone, without the guard's word */
+	enum reason_code code; /* meaningful unless V_ALLOW */
+	const char *rule, *origin, *text, *gate; /* of what decided; or NULL */
+	const char *roster_sha256;
+	const char **asks; /* "policy:ID" for each thing that must be approved */
+	size_t ask_count;
+	int64_t approvers; /* how many people, 0: one is enough */
+	const struct draw *draws; /* what is used up when it is done */
+	size_t draw_count;
+	bool is_explicit; /* a rule allows it by name */
+	const struct json *lifts; /* guard rules whose question that answers; or NULL */
+	const struct json *judgement; /* gates, roster, packs: for explain and --json */
+};
+
+/* Is one in use here?  Cheap. */
+bool policy_is_in_use(struct sys *s, const struct workspace *ws);
+/* NULL: none is.  One that cannot be read, is revoked or not fresh denies everything.  `guard` is what the rules said; it is not changed. */
+const struct policy_answer *policy_ask(struct sys *s, struct arena *a, const struct workspace *ws,
+	const struct policy_question *q, const struct decision *guard);
+/* The same by any compiled policy.  `facts` of the policy are in q->known already. */
+const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *rules,
+	const struct policy_facts *about, const struct policy_question *q, const struct decision *guard);
+/* A decision becomes stricter by it, never laxer: every ask of the policy is one more reason to ask. */
+void policy_raise(struct arena *a, const struct policy_answer *p, struct decision *d);
+/* Does the policy answer everything that the guard asks?  Only by an explicit rule, and only rules it was given. */
+bool policy_lifts(const struct policy_answer *p, const struct decision *d);
+/* Facts that an accepted policy was given, and those that the door knows, in one object; the door's own win. */
+struct json *policy_known(struct arena *a, const struct json *entry, const struct policy_question *q);
+
+struct policy_memo *policy_memo_new(struct arena *a); /* for workspace_open() */
+void policy_memo_done(struct policy_memo *m); /* NULL is fine */
+
+/* ---- the candidate beside it (shadow.c) ---- */
+
+/* After a decision: what the shadow would have said, noted when that differs.  Cannot fail: what cannot be noted is not. */
+void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_question *q,
+	const struct decision *guard, enum verdict live, const char *live_rule, const char *decision_id);
+/* Everything that was noted since it started: {shadow, asked, differences: [...], by_rule: [...]}.  E_MISSING POLICY_NO_SHADOW. */
+int policy_shadow_report(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
 
 #endif
