@@ -88,8 +88,7 @@ static uint64_t pace_count(struct pace *p, int64_t second, uint32_t n)
 	for (int64_t s = p->newest_s + 1; s <= second && s <= p->newest_s + PACE_WINDOW_S; s++)
 		p->events[s % PACE_WINDOW_S] = 0;
 	p->newest_s = second;
-	if (__builtin_add_overflow(
-		    p->events[second % PACE_WINDOW_S], n, &p->events[second % PACE_WINDOW_S]))
+	if (__builtin_add_overflow(p->events[second % PACE_WINDOW_S], n, &p->events[second % PACE_WINDOW_S]))
 		p->events[second % PACE_WINDOW_S] = UINT32_MAX;
 	for (size_t i = 0; i < PACE_WINDOW_S; i++)
 		sum += p->events[i];
@@ -182,9 +181,10 @@ static struct drawn_entry *entry_of(struct drawn *d, enum draw_kind kind, const 
 	make_room(d);
 	struct drawn_entry *e = &d->slots[slot_of(d, kind, key, window_us)];
 	if (!e->is_there) {
-		*e = (struct drawn_entry){
-			.is_there = true, .kind = kind, .key = arena_strdup(&d->a, key), .window_us = window_us
-		};
+		*e = (struct drawn_entry){ .is_there = true,
+			.kind = kind,
+			.key = arena_strdup(&d->a, key),
+			.window_us = window_us };
 		if (kind == DRAW_PACE)
 			e->pace = arena_zalloc(&d->a, 1, sizeof(*e->pace));
 		d->n++;
@@ -243,11 +243,12 @@ enum draw_answer drawn_check(const struct drawn *d, const struct draw *x, int64_
 	if (x->kind == DRAW_BUCKET || x->kind == DRAW_PACE) {
 		if (x->limit == DRAW_NO_LIMIT)
 			return DRAW_FITS;
-		return x->kind == DRAW_PACE ? check_pace(e, wanted, now_us) :
-					      check_bucket(e, x, wanted, now_us);
+		return x->kind == DRAW_PACE ? check_pace(e, wanted, now_us)
+					    : check_bucket(e, x, wanted, now_us);
 	}
-	if (e && (__builtin_add_overflow(wanted, e->used, &wanted) ||
-			 __builtin_add_overflow(wanted, e->held, &wanted)))
+	if (e &&
+		(__builtin_add_overflow(wanted, e->used, &wanted) ||
+			__builtin_add_overflow(wanted, e->held, &wanted)))
 		return DRAW_WRONG;
 	return wanted <= x->limit ? DRAW_FITS : DRAW_FULL;
 }
@@ -292,7 +293,8 @@ static void apply(struct drawn *d, const struct draw *x, const char *decision_id
 	if (is_used_once(x->kind))
 		e->used = 1;
 	else if (x->kind == DRAW_BUCKET)
-		e->used = bucket_after(e, x->amount, x->window_length_us, at_us, &e->used) ? e->used : INT64_MAX;
+		e->used = bucket_after(e, x->amount, x->window_length_us, at_us, &e->used) ? e->used
+											   : INT64_MAX;
 	else if (x->kind == DRAW_PACE)
 		pace_step(e->pace, at_us, x->amount > UINT32_MAX ? UINT32_MAX : (uint32_t)x->amount);
 	else if (!x->is_held)

@@ -48,7 +48,14 @@ bool draw_key_part(struct arena *a, const char *key, size_t i, const char **ret)
 
 /* ---- pace: how fast somebody acts, and what follows from it (policy.md §7.4) ---- */
 
-enum pace_level { PACE_OBSERVE, PACE_THROTTLE, PACE_INTERRUPT, PACE_QUARANTINE, PACE_FAIL_CLOSED, PACE_LEVELS };
+enum pace_level {
+	PACE_OBSERVE,
+	PACE_THROTTLE,
+	PACE_INTERRUPT,
+	PACE_QUARANTINE,
+	PACE_FAIL_CLOSED,
+	PACE_LEVELS
+};
 enum { PACE_WINDOW_S = 60 };
 struct pace {
 	enum pace_level level;

@@ -65,8 +65,7 @@ static const struct row rule_rows[] = {
 		"ALLOW a" },
 	{ POLICY("{'id':'a','actions':['mcp_*'],'verdict':'ALLOW'}"), "{'effect_type':'mcp'}", NULL,
 		"DENY NO_POLICY_DEFINED coverage" },
-	{ POLICY("{'id':'a','actions':['*_read'],'verdict':'ALLOW'}"), "{'effect_type':'file_read'}", NULL,
-		"ALLOW a" },
+
 	{ POLICY("{'id':'a','actions':['*'],'verdict':'ALLOW'}"), "{'effect_type':'x'}", NULL, "ALLOW a" },
 	{ POLICY("{'id':'a','actions':['mcp_*'],'verdict':'ALLOW'}"), "{'effect_type':'mcp_*'}", NULL,
 		"ALLOW a" },

@@ -54,6 +54,18 @@ static const struct conform_suite suites[] = {
 		"the expression language of policies", conform_language },
 	{ "dsl", "derived/dsl-static-cases.json, derived/dsl-evaluation-cases.json",
 		"the policy language over nodes, edges and flows", conform_dsl },
+	{ "bundles", "derived/policy-bundle-cases.json",
+		"policy bundles: what loads, its hash, and several as one", conform_bundles },
+	{ "stacks", "derived/cpi-stack-cases.json", "layers of policies, and whether a lower one widens",
+		conform_stacks },
+	{ "policy-packs", "protocols/bundles, examples/policy-packs, policy-packs, policies, *.toml",
+		"packs, serve policies and launch policies", conform_policy_packs },
+	{ "reference-packs", "reference_packs/*.json", "compliance packs, as mapping and as policy",
+		conform_reference_packs },
+	{ "envelope", "derived/autonomy-envelope-cases.json",
+		"autonomy envelopes: validation, gate, counters", conform_envelope },
+	{ "lifecycle", "protocols/conformance/v1/test-vectors.json",
+		"which state of an effect may follow which", conform_lifecycle },
 };
 
 void conform_result(struct conform_case *c, bool accepted)

@@ -77,6 +77,9 @@ struct conform_place {
 typedef int conform_suite_fn(struct conform_place *p, struct conform_tally *t, struct err *e);
 conform_suite_fn conform_language; /* language.c */
 conform_suite_fn conform_dsl; /* dsl.c */
+conform_suite_fn conform_bundles, conform_stacks; /* bundles.c */
+conform_suite_fn conform_policy_packs, conform_reference_packs; /* policy_files.c */
+conform_suite_fn conform_envelope, conform_lifecycle; /* envelope.c */
 /* A file of cases; *ret is empty when it is not there. */
 int conform_read(
 	struct conform_place *p, struct arena *a, const char *name, struct bytes *ret, struct err *e);

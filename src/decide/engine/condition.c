@@ -17,7 +17,16 @@ static const char *const op_names[] = {
 	OPS(OP_NAME)
 #undef OP_NAME
 };
-enum takes { TAKES_NOTHING, TAKES_VALUE, TAKES_VALUES, TAKES_NUMBER, TAKES_TEXT, TAKES_TEXTS, TAKES_FIELD };
+enum takes {
+	TAKES_NOTHING,
+	TAKES_VALUE,
+	TAKES_VALUES,
+	TAKES_NUMBER,
+	TAKES_TEXT,
+	TAKES_TEXTS,
+	TAKES_LISTS,
+	TAKES_FIELD
+};
 static const uint8_t op_takes[] = {
 #define OP_TAKES(id, name, takes) TAKES_##takes,
 	OPS(OP_TAKES)
@@ -76,38 +85,65 @@ static int take_list(struct arena *a, const struct json *value, const struct jso
 	return OK;
 }
 
-static int take_value(struct arena *a, const struct json *value, const char *where, bool has_effects,
+/* Another field on the other side. */
+static int take_field(struct arena *a, const struct json *name, const char *where, bool has_effects,
 	struct test *t, struct err *e)
 {
-	const char *op = op_names[t->op];
+	struct field *other = arena_alloc(a, sizeof(*other));
 
-	if (!value)
-		return bad(e, where, op, "needs \"value\"");
+	if (!json_text(name))
+		return bad(e, where, op_names[t->op], "needs the name of a field");
+	if (field_compile(a, name->text, where, has_effects, other, e))
+		return e->rc;
+	t->other = other;
+	t->has_other = true;
+	return OK;
+}
+
+static int take_number(const struct json *value, const char *where, struct test *t, struct err *e)
+{
+	if (!json_is(value, JSON_NUMBER))
+		return bad(e, where, op_names[t->op], "needs a number in \"value\", or \"value_field\"");
+	t->token = value;
+	t->is_whole = json_int(value, &t->bound);
+	return OK;
+}
+
+static int take_value(const struct json *value, const char *where, struct test *t, struct err *e)
+{
+	if (!value || (op_takes[t->op] == TAKES_TEXT && !json_text(value)))
+		return bad(e, where, op_names[t->op],
+			op_takes[t->op] == TAKES_TEXT ? "needs a text in \"value\"" : "needs \"value\"");
 	t->value = value;
-	switch ((enum takes)op_takes[t->op]) {
-	case TAKES_NUMBER:
-		if (!json_is(value, JSON_NUMBER))
-			return bad(e, where, op, "needs a number in \"value\"");
-		t->token = value;
-		t->is_whole = json_int(value, &t->bound);
+	return OK;
+}
+
+/* Which of "value", "values" and "value_field" an operator takes, and nothing beside it. */
+static int take(struct arena *a, const struct json *doc, const char *where, bool has_effects, struct test *t,
+	struct err *e)
+{
+	const struct json *value = json_get(doc, "value"), *values = json_get(doc, "values"),
+			  *field = json_get(doc, "value_field");
+	enum takes takes = op_takes[t->op];
+	bool is_list = takes == TAKES_VALUES || takes == TAKES_TEXTS || (takes == TAKES_LISTS && !value);
+
+	if ((field && (takes != TAKES_NUMBER || value)) || (values && !is_list) ||
+		(takes == TAKES_NOTHING && value))
+		return bad(e, where, op_names[t->op], "does not take that value");
+	if (takes == TAKES_NOTHING)
 		return OK;
-	case TAKES_TEXT:
-		return json_text(value) ? OK : bad(e, where, op, "needs a text in \"value\"");
-	case TAKES_FIELD:
-		if (!json_text(value))
-			return bad(e, where, op, "needs the name of a field in \"value\"");
-		return field_compile(a, value->text, where, has_effects, &t->other, e);
-	default: /* TAKES_VALUE */
-		return OK;
-	}
+	if (is_list)
+		return take_list(a, value, values, where, t, e);
+	if (takes == TAKES_FIELD || takes == TAKES_LISTS || field)
+		return take_field(a, field ? field : value, where, has_effects, t, e);
+	return takes == TAKES_NUMBER ? take_number(value, where, t, e) : take_value(value, where, t, e);
 }
 
 int test_compile(struct arena *a, const struct json *doc, const char *where, bool is_allowing,
 	bool has_effects, struct test *ret, struct err *e)
 {
-	static const char *const names[] = { "field", "op", "value", "values", NULL };
+	static const char *const names[] = { "field", "op", "value", "values", "value_field", NULL };
 	const char *field = json_get_text(doc, "field", NULL), *op = json_get_text(doc, "op", NULL);
-	const struct json *value = json_get(doc, "value"), *values = json_get(doc, "values");
 	struct test t = { .is_allowing = is_allowing };
 
 	if (members_known(doc, names, where, e))
@@ -115,20 +151,9 @@ int test_compile(struct arena *a, const struct json *doc, const char *where, boo
 	if (!field || !op)
 		return err_set(
 			e, E_INPUT, "POLICY_RULE", "%s: a condition needs \"field\" and \"op\"", where);
-	if (find_op(op, where, &t.op, e) || field_compile(a, field, where, has_effects, &t.field, e))
+	if (find_op(op, where, &t.op, e) || field_compile(a, field, where, has_effects, &t.field, e) ||
+		take(a, doc, where, has_effects, &t, e))
 		return e->rc;
-	enum takes takes = op_takes[t.op];
-	if (takes == TAKES_NOTHING && (value || values))
-		return bad(e, where, op, "takes no value");
-	if (takes == TAKES_VALUES || takes == TAKES_TEXTS) {
-		if (take_list(a, value, values, where, &t, e))
-			return e->rc;
-	} else if (takes != TAKES_NOTHING) {
-		if (values)
-			return bad(e, where, op, "takes one \"value\", no list");
-		if (take_value(a, value, where, has_effects, &t, e))
-			return e->rc;
-	}
 	*ret = t;
 	return OK;
 }
@@ -173,29 +198,34 @@ static enum holds yes_no(bool truth)
 	return truth ? HOLDS_YES : HOLDS_NO;
 }
 
-/* Negative, 0 or positive; false when v is no number that can be compared. */
-static bool compare(const struct test *t, const struct json *v, int *ret)
+/* Negative, 0 or positive; false when one is no number that can be compared. */
+static bool compare(const struct test *t, const struct json *v, const struct json *bound, int *ret)
 {
 	struct decimal x, y;
 	int64_t n;
 
-	if (v->type != JSON_NUMBER)
+	if (v->type != JSON_NUMBER || bound->type != JSON_NUMBER)
 		return false;
 	if (t->is_whole && text_int(v->text, &n)) {
 		*ret = (n > t->bound) - (n < t->bound);
 		return true;
 	}
-	if (!decimal_read(v->text, &x) || !decimal_read(t->token->text, &y))
+	if (!decimal_read(v->text, &x) || !decimal_read(bound->text, &y))
 		return false;
 	*ret = decimal_cmp(&x, &y);
 	return true;
 }
 
-static enum holds test_order(const struct test *t, const struct json *v)
+static enum holds test_order(
+	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
 {
+	struct json scratch;
+	const struct json *bound = t->has_other ? field_value(j, t->other, effect, &scratch) : t->token;
 	int order;
 
-	if (!compare(t, v, &order))
+	if (!bound || bound->type == JSON_NULL)
+		return HOLDS_LACKS;
+	if (!compare(t, v, bound, &order))
 		return HOLDS_ERROR;
 	switch ((enum op)t->op) {
 	case OP_GREATER_THAN:
@@ -223,41 +253,64 @@ static enum holds test_contains(const struct test *t, const struct json *v)
 	return yes_no(found == (t->op == OP_CONTAINS));
 }
 
-static enum holds test_intersects(const struct test *t, const struct json *v)
+/* Does v, or an item of it when it is a list, stand in the list? */
+static bool shares(const struct json *v, struct json *const *items, size_t n)
 {
 	if (v->type != JSON_ARRAY)
-		return yes_no(is_among(v, t->values, t->value_n));
+		return is_among(v, items, n);
 	json_each (item, v)
-		if (is_among(item, t->values, t->value_n))
-			return HOLDS_YES;
-	return HOLDS_NO;
+		if (is_among(item, items, n))
+			return true;
+	return false;
+}
+
+/* A name that ends in "[]" goes on in every item of that list. */
+static bool shares_below(const struct json *v, const struct json *at, const struct field *f, unsigned i)
+{
+	if (i == f->name_n)
+		return shares(v, json_is(at, JSON_ARRAY) ? at->items : (struct json *const *)&at,
+			json_is(at, JSON_ARRAY) ? at->n : 1);
+	struct table_key k = f->names[i];
+	bool each = k.n > 2 && k.p[k.n - 1] == ']' && k.p[k.n - 2] == '[';
+	k.n -= each ? 2 : 0;
+	json_each_member (m, at) {
+		if (m->name_n != k.n || memcmp(m->name, k.p, k.n) != 0)
+			continue;
+		if (!each)
+			return shares_below(v, m->value, f, i + 1);
+		json_each (item, m->value)
+			if (shares_below(v, item, f, i + 1))
+				return true;
+	}
+	return false;
+}
+
+static enum holds test_intersects(
+	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
+{
+	if (!t->has_other)
+		return yes_no(shares(v, t->values, t->value_n));
+	return yes_no(shares_below(v, field_start(j, t->other, effect), t->other, 0));
 }
 
 /* ---- texts that mean something ---- */
 
-/* "name": the last part; "name/": any part; "/path": all of it.  Parts are globs. */
+/* One of its parts, which may be a glob, or all of it. */
 static bool path_has_name(const char *path, const char *name)
 {
-	size_t n = strlen(name);
-	char part[256], want[256];
+	char part[256];
 
 	if (name[0] == '/')
 		return text_eq(path, name);
-	bool any = n > 1 && name[n - 1] == '/';
-	if (n - any >= sizeof(want))
-		return false;
-	memcpy(want, name, n - any);
-	want[n - any] = '\0';
 	for (const char *p = path; *p;) {
 		size_t len = strcspn(p, "/");
-		bool is_last = p[len] == '\0';
-		if (len > 0 && len < sizeof(part) && (any || is_last)) {
+		if (len > 0 && len < sizeof(part)) {
 			memcpy(part, p, len);
 			part[len] = '\0';
-			if (text_glob(want, part, false))
+			if (text_glob(name, part, false))
 				return true;
 		}
-		p += len + !is_last;
+		p += len + (p[len] == '/');
 	}
 	return false;
 }
@@ -434,7 +487,7 @@ static enum holds test_field(
 	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
 {
 	struct json scratch;
-	const struct json *other = field_value(j, &t->other, effect, &scratch);
+	const struct json *other = field_value(j, t->other, effect, &scratch);
 
 	return other ? yes_no(same(v, other)) : HOLDS_LACKS;
 }
@@ -461,7 +514,7 @@ static enum holds test_holds(struct judging *j, const struct test *t, const stru
 	case OP_LESS_THAN:
 	case OP_AT_LEAST:
 	case OP_AT_MOST:
-		return test_order(t, v);
+		return test_order(j, t, v, effect);
 	case OP_CONTAINS:
 	case OP_NOT_CONTAINS:
 		return test_contains(t, v);
@@ -472,7 +525,7 @@ static enum holds test_holds(struct judging *j, const struct test *t, const stru
 	case OP_EQUALS_FIELD:
 		return test_field(j, t, v, effect);
 	case OP_INTERSECTS:
-		return test_intersects(t, v);
+		return test_intersects(j, t, v, effect);
 	default:
 		return test_text(j, t, v);
 	}

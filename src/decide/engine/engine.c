@@ -7,28 +7,31 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Always asked; or when its facts are there; or when the policy configures it (ruleset.c). */
-enum { ALWAYS = -1, BY_POLICY = -2 };
-#define FACTS(member) (int)offsetof(struct facts, member)
+/* Every gate that is built, and what makes it due beside a policy that configures it (ruleset.c): facts `f` that are there,
+ * or what the question names.  Who lands
+ * a gate adds its row here. */
+#define ROWS(X) \
+	X(SHAPE, gate_shape, true) \
+	X(POLICY, gate_policy, f->policy) \
+	X(SCHEMA, gate_schema, false) \
+	X(TENANT, gate_tenant, f->tenant) \
+	X(PROVENANCE, gate_provenance, f->ledger) \
+	X(VERIFICATION, gate_verification, f->ledger) \
+	X(PINS, gate_pins, f->pins) \
+	X(ENVELOPE, gate_envelope, f->envelope) \
+	X(COVERAGE, gate_coverage, false) \
+	X(REQUIREMENTS, gate_requirements, false) \
+	X(RULES, gate_rules, false) \
+	X(EFFECTS, gate_effects, f->guard) \
+	X(GRAPH, gate_graph, false) \
+	X(SANDBOX, gate_sandbox, false) \
+	X(VELOCITY, gate_velocity, f->velocity) \
+	X(BUDGET, gate_budget, f->budget || ask->budget_id)
 
-/* Every gate that is built.  Who lands a gate adds its row here. */
-static const struct gate {
-	gate_fn *fn;
-	int when;
-} gates[GATE_COUNT] = {
-	[GATE_SHAPE] = { gate_shape, ALWAYS },
-	[GATE_POLICY] = { gate_policy, FACTS(policy) },
-	[GATE_SCHEMA] = { gate_schema, BY_POLICY },
-	[GATE_TENANT] = { gate_tenant, FACTS(tenant) },
-	[GATE_PROVENANCE] = { gate_provenance, FACTS(ledger) },
-	[GATE_VERIFICATION] = { gate_verification, FACTS(ledger) },
-	[GATE_PINS] = { gate_pins, FACTS(pins) },
-	[GATE_COVERAGE] = { gate_coverage, BY_POLICY },
-	[GATE_REQUIREMENTS] = { gate_requirements, BY_POLICY },
-	[GATE_RULES] = { gate_rules, BY_POLICY },
-	[GATE_EFFECTS] = { gate_effects, FACTS(guard) },
-	[GATE_GRAPH] = { gate_graph, BY_POLICY },
-	[GATE_SANDBOX] = { gate_sandbox, BY_POLICY },
+static gate_fn *const gates[GATE_COUNT] = {
+#define GATE_FN(id, fn, is_due) [GATE_##id] = (fn),
+	ROWS(GATE_FN)
+#undef GATE_FN
 };
 
 static const char *const names[] = {
@@ -103,23 +106,15 @@ void gate_policy(struct judging *j, struct gate_answer *ret)
 /* ---- the row ---- */
 
 /* Which gates somebody configured. */
-static uint32_t due_gates(const struct ruleset *rules, const struct facts *facts)
+static uint32_t due_gates(const struct ruleset *rules, const struct submission *ask, const struct facts *f)
 {
-	uint32_t due = rules ? rules->configured : 0;
+#define GATE_BUILT(id, fn, is_due) | UINT32_C(1) << GATE_##id
+#define GATE_DUE(id, fn, is_due) | (uint32_t)((is_due) != 0) << GATE_##id
+	const uint32_t built = 0 ROWS(GATE_BUILT);
 
-	for (unsigned g = 0; g < GATE_COUNT; g++) {
-		const struct gate *row = &gates[g];
-		const void *p;
-		if (!row->fn) {
-			due &= ~(UINT32_C(1) << g);
-		} else if (row->when >= 0) {
-			memcpy(&p, (const char *)facts + row->when, sizeof(p));
-			due |= (uint32_t)(p != NULL) << g;
-		} else if (row->when == ALWAYS) {
-			due |= UINT32_C(1) << g;
-		}
-	}
-	return due;
+	return ((rules ? rules->configured : 0) & built) ROWS(GATE_DUE);
+#undef GATE_BUILT
+#undef GATE_DUE
 }
 
 static void decide_by(struct judgement *ret, enum gate_id g, const struct gate_answer *x)
@@ -145,7 +140,7 @@ static void ask_gates(struct judging *j, uint32_t due, struct judgement *ret)
 	for (; due; due &= due - 1) {
 		enum gate_id g = (enum gate_id)__builtin_ctz(due);
 		struct gate_answer x = { .verdict = V_ALLOW };
-		gates[g].fn(j, &x);
+		gates[g](j, &x);
 		if (x.is_active)
 			ret->active |= bit(g);
 		if (x.verdict == V_ALLOW && !x.rule && !x.bound)
@@ -200,9 +195,11 @@ static void keep_fired(struct judging *j, const struct matched *m, struct judgem
 void engine_judge(struct arena *a, const struct ruleset *rules, const struct submission *ask,
 	const struct facts *facts, struct judgement *ret)
 {
-	struct judging j = { .a = a, .rules = rules, .ask = ask, .facts = facts };
+	struct judging j = {
+		.a = a, .rules = rules, .limits = rules ? rules->limits : NULL, .ask = ask, .facts = facts
+	};
 	struct matched m;
-	uint32_t due = due_gates(rules, facts);
+	uint32_t due = due_gates(rules, ask, facts);
 
 	/* Everything but the answers, which are valid only where `spoke` says so. */
 	memset(ret, 0, offsetof(struct judgement, answers));
@@ -218,7 +215,7 @@ void engine_judge(struct arena *a, const struct ruleset *rules, const struct sub
 		keep_fired(&j, &m, ret);
 	ret->active_packs = j.active_packs;
 	ret->active_pack_count = j.active_pack_count;
-	if (ret->verdict == V_ALLOW) {
+	if (ret->verdict == V_ALLOW || ret->verdict == V_ESCALATE) {
 		ret->draws = j.draws;
 		ret->draw_count = j.draw_count;
 	}
@@ -280,13 +277,12 @@ static struct json *gates_to_json(struct arena *a, const struct judgement *j)
 
 static struct json *draws_to_json(struct arena *a, const struct judgement *j)
 {
-	static const char *const kinds[] = { "budget", "window", "count", "nonce", "permit" };
 	struct json *arr = json_new(a, JSON_ARRAY);
 
 	for (size_t i = 0; i < j->draw_count; i++) {
 		const struct draw *d = &j->draws[i];
 		struct json *o = json_new(a, JSON_OBJECT);
-		json_sets(a, o, "kind", kinds[d->kind]);
+		json_sets(a, o, "kind", draw_kind_name(d->kind));
 		json_sets(a, o, "key", d->key);
 		json_seti(a, o, "amount", d->amount);
 		json_seti(a, o, "limit", d->limit);

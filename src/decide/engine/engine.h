@@ -19,6 +19,8 @@ const char *ruleset_version(const struct ruleset *r);
 const char *ruleset_sha256(const struct ruleset *r); /* "sha256:..." over the canonical document */
 uint64_t ruleset_epoch(const struct ruleset *r);
 const struct json *ruleset_document(const struct ruleset *r);
+/* Its limits, compiled; NULL: it has none. */
+const struct limits *ruleset_limits(const struct ruleset *r);
 /* A member of the document that one of the other folders understands ("limits", "egress", ...); or NULL. */
 const struct json *ruleset_section(const struct ruleset *r, const char *name);
 size_t ruleset_rule_count(const struct ruleset *r);

@@ -34,20 +34,12 @@ static void add_prefixes(struct matched *m, const struct ruleset *r, const char 
 	}
 }
 
-/* A name that is written like a pattern would be found as that pattern: then it is none. */
 static void add_name(struct matched *m, const struct ruleset *r, const char *name, size_t n)
 {
-	uint32_t found = table_find(&r->actions, name, n);
-
-	if (found != TABLE_NONE && (!r->has_patterns || !strpbrk(name, "*?[\\")))
-		add(m, r, found);
+	add(m, r, table_find(&r->actions, name, n));
 	if (!r->has_patterns)
 		return;
-	if (r->prefix_lengths)
-		add_prefixes(m, r, name, n);
-	for (uint32_t i = 0; i < r->glob_n; i++)
-		if (text_glob(r->actions.keys[r->globs[i]].p, name, false))
-			add(m, r, r->globs[i]);
+	add_prefixes(m, r, name, n);
 	add(m, r, r->star);
 }
 

@@ -3,6 +3,7 @@
 #define DECIDE_ENGINE_PARTS_H
 
 #include "base/schema.h"
+#include "decide/bounds/bounds.h"
 #include "decide/engine/engine.h"
 #include "decide/expression/expression.h"
 
@@ -10,7 +11,7 @@ enum {
 	POLICY_RULES = 200000, /* in all layers and packs */
 	RULE_TESTS = 64, /* in the "all" of one rule */
 	RULE_ACTIONS = 1024, /* of one rule */
-	POLICY_GLOBS = 1024, /* action patterns that are neither a name, nor "*", nor "prefix*" */
+	ACTION_PREFIX = 63, /* bytes before the star of "prefix*" */
 	POLICY_GROUPS = 1000, /* layers and packs */
 	SET_DEPTH = 32, /* of requirement sets in each other */
 	FIELD_NAMES = 16 /* in one dotted field */
@@ -55,7 +56,7 @@ uint32_t table_find(const struct table *t, const char *p, size_t n);
 	X(NOT_CONTAINS, "not_contains", VALUE) \
 	X(STARTS_WITH, "starts_with", TEXT) \
 	X(EQUALS_FIELD, "equals_field", FIELD) \
-	X(INTERSECTS, "intersects", VALUES) \
+	X(INTERSECTS, "intersects", LISTS) \
 	X(PATH_UNDER, "path_under", TEXTS) \
 	X(PATH_NAMES, "path_names", TEXTS) \
 	X(REGION_IN, "region_in", TEXTS) \
@@ -85,11 +86,12 @@ struct test {
 	uint8_t op; /* enum op */
 	bool is_allowing; /* of a rule that allows: doubt is then "does not hold", otherwise "holds" */
 	bool is_whole; /* the bound is an int64 */
+	bool has_other; /* compared with another field, not with a value of the policy */
 	uint32_t value_n;
 	union {
 		struct json *const *values; /* lists */
 		const struct json *value;
-		struct field other;
+		const struct field *other;
 		int64_t bound;
 	};
 	const struct json *token; /* of a bound */
@@ -186,8 +188,7 @@ struct ruleset {
 	struct bucket *buckets;
 	uint64_t prefix_lengths; /* bit n: some "prefix*" has n bytes before the star */
 	uint32_t star; /* bucket of "*", or TABLE_NONE */
-	const uint32_t *globs; /* buckets of other patterns */
-	uint32_t glob_n, max_matched;
+	uint32_t max_matched;
 	bool has_effects; /* some rule is about effects */
 	bool has_patterns; /* some action is no plain name */
 
@@ -197,6 +198,7 @@ struct ruleset {
 	size_t region_n;
 	const struct sandbox_rules *sandbox; /* or NULL */
 	const struct dsl_policy *graph; /* or NULL */
+	struct limits *limits; /* or NULL */
 	uint32_t configured; /* gates that the policy itself configures, as bits */
 };
 
@@ -228,6 +230,7 @@ void match_begin(struct judging *j, struct matched *m);
 const struct json *variables_effects(struct judging *j);
 const struct json *field_value(
 	struct judging *j, const struct field *f, const struct json *effect, struct json *scratch);
+const struct json *field_start(struct judging *j, const struct field *f, const struct json *effect);
 int field_compile(struct arena *a, const char *text, const char *where, bool has_effects, struct field *ret,
 	struct err *e);
 

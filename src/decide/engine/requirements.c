@@ -40,6 +40,9 @@ static int read_leaf(struct arena *a, const struct json *doc, const char *action
 				"%s: the expression can never be true or false", where);
 		l.expression = x;
 	}
+	if (!l.expression && !l.artifact_type)
+		return bad(e, action, l.id,
+			"needs an \"expression\" or an \"artifact_type\": nothing is no requirement");
 	*ret = l;
 	return OK;
 }
@@ -123,7 +126,7 @@ static bool leaf_holds(struct asking *q, const struct requirement_leaf *l)
 	enum requirement r;
 
 	if (!l->expression)
-		return !l->artifact_type || has_artifact(q->j, l);
+		return has_artifact(q->j, l);
 	r = expression_requirement(l->expression, gate_variables(q->j), q->j->a, &e);
 	if (r == REQUIREMENT_ERROR && !q->has_error) {
 		q->error = e;

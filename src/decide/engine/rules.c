@@ -122,9 +122,14 @@ static int read_actions(struct reader *d, const struct json *list)
 {
 	if (!json_is(list, JSON_ARRAY) || list->n == 0 || list->n > RULE_ACTIONS)
 		return bad(d, "must be a list of 1 to 1024 action names:", "actions");
-	json_each (item, list)
+	json_each (item, list) {
 		if (!json_text(item) || item->n == 0)
 			return bad(d, "must be texts that are not empty:", "actions");
+		const char *star = strchr(item->text, '*');
+		if (star && (star[1] || star - item->text > ACTION_PREFIX))
+			return bad(
+				d, "a pattern is '*' or a prefix of at most 63 bytes and '*':", item->text);
+	}
 	return OK;
 }
 
@@ -364,12 +369,7 @@ static void list_add(struct arena *a, struct rule_list *l, size_t rule)
 	l->rules[l->n++] = (uint32_t)rule;
 }
 
-static bool is_plain_prefix(const char *action, size_t n)
-{
-	return n > 1 && n <= 64 && action[n - 1] == '*' && strcspn(action, "*?[\\") == n - 1;
-}
-
-/* The bucket of an action or pattern; new ones are empty.  Counts those that no name leads to. */
+/* The bucket of an action or pattern; new ones are empty. */
 static struct bucket *bucket_of(struct arena *a, struct ruleset *r, const struct json *action, uint32_t *room)
 {
 	uint32_t before = r->actions.n;
@@ -385,10 +385,8 @@ static struct bucket *bucket_of(struct arena *a, struct ruleset *r, const struct
 	r->buckets[i] = (struct bucket){ 0 };
 	if (text_eq(action->text, "*"))
 		r->star = i;
-	else if (is_plain_prefix(action->text, action->n))
+	else if (action->text[action->n - 1] == '*')
 		r->prefix_lengths |= UINT64_C(1) << (action->n - 1);
-	else if (strpbrk(action->text, "*?[\\"))
-		r->glob_n++;
 	return &r->buckets[i];
 }
 
@@ -418,21 +416,6 @@ static bool is_repeated(const struct json *actions, uint32_t at)
 	return false;
 }
 
-static void collect_globs(struct arena *a, struct ruleset *r)
-{
-	uint32_t *globs = arena_alloc(a, (r->glob_n + 1) * sizeof(*globs)), n = 0;
-
-	for (uint32_t i = 0; i < r->actions.n && n < r->glob_n; i++) {
-		const struct table_key *k = &r->actions.keys[i];
-		if (i != r->star && strpbrk(k->p, "*?[\\") && !is_plain_prefix(k->p, k->n))
-			globs[n++] = i;
-	}
-	r->globs = globs;
-	r->has_patterns = r->glob_n || r->prefix_lengths || r->star != TABLE_NONE;
-	/* By name, prefix and star, each for the action, the tool and the tool that the request names. */
-	r->max_matched = 3 * (2 + (uint32_t)__builtin_popcountll(r->prefix_lengths)) + r->glob_n;
-}
-
 int rules_index(struct arena *a, struct ruleset *r, const struct json *requirements, struct err *e)
 {
 	uint32_t room = (uint32_t)r->rule_n + 16;
@@ -454,12 +437,13 @@ int rules_index(struct arena *a, struct ruleset *r, const struct json *requireme
 		struct json name = { .type = JSON_STRING, .n = m->name_n, .text = m->name };
 		if (requirement_compile(a, m->value, m->name, 0, &set, e))
 			return e->rc;
+		if (m->name_n == 0 || strchr(m->name, '*'))
+			return err_set(e, E_INPUT, "POLICY_DOCUMENT",
+				"\"requirements\" are for actions by name, not for '%s'", m->name);
 		bucket_of(a, r, &name, &room)->set = set;
 	}
-	if (r->glob_n > POLICY_GLOBS)
-		return err_set(e, E_LIMIT, "POLICY_SIZE",
-			"the policy has %u action patterns that are no plain prefix; at most %d are read",
-			r->glob_n, POLICY_GLOBS);
-	collect_globs(a, r);
+	r->has_patterns = r->prefix_lengths || r->star != TABLE_NONE;
+	/* By name, prefix and star, each for the action, the tool and the tool that the request names. */
+	r->max_matched = 3 * (2 + (uint32_t)__builtin_popcountll(r->prefix_lengths));
 	return OK;
 }

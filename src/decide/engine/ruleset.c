@@ -182,6 +182,11 @@ static int read_graph(struct arena *a, const struct json *v, struct ruleset *r, 
 	return bad(e, "was not understood:", "graph");
 }
 
+static int read_limits(struct arena *a, const struct json *doc, struct ruleset *r, struct err *e)
+{
+	return doc ? limits_compile(a, doc, &r->limits, e) : OK;
+}
+
 /* Gates that this policy itself gives something to do. */
 static uint32_t configured_gates(const struct ruleset *r)
 {
@@ -191,7 +196,9 @@ static uint32_t configured_gates(const struct ruleset *r)
 		enum gate_id gate;
 	} rows[] = { { r->schema_names.n > 0, GATE_SCHEMA }, { r->is_closed, GATE_COVERAGE },
 		{ json_get(r->document, "requirements") != NULL, GATE_REQUIREMENTS },
-		{ r->graph != NULL, GATE_GRAPH }, { r->sandbox != NULL, GATE_SANDBOX } };
+		{ r->graph != NULL, GATE_GRAPH }, { r->sandbox != NULL, GATE_SANDBOX },
+		{ r->limits != NULL, GATE_ENVELOPE }, { r->limits != NULL, GATE_VELOCITY },
+		{ r->limits != NULL, GATE_BUDGET } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		bits |= rows[i].is_on ? UINT32_C(1) << rows[i].gate : 0;
@@ -215,7 +222,8 @@ int ruleset_compile(struct arena *a, const struct json *document, struct ruleset
 			&r->outputs, e) ||
 		read_regions(a, json_get(document, "regions"), r, e) ||
 		read_sandbox(a, json_get(document, "sandbox"), r, e) ||
-		read_graph(a, json_get(document, "graph"), r, e))
+		read_graph(a, json_get(document, "graph"), r, e) ||
+		read_limits(a, json_get(document, "limits"), r, e))
 		return e->rc;
 	r->configured = configured_gates(r);
 	*ret = r;
@@ -247,6 +255,11 @@ uint64_t ruleset_epoch(const struct ruleset *r)
 const struct json *ruleset_document(const struct ruleset *r)
 {
 	return r->document;
+}
+
+const struct limits *ruleset_limits(const struct ruleset *r)
+{
+	return r->limits;
 }
 
 const struct json *ruleset_section(const struct ruleset *r, const char *name)

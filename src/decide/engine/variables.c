@@ -12,6 +12,9 @@ static const char *const root_names[] = { "params", "context", "facts", "effect"
 static const char *const input_names[] = { "action", "principal", "tool", "session", "taint", "timestamp",
 	"artifacts", "threat_scan", "effects", "effect" };
 
+/* What is known without "input." in front as well. */
+static const char *const short_names[] = { "action", "tool", "principal", "session", "params", "context" };
+
 static bool is_one_of(const char *const *names, size_t n, struct table_key k)
 {
 	for (size_t i = 0; i < n; i++)
@@ -178,8 +181,11 @@ const struct json *gate_variables(struct judging *j)
 {
 	if (!j->variables) {
 		struct json *all = json_new(j->a, JSON_OBJECT);
-		json_set(j->a, all, "input", input_object(j));
+		struct json *input = input_object(j);
+		json_set(j->a, all, "input", input);
 		json_set(j->a, all, "facts", facts_object(j));
+		for (size_t i = 0; i < ARRAY_SIZE(short_names); i++)
+			set_value(j->a, all, short_names[i], json_get(input, short_names[i]));
 		j->variables = all;
 	}
 	return j->variables;
@@ -214,8 +220,8 @@ static const struct json *text_value(const char *text, struct json *scratch)
 	return scratch;
 }
 
-static const struct json *start(
-	struct judging *j, const struct field *f, const struct json *effect, struct json *scratch)
+/* The object that the names of a field are looked up in. */
+const struct json *field_start(struct judging *j, const struct field *f, const struct json *effect)
 {
 	switch ((enum root)f->root) {
 	case ROOT_PARAMS:
@@ -229,8 +235,6 @@ static const struct json *start(
 	default: /* ROOT_INPUT */
 		break;
 	}
-	if (f->name_n == 1 && key_is(f->names[0], "action"))
-		return text_value(j->ask->effect_type, scratch);
 	return json_get(gate_variables(j), "input");
 }
 
@@ -238,10 +242,11 @@ static const struct json *start(
 const struct json *field_value(
 	struct judging *j, const struct field *f, const struct json *effect, struct json *scratch)
 {
-	const struct json *v = start(j, f, effect, scratch);
+	const struct json *v;
 
-	if (v == scratch)
-		return v;
+	if (f->root == ROOT_INPUT && f->name_n == 1 && key_is(f->names[0], "action"))
+		return text_value(j->ask->effect_type, scratch);
+	v = field_start(j, f, effect);
 	for (unsigned i = 0; v && i < f->name_n; i++)
 		v = member(v, f->names[i]);
 	return v;
