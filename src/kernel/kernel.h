@@ -162,6 +162,8 @@ void kernel_tidy(struct kernel *k, struct arena *a);
 
 /* A freeze and a pause stand above every mode and every approval: true when one denies it, and then `d`
  * says so, in `a`. */
+#define FREEZE_RULE "deny.frozen"
+#define PAUSE_RULE "deny.paused"
 bool kernel_stops(
 	struct kernel *k, struct arena *a, const char *principal, const char *profile, struct decision *d);
 

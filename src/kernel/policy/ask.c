@@ -9,6 +9,7 @@
 #include "kernel/policy/policy.h"
 
 #include "base/text.h"
+#include "decide/bounds/bounds.h"
 #include "kernel/posture.h"
 
 #include <string.h>
@@ -167,19 +168,51 @@ static void keep_draws(struct arena *a, const struct judgement *j, struct policy
 	p->draw_count = j->draw_count;
 }
 
+/* What bounds it, and what was used up of that. */
+struct bounds {
+	struct budget_facts budget;
+	struct velocity_facts velocity;
+	struct envelope_facts envelope;
+};
+
+static void add_bounds(struct arena *a, const struct ruleset *rules, const struct policy_question *q,
+	struct bounds *b, struct facts *facts)
+{
+	const struct limits *limits = rules ? ruleset_limits(rules) : NULL;
+	const struct json *envelope = limits ? limits_envelope(limits) : NULL;
+	struct err e = { 0 };
+
+	if (!limits)
+		return;
+	b->budget = (struct budget_facts){ .drawn = q->drawn, .error = q->drawn_error };
+	b->velocity = (struct velocity_facts){ .drawn = q->drawn, .error = q->drawn_error };
+	facts->budget = &b->budget;
+	facts->velocity = &b->velocity;
+	if (!envelope)
+		return;
+	b->envelope = (struct envelope_facts){
+		.drawn = q->drawn, .run = q->session ? q->session : "workspace", .error = q->drawn_error
+	};
+	if (envelope_bind(a, envelope, NULL, q->now_us, &b->envelope.bound, &e))
+		b->envelope.error = arena_strdup(a, e.text);
+	facts->envelope = &b->envelope;
+}
+
 const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *rules,
 	const struct policy_facts *about, const struct policy_question *q, const struct decision *guard)
 {
 	struct policy_answer *p = arena_zalloc(a, 1, sizeof(*p));
 	struct judgement *j = arena_zalloc(a, 1, sizeof(*j));
 	const struct submission ask = { .effect_type = q->action,
-		.effect_id = q->action,
+		.effect_id = q->effect_id ? q->effect_id : q->action,
+		.budget_id = q->budget_id,
 		.principal = q->principal,
 		.tool = q->tool,
 		.params = q->params,
 		.context = q->context,
 		.proposal = q->proposal };
-	const struct facts facts = { .now_us = q->now_us,
+	struct bounds bounds = { 0 };
+	struct facts facts = { .now_us = q->now_us,
 		.principal = q->principal,
 		.session = q->session,
 		.workspace = json_get_text(q->known, "workspace", NULL),
@@ -189,6 +222,7 @@ const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *
 		.policy = about,
 		.guard = guard };
 
+	add_bounds(a, rules, q, &bounds, &facts);
 	engine_judge(a, rules, &ask, &facts, j);
 	p->verdict = V_ALLOW;
 	weigh(a, j, p);
@@ -319,4 +353,15 @@ bool policy_lifts(const struct policy_answer *p, const struct decision *d)
 			return false;
 	}
 	return true;
+}
+
+enum verdict policy_with_guard(const struct policy_answer *p, const struct decision *guard)
+{
+	enum verdict own = decision_effective(guard);
+
+	if ((own != V_ALLOW && own != V_ESCALATE) || (p->verdict != V_ALLOW && p->verdict != V_ESCALATE))
+		return V_DENY;
+	if (own == V_ESCALATE && policy_lifts(p, guard))
+		return V_ALLOW;
+	return own == V_ALLOW && p->verdict == V_ALLOW ? V_ALLOW : V_ESCALATE;
 }

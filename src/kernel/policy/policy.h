@@ -55,10 +55,13 @@ int policy_kept(struct sys *s, struct arena *a, const struct workspace *ws, cons
 struct policy_question {
 	const char *action; /* "EXECUTE_COMMAND", "AGENT_TOOL_CALL", or what a request names */
 	const char *tool, *principal, *session; /* tool and session may be NULL */
+	const char *effect_id, *budget_id; /* or NULL */
 	const struct json *params, *context; /* or NULL */
 	const struct proposal *proposal; /* what was understood; or NULL */
 	const struct json *known; /* what the door knows: {door, profile, containment, cwd, ...}; or NULL */
 	int64_t now_us;
+	const struct drawn *drawn; /* what was used up so far; NULL: nothing */
+	const char *drawn_error; /* why that is not known; or NULL */
 };
 /* As it is kept in rows and files: {action, tool, principal, session, params, context, effects, facts}; docs/formats/policy-request.md.  Texts of more
  * than 4096 bytes and more than 64 effects are cut, and `is_cut` says so. */
@@ -84,6 +87,9 @@ struct policy_answer {
 	const struct json *judgement; /* gates, roster, packs: for explain and --json */
 };
 
+/* What happens when the guard says one thing and the policy another: the stricter of both; the policy alone where it answers what the guard asks. */
+enum verdict policy_with_guard(const struct policy_answer *p, const struct decision *guard);
+
 /* Is one in use here?  Cheap. */
 bool policy_is_in_use(struct sys *s, const struct workspace *ws);
 /* NULL: none is.  One that cannot be read, is revoked or not fresh denies everything.  `guard` is what the rules said; it is not changed. */
@@ -101,6 +107,27 @@ struct json *policy_known(struct arena *a, const struct json *entry, const struc
 
 struct policy_memo *policy_memo_new(struct arena *a); /* for workspace_open() */
 void policy_memo_done(struct policy_memo *m); /* NULL is fine */
+
+/* ---- what was asked before (replay.c) ---- */
+
+/* One decision of the record, asked again. */
+struct policy_recorded {
+	struct policy_question question;
+	struct decision guard; /* verdict, action and asks as far as they were kept */
+	enum verdict then; /* what was decided before anybody answered a question */
+	const char *at, *decision_id, *rule, *preview; /* decision_id is NULL for what only read */
+	bool is_inexact; /* something was cut or redacted when it was kept */
+};
+struct policy_replay {
+	int64_t seen, replayed,
+		inexact; /* decisions in the span; those that could be asked again; of those, not to the letter */
+	int64_t not_kept; /* rows from before it was kept what was asked */
+	int64_t stopped; /* by a freeze or a pause, which no policy changes */
+};
+typedef int policy_replay_visit(void *arg, const struct policy_recorded *x, struct err *e);
+/* Everything from `since_us` on, oldest first for each door.  What `fn` gets is valid during the call only. */
+int policy_replay_each(struct sys *s, const struct workspace *ws, int64_t since_us, policy_replay_visit *fn,
+	void *arg, struct policy_replay *ret, struct err *e);
 
 /* ---- the candidate beside it (shadow.c) ---- */
 

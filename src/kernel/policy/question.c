@@ -168,13 +168,17 @@ static int read_submission(const struct json *doc, struct policy_question *q, st
 	const struct json *effect = json_get(doc, "effect");
 	int rc = read_text(effect, "effect_type", &q->action, e);
 
+	if (rc == OK)
+		rc = read_text(effect, "effect_id", &q->effect_id, e);
+	if (rc == OK)
+		rc = read_text(effect, "budget_id", &q->budget_id, e);
 	return rc ? rc : read_object(effect, "params", &q->params, e);
 }
 
 static int check_members(const struct json *doc, struct err *e)
 {
 	static const char *const known[] = { "action", "tool", "principal", "session", "params", "context",
-		"effects", "facts", "effect", "command", "is_cut", "now", "name" };
+		"effects", "facts", "effect", "command", "is_cut", "effect_id", "budget_id" };
 
 	json_each_member (m, doc) {
 		bool is_known = false;
@@ -188,24 +192,49 @@ static int check_members(const struct json *doc, struct err *e)
 	return OK;
 }
 
+/* A time, or seconds since 1970; 0: not said. */
+static int read_now(const struct json *facts, int64_t *ret_us, struct err *e)
+{
+	const struct json *now = json_get(facts, "now");
+	const char *text = json_text(now);
+	int64_t seconds = 0;
+
+	*ret_us = 0;
+	if (!now || (text && text_parse_time(text, strlen(text), ret_us)))
+		return OK;
+	if (text || !json_int(now, &seconds) || seconds > INT64_MAX / 1000000 || seconds < 0)
+		return wrong(e, "facts.now", "a time (2026-04-13T09:10:00Z) or seconds since 1970");
+	*ret_us = seconds * 1000000;
+	return OK;
+}
+
+/* Who asks is what is known of it, and only then what is claimed. */
+static void fill_in(const struct json *facts, struct policy_question *q)
+{
+	q->known = facts;
+	if (!q->action)
+		q->action = q->tool ? "AGENT_TOOL_CALL" : "";
+	q->principal = json_get_text(facts, "principal", q->principal ? q->principal : "");
+	q->session = json_get_text(facts, "session", q->session);
+}
+
 int policy_question_read(struct arena *a, const struct json *doc, struct policy_question *ret, struct err *e)
 {
 	struct policy_question q = { 0 };
-	const struct json *facts;
+	const struct json *facts = NULL;
+	const struct {
+		const char *name;
+		const char **to;
+	} texts[] = { { "action", &q.action }, { "tool", &q.tool }, { "principal", &q.principal },
+		{ "session", &q.session }, { "effect_id", &q.effect_id }, { "budget_id", &q.budget_id } };
 	int rc = json_is(doc, JSON_OBJECT) ? check_members(doc, e)
 					   : err_set(e, E_INPUT, "POLICY_REQUEST",
 						     "a request is an object, not %s", json_type_name(doc));
 
+	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(texts); i++)
+		rc = read_text(doc, texts[i].name, texts[i].to, e);
 	if (rc == OK && json_get(doc, "effect"))
 		rc = read_submission(doc, &q, e);
-	else if (rc == OK)
-		rc = read_text(doc, "action", &q.action, e);
-	if (rc == OK)
-		rc = read_text(doc, "tool", &q.tool, e);
-	if (rc == OK)
-		rc = read_text(doc, "principal", &q.principal, e);
-	if (rc == OK)
-		rc = read_text(doc, "session", &q.session, e);
 	if (rc == OK && !q.params)
 		rc = read_object(doc, "params", &q.params, e);
 	if (rc == OK && json_get(doc, "context") && !json_is(json_get(doc, "context"), JSON_NULL))
@@ -214,14 +243,11 @@ int policy_question_read(struct arena *a, const struct json *doc, struct policy_
 		rc = read_object(doc, "facts", &facts, e);
 	if (rc == OK && json_get(doc, "effects"))
 		rc = read_effects(a, json_get(doc, "effects"), &q, e);
+	if (rc == OK)
+		rc = read_now(facts, &q.now_us, e);
 	if (rc)
 		return rc;
-	q.known = facts;
-	q.now_us = json_get_int(facts, "now", 0) * 1000000;
-	if (!q.action)
-		q.action = q.tool ? "AGENT_TOOL_CALL" : "";
-	if (!q.principal)
-		q.principal = json_get_text(facts, "principal", "");
+	fill_in(facts, &q);
 	*ret = q;
 	return OK;
 }

@@ -22,20 +22,6 @@ static const char *shadow_file(struct arena *a, const struct workspace *ws)
 	return dir ? arena_printf(a, "%s/" SHADOW_FILE, dir) : NULL;
 }
 
-/* What would have happened: the guard's word and the candidate's, whichever is stricter. */
-static enum verdict together(const struct decision *guard, const struct policy_answer *p)
-{
-	enum verdict own = decision_effective(guard);
-
-	if (own != V_ALLOW && own != V_ESCALATE)
-		return V_DENY;
-	if (p->verdict != V_ALLOW && p->verdict != V_ESCALATE)
-		return V_DENY;
-	if (own == V_ESCALATE && policy_lifts(p, guard))
-		return V_ALLOW;
-	return own == V_ALLOW && p->verdict == V_ALLOW ? V_ALLOW : V_ESCALATE;
-}
-
 static bool has_room(struct sys *s, const char *file)
 {
 	struct stat st;
@@ -77,7 +63,7 @@ void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_q
 	const struct json *entry = json_get(posture_of(k->sys, k->ws)->word, "policy_shadow");
 	const struct policy_answer *p = entry ? ask_candidate(k, a, entry, q, guard) : NULL;
 
-	if (!p || together(guard, p) == live)
+	if (!p || policy_with_guard(p, guard) == live)
 		return;
 	struct json *row = json_new(a, JSON_OBJECT);
 	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
@@ -85,7 +71,7 @@ void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_q
 	json_sets(a, row, "decision_id", decision_id);
 	json_sets(a, row, "live", verdict_name(live));
 	json_sets(a, row, "live_rule", live_rule);
-	json_sets(a, row, "would_be", verdict_name(together(guard, p)));
+	json_sets(a, row, "would_be", verdict_name(policy_with_guard(p, guard)));
 	json_sets(a, row, "rule", p->rule ? p->rule : p->gate);
 	json_sets(a, row, "origin", p->origin);
 	json_sets(a, row, "text", p->text);
