@@ -96,6 +96,17 @@ struct policy_reading {
 int policy_document_read(
 	struct arena *a, const struct policy_input *in, struct policy_reading *ret, struct err *e);
 
+/* ---- tests beside a policy ---- */
+
+struct policy_tests {
+	const char *policy; /* the file that they test, as written; or NULL */
+	struct json *tests; /* [{name, request, facts, expect, origin}]; facts are complete */
+	struct policy_problems problems;
+};
+/* As policy_document_read(): E_INPUT with the first error, and problems has all. */
+int policy_tests_read(
+	struct arena *a, struct bytes text, const char *name, struct policy_tests *ret, struct err *e);
+
 /* ---- bundle v1 ---- */
 
 /* "BLOCK", "ALLOW", "ESCALATE" in any case into a verdict of a document; NULL for anything else. */

@@ -21,6 +21,8 @@ struct reading {
 
 /* ---- problems (problem.c) ---- */
 void problem_add(struct arena *a, struct policy_problems *to, const struct policy_problem *p);
+/* The first error as an error; there is one. */
+int problems_error(struct arena *a, const struct policy_problems *problems, struct err *e);
 /* About the value that begins at byte `at`.  `word` is made harmless here. */
 void problem_at(struct reading *r, enum policy_severity severity, const char *code, size_t at,
 	const char *word, const char *fix, const char *fmt, ...) __attribute__((format(printf, 7, 8)));

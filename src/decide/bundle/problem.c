@@ -130,3 +130,13 @@ struct json *policy_problems_json(struct arena *a, const struct policy_problems 
 	}
 	return list;
 }
+
+int problems_error(struct arena *a, const struct policy_problems *problems, struct err *e)
+{
+	size_t i = 0;
+
+	while (problems->items[i].severity != POLICY_ERROR)
+		i++;
+	return err_set(
+		e, E_INPUT, problems->items[i].code, "%s", policy_problem_line(a, &problems->items[i]));
+}

@@ -239,16 +239,6 @@ static int unreadable(struct reading *r, const struct err *e)
 	return e->rc;
 }
 
-static int first_error(const struct reading *r, struct err *e)
-{
-	for (size_t i = 0; i < r->problems->n; i++) {
-		const struct policy_problem *p = &r->problems->items[i];
-		if (p->severity == POLICY_ERROR)
-			return err_set(e, E_INPUT, p->code, "%s", policy_problem_line(r->a, p));
-	}
-	BUG("errors were counted and none was kept");
-}
-
 int policy_document_read(
 	struct arena *a, const struct policy_input *in, struct policy_reading *ret, struct err *e)
 {
@@ -272,7 +262,7 @@ int policy_document_read(
 		return unreadable(&r, e);
 	readers[ret->shape](&r);
 	if (ret->problems.errors)
-		return first_error(&r, e);
+		return problems_error(a, &ret->problems, e);
 	ret->document = r.document;
 	return OK;
 }

@@ -12,19 +12,31 @@
  * a gate adds its row here. */
 #define ROWS(X) \
 	X(SHAPE, gate_shape, true) \
+	X(STOP, gate_stop, f->stop) \
 	X(POLICY, gate_policy, f->policy) \
 	X(SCHEMA, gate_schema, false) \
 	X(TENANT, gate_tenant, f->tenant) \
 	X(PROVENANCE, gate_provenance, f->ledger) \
 	X(VERIFICATION, gate_verification, f->ledger) \
 	X(PINS, gate_pins, f->pins) \
+	X(IDENTITY, gate_identity, f->identity) \
+	X(DELEGATION, gate_delegation, f->delegation) \
+	X(CAPABILITY, gate_capability, f->capability) \
+	X(MCP, gate_mcp, f->mcp) \
 	X(ENVELOPE, gate_envelope, f->envelope) \
 	X(COVERAGE, gate_coverage, false) \
+	X(PDP, gate_pdp, f->pdp) \
 	X(REQUIREMENTS, gate_requirements, false) \
 	X(RULES, gate_rules, false) \
 	X(EFFECTS, gate_effects, f->guard) \
 	X(GRAPH, gate_graph, false) \
 	X(SANDBOX, gate_sandbox, false) \
+	X(EGRESS, gate_egress, f->egress) \
+	X(TAINT, gate_taint, \
+		f->taint || json_get(ask->context, "taint") || json_get(ask->context, "taint_labels")) \
+	X(THREAT, gate_threat, f->threat) \
+	X(ASSUMPTIONS, gate_assumptions, f->assumptions) \
+	X(PRIVILEGE, gate_privilege, f->privilege) \
 	X(VELOCITY, gate_velocity, f->velocity) \
 	X(BUDGET, gate_budget, f->budget || ask->budget_id)
 
@@ -195,8 +207,13 @@ static void keep_fired(struct judging *j, const struct matched *m, struct judgem
 void engine_judge(struct arena *a, const struct ruleset *rules, const struct submission *ask,
 	const struct facts *facts, struct judgement *ret)
 {
-	struct judging j = {
-		.a = a, .rules = rules, .limits = rules ? rules->limits : NULL, .ask = ask, .facts = facts
+	struct judging j = { .a = a,
+		.rules = rules,
+		.document = rules ? rules->document : NULL,
+		.limits = rules ? rules->limits : NULL,
+		.ask = ask,
+		.facts = facts
+
 	};
 	struct matched m;
 	uint32_t due = due_gates(rules, ask, facts);
