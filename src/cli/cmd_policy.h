@@ -30,6 +30,10 @@ int policy_request_open(struct cli *r, const char *word, struct policy_question 
 const struct decision *policy_request_guard(
 	struct cli *r, struct policy_question *q, const char *command, struct err *e);
 
+/* cmd_policy_explain.c: by a policy file, or what is in use; a request, or the text of a command. */
+int policy_explain_request(
+	struct cli *r, const char *policy, const char *request, const char *command, struct err *e);
+
 /* A text or list as a terminal may show it. */
 const char *policy_shown(struct cli *r, const char *text);
 

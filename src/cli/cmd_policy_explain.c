@@ -7,6 +7,7 @@
 #include "cli/cmd_policy.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_TRIES = 2000, MOST_SHOWN = 6 };
 
@@ -262,10 +263,10 @@ static int answer(struct cli *r, const struct policy_file *f, const struct polic
 	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? EXIT_APPROVAL : EXIT_DENIED;
 }
 
-/* `request` is a file, '-', a decision id; or NULL, and then the words behind -- are a command. */
-int policy_explain_request(struct cli *r, const char *policy, const char *request, struct err *e)
+int policy_explain_request(
+	struct cli *r, const char *policy, const char *request, const char *command, struct err *e)
 {
-	struct policy_question q = { .action = "", .principal = "" };
+	struct policy_question q = { .action = "", .now_us = r->sys->now_us(r->sys) };
 	const struct json *entry;
 	struct policy_file f;
 	int rc = policy_file_or_used(r, policy, &f, &entry, e);
@@ -274,6 +275,11 @@ int policy_explain_request(struct cli *r, const char *policy, const char *reques
 		rc = policy_request_open(r, request, &q, e);
 	if (rc)
 		return rc;
+	if (command) {
+		q.principal = arena_printf(r->a, "user:%u", getuid());
+		if (!policy_request_guard(r, &q, command, e))
+			return e->rc;
+	}
 	q.known = policy_known(r->a, entry, &q);
 	return answer(r, &f, &q);
 }
