@@ -37,7 +37,7 @@ EOT
 ok "tests beside a policy are run" says 0 "3 passed, 0 failed" helm policy test two-tools.yaml
 ok "by the file of tests, too" says 0 "3 passed, 0 failed" helm policy test two-tools.test.yaml
 ok "coverage names the rules that no test reaches" says 1 "no test reaches ALLOW notes-only (two-tools.yaml:11:5)" helm policy coverage two-tools.yaml
-ok "also as JSON" is_json_any helm policy coverage two-tools.yaml --json
+ok "also as JSON" is_json helm policy coverage two-tools.yaml --json
 sed 's/verdict: ALLOW, rule: look-around/verdict: DENY, rule: look-around/' two-tools.test.yaml >wrong.test.yaml
 sed 's/^tests:/policy: two-tools.yaml\ntests:/' wrong.test.yaml >wrong2.test.yaml
 ok "a test that is not met fails, with its place and both answers" says 1 "got      ALLOW by look-around" helm policy test wrong2.test.yaml
@@ -73,7 +73,7 @@ sed '/id: notes-only/,/verdict: ALLOW/d' two-tools.yaml | sed 's/verdict: ESCALA
 ok "diff says what is newly denied" says 1 "newly denied" helm policy diff two-tools.yaml stricter.yaml
 ok "and the other way round what is newly asked" says 1 "newly asked" helm policy diff stricter.yaml two-tools.yaml
 ok "a policy does not differ from itself" says 0 "0 are answered differently" helm policy diff two-tools.yaml two-tools.yaml
-ok "also as JSON" is_json_any helm policy diff two-tools.yaml stricter.yaml --json
+ok "also as JSON" is_json helm policy diff two-tools.yaml stricter.yaml --json
 
 # A candidate beside it.
 ok "starting a shadow is a person's act" says 25 "only a person" helm policy shadow start two-tools.yaml

@@ -74,6 +74,7 @@ struct change {
 	struct kernel *k;
 	const struct policy_choice *c;
 	const char *sha256;
+	struct json *about; /* of the act */
 };
 
 static struct json *entry_of(struct arena *a, const struct change *x)
@@ -127,6 +128,7 @@ static int edit_use(void *arg, struct arena *a, struct json *word, struct err *e
 	const struct change *x = arg;
 	const struct policy_choice *c = x->c;
 
+	json_sets(a, x->about, "before", json_get_text(json_get(word, "policy"), "sha256", "none"));
 	/* Said first, so that the very policy that comes with it is held to it. */
 	if (c->require_signature)
 		json_setb(a, word, "policy_signed", text_eq(c->require_signature, "yes"));
@@ -151,6 +153,7 @@ static int edit_shadow(void *arg, struct arena *a, struct json *word, struct err
 {
 	const struct change *x = arg;
 
+	json_sets(a, x->about, "before", json_get_text(json_get(word, "policy_shadow"), "sha256", "none"));
 	if (x->c->document) {
 		json_set(a, word, "policy_shadow", entry_of(a, x));
 		return OK;
@@ -160,12 +163,12 @@ static int edit_shadow(void *arg, struct arena *a, struct json *word, struct err
 		: err_set(e, E_MISSING, "POLICY_NO_SHADOW", "no policy decides beside the one in use here");
 }
 
-static struct json *about_change(struct arena *a, const struct change *x, const struct json *before)
+/* What it was before is said under the lock. */
+static struct json *about_change(struct arena *a, const struct change *x)
 {
 	const struct policy_choice *c = x->c;
 	struct json *about = json_new(a, JSON_OBJECT);
 
-	json_sets(a, about, "before", json_get_text(before, "sha256", "none"));
 	json_sets(a, about, "after", c->document ? x->sha256 : "none");
 	if (c->document)
 		json_sets(a, about, "policy_name", json_get_text(c->document, "name", ""));
@@ -177,32 +180,33 @@ static struct json *about_change(struct arena *a, const struct change *x, const 
 }
 
 static int change(struct kernel *k, struct arena *a, const struct policy_choice *c, const char *effect,
-	const char *member, posture_edit *edit, struct json **ret_receipt, struct err *e)
+	posture_edit *edit, struct json **ret_receipt, struct err *e)
 {
-	struct change x = { k, c, c->document ? json_sha256(a, c->document) : NULL };
+	struct change x = { k, c, c->document ? json_sha256(a, c->document) : NULL, NULL };
 	int rc = c->document ? keep(k, a, c->document, x.sha256, e) : OK;
 
 	if (rc)
 		return rc;
+	x.about = about_change(a, &x);
 	return posture_change(k, a,
 		&(struct act){ .effect_id = effect,
 			.type = "setting",
 			.executor_id = c->executor,
-			.about = about_change(a, &x, json_get(posture_of(k->sys, k->ws)->word, member)) },
+			.about = x.about },
 		edit, &x, ret_receipt, e);
 }
 
 int policy_use(struct kernel *k, struct arena *a, const struct policy_choice *c, struct json **ret_receipt,
 	struct err *e)
 {
-	return change(k, a, c, "helm.policy/use", "policy", edit_use, ret_receipt, e);
+	return change(k, a, c, "helm.policy/use", edit_use, ret_receipt, e);
 }
 
 int policy_shadow(struct kernel *k, struct arena *a, const struct policy_choice *c, struct json **ret_receipt,
 	struct err *e)
 {
-	return change(k, a, c, c->document ? "helm.policy/shadow" : "helm.policy/unshadow", "policy_shadow",
-		edit_shadow, ret_receipt, e);
+	return change(k, a, c, c->document ? "helm.policy/shadow" : "helm.policy/unshadow", edit_shadow,
+		ret_receipt, e);
 }
 
 /* One more policy where none is in use adds to what holds; a signature that is wanted does, too.  Everything else may permit what was
