@@ -11,6 +11,8 @@
 #include "kernel/allow.h"
 #include "kernel/policy/policy.h"
 #include "kernel/posture_parts.h"
+#include "model/draw.h"
+#include "record/record.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -250,6 +252,13 @@ static void ask_policy(const struct guard *g, struct arena *a, const char *tool,
 	if (g->at.cwd)
 		json_sets(a, known, "cwd", posture_name(a, g->at.cwd));
 	json_setb(a, known, "supervised", false);
+	AUTO(drawn_done) struct drawn drawn = { 0 };
+	struct err e = { 0 };
+	if (policy_is_bounded(g->sys, a, g->ws)) {
+		q.drawn = &drawn;
+		if (draws_look(g->sys, g->ws->state_fd, &drawn, &e))
+			q.drawn_error = arena_strdup(a, e.text);
+	}
 	const struct policy_answer *p = policy_ask(g->sys, a, g->ws, &q, d);
 	policy_raise(a, p, d);
 	if (d->verdict == V_ESCALATE && policy_lifts(p, d))

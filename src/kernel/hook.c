@@ -83,6 +83,8 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	json_sets(a, row, "decision_id", h->decision_id);
 	if (h->asked)
 		json_set(a, row, "asked", policy_question_json(a, h->asked));
+	if (h->policy && h->policy->draw_count && h->verdict == V_ALLOW)
+		json_set(a, row, "draws", draws_json(a, h->policy->draws, h->policy->draw_count));
 	json_sets(a, row, "guard_action",
 		action_name(h->rules_said ? h->rules_said->action : h->decision.action));
 	struct json *expected = h->decision_id ? changes_expect(k, a, at, &h->proposal) : NULL;
@@ -575,6 +577,20 @@ static void note_changes(
 	json_seti(a, about, "deleted_files", found.deleted->n);
 }
 
+/* What the call held is used as it was estimated. */
+static const struct draw_settled *settled_of(struct arena *a, const struct json *before, size_t *ret_n)
+{
+	const struct json *draws = json_get(before, "draws");
+	struct draw_settled *list = arena_zalloc(a, (draws ? draws->n : 0) + 1, sizeof(*list));
+	struct draw d;
+
+	*ret_n = 0;
+	json_each (one, draws)
+		if (draw_read(one, &d) && d.is_held)
+			list[(*ret_n)++] = (struct draw_settled){ d.kind, d.key, d.window_us, d.amount };
+	return list;
+}
+
 /* Without a decision on record there is nothing to bind an outcome to: the row alone is written. */
 int hook_after(
 	struct kernel *k, struct arena *a, const char *client, const struct tool_call *call, struct err *e)
@@ -626,6 +642,7 @@ int hook_after(
 		.type = "outcome",
 		.tool_name = call->tool_name,
 		.metadata = about };
+	d.settles = settled_of(a, before, &d.settle_count);
 	rc = recorder_append(&k->recorder, a, &d, 1, NULL, e);
 	if (rc == OK)
 		kernel_tidy(k, a); /* the tool is done, and nobody waits for a verdict */

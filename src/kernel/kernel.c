@@ -224,6 +224,15 @@ static const struct json *facts_of(const struct kernel *k, const struct request 
 	return known;
 }
 
+/* What was used up so far; looked at again when something is drawn, so that two at once never take the last of it twice. */
+static void sum_up(struct kernel *k, struct handling *h, struct policy_question *asked)
+{
+	struct err e = { 0 };
+
+	if (policy_is_bounded(k->sys, h->a, k->ws) && recorder_drawn(&k->recorder, h->a, &asked->drawn, &e))
+		asked->drawn_error = arena_strdup(h->a, e.text);
+}
+
 static void ask_policy(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct policy_question *asked;
@@ -244,6 +253,7 @@ static void ask_policy(struct kernel *k, const struct request *q, struct handlin
 	*said = h->decision;
 	h->asked = asked;
 	h->rules_said = said;
+	sum_up(k, h, asked);
 	h->policy = policy_ask(k->sys, h->a, k->ws, asked, said);
 }
 
@@ -406,7 +416,21 @@ static int begin_decision(struct kernel *k, const struct request *q, struct hand
 	r.output_hash = content_hash;
 	r.metadata = about(q, h);
 	r.subject = record;
+	if (h->policy && h->verdict == V_ALLOW) {
+		r.draws = h->policy->draws;
+		r.draw_count = h->policy->draw_count;
+	}
 	return recorder_begin(&k->recorder, h->a, &r, 1, &h->decision_receipt, e);
+}
+
+/* Somebody else was quicker to take what was left: it is denied, and that is on record. */
+static int begin_exhausted(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
+{
+	guard_raise(h->a, ACTION_DENY, REASON_BUDGET_EXCEEDED, "policy:budget", arena_strdup(h->a, e->text),
+		&h->decision);
+	h->verdict = V_DENY;
+	*e = (struct err){ 0 };
+	return begin_decision(k, q, h, e);
 }
 
 /* Waits for the disk.  A failure is remembered in the request, so that no later step can treat it as
@@ -453,6 +477,8 @@ int kernel_record(struct kernel *k, const struct request *q, struct handling *h,
 	if (h->verdict == V_ALLOW)
 		undo_save_overwritten(k, q, h);
 	rc = begin_decision(k, q, h, e);
+	if (rc && text_eq(e->code, "DRAW_REFUSED"))
+		rc = begin_exhausted(k, q, h, e);
 	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk
 	 * before it is given. */
 	if (rc == OK && !(h->verdict == V_ALLOW && q->is_done_here))
@@ -478,6 +504,22 @@ int kernel_permit(struct kernel *k, struct handling *h, struct err *e)
 	return rc ? err_wrap(e, "not recorded, so not done") : OK;
 }
 
+/* What was held is used as it was estimated, or free again when nothing was done: nobody here knows a truer price. */
+static const struct draw_settled *settled_draws(const struct handling *h, bool is_undone, size_t *ret_n)
+{
+	size_t n = h->policy ? h->policy->draw_count : 0;
+	struct draw_settled *list = arena_zalloc(h->a, n + 1, sizeof(*list));
+
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct draw *d = &h->policy->draws[i];
+		if (d->is_held)
+			list[(*ret_n)++] = (struct draw_settled){ d->kind, d->key, d->window_us,
+				is_undone ? 0 : d->amount };
+	}
+	return list;
+}
+
 /* The second receipt: what happened.  When it fails the effect has happened all the same, so the error has
  * its own code. */
 int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h, const struct json *happened,
@@ -490,6 +532,7 @@ int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h
 	r.status = status;
 	r.output_hash = json_sha256(h->a, happened);
 	r.metadata = about(q, h);
+	r.settles = settled_draws(h, text_eq(status, "NOT_EXECUTED"), &r.settle_count);
 	json_each_member (m, happened)
 		json_set(h->a, r.metadata, m->name, m->value);
 	int rc = recorder_append(&k->recorder, h->a, &r, 1, &h->outcome_receipt, e);

@@ -102,6 +102,39 @@ ok "a person may say that it answers one" says 0 "answers  risk.git_clean" termi
 ok "then it does" says 0 "allow" helm guard check --shell 'git clean -fdx' --cwd repo
 ok "and nothing else" says 25 "deny.rm_root" helm guard check --shell 'rm -rf /'
 
+# What is used up is used up at every door.
+cat >budget.yaml <<'EOT'
+format: helm.policy.v1
+name: budget
+version: "1"
+rules:
+  - {id: everything, action: "*", verdict: ALLOW}
+limits:
+  budgets:
+    - {id: two-a-day, limit: 2, unit: requests, period: day}
+EOT
+terminal -- helm policy use budget.yaml >/dev/null
+ok "the first of two" says 0 "one" helm run -- echo one
+ok "asking alone uses nothing up" says 0 "allow" helm guard check -- echo two
+ok "a call that only reads is drawn, too" sh -c "! printf '%s' \"\$0\" | grep -q BUDGET" "$(call Read '{"file_path":"/etc/hosts"}')"
+ok "the third of two is denied" says 25 "two-a-day" helm run -- echo three
+ok "guard check says so" says 25 "two-a-day" helm guard check -- echo three
+ok "the draws stand in the receipts" sh -c "[ \$(grep -c '\"draws\"' '$ws/.helm/receipts.jsonl') = 2 ]"
+
+# Sections of a policy know what the door knows.
+cat >egress.yaml <<'EOT'
+format: helm.policy.v1
+name: egress
+version: "1"
+coverage: open
+egress: {allowed_domains: [example.com]}
+rules: []
+EOT
+terminal -- helm policy use egress.yaml >/dev/null
+ok "a host that the policy does not name is not reached" says 25 "evil.example" helm guard check --shell 'curl https://evil.example/'
+ok "nor one that is not known beforehand" says 25 "egress" helm guard check --shell 'curl "$URL"'
+ok "one that it names is not its concern" sh -c '! grep -q egress "$0"' "$(helm guard check --shell 'curl https://example.com/' >answer 2>&1; echo answer)"
+
 # Facts, freshness, packs.
 cat >facts.yaml <<'EOT'
 format: helm.policy.v1

@@ -9,6 +9,7 @@
 #include "kernel/policy/policy.h"
 
 #include "base/text.h"
+#include "decide/authority/authority.h"
 #include "decide/bounds/bounds.h"
 #include "kernel/posture.h"
 
@@ -156,6 +157,71 @@ static void weigh(struct arena *a, const struct judgement *j, struct policy_answ
 	}
 }
 
+/* What the gates of authority/ need to know, as far as a door knows it. */
+struct authority_known {
+	struct egress_facts egress;
+	struct mcp_facts mcp;
+	struct privilege_facts privilege;
+};
+
+/* Effects that reach somebody else. */
+static bool reaches_out(enum effect_kind k)
+{
+	return k == FX_NETWORK || k == FX_REMOTE || k == FX_PUBLISH || k == FX_FETCH_EXEC ||
+		k == FX_REVERSE_SHELL;
+}
+
+/* Where a command goes to; where that is not known, a destination that no list has. */
+static void add_destinations(struct arena *a, const struct policy_question *q, struct egress_facts *f)
+{
+	size_t n = q->proposal ? q->proposal->effect_count : 0;
+	const char **list = arena_zalloc(a, n + 1, sizeof(*list));
+	const char *url = json_get_text(q->params, "url", json_get_text(q->params, "destination", NULL));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct effect *fx = &q->proposal->effects[i];
+		if (reaches_out(fx->kind))
+			list[f->destination_count++] =
+				fx->target && fx->certainty == CERTAIN ? fx->target : "unknown";
+	}
+	if (!f->destination_count && url)
+		list[f->destination_count++] = url;
+	f->destinations = list;
+	f->payload_bytes = -1;
+}
+
+/* "mcp__SERVER__TOOL", as clients spell it. */
+static bool is_mcp_call(struct arena *a, const char *tool, struct mcp_facts *f)
+{
+	static const char mark[] = "mcp__";
+	const char *server = tool && text_starts(tool, mark) ? tool + strlen(mark) : NULL;
+	const char *end = server ? strstr(server, "__") : NULL;
+
+	if (!end)
+		return false;
+	f->server = arena_strndup(a, server, (size_t)(end - server));
+	f->tool = end + 2;
+	return true;
+}
+
+static void add_authority(struct arena *a, const struct ruleset *rules, const struct policy_question *q,
+	struct authority_known *k, struct facts *facts)
+{
+	if (!rules)
+		return;
+	if (ruleset_section(rules, "egress")) {
+		add_destinations(a, q, &k->egress);
+		facts->egress = &k->egress;
+	}
+	if (ruleset_section(rules, "mcp") && is_mcp_call(a, q->tool, &k->mcp))
+		facts->mcp = &k->mcp;
+	if (ruleset_section(rules, "privilege")) {
+		k->privilege.tier = json_get_text(q->known, "privilege_tier", NULL);
+		k->privilege.trust = json_get_text(q->known, "trust_level", NULL);
+		facts->privilege = &k->privilege;
+	}
+}
+
 static void keep_draws(struct arena *a, const struct judgement *j, struct policy_answer *p)
 {
 	struct draw *draws = arena_zalloc(a, j->draw_count + 1, sizeof(*draws));
@@ -212,6 +278,7 @@ const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *
 		.context = q->context,
 		.proposal = q->proposal };
 	struct bounds bounds = { 0 };
+	struct authority_known known = { 0 };
 	struct facts facts = { .now_us = q->now_us,
 		.principal = q->principal,
 		.session = q->session,
@@ -223,6 +290,7 @@ const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *
 		.guard = guard };
 
 	add_bounds(a, rules, q, &bounds, &facts);
+	add_authority(a, rules, q, &known, &facts);
 	engine_judge(a, rules, &ask, &facts, j);
 	p->verdict = V_ALLOW;
 	weigh(a, j, p);
@@ -288,6 +356,17 @@ static const struct policy_answer *ask_one(struct arena *a, const struct json *w
 	return p;
 }
 
+bool policy_is_bounded(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	if (!policy_is_in_use(s, ws))
+		return false;
+	const struct policy_memo *m = loaded(s, a, ws, posture_of(s, ws)->word);
+	for (size_t i = 0; i < m->n; i++)
+		if (m->list[i].rules && ruleset_limits(m->list[i].rules))
+			return true;
+	return false;
+}
+
 static int strictness(const struct policy_answer *p)
 {
 	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? 1 : 2;
@@ -334,6 +413,8 @@ void policy_raise(struct arena *a, const struct policy_answer *p, struct decisio
 		return;
 	if (action == ACTION_ASK)
 		more_asks(a, p, d);
+	if (p->approvers > d->approvers)
+		d->approvers = (int)(p->approvers < INT32_MAX ? p->approvers : INT32_MAX);
 	if (action <= d->action && d->verdict != V_ALLOW)
 		return;
 	struct finding *f = guard_raise(
