@@ -69,6 +69,7 @@ old=$(helm policy show --json | sed -n 's/.*"sha256": "\(sha256:[0-9a-f]*\)".*/\
 ok "revoking is a person's act" says 25 "only a person" helm policy revoke "$old" --reason leaked
 ok "on record" says 0 "revoked" terminal -- helm policy revoke "$old" --reason leaked
 ok "and denies everything while it is in use" says 25 "revoked" helm run -- echo hello
+ok "status says why nothing goes on" says 0 "was revoked" helm status --brief
 ok "it is not put in use again" says 25 "was revoked" terminal -- helm policy use older.yaml --allow-rollback
 ok "a digest that is none is refused" says 1 "no digest" terminal -- helm policy revoke nonsense --reason x
 ok "an agent cannot go back" says 25 "only a person" helm policy use --none

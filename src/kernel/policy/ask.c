@@ -326,25 +326,31 @@ struct json *policy_known(struct arena *a, const struct json *entry, const struc
 	return all;
 }
 
-static const struct policy_answer *ask_one(struct arena *a, const struct json *word, const struct json *entry,
-	const struct loaded *l, const struct policy_question *q, const struct decision *guard)
+/* May this one still be used? */
+static struct policy_facts state_of(
+	struct arena *a, const struct json *word, const struct json *entry, const struct loaded *l)
 {
 	const char *at = json_get_text(entry, "at", "");
 	const struct json *revoked = json_get(json_get(word, "policy_revoked"), l->sha256);
 	struct policy_facts about = { .is_required = true,
 		.refused_code = REASON_POLICY_NOT_READY,
 		.fresh_us = json_get_int(entry, "fresh_seconds", 0) * 1000000 };
-	struct policy_question whole = *q;
 
 	(void)text_parse_time(at, strlen(at), &about.verified_us);
-	if (l->problem) {
-		about.is_refused = true;
-		about.refused_text = l->problem;
-	} else if (revoked) {
-		about.is_refused = true;
+	about.is_refused = l->problem || revoked;
+	about.refused_text = l->problem;
+	if (!l->problem && revoked)
 		about.refused_text = arena_printf(a, "The policy in use was revoked on %s: %s.",
 			json_get_text(revoked, "at", ""), json_get_text(revoked, "reason", ""));
-	}
+	return about;
+}
+
+static const struct policy_answer *ask_one(struct arena *a, const struct json *word, const struct json *entry,
+	const struct loaded *l, const struct policy_question *q, const struct decision *guard)
+{
+	const struct policy_facts about = state_of(a, word, entry, l);
+	struct policy_question whole = *q;
+
 	whole.known = policy_known(a, entry, q);
 	struct policy_answer *p = (struct policy_answer *)policy_judge(a, l->rules, &about, &whole, guard);
 	if (!p->sha256) {
@@ -354,6 +360,23 @@ static const struct policy_answer *ask_one(struct arena *a, const struct json *w
 	}
 	p->lifts = json_get(entry, "lifts") ? json_copy(a, json_get(entry, "lifts")) : NULL;
 	return p;
+}
+
+const char *policy_trouble(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	if (!policy_is_in_use(s, ws))
+		return NULL;
+	const struct json *word = posture_of(s, ws)->word;
+	const struct policy_memo *m = loaded(s, a, ws, word);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct policy_facts about = state_of(a, word, entry_at(word, i), &m->list[i]);
+		int64_t age_us = s->now_us(s) - about.verified_us;
+		if (about.is_refused)
+			return arena_strdup(a, about.refused_text);
+		if (about.fresh_us && (age_us < 0 || age_us > about.fresh_us))
+			return "the policy in use was put in use too long ago to be relied on";
+	}
+	return NULL;
 }
 
 bool policy_is_bounded(struct sys *s, struct arena *a, const struct workspace *ws)

@@ -92,6 +92,8 @@ enum verdict policy_with_guard(const struct policy_answer *p, const struct decis
 
 /* Is one in use here?  Cheap. */
 bool policy_is_in_use(struct sys *s, const struct workspace *ws);
+/* Why the one in use denies everything: it is lost, revoked or not fresh; NULL: it does not, or there is none. */
+const char *policy_trouble(struct sys *s, struct arena *a, const struct workspace *ws);
 /* Does what is in use bound something?  Then a question needs what was used up so far. */
 bool policy_is_bounded(struct sys *s, struct arena *a, const struct workspace *ws);
 /* NULL: none is.  One that cannot be read, is revoked or not fresh denies everything.  `guard` is what the rules said; it is not changed. */
