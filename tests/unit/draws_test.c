@@ -522,6 +522,17 @@ static void two_writers_share_one_budget(void **state)
 	assert_refused(&other, 1, 100);
 	assert_int_equal(recorder_drawn(&other, &f.a, &d, &e), OK);
 	assert_int_equal(drawn_find(d, DRAW_BUDGET, "4:cash", 0)->used, 100);
+	/* Who has no key only looks; with one, it goes on by the chain and not by what it saw. */
+	struct recorder reader;
+	recorder_open(&reader, sys_real(), f.dir.fd, NULL);
+	assert_int_equal(recorder_drawn(&reader, &f.a, &d, &e), OK);
+	assert_int_equal(drawn_find(d, DRAW_BUDGET, "4:cash", 0)->used, 100);
+	reader.key = f.key;
+	assert_int_equal(draw_with(&reader, "dec-4", 10, 110, false, &e), OK);
+	assert_int_equal(left_of(&f, 110), 0);
+	assert_int_equal(recorder_drawn(&reader, &f.a, &d, &e), OK);
+	assert_int_equal(drawn_find(d, DRAW_BUDGET, "4:cash", 0)->used, 110);
+	recorder_close(&reader);
 	/* A refusal left nothing in the chain. */
 	assert_null(strstr(scratch_get(&f.dir, "receipts.jsonl"), "\"decision_id\":\"no\""));
 	recorder_close(&other);
