@@ -6,6 +6,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_policy.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -161,7 +162,23 @@ static void try_without(struct trying *t)
 		try_field(t, arena_printf(t->r->a, "facts.%s", m->name), NULL);
 }
 
-/* Fewest words first: what is set before what is another action. */
+/* What allows comes before what is only asked, and an argument before another tool, person or action. */
+static int by_nearness(const void *x, const void *y)
+{
+	const struct json *p = *(struct json *const *)x, *q = *(struct json *const *)y;
+	const char *change[] = { json_get_text(p, "change", ""), json_get_text(q, "change", "") };
+	int rank[2];
+
+	for (int i = 0; i < 2; i++)
+		rank[i] = (text_eq(json_get_text(i ? q : p, "verdict", ""), "ALLOW") ? 0 : 4) +
+			(text_starts(change[i], "params.")		     ? 0
+					: text_starts(change[i], "without ") ? 1
+					: text_starts(change[i], "facts.")   ? 2
+									     : 3);
+	return rank[0] != rank[1] ? rank[0] - rank[1] : strcmp(change[0], change[1]);
+}
+
+/* Everything that some rule speaks about, tried. */
 static struct json *what_would_change(
 	struct cli *r, const struct policy_file *f, const struct policy_question *q, enum verdict now)
 {
@@ -173,6 +190,8 @@ static struct json *what_would_change(
 	for (size_t i = 0; ruleset_rule(f->rules, i, &rule); i++)
 		try_rule(&t, rule.document);
 	try_without(&t);
+	if (t.found->n > 1)
+		qsort(t.found->items, t.found->n, sizeof(*t.found->items), by_nearness);
 	return t.found;
 }
 

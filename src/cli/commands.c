@@ -30,7 +30,7 @@ const struct family families[] = {
 	{ "key", "the key that signs what this machine records" },
 	{ "signer", "a key that another user keeps" },
 	{ "evidence", "export, verify and show packs of evidence" },
-	{ "policy", "what agents may do, as a file: try it, test it, put it in use" },
+	{ "policy", "what agents may do, as a file" },
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
 	{ NULL, NULL },

@@ -5,9 +5,8 @@ needs_terminal
 fresh_workspace
 cp "$HELM_SOURCE/tests/cases/policy-use/two-tools.yaml" .
 call() { # call TOOL INPUT
-  count=$((count + 0))
   printf '{"hook_event_name":"PreToolUse","session_id":"s1","cwd":"%s","tool_name":"%s","tool_input":%s,"tool_use_id":"%s"}' "$PWD" "$1" "$2" "$3" |
-    helm hook pre-tool --client claude-code >/dev/null 2>&1
+    agent hook pre-tool --client claude-code >/dev/null 2>&1
 }
 
 # Explain.

@@ -16,10 +16,15 @@ awk '
 
 typed() { # typed LINE: as a person at a terminal where only a person may, in a plain shell otherwise
   case $1 in
-  "helm policy use "* | "helm policy shadow start"* | "helm policy shadow stop"* | "helm policy revoke"* | "helm approval trust "* | "helm approval approve"*)
+  "helm policy use "* | "helm policy shadow start"* | "helm policy shadow stop"*)
     eval "set -- $1"
     terminal -- "$@"
     ;;
+  "helm approval trust "*)
+    eval "set -- $1"
+    terminal TRUST -- "$@"
+    ;;
+  HELM_HOME=*) HELM_ENV=$(eval "echo ${1%% *}") && eval "${1#* }" && HELM_ENV= ;;
   *) eval "$1" ;;
   esac
 }
@@ -30,12 +35,18 @@ step() {
   what=$(printf '%s\n' "$1" | sed 's/ *# exit [0-9]*.*//')
   typed "$what" >answer 2>&1 </dev/null
   got=$?
+  HELM_ENV=
+  asked=$(grep -o 'approval-[0-9a-f]*' answer | head -n 1)
+  [ -n "$asked" ] && [ -z "$ID" ] && ID=$asked
   [ "$got" = "${want:-0}" ] || { echo "ends with $got, not ${want:-0}"; cat answer; return 1; }
   while IFS= read -r said; do
     grep -qF -e "$said" answer || { echo "does not say: $said"; cat answer; return 1; }
   done <"$2"
 }
 
+# shellcheck disable=SC2034 # read by lines of the guide
+HOME=$scratch/home
+ID=
 files=0
 steps=0
 : >expected

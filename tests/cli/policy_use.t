@@ -35,7 +35,7 @@ rules:
 EOT
 call() { # call TOOL INPUT: what the hook of an agent answers
   printf '{"hook_event_name":"PreToolUse","session_id":"s1","cwd":"%s","tool_name":"%s","tool_input":%s,"tool_use_id":"u%s"}' "$PWD" "$1" "$2" "$count" |
-    helm hook pre-tool --client claude-code 2>&1
+    agent hook pre-tool --client claude-code 2>&1
 }
 
 ok "without a policy the shipped rules are shown as one" says 0 "No policy is in use" helm policy show
@@ -132,9 +132,9 @@ egress: {allowed_domains: [example.com]}
 rules: []
 EOT
 terminal -- helm policy use egress.yaml >/dev/null
-ok "a host that the policy does not name is not reached" says 25 "evil.example" helm guard check --shell 'curl https://evil.example/'
-ok "nor one that is not known beforehand" says 25 "egress" helm guard check --shell 'curl "$URL"'
-ok "one that it names is not its concern" sh -c '! grep -q egress "$0"' "$(helm guard check --shell 'curl https://example.com/' >answer 2>&1; echo answer)"
+ok "a host that the policy does not name is not reached" says 25 "evil.example" helm guard check --profile service_ops --shell 'curl https://evil.example/'
+ok "nor one that is not known beforehand" says 25 "egress" helm guard check --profile service_ops --shell 'curl "$URL"'
+ok "one that it names is not its concern" sh -c '! grep -q egress "$0"' "$(helm guard check --profile service_ops --shell 'curl https://example.com/' >answer 2>&1; echo answer)"
 
 # Facts, freshness, packs.
 cat >facts.yaml <<'EOT'
