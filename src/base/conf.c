@@ -11,7 +11,7 @@
 
 #include <yaml.h>
 
-enum { DEEPEST = 64, LARGEST_BYTES = 1 << 20, MOST_NODES = 100000 };
+enum { DEEPEST = 64, LARGEST_BYTES = 8 << 20, MOST_NODES = 500000 };
 
 /* A place in the text, counted from 1 as editors do. */
 struct place {
@@ -27,6 +27,8 @@ struct conf {
 	yaml_event_t event; /* the current one */
 	bool has_event;
 	uint32_t depth, nodes;
+	struct bytes text;
+	size_t seen_characters, seen_bytes; /* how far offset_of_event() has counted */
 	struct err *e;
 };
 
@@ -39,6 +41,18 @@ static struct place here(const struct conf *c)
 	const yaml_mark_t *m = &c->event.start_mark;
 
 	return (struct place){ (uint32_t)m->line + 1, (uint32_t)m->column + 1 };
+}
+
+/* Where the current event begins, in bytes: libyaml counts characters.  Events come in the order of the text, so it is counted once. */
+static uint32_t offset_of_event(struct conf *c)
+{
+	while (c->seen_characters < c->event.start_mark.index && c->seen_bytes < c->text.n) {
+		c->seen_bytes++;
+		while (c->seen_bytes < c->text.n && (c->text.p[c->seen_bytes] & 0xC0) == 0x80)
+			c->seen_bytes++;
+		c->seen_characters++;
+	}
+	return (uint32_t)c->seen_bytes;
 }
 
 /* The one form of an error: "name:line:column: expected WANTED, found FOUND". */
@@ -413,6 +427,9 @@ static int read_mapping(struct conf *c, struct json **ret)
 /* Counts every value, so that a wide document is stopped as well as a deep one. */
 static int read_value(struct conf *c, struct json **ret)
 {
+	uint32_t at = offset_of_event(c);
+	int rc;
+
 	if (has_anchor(&c->event))
 		return refuse(c, E_INPUT, "CONF_ALIAS", "no anchors and aliases", "one");
 	if (++c->nodes > MOST_NODES)
@@ -420,41 +437,47 @@ static int read_value(struct conf *c, struct json **ret)
 			arena_printf(&c->scratch, "at most %d values", MOST_NODES), "more");
 	switch (c->event.type) {
 	case YAML_SCALAR_EVENT:
-		return read_scalar(c, ret);
+		rc = read_scalar(c, ret);
+		break;
 	case YAML_SEQUENCE_START_EVENT:
-		return read_sequence(c, ret);
+		rc = read_sequence(c, ret);
+		break;
 	case YAML_MAPPING_START_EVENT:
-		return read_mapping(c, ret);
+		rc = read_mapping(c, ret);
+		break;
 	default:
 		BUG("libyaml sent an event where only a value can be");
 	}
+	if (!rc)
+		(*ret)->at = at;
+	return rc;
 }
 
 /* ---- document ---- */
 
-/* Exactly one document: start of stream, document, end. A second document would be seen by some readers
- * only. */
-static int read_document(struct conf *c, struct json **ret)
+/* The documents of the stream into a list, at least one and at most `most`.  Where only one is wanted, a second would be seen by some readers only. */
+static int read_documents(struct conf *c, uint32_t most, struct json *list)
 {
 	struct json *v;
 	int rc = next(c); /* stream start */
 
 	if (!rc)
 		rc = next(c);
-	if (!rc && c->event.type != YAML_DOCUMENT_START_EVENT)
+	while (!rc && c->event.type == YAML_DOCUMENT_START_EVENT) {
+		if (list->n == most)
+			return refuse(c, E_INPUT, "CONF_DOCUMENTS", "one document", "a second");
+		rc = next(c);
+		if (!rc)
+			rc = read_value(c, &v);
+		if (!rc)
+			json_push(c->a, list, v);
+		if (!rc)
+			rc = next(c); /* document end */
+		if (!rc)
+			rc = next(c);
+	}
+	if (!rc && list->n == 0)
 		return refuse(c, E_INPUT, "CONF_SYNTAX", "a document", "the end of the text");
-	if (!rc)
-		rc = next(c);
-	if (!rc)
-		rc = read_value(c, &v);
-	if (!rc)
-		rc = next(c); /* document end */
-	if (!rc)
-		rc = next(c);
-	if (!rc && c->event.type != YAML_STREAM_END_EVENT)
-		return refuse(c, E_INPUT, "CONF_DOCUMENTS", "one document", "a second");
-	if (!rc)
-		*ret = v;
 	return rc;
 }
 
@@ -478,10 +501,12 @@ static int check_bytes(struct bytes text, const char *name, struct err *e)
 }
 
 /* Events and parser are freed on every way out; the tree stays in the caller's arena. */
-int conf_parse_yaml(struct arena *a, struct bytes text, const char *name, struct json **ret, struct err *e)
+static int parse(
+	struct arena *a, struct bytes text, const char *name, uint32_t most, struct json **ret, struct err *e)
 {
 	struct err local;
-	struct conf c = { .a = a, .name = name ? name : "input", .e = e ? e : &local };
+	struct conf c = { .a = a, .text = text, .name = name ? name : "input", .e = e ? e : &local };
+	struct json *list = json_new(a, JSON_ARRAY);
 	int rc = check_bytes(text, c.name, c.e);
 
 	if (rc)
@@ -490,10 +515,28 @@ int conf_parse_yaml(struct arena *a, struct bytes text, const char *name, struct
 		BUG("out of memory");
 	yaml_parser_set_encoding(&c.yaml, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&c.yaml, text.p, text.n);
-	rc = read_document(&c, ret);
+	rc = read_documents(&c, most, list);
 	if (c.has_event)
 		yaml_event_delete(&c.event);
 	yaml_parser_delete(&c.yaml);
 	arena_done(&c.scratch);
+	if (!rc)
+		*ret = list;
 	return rc;
+}
+
+int conf_parse_yaml(struct arena *a, struct bytes text, const char *name, struct json **ret, struct err *e)
+{
+	struct json *list;
+	int rc = parse(a, text, name, 1, &list, e);
+
+	if (!rc)
+		*ret = list->items[0];
+	return rc;
+}
+
+int conf_parse_yaml_all(
+	struct arena *a, struct bytes text, const char *name, struct json **ret, struct err *e)
+{
+	return parse(a, text, name, UINT32_MAX, ret, e);
 }

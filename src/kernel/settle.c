@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "kernel/approval/approval.h"
+#include "kernel/policy/policy.h"
 
 #include <string.h>
 
@@ -77,20 +78,43 @@ static bool by_hand(const struct request *q, struct handling *h)
 	return true;
 }
 
-/* The cheapest answer first: a word on the command line, then grants, then a checkpoint.  If none answers,
+/* A person put a policy in use and said that its rules answer these questions. */
+static bool by_policy(struct handling *h)
+{
+	struct json *lift;
+
+	if (!policy_lifts(h->policy, &h->decision))
+		return false;
+	lift = json_new(h->a, JSON_OBJECT);
+	json_sets(h->a, lift, "policy", h->policy->sha256);
+	json_sets(h->a, lift, "rule", h->policy->rule);
+	h->settled.by = "policy";
+	h->settled.about = json_new(h->a, JSON_OBJECT);
+	json_set(h->a, h->settled.about, "lifted_by", lift);
+	return true;
+}
+
+/* The cheapest answer first: a word on the command line, the policy, then grants, then a checkpoint.  If none answers,
  * the question is put into words for a person. */
 void settle(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct json *doc = NULL;
 	struct err e = { 0 };
 
-	if (!by_hand(q, h) && q->answer.permitted_by) {
+	/* One word, or a checkpoint, is no answer where several people must say yes. */
+	bool is_for_many = h->decision.approvers > 1;
+
+	if (!is_for_many && !by_hand(q, h) && q->answer.permitted_by) {
 		h->approval_note = "what it would do has changed since it was permitted; propose it again";
+		return;
+	}
+	if (!h->settled.by && by_policy(h)) {
+		h->verdict = V_ALLOW;
 		return;
 	}
 	if (!h->settled.by && approvals_restore(k, h->a, &doc, &h->approval_note, &e))
 		h->approval_note = arena_printf(h->a, "whether it was approved cannot be read (%s)", e.text);
-	if (h->settled.by || grants_settle(k, q, doc, h) || undo_settles(k, q, h))
+	if (h->settled.by || grants_settle(k, q, doc, h) || (!is_for_many && undo_settles(k, q, h)))
 		h->verdict = V_ALLOW;
 	else if (approval_pose(k, q, doc, h, &e))
 		h->approval_note = arena_strdup(h->a, e.text);

@@ -91,9 +91,9 @@ static void test_limits(void **state)
 	assert_int_equal(parse_repeated("- ", 500000, &e), E_LIMIT);
 	assert_string_equal(e.code, "CONF_DEPTH");
 	assert_int_equal(parse_repeated("{a: ", 200000, &e), E_LIMIT);
-	assert_int_equal(parse_repeated("- a\n", 200000, &e), E_LIMIT);
+	assert_int_equal(parse_repeated("- a\n", 600000, &e), E_LIMIT);
 	assert_string_equal(e.code, "CONF_SIZE");
-	assert_int_equal(parse_repeated("# comment\n", 200000, &e), E_LIMIT);
+	assert_int_equal(parse_repeated("# comment\n", 900000, &e), E_LIMIT);
 	assert_string_equal(e.code, "CONF_SIZE");
 	assert_int_equal(parse_repeated("- a\n", 90000, &e), OK);
 }
@@ -117,12 +117,46 @@ static void test_many_keys(void **state)
 		"t:40001:1: expected each key once, found 'key000017' again (first at line 18, column 1)");
 }
 
+/* In bytes, whatever characters stand before it. */
+static void test_where_values_begin(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	static const char text[] = "größe: ü\nlist:\n  - \"x\"\n  - {k: 7}\n";
+	struct json *v;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(conf_parse_yaml(&a, bytes_of(text), "t", &v, &e), OK);
+	assert_memory_equal(text + json_get(v, "größe")->at, "ü", 2);
+	const struct json *list = json_get(v, "list");
+	assert_memory_equal(text + list->at, "- \"x\"", 5);
+	assert_memory_equal(text + json_at(list, 0)->at, "\"x\"", 3);
+	assert_memory_equal(text + json_get(json_at(list, 1), "k")->at, "7}", 2);
+}
+
+static void test_documents(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *v;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(conf_parse_yaml_all(&a, bytes_of("a: 1\n---\nb: 2\n"), "t", &v, &e), OK);
+	assert_int_equal(v->n, 2);
+	assert_int_equal(json_get_int(json_at(v, 1), "b", 0), 2);
+	assert_int_equal(conf_parse_yaml_all(&a, bytes_of("# nothing\n"), "t", &v, &e), E_INPUT);
+	assert_string_equal(e.code, "CONF_SYNTAX");
+	assert_int_equal(conf_parse_yaml_all(&a, bytes_of("a: 1\n---\n[\n"), "t", &v, &e), E_INPUT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_many_keys),
+		cmocka_unit_test(test_where_values_begin),
+		cmocka_unit_test(test_documents),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,22 @@ struct conform_place {
 typedef int conform_suite_fn(struct conform_place *p, struct conform_tally *t, struct err *e);
 conform_suite_fn conform_language; /* language.c */
 conform_suite_fn conform_dsl; /* dsl.c */
+conform_suite_fn conform_v1, conform_mutations; /* decisions.c */
+conform_suite_fn conform_owasp, conform_negative, conform_adversarial; /* boundary.c */
+conform_suite_fn conform_bundles, conform_stacks; /* bundles.c */
+conform_suite_fn conform_policy_packs, conform_reference_packs; /* policy_files.c */
+conform_suite_fn conform_envelope, conform_lifecycle; /* envelope.c */
+conform_suite_fn conform_workstation_suite, conform_denial_legibility; /* workstation.c */
+conform_suite_fn conform_egress, conform_capability, conform_mcp, conform_managed_agents; /* authority.c */
+conform_suite_fn conform_shell; /* shell.c */
+/* Passed when both are equal; a text is compared with an expected text. */
+void conform_answer(struct conform_tally *t, const char *family, const char *id, const struct json *expected,
+	const struct json *got);
+void conform_text(struct conform_tally *t, const char *family, const char *id, const struct json *expected,
+	const char *got);
+/* The same as conform_read(), parsed; *ret is NULL when it is not there. */
+int conform_document(
+	struct conform_place *p, struct arena *a, const char *name, struct json **ret, struct err *e);
 /* A file of cases; *ret is empty when it is not there. */
 int conform_read(
 	struct conform_place *p, struct arena *a, const char *name, struct bytes *ret, struct err *e);

@@ -36,6 +36,17 @@ bool expression_may_be_bool(const struct expression *x);
  * has such a part most likely does not say what its author meant. */
 const char *expression_doubt(const struct expression *x, struct arena *a);
 
+/* What it looks at: variables and their members as dotted paths, each once. */
+struct expression_read {
+	const char *path; /* "input.params.path" */
+	bool is_asked, is_read; /* by has(); otherwise */
+};
+const struct expression_read *expression_reads(const struct expression *x, struct arena *a, size_t *ret_n);
+/* Is this variable compared with a text by == or != somewhere? */
+bool expression_compares_text(const struct expression *x, struct arena *a, const char *path);
+/* Is it `true` or `false`, whatever the variables are? */
+bool expression_is_constant(const struct expression *x, bool *ret_value);
+
 /* The value as JSON.  EXPRESSION_VALUE with E_INPUT when the evaluation fails or JSON has no such value (a map whose keys are no
  * strings); EXPRESSION_COST with E_LIMIT when it was given up. */
 int expression_value(const struct expression *x, const struct json *variables, struct arena *a,

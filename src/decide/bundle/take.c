@@ -1,0 +1,185 @@
+/* take.c — members of a tree that somebody wrote, each checked where it is taken. */
+#include "decide/bundle/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As programs that read the file into texts would: a number or truth value in its own spelling. */
+const char *scalar_text(struct arena *a, const struct json *v)
+{
+	(void)a;
+	if (json_is(v, JSON_NUMBER))
+		return v->text;
+	if (json_is_bool(v))
+		return json_is(v, JSON_TRUE) ? "true" : "false";
+	const char *text = json_text(v);
+	return text ? text : "";
+}
+
+static bool is_scalar(const struct json *v)
+{
+	return !v ||
+		(v->type != JSON_ARRAY && v->type != JSON_OBJECT && (v->type != JSON_STRING || json_text(v)));
+}
+
+const char *take_text(struct reading *r, const struct json *of, const char *name, const char *code)
+{
+	const struct json *v = json_get(of, name);
+	const char *text = scalar_text(r->a, v);
+
+	if (!is_scalar(v))
+		problem_at(r, POLICY_ERROR, code, v->at, name, "write it as one text",
+			"'%s' is %s, not a text", name, json_type_name(v));
+	else if (!*text)
+		problem_at(r, POLICY_ERROR, code, v ? v->at : of->at, name,
+			"give it a text that is not empty", "'%s' is %s", name, v ? "empty" : "missing");
+	return text;
+}
+
+const struct json *take_list(struct reading *r, const struct json *of, const char *name, const char *code)
+{
+	const struct json *v = json_get(of, name);
+
+	if (!v || json_is(v, JSON_NULL))
+		return NULL;
+	if (json_is(v, JSON_ARRAY))
+		return v;
+	problem_at(r, POLICY_ERROR, code, v->at, name, "write a list", "'%s' is %s, not a list", name,
+		json_type_name(v));
+	return NULL;
+}
+
+bool take_object(struct reading *r, const struct json *v, const char *what, const char *code)
+{
+	if (json_is(v, JSON_OBJECT))
+		return true;
+	problem_at(r, POLICY_ERROR, code, v ? v->at : 0, scalar_text(r->a, v), "write members with names",
+		"%s is %s, not an object", what, json_type_name(v));
+	return false;
+}
+
+bool take_only(struct reading *r, const struct json *of, const char *const *names, size_t n, const char *code)
+{
+	bool is_known = true;
+
+	json_each_member (m, of) {
+		size_t i = 0;
+		while (i < n && !text_eq(names[i], m->name))
+			i++;
+		if (i < n)
+			continue;
+		const char *near = text_nearest(m->name, names, n);
+		problem_at(r, POLICY_ERROR, code, key_at(r, m), m->name,
+			near ? arena_printf(r->a, "write '%s', or leave it out", near) : "leave it out",
+			"there is no member '%s' here", m->name);
+		is_known = false;
+	}
+	return is_known;
+}
+
+/* Where the text of an expression begins in the file: behind a quote, or on the line below | and >. */
+static size_t begin_of(const struct reading *r, size_t at)
+{
+	const struct bytes t = r->in->text;
+
+	if (at < t.n && (t.p[at] == '"' || t.p[at] == '\''))
+		return at + 1;
+	if (at >= t.n || (t.p[at] != '|' && t.p[at] != '>'))
+		return at;
+	while (at < t.n && t.p[at] != '\n')
+		at++;
+	while (at < t.n && (t.p[at] == '\n' || t.p[at] == ' '))
+		at++;
+	return at;
+}
+
+/* The byte that "x:line:column" of the expression's own text means in the file. */
+static size_t place_in(const struct reading *r, size_t at, const char *message)
+{
+	char *rest;
+	unsigned long line = strtoul(message + 2, &rest, 10), column = strtoul(rest + 1, NULL, 10);
+	const struct bytes t = r->in->text;
+
+	at = begin_of(r, at);
+	for (; line > 1 && at < t.n; at++)
+		line -= t.p[at] == '\n';
+	while (line > 1 && at < t.n && t.p[at] == ' ')
+		at++;
+	for (; column > 1 && at < t.n && t.p[at] != '\n'; column--)
+		at++;
+	return at;
+}
+
+/* The message without its own place, which the problem has. */
+static const char *behind_place(const char *message)
+{
+	const char *text = strstr(message, ": ");
+
+	return text ? text + 2 : message;
+}
+
+bool take_expression(struct reading *r, const struct json *v)
+{
+	struct expression *x;
+	struct err why;
+
+	if (!json_text(v)) {
+		problem_at(r, POLICY_ERROR, "POLICY_EXPRESSION", v->at, "", "write a condition in quotes",
+			"the condition is %s, not a text", json_type_name(v));
+		return false;
+	}
+	if (expression_compile(r->a, bytes_of(v->text), "x", &x, &why)) {
+		problem_at(r, POLICY_ERROR, "POLICY_EXPRESSION", place_in(r, v->at, why.text), "",
+			"'helm policy eval --check' tries an expression alone", "%s", behind_place(why.text));
+		return false;
+	}
+	if (!expression_may_be_bool(x)) {
+		problem_at(r, POLICY_ERROR, "POLICY_EXPRESSION", v->at, v->text, "compare it with something",
+			"the condition is never true or false");
+		return false;
+	}
+	return true;
+}
+
+bool take_action(struct reading *r, const struct json *v, const char *code)
+{
+	const char *text = scalar_text(r->a, v), *star = strchr(text, '*');
+
+	if (!*text || (star && star[1])) {
+		problem_at(r, POLICY_ERROR, code, v->at, text,
+			"write a name, a prefix with * at its end, or *", "this is no action");
+		return false;
+	}
+	return true;
+}
+
+const char *take_word(struct reading *r, const struct json *v, const char *what, const char *const *words,
+	size_t n, const char *code)
+{
+	const char *text = scalar_text(r->a, v);
+	struct buf b;
+
+	buf_init(&b, r->a);
+	for (size_t i = 0; i < n; i++) {
+		if (text_eq(text, words[i]))
+			return words[i];
+		buf_addf(&b, "%s%s", i == 0 ? "write " : i + 1 < n ? ", " : " or ", words[i]);
+	}
+	problem_at(r, POLICY_ERROR, code, v->at, text, b.p, "this is no %s", what);
+	return NULL;
+}
+
+void take_settings(struct reading *r, const struct json *of)
+{
+	const struct json *epoch = json_get(of, "epoch"), *coverage = json_get(of, "coverage");
+	int64_t number;
+
+	if (epoch && (!json_int(epoch, &number) || number < 0))
+		problem_at(r, POLICY_ERROR, "POLICY_EPOCH", epoch->at, scalar_text(r->a, epoch),
+			"write 0, 1, 2, ...", "the epoch is no integer of 0 or more");
+	else if (epoch)
+		json_seti(r->a, r->document, "epoch", number);
+	if (coverage)
+		json_sets(r->a, r->document, "coverage",
+			TAKE_WORD(r, coverage, "coverage", "POLICY_COVERAGE", "closed", "open"));
+}

@@ -1,0 +1,547 @@
+/* condition.c — conditions in structured form: {field, op, value}.
+ *
+ * A field that is not there, or is null, makes a condition false, unless the condition is about just that (empty, missing).  A value of a
+ * type that the operator cannot judge is an error, never "false": what that means is decided with the rule.  Where a text leaves
+ * doubt (a path that climbs out of where it starts, a URL whose host is not plain), a rule that forbids holds and a rule that
+ * allows does not. */
+#include "base/decimal.h"
+#include "base/file.h"
+#include "decide/decide.h"
+#include "decide/engine/parts.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char *const op_names[] = {
+#define OP_NAME(id, name, takes) name,
+	OPS(OP_NAME)
+#undef OP_NAME
+};
+enum takes {
+	TAKES_NOTHING,
+	TAKES_VALUE,
+	TAKES_VALUES,
+	TAKES_NUMBER,
+	TAKES_TEXT,
+	TAKES_TEXTS,
+	TAKES_LISTS,
+	TAKES_FIELD
+};
+static const uint8_t op_takes[] = {
+#define OP_TAKES(id, name, takes) TAKES_##takes,
+	OPS(OP_TAKES)
+#undef OP_TAKES
+};
+
+const char *op_name(enum op op)
+{
+	return op_names[op];
+}
+
+/* ---- compiling ---- */
+
+static int bad(struct err *e, const char *where, const char *op, const char *what)
+{
+	return err_set(e, E_INPUT, "POLICY_RULE", "%s: '%s' %s", where, op, what);
+}
+
+static int find_op(const char *name, const char *where, uint8_t *ret, struct err *e)
+{
+	for (size_t i = 0; i < OP_COUNT; i++)
+		if (text_eq(op_names[i], name)) {
+			*ret = (uint8_t)i;
+			return OK;
+		}
+	const char *near = text_nearest(name, op_names, OP_COUNT);
+	return err_set(e, E_INPUT, "POLICY_RULE", "%s: no operator '%s'%s%s%s", where, name,
+		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static bool are_texts(struct json *const *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!json_text(items[i]))
+			return false;
+	return true;
+}
+
+/* A list under "values", or one under "value". */
+static int take_list(struct arena *a, const struct json *value, const struct json *values, const char *where,
+	struct test *t, struct err *e)
+{
+	if (value && !values) {
+		struct json **one = arena_alloc(a, sizeof(*one));
+		one[0] = (struct json *)value;
+		t->values = one;
+		t->value_n = 1;
+	} else if (!value && json_is(values, JSON_ARRAY)) {
+		t->values = values->items;
+		t->value_n = values->n;
+	} else {
+		return bad(e, where, op_names[t->op], "needs either \"value\" or a list in \"values\"");
+	}
+	if (op_takes[t->op] == TAKES_TEXTS && !are_texts(t->values, t->value_n))
+		return bad(e, where, op_names[t->op], "takes texts");
+	return OK;
+}
+
+/* Another field on the other side. */
+static int take_field(struct arena *a, const struct json *name, const char *where, bool has_effects,
+	struct test *t, struct err *e)
+{
+	struct field *other = arena_alloc(a, sizeof(*other));
+
+	if (!json_text(name))
+		return bad(e, where, op_names[t->op], "needs the name of a field");
+	if (field_compile(a, name->text, where, has_effects, other, e))
+		return e->rc;
+	t->other = other;
+	t->has_other = true;
+	return OK;
+}
+
+static int take_number(const struct json *value, const char *where, struct test *t, struct err *e)
+{
+	if (!json_is(value, JSON_NUMBER))
+		return bad(e, where, op_names[t->op], "needs a number in \"value\", or \"value_field\"");
+	t->token = value;
+	t->is_whole = json_int(value, &t->bound);
+	return OK;
+}
+
+static int take_value(const struct json *value, const char *where, struct test *t, struct err *e)
+{
+	if (!value || (op_takes[t->op] == TAKES_TEXT && !json_text(value)))
+		return bad(e, where, op_names[t->op],
+			op_takes[t->op] == TAKES_TEXT ? "needs a text in \"value\"" : "needs \"value\"");
+	t->value = value;
+	return OK;
+}
+
+/* Which of "value", "values" and "value_field" an operator takes, and nothing beside it. */
+static int take(struct arena *a, const struct json *doc, const char *where, bool has_effects, struct test *t,
+	struct err *e)
+{
+	const struct json *value = json_get(doc, "value"), *values = json_get(doc, "values"),
+			  *field = json_get(doc, "value_field");
+	enum takes takes = op_takes[t->op];
+	bool is_list = takes == TAKES_VALUES || takes == TAKES_TEXTS || (takes == TAKES_LISTS && !value);
+
+	if ((field && (takes != TAKES_NUMBER || value)) || (values && !is_list) ||
+		(takes == TAKES_NOTHING && value))
+		return bad(e, where, op_names[t->op], "does not take that value");
+	if (takes == TAKES_NOTHING)
+		return OK;
+	if (is_list)
+		return take_list(a, value, values, where, t, e);
+	if (takes == TAKES_FIELD || takes == TAKES_LISTS || field)
+		return take_field(a, field ? field : value, where, has_effects, t, e);
+	return takes == TAKES_NUMBER ? take_number(value, where, t, e) : take_value(value, where, t, e);
+}
+
+int test_compile(struct arena *a, const struct json *doc, const char *where, bool is_allowing,
+	bool has_effects, struct test *ret, struct err *e)
+{
+	static const char *const names[] = { "field", "op", "value", "values", "value_field", NULL };
+	const char *field = json_get_text(doc, "field", NULL), *op = json_get_text(doc, "op", NULL);
+	struct test t = { .is_allowing = is_allowing };
+
+	if (members_known(doc, names, where, e))
+		return e->rc;
+	if (!field || !op)
+		return err_set(
+			e, E_INPUT, "POLICY_RULE", "%s: a condition needs \"field\" and \"op\"", where);
+	if (find_op(op, where, &t.op, e) || field_compile(a, field, where, has_effects, &t.field, e) ||
+		take(a, doc, where, has_effects, &t, e))
+		return e->rc;
+	*ret = t;
+	return OK;
+}
+
+/* ---- values ---- */
+
+/* Missing, null, false, and what has nothing in it. */
+static bool is_empty(const struct json *v)
+{
+	if (!v || v->type == JSON_NULL || v->type == JSON_FALSE)
+		return true;
+	return (v->type == JSON_STRING || v->type == JSON_ARRAY || v->type == JSON_OBJECT) && v->n == 0;
+}
+
+static bool same_number(const char *x, const char *y)
+{
+	struct decimal dx, dy;
+
+	return text_eq(x, y) || (decimal_read(x, &dx) && decimal_read(y, &dy) && decimal_cmp(&dx, &dy) == 0);
+}
+
+/* By type; 1 and 1.0 are the same number. */
+static bool same(const struct json *x, const struct json *y)
+{
+	if (x->type == JSON_NUMBER && y->type == JSON_NUMBER)
+		return same_number(x->text, y->text);
+	if (x->type == JSON_STRING && y->type == JSON_STRING)
+		return x->n == y->n && memcmp(x->text, y->text, x->n) == 0;
+	return json_eq(x, y);
+}
+
+static bool is_among(const struct json *v, struct json *const *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (same(v, items[i]))
+			return true;
+	return false;
+}
+
+static enum holds yes_no(bool truth)
+{
+	return truth ? HOLDS_YES : HOLDS_NO;
+}
+
+/* Negative, 0 or positive; false when one is no number that can be compared. */
+static bool compare(const struct test *t, const struct json *v, const struct json *bound, int *ret)
+{
+	struct decimal x, y;
+	int64_t n;
+
+	if (v->type != JSON_NUMBER || bound->type != JSON_NUMBER)
+		return false;
+	if (t->is_whole && text_int(v->text, &n)) {
+		*ret = (n > t->bound) - (n < t->bound);
+		return true;
+	}
+	if (!decimal_read(v->text, &x) || !decimal_read(bound->text, &y))
+		return false;
+	*ret = decimal_cmp(&x, &y);
+	return true;
+}
+
+static enum holds test_order(
+	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
+{
+	struct json scratch;
+	const struct json *bound = t->has_other ? field_value(j, t->other, effect, &scratch) : t->token;
+	int order;
+
+	if (!bound || bound->type == JSON_NULL)
+		return HOLDS_LACKS;
+	if (!compare(t, v, bound, &order))
+		return HOLDS_ERROR;
+	switch ((enum op)t->op) {
+	case OP_GREATER_THAN:
+		return yes_no(order > 0);
+	case OP_LESS_THAN:
+		return yes_no(order < 0);
+	case OP_AT_LEAST:
+		return yes_no(order >= 0);
+	default:
+		return yes_no(order <= 0);
+	}
+}
+
+/* A text in a text, or a value in a list. */
+static enum holds test_contains(const struct test *t, const struct json *v)
+{
+	bool found;
+
+	if (v->type == JSON_STRING && t->value->type == JSON_STRING)
+		found = memmem(v->text, v->n, t->value->text, t->value->n) != NULL;
+	else if (v->type == JSON_ARRAY)
+		found = is_among(t->value, v->items, v->n);
+	else
+		return HOLDS_ERROR;
+	return yes_no(found == (t->op == OP_CONTAINS));
+}
+
+/* Does v, or an item of it when it is a list, stand in the list? */
+static bool shares(const struct json *v, struct json *const *items, size_t n)
+{
+	if (v->type != JSON_ARRAY)
+		return is_among(v, items, n);
+	json_each (item, v)
+		if (is_among(item, items, n))
+			return true;
+	return false;
+}
+
+/* A name that ends in "[]" goes on in every item of that list. */
+static bool shares_below(const struct json *v, const struct json *at, const struct field *f, unsigned i)
+{
+	if (i == f->name_n)
+		return shares(v, json_is(at, JSON_ARRAY) ? at->items : (struct json *const *)&at,
+			json_is(at, JSON_ARRAY) ? at->n : 1);
+	struct table_key k = f->names[i];
+	bool each = k.n > 2 && k.p[k.n - 1] == ']' && k.p[k.n - 2] == '[';
+	k.n -= each ? 2 : 0;
+	json_each_member (m, at) {
+		if (m->name_n != k.n || memcmp(m->name, k.p, k.n) != 0)
+			continue;
+		if (!each)
+			return shares_below(v, m->value, f, i + 1);
+		json_each (item, m->value)
+			if (shares_below(v, item, f, i + 1))
+				return true;
+	}
+	return false;
+}
+
+static enum holds test_intersects(
+	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
+{
+	if (!t->has_other)
+		return yes_no(shares(v, t->values, t->value_n));
+	return yes_no(shares_below(v, field_start(j, t->other, effect), t->other, 0));
+}
+
+/* ---- texts that mean something ---- */
+
+/* One of its parts, which may be a glob, or all of it. */
+static bool path_has_name(const char *path, const char *name)
+{
+	char part[256];
+
+	if (name[0] == '/')
+		return text_eq(path, name);
+	for (const char *p = path; *p;) {
+		size_t len = strcspn(p, "/");
+		if (len > 0 && len < sizeof(part)) {
+			memcpy(part, p, len);
+			part[len] = '\0';
+			if (text_glob(name, part, false))
+				return true;
+		}
+		p += len + (p[len] == '/');
+	}
+	return false;
+}
+
+static bool climbs(const char *clean)
+{
+	return clean[0] == '.' && clean[1] == '.' && (clean[2] == '/' || clean[2] == '\0');
+}
+
+static enum holds test_path(struct judging *j, const struct test *t, const struct json *v)
+{
+	const char *text = json_text(v);
+
+	if (!text)
+		return HOLDS_ERROR;
+	const char *clean = path_clean(j->a, text);
+	if (t->op == OP_PATH_UNDER && climbs(clean))
+		return yes_no(!t->is_allowing);
+	for (uint32_t i = 0; i < t->value_n; i++) {
+		const char *want = t->values[i]->text;
+		if (t->op == OP_PATH_UNDER ? path_is_below(clean, want) : path_has_name(clean, want))
+			return HOLDS_YES;
+	}
+	return HOLDS_NO;
+}
+
+/* The first entry that matches; what none matches is nowhere known. */
+static const char *region_of(const struct ruleset *r, const char *place)
+{
+	for (size_t i = 0; i < r->region_n; i++)
+		if (text_glob(r->regions[i].match, place, false))
+			return r->regions[i].region;
+	return "UNKNOWN";
+}
+
+static enum holds test_region(struct judging *j, const struct test *t, const struct json *v)
+{
+	const char *text = json_text(v);
+
+	if (!text)
+		return HOLDS_ERROR;
+	const char *region = region_of(j->rules, text);
+	bool found = false;
+	for (uint32_t i = 0; i < t->value_n && !found; i++)
+		found = text_eq(region, t->values[i]->text);
+	return yes_no(found == (t->op == OP_REGION_IN));
+}
+
+/* NULL when the text leaves any doubt about the host; a user name before it is one. */
+static const char *plain_host(struct arena *a, const struct json *v)
+{
+	const char *text = json_text(v), *rest = text ? strstr(text, "://") : NULL;
+
+	if (rest && memchr(rest + 3, '@', strcspn(rest + 3, "/?#")))
+		return NULL;
+	return text ? host_of(a, text) : NULL;
+}
+
+static bool host_matches(const char *host, const char *want)
+{
+	return text_starts(want, "*.") ? text_ends(host, want + 1) : text_eq(host, want);
+}
+
+static enum holds test_host(struct judging *j, const struct test *t, const struct json *v)
+{
+	const char *host = plain_host(j->a, v);
+	bool found = false;
+
+	if (!host)
+		return yes_no(!t->is_allowing);
+	for (uint32_t i = 0; i < t->value_n && !found; i++)
+		found = host_matches(host, t->values[i]->text);
+	return yes_no(found == (t->op == OP_HOST_IN));
+}
+
+/* ---- SQL ---- */
+
+static bool word_at(const char *p, const char *word)
+{
+	size_t n = strlen(word);
+
+	return strncasecmp(p, word, n) == 0 && !isalnum((unsigned char)p[n]) && p[n] != '_';
+}
+
+static const char *skip_space(const char *p)
+{
+	while (isspace((unsigned char)*p))
+		p++;
+	return p;
+}
+
+static bool changes_things(const char *p)
+{
+	static const char *const words[] = { "drop", "delete", "truncate", "alter", "update", "insert",
+		"replace", "merge", "grant", "revoke", "create", "exec", "execute", "call", "shutdown",
+		"rename", "copy", "attach", "detach", "vacuum", "set", "do" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (word_at(p, words[i]))
+			return true;
+	return false;
+}
+
+static bool is_union_select(const char *p)
+{
+	if (!word_at(p, "union"))
+		return false;
+	p = skip_space(p + strlen("union"));
+	if (word_at(p, "all") || word_at(p, "distinct"))
+		p = skip_space(p + strcspn(p, " \t\r\n\f\v("));
+	return word_at(*p == '(' ? skip_space(p + 1) : p, "select");
+}
+
+/* A comment that takes away the rest of the statement. */
+static bool ends_in_comment(const char *p)
+{
+	return p[0] == '-' && p[1] == '-' && !*skip_space(p + strcspn(p, "\n"));
+}
+
+/* Outside of quoted texts, unless quotes are not to be believed. */
+static bool sql_scan(const char *text, bool believe_quotes, bool *ret_open)
+{
+	char quote = '\0';
+	bool in_word = false;
+
+	for (const char *p = text; *p; p++) {
+		if (quote || (believe_quotes && (*p == '\'' || *p == '"'))) {
+			quote = !quote ? *p : *p == quote ? '\0' : quote;
+			continue;
+		}
+		if ((p[0] == '/' && p[1] == '*') || ends_in_comment(p) ||
+			(*p == ';' && changes_things(skip_space(p + 1))) || (!in_word && is_union_select(p)))
+			return true;
+		in_word = isalnum((unsigned char)*p) || *p == '_';
+	}
+	*ret_open = quote != '\0';
+	return false;
+}
+
+/* A second statement that changes something, a comment that hides the rest, a second select.  When quotes do not pair, or a backslash
+ * may hide one, what stands inside counts as well. */
+static enum holds test_sql(const struct json *v)
+{
+	const char *text = json_text(v);
+	bool is_open = false;
+
+	if (!text)
+		return HOLDS_ERROR;
+	if (sql_scan(text, true, &is_open))
+		return HOLDS_YES;
+	return yes_no((is_open || strchr(text, '\\')) && sql_scan(text, false, &is_open));
+}
+
+/* ---- evaluating ---- */
+
+static enum holds test_text(struct judging *j, const struct test *t, const struct json *v)
+{
+	switch ((enum op)t->op) {
+	case OP_PATH_UNDER:
+	case OP_PATH_NAMES:
+		return test_path(j, t, v);
+	case OP_REGION_IN:
+	case OP_REGION_NOT_IN:
+		return test_region(j, t, v);
+	case OP_HOST_IN:
+	case OP_HOST_NOT_IN:
+		return test_host(j, t, v);
+	default:
+		return test_sql(v);
+	}
+}
+
+static enum holds test_field(
+	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
+{
+	struct json scratch;
+	const struct json *other = field_value(j, t->other, effect, &scratch);
+
+	return other ? yes_no(same(v, other)) : HOLDS_LACKS;
+}
+
+static enum holds test_holds(struct judging *j, const struct test *t, const struct json *effect)
+{
+	struct json scratch;
+	const struct json *v = field_value(j, &t->field, effect, &scratch);
+
+	if (t->op == OP_MISSING)
+		return yes_no(!v);
+	if (t->op == OP_EMPTY || t->op == OP_NOT_EMPTY)
+		return yes_no(is_empty(v) == (t->op == OP_EMPTY));
+	if (!v || v->type == JSON_NULL)
+		return HOLDS_LACKS;
+	switch ((enum op)t->op) {
+	case OP_EQUALS:
+	case OP_NOT_EQUALS:
+		return yes_no(same(v, t->value) == (t->op == OP_EQUALS));
+	case OP_IN:
+	case OP_NOT_IN:
+		return yes_no(is_among(v, t->values, t->value_n) == (t->op == OP_IN));
+	case OP_GREATER_THAN:
+	case OP_LESS_THAN:
+	case OP_AT_LEAST:
+	case OP_AT_MOST:
+		return test_order(j, t, v, effect);
+	case OP_CONTAINS:
+	case OP_NOT_CONTAINS:
+		return test_contains(t, v);
+	case OP_STARTS_WITH:
+		if (v->type != JSON_STRING)
+			return HOLDS_ERROR;
+		return yes_no(v->n >= t->value->n && memcmp(v->text, t->value->text, t->value->n) == 0);
+	case OP_EQUALS_FIELD:
+		return test_field(j, t, v, effect);
+	case OP_INTERSECTS:
+		return test_intersects(j, t, v, effect);
+	default:
+		return test_text(j, t, v);
+	}
+}
+
+/* One that does not hold settles it, then one whose field is missing; only then does an error count. */
+enum holds tests_hold(struct judging *j, const struct test *tests, size_t n, const struct json *effect)
+{
+	enum holds all = HOLDS_YES;
+
+	for (size_t i = 0; i < n; i++) {
+		enum holds h = test_holds(j, &tests[i], effect);
+		if (h == HOLDS_NO)
+			return HOLDS_NO;
+		if (h < all)
+			all = h;
+	}
+	return all;
+}

@@ -1,0 +1,347 @@
+/* engine.c — the row of gates: one question goes through all of them, in their fixed order.
+ *
+ * DENY ends the row.  The first ESCALATE is kept, and the rest is still asked, since a later gate may deny.  A gate that nobody configured
+ * is not called and is listed as inactive.  Whatever a gate answers that is neither ALLOW nor ESCALATE is DENY. */
+#include "decide/engine/parts.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Every gate that is built, and what makes it due beside a policy that configures it (ruleset.c): facts `f` that are there,
+ * or what the question names.  Who lands
+ * a gate adds its row here. */
+#define ROWS(X) \
+	X(SHAPE, gate_shape, true) \
+	X(STOP, gate_stop, f->stop) \
+	X(POLICY, gate_policy, f->policy) \
+	X(SCHEMA, gate_schema, false) \
+	X(TENANT, gate_tenant, f->tenant) \
+	X(PROVENANCE, gate_provenance, f->ledger) \
+	X(VERIFICATION, gate_verification, f->ledger) \
+	X(PINS, gate_pins, f->pins) \
+	X(IDENTITY, gate_identity, f->identity) \
+	X(DELEGATION, gate_delegation, f->delegation) \
+	X(CAPABILITY, gate_capability, f->capability) \
+	X(MCP, gate_mcp, f->mcp) \
+	X(ENVELOPE, gate_envelope, f->envelope) \
+	X(COVERAGE, gate_coverage, false) \
+	X(PDP, gate_pdp, f->pdp) \
+	X(REQUIREMENTS, gate_requirements, false) \
+	X(RULES, gate_rules, false) \
+	X(EFFECTS, gate_effects, f->guard) \
+	X(GRAPH, gate_graph, false) \
+	X(SANDBOX, gate_sandbox, false) \
+	X(EGRESS, gate_egress, f->egress) \
+	X(TAINT, gate_taint, \
+		f->taint || json_get(ask->context, "taint") || json_get(ask->context, "taint_labels")) \
+	X(THREAT, gate_threat, f->threat) \
+	X(ASSUMPTIONS, gate_assumptions, f->assumptions) \
+	X(PRIVILEGE, gate_privilege, f->privilege) \
+	X(VELOCITY, gate_velocity, f->velocity) \
+	X(BUDGET, gate_budget, f->budget || ask->budget_id)
+
+static gate_fn *const gates[GATE_COUNT] = {
+#define GATE_FN(id, fn, is_due) [GATE_##id] = (fn),
+	ROWS(GATE_FN)
+#undef GATE_FN
+};
+
+static const char *const names[] = {
+#define GATE_NAME(id, name) name,
+	GATES(GATE_NAME)
+#undef GATE_NAME
+};
+
+const char *gate_name(enum gate_id g)
+{
+	return names[g];
+}
+
+bool gate_parse(const char *name, enum gate_id *ret)
+{
+	for (size_t i = 0; i < GATE_COUNT; i++)
+		if (text_eq(names[i], name)) {
+			*ret = (enum gate_id)i;
+			return true;
+		}
+	return false;
+}
+
+static uint32_t bit(enum gate_id g)
+{
+	return UINT32_C(1) << g;
+}
+
+/* ---- the first gates ---- */
+
+void gate_shape(struct judging *j, struct gate_answer *ret)
+{
+	const struct submission *q = j->ask;
+	const char *what = NULL;
+
+	ret->is_active = true;
+	if (!q->effect_type || !q->effect_type[0])
+		what = "effect_type";
+	else if (!q->effect_id || !q->effect_id[0])
+		what = "effect_id";
+	else if (!q->principal || !q->principal[0])
+		what = "principal";
+	else if (q->params && q->params->type != JSON_OBJECT)
+		what = "params";
+	else if (q->context && q->context->type != JSON_OBJECT && q->context->type != JSON_NULL)
+		what = "context";
+	if (what)
+		gate_deny(ret, REASON_ENVELOPE_INVALID, NULL,
+			arena_printf(j->a, "The request has no usable \"%s\".", what));
+}
+
+/* Not ready, and finer what a caller from elsewhere calls that. */
+static void not_ready(struct gate_answer *ret, enum reason_code finer, const char *text)
+{
+	gate_deny(ret, REASON_POLICY_NOT_READY, NULL, text);
+	ret->detail_code = reason_get(finer)->code;
+}
+
+void gate_policy(struct judging *j, struct gate_answer *ret)
+{
+	const struct policy_facts *f = j->facts->policy;
+
+	ret->is_active = true;
+	if (!f)
+		return;
+	if (f->is_refused)
+		gate_deny(ret, f->refused_code, NULL, f->refused_text);
+	else if (!j->rules && f->is_required)
+		not_ready(ret, REASON_NO_POLICY_DEFINED, "No policy is in use, and one is required here.");
+	else if (f->fresh_us > 0 &&
+		(f->verified_us > j->facts->now_us || j->facts->now_us - f->verified_us > f->fresh_us))
+		not_ready(ret, REASON_PDP_ERROR, "The policy was verified too long ago to be relied on.");
+	else if (f->has_promised_epoch && (!j->rules || ruleset_epoch(j->rules) != f->promised_epoch))
+		gate_deny(ret, REASON_POLICY_EPOCH_CHANGED, NULL, NULL);
+}
+
+/* ---- the row ---- */
+
+/* Which gates somebody configured. */
+static uint32_t due_gates(const struct ruleset *rules, const struct submission *ask, const struct facts *f)
+{
+#define GATE_BUILT(id, fn, is_due) | UINT32_C(1) << GATE_##id
+#define GATE_DUE(id, fn, is_due) | (uint32_t)((is_due) != 0) << GATE_##id
+	const uint32_t built = 0 ROWS(GATE_BUILT);
+
+	return ((rules ? rules->configured : 0) & built) ROWS(GATE_DUE);
+#undef GATE_BUILT
+#undef GATE_DUE
+}
+
+static void decide_by(struct judgement *ret, enum gate_id g, const struct gate_answer *x)
+{
+	ret->verdict = x->verdict == V_ALLOW || x->verdict == V_ESCALATE ? x->verdict : V_DENY;
+	ret->code = x->code;
+	ret->detail_code = x->detail_code;
+	ret->rule = x->rule;
+	ret->origin = x->origin;
+	ret->text = x->text;
+	ret->bound = x->bound;
+	ret->gate = g;
+}
+
+/* What is not asked because a DENY came before it: everything behind. */
+static uint32_t up_to(enum gate_id g)
+{
+	return (UINT32_C(2) << g) - 1;
+}
+
+static void ask_gates(struct judging *j, uint32_t due, struct judgement *ret)
+{
+	for (; due; due &= due - 1) {
+		enum gate_id g = (enum gate_id)__builtin_ctz(due);
+		struct gate_answer x = { .verdict = V_ALLOW };
+		gates[g](j, &x);
+		if (x.is_active)
+			ret->active |= bit(g);
+		if (x.verdict == V_ALLOW && !x.rule && !x.bound)
+			continue;
+		ret->spoke |= bit(g);
+		ret->answers[g] = x;
+		if (x.verdict == V_ALLOW) {
+			if (ret->verdict == V_ALLOW && g == GATE_RULES) {
+				ret->rule = x.rule;
+				ret->origin = x.origin;
+				ret->text = x.text;
+			}
+		} else if (x.verdict != V_ESCALATE) {
+			decide_by(ret, g, &x);
+			ret->asked = up_to(g);
+			return;
+		} else if (ret->verdict == V_ALLOW) {
+			decide_by(ret, g, &x);
+		}
+	}
+}
+
+/* A gate that must be active and was not: whoever relies on the policy relies on that gate. */
+static void check_required(struct judging *j, struct judgement *ret)
+{
+	uint32_t lacking = j->rules ? j->rules->required & ~ret->active : 0;
+
+	if (!lacking || (ret->verdict != V_ALLOW && ret->verdict != V_ESCALATE))
+		return;
+	enum gate_id g = (enum gate_id)__builtin_ctz(lacking);
+	struct gate_answer x = { 0 };
+	gate_deny(&x, REASON_POLICY_NOT_READY, NULL,
+		arena_printf(
+			j->a, "The policy requires the gate '%s', which is not configured here.", names[g]));
+	ret->spoke |= bit(GATE_POLICY);
+	ret->answers[GATE_POLICY] = x;
+	decide_by(ret, GATE_POLICY, &x);
+}
+
+static void keep_fired(struct judging *j, const struct matched *m, struct judgement *ret)
+{
+	const char **ids = arena_alloc(j->a, (m->fired_n + 1) * sizeof(*ids));
+
+	for (size_t i = 0; i < m->fired_n; i++)
+		ids[i] = m->fired[i].rule->id;
+	ret->fired = ids;
+	ret->fired_count = m->fired_n;
+	ret->unknown_packs = m->unknown;
+	ret->unknown_pack_count = m->unknown_n;
+}
+
+void engine_judge(struct arena *a, const struct ruleset *rules, const struct submission *ask,
+	const struct facts *facts, struct judgement *ret)
+{
+	struct judging j = { .a = a,
+		.rules = rules,
+		.document = rules ? rules->document : NULL,
+		.limits = rules ? rules->limits : NULL,
+		.ask = ask,
+		.facts = facts
+
+	};
+	struct matched m;
+	uint32_t due = due_gates(rules, ask, facts);
+
+	/* Everything but the answers, which are valid only where `spoke` says so. */
+	memset(ret, 0, offsetof(struct judgement, answers));
+	memset(&ret->fired, 0, sizeof(*ret) - offsetof(struct judgement, fired));
+	ret->verdict = V_ALLOW;
+	ret->gate = GATE_COUNT;
+	ret->asked = up_to((enum gate_id)(GATE_COUNT - 1));
+	if (rules && ask->effect_type)
+		match_begin(&j, &m);
+	ask_gates(&j, due, ret);
+	check_required(&j, ret);
+	if (j.matched)
+		keep_fired(&j, &m, ret);
+	ret->active_packs = j.active_packs;
+	ret->active_pack_count = j.active_pack_count;
+	if (ret->verdict == V_ALLOW || ret->verdict == V_ESCALATE) {
+		ret->draws = j.draws;
+		ret->draw_count = j.draw_count;
+	}
+}
+
+/* ---- as JSON ---- */
+
+struct gate_answer judgement_answer(const struct judgement *j, enum gate_id g)
+{
+	struct gate_answer none = { .verdict = V_ALLOW, .is_active = (j->active & bit(g)) != 0 };
+
+	return j->spoke & bit(g) ? j->answers[g] : none;
+}
+
+static void set_text(struct arena *a, struct json *o, const char *name, const char *text)
+{
+	if (text)
+		json_sets(a, o, name, text);
+}
+
+/* The members that a verdict and a gate's answer have in common. */
+static void describe(struct arena *a, struct json *o, const struct gate_answer *x)
+{
+	json_sets(a, o, "verdict", verdict_name(x->verdict));
+	if (x->verdict != V_ALLOW)
+		json_sets(a, o, "reason_code", reason_get(x->code)->code);
+	set_text(a, o, "detail_code", x->detail_code);
+	set_text(a, o, "rule", x->rule);
+	set_text(a, o, "origin", x->origin);
+	set_text(a, o, "text", x->text);
+	if (x->bound)
+		json_set(a, o, "bound", json_copy(a, x->bound));
+}
+
+static struct json *texts(struct arena *a, const char *const *list, size_t n)
+{
+	struct json *arr = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < n; i++)
+		json_pushs(a, arr, list[i]);
+	return arr;
+}
+
+static struct json *gates_to_json(struct arena *a, const struct judgement *j)
+{
+	struct json *arr = json_new(a, JSON_ARRAY);
+
+	for (unsigned g = 0; g < GATE_COUNT; g++) {
+		struct gate_answer x = judgement_answer(j, (enum gate_id)g);
+		struct json *o = json_new(a, JSON_OBJECT);
+		if (!(j->asked >> g & 1) || !x.is_active)
+			continue;
+		json_sets(a, o, "gate", names[g]);
+		describe(a, o, &x);
+		json_push(a, arr, o);
+	}
+	return arr;
+}
+
+/* Names in the order of their bytes, so that one set has one digest. */
+struct json *judgement_roster(struct arena *a, const struct judgement *j)
+{
+	struct json *o = json_new(a, JSON_OBJECT),
+		    *lists[2] = { json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY) };
+	uint8_t order[GATE_COUNT];
+
+	for (unsigned g = 0; g < GATE_COUNT; g++) {
+		unsigned i = g;
+		for (; i > 0 && strcmp(names[order[i - 1]], names[g]) > 0; i--)
+			order[i] = order[i - 1];
+		order[i] = (uint8_t)g;
+	}
+	for (unsigned i = 0; i < GATE_COUNT; i++)
+		json_pushs(a, lists[!(j->active >> order[i] & 1)], names[order[i]]);
+	json_set(a, o, "active", lists[0]);
+	json_set(a, o, "inactive", lists[1]);
+	return o;
+}
+
+const char *judgement_roster_sha256(struct arena *a, const struct judgement *j)
+{
+	return json_sha256(a, judgement_roster(a, j));
+}
+
+struct json *judgement_to_json(struct arena *a, const struct judgement *j)
+{
+	struct json *o = json_new(a, JSON_OBJECT), *roster = judgement_roster(a, j);
+	const struct gate_answer whole = { .verdict = j->verdict,
+		.code = j->code,
+		.detail_code = j->detail_code,
+		.rule = j->rule,
+		.origin = j->origin,
+		.text = j->text,
+		.bound = j->bound };
+
+	describe(a, o, &whole);
+	json_sets(a, o, "gate", j->gate == GATE_COUNT ? NULL : names[j->gate]);
+	json_set(a, o, "rules_fired", texts(a, j->fired, j->fired_count));
+	json_set(a, o, "gates", gates_to_json(a, j));
+	json_set(a, o, "roster", roster);
+	json_sets(a, o, "roster_sha256", json_sha256(a, roster));
+	json_set(a, o, "draws", draws_json(a, j->draws, j->draw_count));
+	json_set(a, o, "active_packs", texts(a, j->active_packs, j->active_pack_count));
+	if (j->unknown_pack_count)
+		json_set(a, o, "unknown_packs", texts(a, j->unknown_packs, j->unknown_pack_count));
+	return o;
+}

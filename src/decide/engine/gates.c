@@ -1,0 +1,178 @@
+/* gates.c — gates that compare a question with one fact or one table: schema, tenant, provenance, verification, pins, effects, graph;
+ * and what comes after the effect. */
+#include "base/hash.h"
+#include "decide/dsl/dsl.h"
+#include "decide/engine/parts.h"
+#include "proof/sign.h"
+
+#include <string.h>
+
+static const struct schema *find_schema(const struct table *names, struct schema **schemas, const char *name)
+{
+	uint32_t i = table_find(names, name, strlen(name));
+
+	return i == TABLE_NONE ? NULL : schemas[i];
+}
+
+void gate_schema(struct judging *j, struct gate_answer *ret)
+{
+	const struct schema *s = find_schema(&j->rules->schema_names, j->rules->schemas, j->ask->effect_type);
+	static const struct json none = { .type = JSON_OBJECT };
+	struct err e = { 0 };
+
+	ret->is_active = true;
+	if (s && schema_check(s, j->ask->params ? j->ask->params : &none, &e))
+		gate_deny(ret, REASON_SCHEMA_VIOLATION, NULL, arena_printf(j->a, "params: %s", e.text));
+}
+
+/* Only a tenant that is claimed can differ; one that is no text is not ours. */
+void gate_tenant(struct judging *j, struct gate_answer *ret)
+{
+	const struct json *claimed = json_get(j->ask->params, "tenant_id");
+
+	ret->is_active = true;
+	if (claimed && (!json_text(claimed) || !text_eq(claimed->text, j->facts->tenant)))
+		gate_deny(ret, REASON_TENANT_ISOLATION, NULL,
+			"The effect names another tenant than the caller's.");
+}
+
+static bool knows_parent(const struct ledger_facts *f, const char *hash)
+{
+	for (size_t i = 0; i < f->parent_count; i++)
+		if (text_eq(f->parents[i], hash))
+			return true;
+	return false;
+}
+
+void gate_provenance(struct judging *j, struct gate_answer *ret)
+{
+	const struct json *claimed = json_get(j->ask->context, "claimed_parent_hash");
+
+	ret->is_active = true;
+	if (claimed && (!json_text(claimed) || !knows_parent(j->facts->ledger, claimed->text)))
+		gate_deny(
+			ret, REASON_PROVENANCE_FAILURE, NULL, "The parent that is claimed is not on record.");
+}
+
+/* The one hash that the request names; NULL when there is none or more than one. */
+static const struct json *signed_hash(const struct json *params)
+{
+	const struct json *found = NULL;
+
+	json_each_member (m, params) {
+		if (!text_ends(m->name, "_hash") && !text_eq(m->name, "hash"))
+			continue;
+		if (found)
+			return NULL;
+		found = m->value;
+	}
+	return json_text(found) ? found : NULL;
+}
+
+static bool signature_verifies(
+	const struct ledger_facts *f, const struct json *params, const struct json *sig)
+{
+	const struct json *hash = signed_hash(params);
+	uint8_t raw[SIGN_SIZE];
+
+	if (!hash || !json_is(sig, JSON_STRING) || !hex_decode(sig->text, sig->n, raw, sizeof(raw), true))
+		return false;
+	for (size_t i = 0; i < f->key_count; i++)
+		if (sign_verify(f->keys[i], (struct bytes){ (const uint8_t *)hash->text, hash->n }, raw))
+			return true;
+	return false;
+}
+
+void gate_verification(struct judging *j, struct gate_answer *ret)
+{
+	const struct json *sig = json_get(j->ask->params, "signature");
+
+	ret->is_active = true;
+	if (sig && !signature_verifies(j->facts->ledger, j->ask->params, sig))
+		gate_deny(ret, REASON_VERIFICATION_FAILURE, NULL,
+			"The signature does not verify over the hash that is named, under any key that is trusted here.");
+}
+
+void gate_pins(struct judging *j, struct gate_answer *ret)
+{
+	const struct pin_facts *f = j->facts->pins;
+
+	ret->is_active = true;
+	if (f->schema_version &&
+		(!f->presented_schema_version || !text_eq(f->schema_version, f->presented_schema_version))) {
+		gate_deny(ret, REASON_SCHEMA_DRIFT_DETECTED, NULL,
+			arena_printf(j->a, "Version %s was reviewed, and this is %s.", f->schema_version,
+				f->presented_schema_version ? f->presented_schema_version : "another"));
+		ret->detail_code = reason_get(REASON_SCHEMA_VIOLATION)->code;
+	} else if (f->has_lamport && f->presented_lamport <= f->consumed_lamport)
+		gate_deny(ret, REASON_REPLAY_DETECTED, NULL,
+			"The request stands at a place that was used already.");
+}
+
+void gate_effects(struct judging *j, struct gate_answer *ret)
+{
+	const struct decision *d = j->facts->guard;
+
+	ret->is_active = true;
+	ret->verdict = decision_effective(d);
+	ret->code = d->reason_code;
+	ret->rule = d->detail_code;
+	ret->detail_code = d->detail_code;
+	ret->text = d->summary;
+}
+
+/* ---- graph ---- */
+
+static void add(struct arena *a, struct json *o, const char *name, const struct json *v)
+{
+	if (v)
+		json_set(a, o, name, (struct json *)v); /* read only from here on */
+}
+
+/* The change is the caller's; what it is compared with is known. */
+void gate_graph(struct judging *j, struct gate_answer *ret)
+{
+	struct json *request = json_new(j->a, JSON_OBJECT), *answer;
+	const struct json *known = j->facts->known;
+	struct err e = { 0 };
+
+	if (!json_get(j->ask->params, "subjects"))
+		return;
+	ret->is_active = true;
+	add(j->a, request, "subjects", json_get(j->ask->params, "subjects"));
+	add(j->a, request, "delta", json_get(j->ask->params, "delta"));
+	add(j->a, request, "snapshot", json_get(known, "graph_snapshot"));
+	add(j->a, request, "facts", json_get(known, "graph_facts"));
+	if (dsl_judge(j->a, j->rules->graph, request, &answer, &e)) {
+		gate_deny(ret, REASON_PRG_EVALUATION_ERROR, NULL, arena_strdup(j->a, e.text));
+		return;
+	}
+	const char *verdict = json_get_text(answer, "verdict", "");
+	if (text_eq(verdict, verdict_name(V_ALLOW)))
+		return;
+	const struct reason *reason = reason_find(json_get_text(answer, "reason_code", ""));
+	ret->verdict = text_eq(verdict, verdict_name(V_ESCALATE)) ? V_ESCALATE : V_DENY;
+	ret->code = reason ? (enum reason_code)(reason - reason_get((enum reason_code)0))
+			   : REASON_POLICY_VIOLATION;
+	ret->detail_code = json_get_text(answer, "code", NULL);
+	ret->rule = json_get_text(answer, "rule", NULL);
+	ret->bound = answer;
+}
+
+/* ---- what comes out ---- */
+
+void engine_output(struct arena *a, const struct ruleset *rules, const char *schema_id,
+	const struct json *output, struct gate_answer *ret)
+{
+	const struct schema *s = rules ? find_schema(&rules->output_names, rules->outputs, schema_id) : NULL;
+	struct err e = { 0 };
+
+	*ret = (struct gate_answer){ .verdict = V_ALLOW, .is_active = true };
+	if (!s)
+		gate_deny(ret, REASON_SCHEMA_VIOLATION, NULL,
+			arena_printf(a, "No schema of outputs is called '%s'.", schema_id));
+	else if (!output || schema_check(s, output, &e))
+		gate_deny(ret, REASON_SCHEMA_VIOLATION, NULL,
+			arena_printf(a, "The output does not fit '%s': %s", schema_id,
+				output ? e.text : "there is none"));
+}

@@ -1,0 +1,395 @@
+/* match.c — which rules speak about a question, and what they say: the gates `coverage` and `rules`.
+ *
+ * All rules that hold count; the strictest decides, ties go to the higher layer, then to the pack that was activated first, then to the
+ * smaller id.  A rule that forbids or asks and cannot be evaluated forbids; a rule that allows and cannot be evaluated does not. */
+#include "decide/engine/parts.h"
+
+#include <string.h>
+
+/* ---- which ---- */
+
+static void add(struct matched *m, const struct ruleset *r, uint32_t bucket)
+{
+	if (bucket == TABLE_NONE)
+		return;
+	const struct bucket *b = &r->buckets[bucket];
+	for (size_t i = 0; i < m->bucket_n; i++)
+		if (m->buckets[i] == b)
+			return;
+	m->buckets[m->bucket_n++] = b;
+}
+
+/* "prefix*" stands in the table with its star. */
+static void add_prefixes(struct matched *m, const struct ruleset *r, const char *name, size_t n)
+{
+	char key[65];
+
+	for (uint64_t left = r->prefix_lengths; left; left &= left - 1) {
+		unsigned len = (unsigned)__builtin_ctzll(left);
+		if (len > n)
+			return;
+		memcpy(key, name, len);
+		key[len] = '*';
+		add(m, r, table_find(&r->actions, key, len + 1));
+	}
+}
+
+static void add_name(struct matched *m, const struct ruleset *r, const char *name, size_t n)
+{
+	add(m, r, table_find(&r->actions, name, n));
+	if (!r->has_patterns)
+		return;
+	add_prefixes(m, r, name, n);
+	add(m, r, r->star);
+}
+
+/* A tool that only the request names brings what is about it and permits nothing. */
+static void match_names(struct judging *j, struct matched *m)
+{
+	const struct submission *q = j->ask;
+	const struct ruleset *r = j->rules;
+	const struct json *own;
+
+	m->buckets = arena_alloc(j->a, r->max_matched * sizeof(*m->buckets));
+	add_name(m, r, q->effect_type, strlen(q->effect_type));
+	if (q->tool)
+		add_name(m, r, q->tool, strlen(q->tool));
+	m->allowing_n = m->bucket_n;
+	own = json_get(q->params, "tool_name");
+	if (json_text(own) && own->n > 0)
+		add_name(m, r, own->text, own->n);
+}
+
+/* ---- packs ---- */
+
+static void activate_code(
+	struct judging *j, struct matched *m, uint16_t *order, const char *fact, const char *code)
+{
+	const struct ruleset *r = j->rules;
+	bool is_known = false;
+
+	for (size_t i = r->layer_n; i < r->group_n; i++) {
+		if (!text_eq(r->groups[i].fact, fact))
+			continue;
+		json_each (on, r->groups[i].activates_on) {
+			if (!text_eq(on->text, code))
+				continue;
+			is_known = true;
+			if (!order[i]) {
+				j->active_packs[j->active_pack_count++] = r->groups[i].name;
+				order[i] = (uint16_t)j->active_pack_count;
+			}
+		}
+	}
+	if (!is_known)
+		m->unknown[m->unknown_n++] = code;
+}
+
+/* A text, or each text of a list. */
+static void activate(
+	struct judging *j, struct matched *m, uint16_t *order, const char *fact, const char *from)
+{
+	const struct json *v = json_get(j->facts->known, from);
+
+	if (json_text(v))
+		activate_code(j, m, order, fact, v->text);
+	json_each (item, v)
+		if (json_text(item))
+			activate_code(j, m, order, fact, item->text);
+}
+
+static size_t count_codes(const struct json *known)
+{
+	static const char *const names[] = { "jurisdiction", "jurisdictions", "industry", "business_preset" };
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct json *v = json_get(known, names[i]);
+		n += json_is(v, JSON_ARRAY) ? v->n : 1;
+	}
+	return n;
+}
+
+/* In the order that the facts give: jurisdictions, then the industry, then the preset. */
+static void match_packs(struct judging *j, struct matched *m)
+{
+	const struct ruleset *r = j->rules;
+	uint16_t *order = arena_zalloc(j->a, r->group_n + 1, sizeof(*order));
+
+	j->active_packs = arena_alloc(j->a, r->pack_n * sizeof(*j->active_packs));
+	m->unknown = arena_alloc(j->a, count_codes(j->facts->known) * sizeof(*m->unknown));
+	activate(j, m, order, "jurisdiction", "jurisdiction");
+	activate(j, m, order, "jurisdiction", "jurisdictions");
+	activate(j, m, order, "industry", "industry");
+	activate(j, m, order, "business_preset", "business_preset");
+	m->pack_order = order;
+}
+
+void match_begin(struct judging *j, struct matched *m)
+{
+	*m = (struct matched){ 0 };
+	j->matched = m;
+	match_names(j, m);
+	if (j->rules->pack_n)
+		match_packs(j, m);
+}
+
+/* ---- coverage ---- */
+
+static bool is_active(const struct matched *m, const struct ruleset *r, const struct rule *rule)
+{
+	return !r->groups[rule->group].is_pack || m->pack_order[rule->group];
+}
+
+static bool list_allows(const struct matched *m, const struct ruleset *r, const struct rule_list *l)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if (r->rules[l->rules[i]].verdict == V_ALLOW && is_active(m, r, &r->rules[l->rules[i]]))
+			return true;
+	return false;
+}
+
+static bool kinds_allow(const struct matched *m, const struct ruleset *r, const struct bucket *b)
+{
+	for (unsigned k = 0; b->kinds && k < FX_KIND_COUNT; k++)
+		if (list_allows(m, r, &b->kinds[k]))
+			return true;
+	return false;
+}
+
+static bool is_covered(const struct judging *j)
+{
+	const struct matched *m = j->matched;
+
+	for (size_t i = 0; i < m->allowing_n; i++) {
+		const struct bucket *b = m->buckets[i];
+		if (b->allows || b->set ||
+			(b->pack_allows &&
+				(list_allows(m, j->rules, &b->whole) || kinds_allow(m, j->rules, b))))
+			return true;
+	}
+	return false;
+}
+
+void gate_coverage(struct judging *j, struct gate_answer *ret)
+{
+	ret->is_active = true;
+	if (!is_covered(j))
+		gate_deny(ret, REASON_NO_POLICY_DEFINED, NULL,
+			arena_printf(j->a, "No rule of the policy allows '%s' under any condition.",
+				text_safe(j->a, j->ask->effect_type, strlen(j->ask->effect_type), false)));
+}
+
+/* ---- rules ---- */
+
+/* What the rules said so far. */
+struct saying {
+	struct judging *j;
+	const struct rule *failed; /* the first that could not be evaluated */
+	const char *why, *failed_why;
+	const struct rule *lacking; /* strict: the first that a missing field kept from holding */
+	bool is_allowed;
+	bool *covered; /* by effect: some rule allows it */
+	struct json *effect_variables;
+};
+
+static const struct json *variables_for(struct saying *s, const struct json *effect)
+{
+	struct judging *j = s->j;
+	const struct json *all = gate_variables(j);
+
+	if (!effect)
+		return all;
+	if (!s->effect_variables) {
+		s->effect_variables = json_new(j->a, JSON_OBJECT);
+		json_each_member (m, all)
+			json_set(j->a, s->effect_variables, m->name, m->value);
+	}
+	json_set(j->a, s->effect_variables, "effect", (struct json *)effect); /* read only from here on */
+	return s->effect_variables;
+}
+
+static enum holds rule_holds(struct saying *s, const struct rule *r, const struct json *effect)
+{
+	enum holds h = tests_hold(s->j, r->tests, r->test_n, effect);
+	struct err e = { 0 };
+
+	if (h == HOLDS_ERROR)
+		s->why = "A condition got a value of a type that it cannot judge.";
+	if (!r->when || h <= HOLDS_LACKS)
+		return h;
+	switch (expression_requirement(r->when, variables_for(s, effect), s->j->a, &e)) {
+	case REQUIREMENT_SATISFIED:
+		return h;
+	case REQUIREMENT_MISSING:
+		return HOLDS_NO;
+	default:
+		s->why = arena_strdup(s->j->a, e.text);
+		return HOLDS_ERROR;
+	}
+}
+
+static int strictness(enum verdict v)
+{
+	return v == V_ALLOW ? 0 : v == V_ESCALATE ? 1 : 2;
+}
+
+/* Does x come before y? */
+static bool is_before(const struct fired *x, const struct fired *y)
+{
+	int sx = strictness(x->rule->verdict), sy = strictness(y->rule->verdict);
+
+	if (sx != sy)
+		return sx > sy;
+	return x->order != y->order ? x->order < y->order : x->rule->rank < y->rule->rank;
+}
+
+/* Kept in order, each once. */
+static void fire(struct saying *s, const struct rule *r)
+{
+	struct matched *m = s->j->matched;
+	const struct ruleset *all = s->j->rules;
+	bool is_pack = all->groups[r->group].is_pack;
+	struct fired f = { r, is_pack ? (uint32_t)all->layer_n + m->pack_order[r->group] : r->group };
+	size_t i = 0;
+
+	for (size_t k = 0; k < m->fired_n; k++)
+		if (m->fired[k].rule == r)
+			return;
+	if (m->fired_n == m->fired_room) {
+		size_t room = m->fired_room ? m->fired_room * 2 : 2;
+		m->fired = arena_grow(
+			s->j->a, m->fired, m->fired_room * sizeof(*m->fired), room * sizeof(*m->fired));
+		m->fired_room = room;
+	}
+	while (i < m->fired_n && is_before(&m->fired[i], &f))
+		i++;
+	memmove(&m->fired[i + 1], &m->fired[i], (m->fired_n - i) * sizeof(*m->fired));
+	m->fired[i] = f;
+	m->fired_n++;
+}
+
+/* `covers` is where an allowing rule notes that it held; NULL: it permits nothing here. */
+static void ask_rule(struct saying *s, const struct rule *r, const struct json *effect, bool *covers)
+{
+	bool allows = r->verdict == V_ALLOW;
+
+	if (!is_active(s->j->matched, s->j->rules, r) || (allows && !covers))
+		return;
+	switch (rule_holds(s, r, effect)) {
+	case HOLDS_YES:
+		fire(s, r);
+		if (allows)
+			*covers = true;
+		break;
+	case HOLDS_ERROR:
+		if (!allows && !s->failed) {
+			s->failed = r;
+			s->failed_why = s->why;
+		}
+		break;
+	case HOLDS_LACKS:
+		if (!allows && !s->lacking && s->j->rules->groups[r->group].is_pack)
+			s->lacking = r;
+		break;
+	case HOLDS_NO:
+		break;
+	}
+}
+
+static void ask_effects(struct saying *s, const struct bucket *b, bool may_allow)
+{
+	const struct proposal *p = s->j->ask->proposal;
+
+	for (size_t i = 0; b->kinds && p && i < p->effect_count; i++) {
+		const struct rule_list *l = &b->kinds[p->effects[i].kind];
+		for (uint32_t k = 0; k < l->n; k++)
+			ask_rule(s, &s->j->rules->rules[l->rules[k]], variables_effects(s->j)->items[i],
+				may_allow ? &s->covered[i] : NULL);
+	}
+}
+
+/* Rules about effects allow together: each effect needs one, and the whole command must have been understood. */
+static bool effects_allowed(const struct saying *s)
+{
+	const struct proposal *p = s->j->ask->proposal;
+	const struct matched *m = s->j->matched;
+	bool has_some = false;
+
+	if (!p || !p->readable)
+		return false;
+	for (size_t i = 0; i < p->effect_count; i++)
+		if (!s->covered[i])
+			return false;
+	for (size_t i = 0; i < m->allowing_n; i++)
+		has_some = has_some || kinds_allow(m, s->j->rules, m->buckets[i]);
+	return has_some;
+}
+
+static void ask_all(struct saying *s)
+{
+	struct judging *j = s->j;
+	struct matched *m = j->matched;
+
+	if (j->rules->has_effects && j->ask->proposal)
+		s->covered = arena_zalloc(j->a, j->ask->proposal->effect_count + 1, sizeof(bool));
+	for (size_t i = 0; i < m->bucket_n; i++) {
+		const struct bucket *b = m->buckets[i];
+		bool may_allow = i < m->allowing_n;
+		for (uint32_t k = 0; k < b->whole.n; k++)
+			ask_rule(s, &j->rules->rules[b->whole.rules[k]], NULL,
+				may_allow ? &s->is_allowed : NULL);
+		ask_effects(s, b, may_allow);
+		/* The requirements were met: the gate before this one has seen to it. */
+		s->is_allowed = s->is_allowed || (may_allow && b->set);
+	}
+	if (!s->is_allowed && s->covered)
+		s->is_allowed = effects_allowed(s);
+}
+
+static void answer_rule(struct gate_answer *ret, const struct rule *r)
+{
+	ret->verdict = r->verdict;
+	ret->code = r->code;
+	ret->rule = r->id;
+	ret->detail_code = r->detail_code;
+	ret->origin = r->origin;
+	ret->text = r->text;
+	ret->bound = r->bound;
+}
+
+static void answer_nothing_allows(struct judging *j, struct gate_answer *ret)
+{
+	gate_deny(ret, REASON_POLICY_VIOLATION, NULL,
+		arena_printf(j->a, "Rules allow '%s' only under conditions, and none of them is met.",
+			text_safe(j->a, j->ask->effect_type, strlen(j->ask->effect_type), false)));
+}
+
+void gate_rules(struct judging *j, struct gate_answer *ret)
+{
+	struct saying s = { .j = j };
+	const struct matched *m = j->matched;
+
+	ret->is_active = true;
+	ask_all(&s);
+	const struct rule *best = m->fired_n ? m->fired[0].rule : NULL;
+	if (best && best->verdict != V_ALLOW && best->verdict != V_ESCALATE) {
+		answer_rule(ret, best);
+	} else if (s.failed) {
+		answer_rule(ret, s.failed);
+		gate_deny(ret, REASON_PRG_EVALUATION_ERROR, s.failed->id, s.failed_why);
+	} else if (j->rules->is_strict && m->unknown_n) {
+		gate_deny(ret, REASON_JURISDICTION_VIOLATION, NULL,
+			arena_printf(j->a, "No pack knows '%s'.", m->unknown[0]));
+	} else if (best && best->verdict == V_ESCALATE) {
+		answer_rule(ret, best);
+	} else if (j->rules->is_strict && s.lacking) {
+		answer_rule(ret, s.lacking);
+		gate_escalate(ret, REASON_MISSING_REQUIREMENT, s.lacking->id,
+			"A field that this rule reads is missing, so nobody can tell whether it holds.");
+	} else if (j->rules->is_closed && !s.is_allowed) {
+		answer_nothing_allows(j, ret);
+	} else if (best) {
+		answer_rule(ret, best);
+	}
+}

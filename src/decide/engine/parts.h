@@ -1,0 +1,237 @@
+/* parts.h — what the files of this folder share: a compiled policy, its rules by action, and the conditions of a rule. */
+#ifndef DECIDE_ENGINE_PARTS_H
+#define DECIDE_ENGINE_PARTS_H
+
+#include "base/schema.h"
+#include "decide/bounds/bounds.h"
+#include "decide/engine/engine.h"
+#include "decide/expression/expression.h"
+
+enum {
+	POLICY_RULES = 200000, /* in all layers and packs */
+	RULE_TESTS = 64, /* in the "all" of one rule */
+	RULE_ACTIONS = 1024, /* of one rule */
+	ACTION_PREFIX = 63, /* bytes before the star of "prefix*" */
+	POLICY_GROUPS = 1000, /* layers and packs */
+	SET_DEPTH = 32, /* of requirement sets in each other */
+	FIELD_NAMES = 16 /* in one dotted field */
+};
+
+/* ---- names to numbers ---- */
+
+/* Open addressing; keys are borrowed.  Values are numbers from 0 on, in the order of their first insertion. */
+struct table_slot {
+	uint32_t hash, value; /* value + 1; 0: empty */
+};
+struct table_key {
+	const char *p;
+	uint32_t n;
+};
+struct table {
+	struct table_slot *slots;
+	struct table_key *keys; /* by value */
+	uint32_t mask, n, room;
+};
+enum { TABLE_NONE = UINT32_MAX };
+void table_begin(struct table *t, struct arena *a, size_t expected);
+uint32_t table_add(struct table *t, struct arena *a, const char *p, size_t n); /* or the one that is there */
+uint32_t table_find(const struct table *t, const char *p, size_t n);
+
+/* ---- conditions ---- */
+
+/* Names are what policies write.  What a value that is missing, or of another type, means is in condition.c. */
+#define OPS(X) \
+	X(EQUALS, "equals", VALUE) \
+	X(NOT_EQUALS, "not_equals", VALUE) \
+	X(IN, "in", VALUES) \
+	X(NOT_IN, "not_in", VALUES) \
+	X(EMPTY, "empty", NOTHING) \
+	X(NOT_EMPTY, "not_empty", NOTHING) \
+	X(MISSING, "missing", NOTHING) \
+	X(GREATER_THAN, "greater_than", NUMBER) \
+	X(LESS_THAN, "less_than", NUMBER) \
+	X(AT_LEAST, "at_least", NUMBER) \
+	X(AT_MOST, "at_most", NUMBER) \
+	X(CONTAINS, "contains", VALUE) \
+	X(NOT_CONTAINS, "not_contains", VALUE) \
+	X(STARTS_WITH, "starts_with", TEXT) \
+	X(EQUALS_FIELD, "equals_field", FIELD) \
+	X(INTERSECTS, "intersects", LISTS) \
+	X(PATH_UNDER, "path_under", TEXTS) \
+	X(PATH_NAMES, "path_names", TEXTS) \
+	X(REGION_IN, "region_in", TEXTS) \
+	X(REGION_NOT_IN, "region_not_in", TEXTS) \
+	X(HOST_IN, "host_in", TEXTS) \
+	X(HOST_NOT_IN, "host_not_in", TEXTS) \
+	X(SQL_DESTRUCTIVE, "sql_destructive", NOTHING)
+
+enum op {
+#define OP_ENUM(id, name, takes) OP_##id,
+	OPS(OP_ENUM)
+#undef OP_ENUM
+		OP_COUNT
+};
+
+/* Where a dotted field starts. */
+enum root { ROOT_PARAMS, ROOT_CONTEXT, ROOT_FACTS, ROOT_EFFECT, ROOT_INPUT };
+
+struct field {
+	uint8_t root; /* enum root */
+	uint8_t name_n;
+	const struct table_key *names;
+};
+
+struct test {
+	struct field field;
+	uint8_t op; /* enum op */
+	bool is_allowing; /* of a rule that allows: doubt is then "does not hold", otherwise "holds" */
+	bool is_whole; /* the bound is an int64 */
+	bool has_other; /* compared with another field, not with a value of the policy */
+	uint32_t value_n;
+	union {
+		struct json *const *values; /* lists */
+		const struct json *value;
+		const struct field *other;
+		int64_t bound;
+	};
+	const struct json *token; /* of a bound */
+};
+
+/* What a condition says about a question; of several the first of these counts.  LACKS: does not hold, and the field was not there. */
+enum holds { HOLDS_NO, HOLDS_LACKS, HOLDS_ERROR, HOLDS_YES };
+
+struct region {
+	const char *match, *region;
+};
+
+/* One member of "all".  `where` names the rule for messages. */
+int test_compile(struct arena *a, const struct json *doc, const char *where, bool is_allowing,
+	bool has_effects, struct test *ret, struct err *e);
+/* All of them.  `effect` is the one at hand, or NULL. */
+enum holds tests_hold(struct judging *j, const struct test *tests, size_t n, const struct json *effect);
+const char *op_name(enum op op);
+
+/* ---- rules ---- */
+
+struct rule {
+	enum verdict verdict;
+	uint32_t rank; /* in its group, by id */
+	uint16_t group, test_n;
+	enum reason_code code;
+	const struct test *tests;
+	const struct expression *when; /* or NULL */
+	uint64_t kinds; /* of effects that it is about; 0: about the whole question */
+	const char *id, *detail_code, *text, *origin; /* the last three may be NULL */
+	const struct json *document;
+	const struct json *bound; /* what a receipt must bind when it decides; or NULL */
+};
+
+/* A layer or a pack. */
+struct group {
+	const char *name;
+	bool is_pack;
+	const char *fact; /* pack: the fact that activates it: jurisdiction, industry, business_preset */
+	const struct json *activates_on;
+	int64_t priority;
+};
+
+struct rule_list {
+	uint32_t *rules;
+	uint32_t n, room;
+};
+
+/* All rules that name one action, or one pattern of actions. */
+struct bucket {
+	struct rule_list whole; /* without "effects" */
+	struct rule_list *kinds; /* one per effect kind; NULL: none */
+	bool allows; /* a rule of a layer allows it, under whatever condition */
+	bool pack_allows;
+	const struct requirement_set *set; /* or NULL */
+};
+
+/* ---- requirements ---- */
+
+struct requirement_leaf {
+	const char *id, *artifact_type, *signer_id;
+	const struct expression *expression; /* or NULL */
+};
+enum logic { LOGIC_AND, LOGIC_OR, LOGIC_NOT };
+struct requirement_set {
+	const char *id, *origin;
+	enum logic logic;
+	const struct requirement_leaf *leaves;
+	struct requirement_set *const *children;
+	size_t leaf_n, child_n;
+};
+int requirement_compile(struct arena *a, const struct json *doc, const char *action, int depth,
+	struct requirement_set **ret, struct err *e);
+
+/* ---- the whole ---- */
+
+struct sandbox_rules {
+	const struct json *actions, *runtimes, *commands; /* lists of texts */
+	int64_t min_gas;
+};
+
+struct ruleset {
+	const struct json *document;
+	const char *name, *version, *sha256;
+	uint64_t epoch;
+	bool is_closed, is_strict; /* coverage; missing_is escalate */
+	uint32_t required; /* gates that must be active, as bits */
+	struct rule *rules; /* layers first, in the order of ties */
+	size_t rule_n;
+	struct group *groups;
+	size_t group_n, pack_n, layer_n;
+
+	struct table actions; /* names, prefixes (with their '*') and "*" -> buckets */
+	struct bucket *buckets;
+	uint64_t prefix_lengths; /* bit n: some "prefix*" has n bytes before the star */
+	uint32_t star; /* bucket of "*", or TABLE_NONE */
+	uint32_t max_matched;
+	bool has_effects; /* some rule is about effects */
+	bool has_patterns; /* some action is no plain name */
+
+	struct table schema_names, output_names;
+	struct schema **schemas, **outputs;
+	struct region *regions;
+	size_t region_n;
+	const struct sandbox_rules *sandbox; /* or NULL */
+	const struct dsl_policy *graph; /* or NULL */
+	struct limits *limits; /* or NULL */
+	uint32_t configured; /* gates that the policy itself configures, as bits */
+};
+
+/* rules.c */
+int rules_compile(struct arena *a, struct ruleset *r, const struct json *layers, const struct json *packs,
+	struct err *e);
+int rules_index(struct arena *a, struct ruleset *r, const struct json *requirements, struct err *e);
+/* An object with only these members; names ends in NULL. */
+int members_known(const struct json *doc, const char *const *names, const char *where, struct err *e);
+
+/* Which buckets and packs speak about the question; filled by gate_coverage, used by the gates behind it. */
+struct matched {
+	const struct bucket **buckets;
+	size_t bucket_n, allowing_n; /* those behind allowing_n only add strictness */
+	const uint16_t *pack_order; /* by group: 1 + its place; 0: not active */
+	struct fired {
+		const struct rule *rule;
+		uint32_t order; /* of its group, for ties */
+	} * fired;
+	size_t fired_n, fired_room;
+	const char **unknown; /* codes of jurisdictions and the like that no pack knows */
+	size_t unknown_n;
+};
+
+/* match.c */
+void match_begin(struct judging *j, struct matched *m);
+
+/* variables.c */
+const struct json *variables_effects(struct judging *j);
+const struct json *field_value(
+	struct judging *j, const struct field *f, const struct json *effect, struct json *scratch);
+const struct json *field_start(struct judging *j, const struct field *f, const struct json *effect);
+int field_compile(struct arena *a, const char *text, const char *where, bool has_effects, struct field *ret,
+	struct err *e);
+
+#endif

@@ -1,0 +1,289 @@
+/* ruleset.c — a policy document becomes something that answers: its members are read here, its rules in rules.c.
+ *
+ * Nothing is skipped: a member, gate or format that is not known is an error, since a policy that is half understood would say less than
+ * its author thinks. */
+#include "decide/engine/parts.h"
+
+#include "decide/authority/authority.h"
+#include "decide/dsl/dsl.h"
+
+#include <string.h>
+
+/* Members that other folders understand; who reads one checks it. */
+static const char *const sections[] = { "limits", "egress", "mcp", "privilege", "threat", "taint" };
+
+static bool is_section(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+		if (text_eq(sections[i], name))
+			return true;
+	return false;
+}
+
+static int bad(struct err *e, const char *fmt, const char *word)
+{
+	return err_set(e, E_INPUT, "POLICY_DOCUMENT", "policy: %s '%s'", fmt, word);
+}
+
+static int check_members(const struct json *doc, struct err *e)
+{
+	static const char *const names[] = { "format", "name", "version", "epoch", "coverage",
+		"requires_gates", "missing_is", "layers", "packs", "requirements", "schemas",
+		"output_schemas", "regions", "sandbox", "graph" };
+
+	if (!json_is(doc, JSON_OBJECT))
+		return bad(e, "a document must be an object, not", json_type_name(doc));
+	json_each_member (m, doc) {
+		size_t i = 0;
+		while (i < ARRAY_SIZE(names) && !text_eq(names[i], m->name))
+			i++;
+		if (i == ARRAY_SIZE(names) && !is_section(m->name))
+			return bad(e, "member is not known:", m->name);
+	}
+	return OK;
+}
+
+/* One of two words, or absent. */
+static int read_choice(const struct json *doc, const char *name, const char *no, const char *yes,
+	bool fallback, bool *ret, struct err *e)
+{
+	const struct json *v = json_get(doc, name);
+	const char *text = json_text(v);
+
+	*ret = fallback;
+	if (!v)
+		return OK;
+	if (!text || (!text_eq(text, no) && !text_eq(text, yes)))
+		return err_set(e, E_INPUT, "POLICY_DOCUMENT", "policy: \"%s\" must be \"%s\" or \"%s\"", name,
+			no, yes);
+	*ret = text_eq(text, yes);
+	return OK;
+}
+
+static int read_head(struct arena *a, const struct json *doc, struct ruleset *r, struct err *e)
+{
+	int64_t epoch = 0;
+
+	if (!text_eq(json_get_text(doc, "format", ""), "helm.policy.v1"))
+		return bad(e, "\"format\" must be helm.policy.v1, not", json_get_text(doc, "format", ""));
+	r->name = json_get_text(doc, "name", NULL);
+	r->version = json_get_text(doc, "version", "");
+	if (!r->name || !r->name[0])
+		return bad(e, "needs a text that is not empty:", "name");
+	if (json_get(doc, "epoch") && (!json_int(json_get(doc, "epoch"), &epoch) || epoch < 0))
+		return bad(e, "must be a whole number from 0 on:", "epoch");
+	r->epoch = (uint64_t)epoch;
+	r->document = doc;
+	r->sha256 = json_sha256(a, doc);
+	if (read_choice(doc, "coverage", "open", "closed", true, &r->is_closed, e))
+		return e->rc;
+	return read_choice(doc, "missing_is", "false", "escalate", false, &r->is_strict, e);
+}
+
+static int read_required(const struct json *list, struct ruleset *r, struct err *e)
+{
+	enum gate_id g;
+
+	if (list && !json_is(list, JSON_ARRAY))
+		return bad(e, "must be a list of gates:", "requires_gates");
+	json_each (item, list) {
+		const char *name = json_text(item);
+		if (!name || !gate_parse(name, &g))
+			return err_set(e, E_INPUT, "POLICY_GATE",
+				"policy: \"requires_gates\" names '%s', and there is no such gate",
+				name ? name : json_type_name(item));
+		r->required |= UINT32_C(1) << g;
+	}
+	return OK;
+}
+
+static int read_schemas(struct arena *a, const struct json *map, const char *what, struct table *names,
+	struct schema ***ret, struct err *e)
+{
+	size_t n = 0;
+
+	if (map && !json_is(map, JSON_OBJECT))
+		return bad(e, "must be an object of JSON schemas:", what);
+	table_begin(names, a, map ? map->n : 0);
+	*ret = arena_zalloc(a, map ? map->n + 1 : 1, sizeof(**ret));
+	json_each_member (m, map) {
+		(void)table_add(names, a, m->name, m->name_n);
+		if (schema_compile(a, m->value, m->name, &(*ret)[n++], e))
+			return err_set(
+				e, e->rc, "POLICY_SCHEMA", "policy: %s: %s", what, arena_strdup(a, e->text));
+	}
+	return OK;
+}
+
+static int read_regions(struct arena *a, const struct json *list, struct ruleset *r, struct err *e)
+{
+	static const char *const names[] = { "match", "region", NULL };
+
+	if (list && !json_is(list, JSON_ARRAY))
+		return bad(e, "must be a list:", "regions");
+	r->regions = arena_zalloc(a, list ? list->n + 1 : 1, sizeof(*r->regions));
+	json_each (item, list) {
+		struct region g = { json_get_text(item, "match", NULL), json_get_text(item, "region", NULL) };
+		if (members_known(item, names, "regions", e))
+			return e->rc;
+		if (!g.match || !g.region)
+			return bad(e, "each needs \"match\" and \"region\":", "regions");
+		r->regions[r->region_n++] = g;
+	}
+	return OK;
+}
+
+static bool is_text_list(const struct json *list)
+{
+	json_each (item, list)
+		if (!json_text(item))
+			return false;
+	return json_is(list, JSON_ARRAY);
+}
+
+static int read_sandbox(struct arena *a, const struct json *doc, struct ruleset *r, struct err *e)
+{
+	static const char *const names[] = { "actions", "runtimes", "commands", "min_gas", NULL };
+	struct sandbox_rules *s = arena_zalloc(a, 1, sizeof(*s));
+
+	if (!doc)
+		return OK;
+	if (members_known(doc, names, "sandbox", e))
+		return e->rc;
+	s->actions = json_get(doc, "actions");
+	s->runtimes = json_get(doc, "runtimes");
+	s->commands = json_get(doc, "commands");
+	s->min_gas = json_get_int(doc, "min_gas", -1);
+	if (!is_text_list(s->actions) || !is_text_list(s->runtimes) || !is_text_list(s->commands) ||
+		s->min_gas < 0)
+		return bad(e, "needs lists of texts actions, runtimes and commands, and min_gas from 0 on:",
+			"sandbox");
+	r->sandbox = s;
+	return OK;
+}
+
+static int read_graph(struct arena *a, const struct json *v, struct ruleset *r, struct err *e)
+{
+	struct dsl_problems problems = { 0 };
+
+	if (!v)
+		return OK;
+	if (!json_text(v))
+		return bad(e, "must be a text:", "graph");
+	r->graph = dsl_compile(a, (struct bytes){ (const uint8_t *)v->text, v->n }, &problems);
+	if (r->graph)
+		return OK;
+	for (size_t i = 0; i < problems.n; i++) {
+		const struct dsl_problem *p = &problems.items[i];
+		if (!p->is_warning)
+			return err_set(e, E_INPUT, "POLICY_EXPRESSION", "policy: graph:%u:%u: %s: %s",
+				p->line, p->column, p->word, p->text);
+	}
+	return bad(e, "was not understood:", "graph");
+}
+
+static int read_limits(struct arena *a, const struct json *doc, struct ruleset *r, struct err *e)
+{
+	return doc ? limits_compile(a, doc, &r->limits, e) : OK;
+}
+
+/* Gates that this policy itself gives something to do. */
+static uint32_t configured_gates(const struct ruleset *r)
+{
+	uint32_t bits = UINT32_C(1) << GATE_POLICY | UINT32_C(1) << GATE_RULES;
+	const struct {
+		bool is_on;
+		enum gate_id gate;
+	} rows[] = { { r->schema_names.n > 0, GATE_SCHEMA }, { r->is_closed, GATE_COVERAGE },
+		{ json_get(r->document, "requirements") != NULL, GATE_REQUIREMENTS },
+		{ r->graph != NULL, GATE_GRAPH }, { r->sandbox != NULL, GATE_SANDBOX },
+		{ r->limits != NULL, GATE_ENVELOPE }, { r->limits != NULL, GATE_VELOCITY },
+		{ r->limits != NULL, GATE_BUDGET } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		bits |= rows[i].is_on ? UINT32_C(1) << rows[i].gate : 0;
+	for (unsigned g = 0; g < GATE_COUNT; g++)
+		if (is_section(gate_name((enum gate_id)g)) &&
+			json_get(r->document, gate_name((enum gate_id)g)))
+			bits |= UINT32_C(1) << g;
+	return bits;
+}
+
+int ruleset_compile(struct arena *a, const struct json *document, struct ruleset **ret, struct err *e)
+{
+	struct ruleset *r = arena_zalloc(a, 1, sizeof(*r));
+
+	if (check_members(document, e) || read_head(a, document, r, e) ||
+		read_required(json_get(document, "requires_gates"), r, e) ||
+		rules_compile(a, r, json_get(document, "layers"), json_get(document, "packs"), e) ||
+		rules_index(a, r, json_get(document, "requirements"), e) ||
+		read_schemas(a, json_get(document, "schemas"), "schemas", &r->schema_names, &r->schemas, e) ||
+		read_schemas(a, json_get(document, "output_schemas"), "output_schemas", &r->output_names,
+			&r->outputs, e) ||
+		read_regions(a, json_get(document, "regions"), r, e) ||
+		read_sandbox(a, json_get(document, "sandbox"), r, e) ||
+		read_graph(a, json_get(document, "graph"), r, e) ||
+		read_limits(a, json_get(document, "limits"), r, e) || authority_sections(a, document, e))
+		return e->rc;
+	r->configured = configured_gates(r);
+	*ret = r;
+	return OK;
+}
+
+/* ---- looking at it ---- */
+
+const char *ruleset_name(const struct ruleset *r)
+{
+	return r->name;
+}
+
+const char *ruleset_version(const struct ruleset *r)
+{
+	return r->version;
+}
+
+const char *ruleset_sha256(const struct ruleset *r)
+{
+	return r->sha256;
+}
+
+uint64_t ruleset_epoch(const struct ruleset *r)
+{
+	return r->epoch;
+}
+
+const struct json *ruleset_document(const struct ruleset *r)
+{
+	return r->document;
+}
+
+const struct limits *ruleset_limits(const struct ruleset *r)
+{
+	return r->limits;
+}
+
+const struct json *ruleset_section(const struct ruleset *r, const char *name)
+{
+	return is_section(name) ? json_get(r->document, name) : NULL;
+}
+
+size_t ruleset_rule_count(const struct ruleset *r)
+{
+	return r->rule_n;
+}
+
+bool ruleset_rule(const struct ruleset *r, size_t i, struct ruleset_rule *ret)
+{
+	if (i >= r->rule_n)
+		return false;
+	const struct rule *x = &r->rules[i];
+	*ret = (struct ruleset_rule){ .id = x->id,
+		.layer = r->groups[x->group].name,
+		.origin = x->origin,
+		.text = x->text,
+		.verdict = x->verdict,
+		.code = x->code,
+		.detail_code = x->detail_code,
+		.document = x->document };
+	return true;
+}

@@ -1,0 +1,149 @@
+/* gate.h — inside decide/: what every gate of the pipeline sees and says.
+ *
+ * One question (struct submission), what is known about the world (struct facts) and a compiled policy (struct ruleset) go through a
+ * fixed row of gates (engine/engine.c).  Each gate is a pure function: no I/O, no clock but facts.now_us, memory only in the
+ * arena given; it cannot fail, at worst it says DENY.  DENY ends the row.  The first ESCALATE is kept while the rest is still asked.
+ *
+ * What the caller says is never believed about the world: it stands in the submission.  What is believed stands in the facts, which
+ * only a door fills, from what it knows itself.  Nothing is consumed while judging: what an ALLOW would use up is listed as draws,
+ * and whoever records the decision commits exactly those, under the lock of the chain (record/).
+ *
+ * A gate without configuration lets everything pass and is listed as inactive; a policy can name gates that must be active. */
+#ifndef DECIDE_GATE_H
+#define DECIDE_GATE_H
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "model/decision.h"
+#include "model/draw.h"
+#include "model/effect.h"
+#include "model/reason.h"
+#include "model/verdict.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the order in which they are asked.  Names are stable: they stand in receipts and policies. */
+#define GATES(X) \
+	X(SHAPE, "shape") /* type, id and principal are there, params and context are objects */ \
+	X(STOP, "stop") /* freeze, fence, kill */ \
+	X(POLICY, "policy") /* a verified policy is there, and fresh */ \
+	X(SCHEMA, "schema") /* params fit the schema of their effect type */ \
+	X(TENANT, "tenant") \
+	X(PROVENANCE, "provenance") /* a parent that is claimed must be known */ \
+	X(VERIFICATION, "verification") /* what is signed must verify */ \
+	X(IDENTITY, "identity") /* one credential, one principal */ \
+	X(DELEGATION, "delegation") \
+	X(CAPABILITY, "capability") \
+	X(MCP, "mcp") \
+	X(ENVELOPE, "envelope") \
+	X(PINS, "pins") /* what was reviewed is what is used, once: schema versions, places in the order of events */ \
+	X(COVERAGE, "coverage") /* some rule speaks about it at all */ \
+	X(PDP, "pdp") /* what an external decision point answered */ \
+	X(REQUIREMENTS, "requirements") \
+	X(RULES, "rules") /* layers, bundles and active packs; the strictest wins */ \
+	X(EFFECTS, "effects") /* what the guard understands of a command */ \
+	X(GRAPH, "graph") /* rules over graphs (dsl/) */ \
+	X(SANDBOX, "sandbox") \
+	X(EGRESS, "egress") \
+	X(TAINT, "taint") \
+	X(THREAT, "threat") \
+	X(ASSUMPTIONS, "assumptions") \
+	X(PRIVILEGE, "privilege") \
+	X(VELOCITY, "velocity") \
+	X(BUDGET, "budget")
+
+enum gate_id {
+#define GATE_ENUM(id, name) GATE_##id,
+	GATES(GATE_ENUM)
+#undef GATE_ENUM
+		GATE_COUNT
+};
+
+/* What somebody wants to do, in their own words. */
+struct submission {
+	const char *effect_type; /* "file_read", "mcp_tool_call", "EXECUTE_COMMAND", ...; "" when missing */
+	const char *effect_id; /* "" when missing */
+	const char *principal; /* as claimed; facts.principal is who it is */
+	const char *tool; /* or NULL */
+	const char *budget_id; /* or NULL */
+	const struct json *params; /* NULL: none */
+	const struct json *context; /* the caller's own remarks; rules can read them, no gate believes them; or NULL */
+	const struct proposal *proposal; /* of a command or tool call that was understood; or NULL */
+};
+
+/* What each gate needs to know of the world.  NULL: not configured, so the gate is inactive.  The structs are in the headers of the
+ * folder that owns the gate: engine/, bounds/, authority/. */
+struct facts {
+	int64_t now_us;
+	const char *principal, *tenant, *workspace, *session; /* as authenticated; NULL when unknown */
+	const struct json *known; /* further trusted facts by name, for rules and packs: jurisdiction, industry, ...; or NULL */
+	const struct json *taint; /* labels on what led here: a list of texts; or NULL */
+
+	const struct stop_facts *stop; /* authority/ */
+	const struct policy_facts *policy; /* engine/: epoch, freshness, revocation */
+	const struct ledger_facts *ledger; /* engine/: which parents and keys are known */
+	const struct pin_facts *pins; /* engine/ */
+	const struct identity_facts *identity; /* authority/ */
+	const struct delegation_facts *delegation;
+	const struct capability_facts *capability;
+	const struct mcp_facts *mcp;
+	const struct pdp_facts *pdp;
+	const struct sandbox_facts *sandbox;
+	const struct egress_facts *egress;
+	const struct threat_facts *threat;
+	const struct assumption_facts *assumptions;
+	const struct privilege_facts *privilege;
+	const struct envelope_facts *envelope; /* bounds/: the bound envelope with its counters */
+	const struct velocity_facts *velocity; /* bounds/ */
+	const struct budget_facts *budget; /* bounds/ */
+	const struct decision *guard; /* engine/: what decide() said about submission.proposal */
+};
+
+/* What one gate said.  verdict V_ALLOW means "no objection". */
+struct gate_answer {
+	enum verdict verdict;
+	bool is_active;
+	enum reason_code code; /* meaningful unless V_ALLOW */
+	const char *detail_code; /* finer: a rule's or pack's own code; or NULL */
+	const char *rule; /* id of the rule that spoke; or NULL */
+	const char *origin; /* "file:line:column" of it; or NULL */
+	const char *text; /* one sentence for a person; or NULL */
+	const struct json *bound; /* further members that the receipt must bind (evidence, counterfactual, fact requests, approvers); or NULL */
+};
+
+struct ruleset; /* engine/: a compiled policy */
+
+/* One question on its way through the gates. */
+struct judging {
+	struct arena *a;
+	const struct ruleset *rules; /* NULL: no policy in use */
+	const struct json *document; /* what it was compiled from, for gates with a section of their own; NULL: none */
+	const struct limits *limits; /* bounds/: those of the policy, compiled; NULL: it bounds nothing */
+	const struct submission *ask;
+	const struct facts *facts;
+	const struct json *variables; /* what expressions see; made once, on first use (gate_variables) */
+	struct draw *draws; /* what is used up when it is done, so far: no two have the same kind and key */
+	size_t draw_count, draw_room;
+	const char **active_packs; /* in the order of their activation */
+	size_t active_pack_count;
+	struct matched *matched; /* engine/: which rules speak about it */
+};
+
+/* A gate: fills *ret, which comes in as { V_ALLOW, inactive }.  It sets is_active when it was configured. */
+typedef void gate_fn(struct judging *j, struct gate_answer *ret);
+
+/* gate.c, for gates; gate_variables() is in engine/. */
+void gate_deny(struct gate_answer *ret, enum reason_code code, const char *rule, const char *text);
+void gate_escalate(struct gate_answer *ret, enum reason_code code, const char *rule, const char *text);
+void gate_draw(struct judging *j, const struct draw *d);
+const struct json *gate_variables(struct judging *j);
+
+/* Who implements which. */
+gate_fn gate_shape, gate_policy, gate_schema, gate_tenant, gate_provenance, gate_verification, gate_pins, gate_coverage,
+	gate_requirements, gate_rules, gate_effects, gate_graph, gate_sandbox; /* engine/ */
+gate_fn gate_stop, gate_identity, gate_delegation, gate_capability, gate_mcp, gate_pdp, gate_egress, gate_taint,
+	gate_threat, gate_assumptions, gate_privilege; /* authority/ */
+gate_fn gate_envelope, gate_velocity, gate_budget; /* bounds/ */
+
+#endif
