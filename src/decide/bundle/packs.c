@@ -97,17 +97,6 @@ static void check_value(struct reading *r, const struct json *c, const char *op)
 			"write a dotted path, as in 'field'", "'equals_field' compares with another field");
 }
 
-/* What a missing field does to the rule is easily overlooked: the linter's business, but it knows it from here. */
-static void warn_missing(struct reading *r, const struct json *c, const char *op)
-{
-	if (!text_eq(op, "not_in") && !text_eq(op, "not_equals") && !text_eq(op, "equals_field"))
-		return;
-	problem_at(r, POLICY_WARNING, "PACK_MISSING_PASSES", c->at, json_get_text(c, "field", ""),
-		"set 'missing_is: escalate' in the policy that uses the pack",
-		"when '%s' is missing the rule does not hold, and the request passes",
-		json_get_text(c, "field", ""));
-}
-
 static struct json *read_condition(struct reading *r, const struct json *c)
 {
 	static const char *const values[] = { "value", "values" };
@@ -126,7 +115,6 @@ static struct json *read_condition(struct reading *r, const struct json *c)
 		take_word(r, json_get(c, "operator"), "operator", operators, ARRAY_SIZE(operators),
 			"PACK_CONDITION"))
 		check_value(r, c, op);
-	warn_missing(r, c, op);
 	json_sets(r->a, made, "field", field);
 	json_sets(r->a, made, "op", op);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)

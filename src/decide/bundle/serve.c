@@ -38,18 +38,6 @@ static struct json *set_of(struct reading *r, const struct json *row, const char
 	return made;
 }
 
-static void warn_effect(struct reading *r, const struct json *expression)
-{
-	struct expression *x;
-
-	if (json_text(expression) &&
-		!expression_compile(r->a, bytes_of(json_text(expression)), "x", &x, NULL) &&
-		expression_compares_text(x, r->a, "input.effect"))
-		problem_at(r, POLICY_WARNING, "POLICY_NEVER_TRUE", expression->at, "input.effect",
-			"compare 'input.effect.type', or a member of 'input.params'",
-			"'input.effect' is an object and never equal to a text: the requirement can never be met");
-}
-
 static void read_action(struct reading *r, const struct json *row, const char *name, struct json *graph)
 {
 	const struct json *enabled = json_get(row, "enabled");
@@ -75,7 +63,6 @@ static void read_action(struct reading *r, const struct json *row, const char *n
 			"the action '%s' stands twice in the pack", action);
 		return;
 	}
-	warn_effect(r, json_get(row, "expression"));
 	json_set(r->a, graph, action, set_of(r, row, name, action));
 }
 
