@@ -118,6 +118,7 @@ struct ruleset; /* engine/: a compiled policy */
 struct judging {
 	struct arena *a;
 	const struct ruleset *rules; /* NULL: no policy in use */
+	const struct json *document; /* what it was compiled from, for gates with a section of their own; NULL: none */
 	const struct limits *limits; /* bounds/: those of the policy, compiled; NULL: it bounds nothing */
 	const struct submission *ask;
 	const struct facts *facts;

@@ -418,6 +418,16 @@ int sealed_preimage(
 	return rc;
 }
 
+int fence_preimage(
+	struct arena *a, const struct json *members, const char *action, struct bytes *ret, struct err *e)
+{
+	struct json *view = json_copy(a, members);
+
+	(void)json_remove(view, "receipt_hash");
+	json_sets(a, view, "action", action);
+	return sealed_preimage(a, view, NULL, ret, e);
+}
+
 const struct json *sealed_cleared(struct arena *a, const struct json *record)
 {
 	static const char *const pairs[][2] = { { "record_hash", "signature" },

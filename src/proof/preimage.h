@@ -74,6 +74,11 @@ int sealed_preimage(
  * record.  Any other record is returned as it is. */
 const struct json *sealed_cleared(struct arena *a, const struct json *record);
 
+/* Of an emergency stop's command or acknowledgement: its members without receipt_hash, and with the action, so that the one cannot be
+ * shown for the other. */
+int fence_preimage(
+	struct arena *a, const struct json *members, const char *action, struct bytes *ret, struct err *e);
+
 /* A head of the log: {log_id, root_hash, timestamp, tree_size}, whatever else stands in it. */
 int log_head_preimage(struct arena *a, const struct json *head, struct bytes *ret, struct err *e);
 

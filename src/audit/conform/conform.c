@@ -54,6 +54,16 @@ static const struct conform_suite suites[] = {
 		"the expression language of policies", conform_language },
 	{ "dsl", "derived/dsl-static-cases.json, derived/dsl-evaluation-cases.json",
 		"the policy language over nodes, edges and flows", conform_dsl },
+	{ "v1", "protocols/conformance/v1/test-vectors.json", "decisions, receipts, chains and lifecycles",
+		conform_v1 },
+	{ "owasp", "protocols/conformance/v1/owasp/owasp_threat_vectors.json",
+		"threats under the standard envelope", conform_owasp },
+	{ "mutations", "derived/decision-mutations.json",
+		"decisions with other paths, amounts, regions and orders", conform_mutations },
+	{ "negative", "derived/negative-boundary-vectors.json",
+		"what must be refused, on record, with its evidence", conform_negative },
+	{ "adversarial", "reference_packs/adversarial-policy-v1/vectors.json", "capabilities under attack",
+		conform_adversarial },
 	{ "bundles", "derived/policy-bundle-cases.json",
 		"policy bundles: what loads, its hash, and several as one", conform_bundles },
 	{ "stacks", "derived/cpi-stack-cases.json", "layers of policies, and whether a lower one widens",
@@ -303,32 +313,62 @@ const char *conform_family_at(size_t i)
 	return i < ARRAY_SIZE(families) ? families[i].name : NULL;
 }
 
-/* A folder without a single case is an error, as above. */
+static const struct conform_suite *find_suite(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(suites); i++)
+		if (text_eq(suites[i].name, name))
+			return &suites[i];
+	return NULL;
+}
+
+/* One suite, counted with others: its own row is what it added. */
+static int add_suite(struct conform_place *p, struct conform_tally *t, const struct conform_suite *suite,
+	struct json *rows, struct err *e)
+{
+	struct json *row = json_new(t->a, JSON_OBJECT);
+	int64_t before[CONFORM_OUTCOMES];
+	int64_t any = 0;
+
+	memcpy(before, t->counts, sizeof(before));
+	if (suite->fn(p, t, e))
+		return e->rc;
+	json_sets(t->a, row, "suite", suite->name);
+	for (int i = 0; i < CONFORM_OUTCOMES; i++) {
+		json_seti(t->a, row, outcome_names[i], t->counts[i] - before[i]);
+		any += t->counts[i] - before[i];
+	}
+	if (any)
+		json_push(t->a, rows, row);
+	return OK;
+}
+
+/* A folder without a single case is an error, as above.  "all": every suite that has cases there. */
 int conform_run_suite(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *suite,
 	struct json **ret_report, struct err *e)
 {
 	struct conform_place p = { .sys = s, .absent = json_new(a, JSON_ARRAY) };
-	const struct conform_suite *found = NULL;
+	const struct conform_suite *found = find_suite(suite);
+	bool is_all = text_eq(suite, "all");
+	struct json *rows = json_new(a, JSON_ARRAY);
 	struct conform_tally t;
 	AUTO(close_fd) int fd = -1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(suites); i++)
-		if (text_eq(suites[i].name, suite))
-			found = &suites[i];
-	if (!found)
+	if (!found && !is_all)
 		return err_set(
 			e, E_USAGE, "CONFORM_SUITE", "no suite '%s'; 'helm conform list' names them", suite);
 	conform_tally_begin(&t, a);
 	if (file_open_dir(s, dirfd, dir, &fd, e))
 		return err_wrap(e, "cannot read cases in '%s'", dir);
 	p.dirfd = fd;
-	if (found->fn(&p, &t, e))
-		return err_wrap(e, "%s", dir);
+	for (size_t i = 0; i < ARRAY_SIZE(suites); i++)
+		if ((is_all || found == &suites[i]) && add_suite(&p, &t, &suites[i], rows, e))
+			return err_wrap(e, "%s", dir);
 	if (t.families->n == 0)
 		return err_set(e, E_INPUT, "CONFORM_EMPTY", "no case of suite %s in '%s'; it reads %s there",
-			suite, dir, found->reads);
+			suite, dir, found ? found->reads : "the files that 'helm conform list' names");
 	*ret_report = conform_report(&t, dir);
 	json_sets(a, *ret_report, "suite", suite);
+	json_set(a, *ret_report, "suites", rows);
 	json_set(a, *ret_report, "absent", p.absent);
 	return OK;
 }

@@ -77,6 +77,8 @@ struct conform_place {
 typedef int conform_suite_fn(struct conform_place *p, struct conform_tally *t, struct err *e);
 conform_suite_fn conform_language; /* language.c */
 conform_suite_fn conform_dsl; /* dsl.c */
+conform_suite_fn conform_v1, conform_mutations; /* decisions.c */
+conform_suite_fn conform_owasp, conform_negative, conform_adversarial; /* boundary.c */
 conform_suite_fn conform_bundles, conform_stacks; /* bundles.c */
 conform_suite_fn conform_policy_packs, conform_reference_packs; /* policy_files.c */
 conform_suite_fn conform_envelope, conform_lifecycle; /* envelope.c */

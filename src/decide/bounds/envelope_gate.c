@@ -38,7 +38,8 @@ static void ask_triggers(struct judging *j, const struct envelope *env, struct g
 
 static void judge(struct judging *j, const struct envelope_facts *f, struct gate_answer *ret)
 {
-	struct envelope_request q = { .effect_class = effect_class(j->ask->effect_type, j->ask->proposal),
+	struct envelope_request q = { .effect_class = json_get_text(j->facts->known, "effect_class",
+						  effect_class(j->ask->effect_type, j->ask->proposal)),
 		.effect_type = j->ask->effect_type,
 		.jurisdiction = json_get_text(j->facts->known, "jurisdiction", ""),
 		.data_class = said(j, "data_class"),

@@ -12,19 +12,31 @@
  * a gate adds its row here. */
 #define ROWS(X) \
 	X(SHAPE, gate_shape, true) \
+	X(STOP, gate_stop, f->stop) \
 	X(POLICY, gate_policy, f->policy) \
 	X(SCHEMA, gate_schema, false) \
 	X(TENANT, gate_tenant, f->tenant) \
 	X(PROVENANCE, gate_provenance, f->ledger) \
 	X(VERIFICATION, gate_verification, f->ledger) \
 	X(PINS, gate_pins, f->pins) \
+	X(IDENTITY, gate_identity, f->identity) \
+	X(DELEGATION, gate_delegation, f->delegation) \
+	X(CAPABILITY, gate_capability, f->capability) \
+	X(MCP, gate_mcp, f->mcp) \
 	X(ENVELOPE, gate_envelope, f->envelope) \
 	X(COVERAGE, gate_coverage, false) \
+	X(PDP, gate_pdp, f->pdp) \
 	X(REQUIREMENTS, gate_requirements, false) \
 	X(RULES, gate_rules, false) \
 	X(EFFECTS, gate_effects, f->guard) \
 	X(GRAPH, gate_graph, false) \
 	X(SANDBOX, gate_sandbox, false) \
+	X(EGRESS, gate_egress, f->egress) \
+	X(TAINT, gate_taint, \
+		f->taint || json_get(ask->context, "taint") || json_get(ask->context, "taint_labels")) \
+	X(THREAT, gate_threat, f->threat) \
+	X(ASSUMPTIONS, gate_assumptions, f->assumptions) \
+	X(PRIVILEGE, gate_privilege, f->privilege) \
 	X(VELOCITY, gate_velocity, f->velocity) \
 	X(BUDGET, gate_budget, f->budget || ask->budget_id)
 
@@ -83,6 +95,13 @@ void gate_shape(struct judging *j, struct gate_answer *ret)
 			arena_printf(j->a, "The request has no usable \"%s\".", what));
 }
 
+/* Not ready, and finer what a caller from elsewhere calls that. */
+static void not_ready(struct gate_answer *ret, enum reason_code finer, const char *text)
+{
+	gate_deny(ret, REASON_POLICY_NOT_READY, NULL, text);
+	ret->detail_code = reason_get(finer)->code;
+}
+
 void gate_policy(struct judging *j, struct gate_answer *ret)
 {
 	const struct policy_facts *f = j->facts->policy;
@@ -93,12 +112,10 @@ void gate_policy(struct judging *j, struct gate_answer *ret)
 	if (f->is_refused)
 		gate_deny(ret, f->refused_code, NULL, f->refused_text);
 	else if (!j->rules && f->is_required)
-		gate_deny(
-			ret, REASON_POLICY_NOT_READY, NULL, "No policy is in use, and one is required here.");
+		not_ready(ret, REASON_NO_POLICY_DEFINED, "No policy is in use, and one is required here.");
 	else if (f->fresh_us > 0 &&
 		(f->verified_us > j->facts->now_us || j->facts->now_us - f->verified_us > f->fresh_us))
-		gate_deny(ret, REASON_POLICY_NOT_READY, NULL,
-			"The policy was verified too long ago to be relied on.");
+		not_ready(ret, REASON_PDP_ERROR, "The policy was verified too long ago to be relied on.");
 	else if (f->has_promised_epoch && (!j->rules || ruleset_epoch(j->rules) != f->promised_epoch))
 		gate_deny(ret, REASON_POLICY_EPOCH_CHANGED, NULL, NULL);
 }
@@ -195,8 +212,13 @@ static void keep_fired(struct judging *j, const struct matched *m, struct judgem
 void engine_judge(struct arena *a, const struct ruleset *rules, const struct submission *ask,
 	const struct facts *facts, struct judgement *ret)
 {
-	struct judging j = {
-		.a = a, .rules = rules, .limits = rules ? rules->limits : NULL, .ask = ask, .facts = facts
+	struct judging j = { .a = a,
+		.rules = rules,
+		.document = rules ? rules->document : NULL,
+		.limits = rules ? rules->limits : NULL,
+		.ask = ask,
+		.facts = facts
+
 	};
 	struct matched m;
 	uint32_t due = due_gates(rules, ask, facts);
@@ -275,26 +297,6 @@ static struct json *gates_to_json(struct arena *a, const struct judgement *j)
 	return arr;
 }
 
-static struct json *draws_to_json(struct arena *a, const struct judgement *j)
-{
-	struct json *arr = json_new(a, JSON_ARRAY);
-
-	for (size_t i = 0; i < j->draw_count; i++) {
-		const struct draw *d = &j->draws[i];
-		struct json *o = json_new(a, JSON_OBJECT);
-		json_sets(a, o, "kind", draw_kind_name(d->kind));
-		json_sets(a, o, "key", d->key);
-		json_seti(a, o, "amount", d->amount);
-		json_seti(a, o, "limit", d->limit);
-		if (d->window_length_us) {
-			json_seti(a, o, "window_us", d->window_us);
-			json_seti(a, o, "window_length_us", d->window_length_us);
-		}
-		json_push(a, arr, o);
-	}
-	return arr;
-}
-
 /* Names in the order of their bytes, so that one set has one digest. */
 struct json *judgement_roster(struct arena *a, const struct judgement *j)
 {
@@ -337,7 +339,7 @@ struct json *judgement_to_json(struct arena *a, const struct judgement *j)
 	json_set(a, o, "gates", gates_to_json(a, j));
 	json_set(a, o, "roster", roster);
 	json_sets(a, o, "roster_sha256", json_sha256(a, roster));
-	json_set(a, o, "draws", draws_to_json(a, j));
+	json_set(a, o, "draws", draws_json(a, j->draws, j->draw_count));
 	json_set(a, o, "active_packs", texts(a, j->active_packs, j->active_pack_count));
 	if (j->unknown_pack_count)
 		json_set(a, o, "unknown_packs", texts(a, j->unknown_packs, j->unknown_pack_count));

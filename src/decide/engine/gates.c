@@ -99,11 +99,12 @@ void gate_pins(struct judging *j, struct gate_answer *ret)
 
 	ret->is_active = true;
 	if (f->schema_version &&
-		(!f->presented_schema_version || !text_eq(f->schema_version, f->presented_schema_version)))
+		(!f->presented_schema_version || !text_eq(f->schema_version, f->presented_schema_version))) {
 		gate_deny(ret, REASON_SCHEMA_DRIFT_DETECTED, NULL,
 			arena_printf(j->a, "Version %s was reviewed, and this is %s.", f->schema_version,
 				f->presented_schema_version ? f->presented_schema_version : "another"));
-	else if (f->has_lamport && f->presented_lamport <= f->consumed_lamport)
+		ret->detail_code = reason_get(REASON_SCHEMA_VIOLATION)->code;
+	} else if (f->has_lamport && f->presented_lamport <= f->consumed_lamport)
 		gate_deny(ret, REASON_REPLAY_DETECTED, NULL,
 			"The request stands at a place that was used already.");
 }

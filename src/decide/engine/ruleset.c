@@ -4,13 +4,13 @@
  * its author thinks. */
 #include "decide/engine/parts.h"
 
+#include "decide/authority/authority.h"
 #include "decide/dsl/dsl.h"
 
 #include <string.h>
 
 /* Members that other folders understand; who reads one checks it. */
-static const char *const sections[] = { "limits", "egress", "mcp", "privilege", "identity", "delegation",
-	"capability", "threat", "taint", "assumptions", "stop", "pdp" };
+static const char *const sections[] = { "limits", "egress", "mcp", "privilege", "threat", "taint" };
 
 static bool is_section(const char *name)
 {
@@ -223,7 +223,7 @@ int ruleset_compile(struct arena *a, const struct json *document, struct ruleset
 		read_regions(a, json_get(document, "regions"), r, e) ||
 		read_sandbox(a, json_get(document, "sandbox"), r, e) ||
 		read_graph(a, json_get(document, "graph"), r, e) ||
-		read_limits(a, json_get(document, "limits"), r, e))
+		read_limits(a, json_get(document, "limits"), r, e) || authority_sections(a, document, e))
 		return e->rc;
 	r->configured = configured_gates(r);
 	*ret = r;

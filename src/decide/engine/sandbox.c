@@ -52,8 +52,10 @@ static bool judge_attempt(struct judging *j, struct gate_answer *ret)
 		gate_deny(ret, REASON_BUDGET_EXCEEDED, NULL, "The run used up its fuel.");
 		ret->detail_code = reason_get(REASON_ERR_COMPUTE_GAS_EXHAUSTED)->code;
 	} else if (text_eq(attempt, "socket_connect")) {
-		if (!f || !f->has_network)
+		if (!f || !f->has_network) {
 			refuse(ret, "The run tried to use the network, which its grant does not open.");
+			ret->detail_code = reason_get(REASON_DATA_EGRESS_BLOCKED)->code;
+		}
 	} else if (text_eq(attempt, "read") || text_eq(attempt, "write")) {
 		if (!path || !is_preopened(j->a, f, path))
 			refuse(ret, "The run tried a path outside of the directories that its grant opens.");

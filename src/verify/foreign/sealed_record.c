@@ -233,19 +233,14 @@ static bool check_raw_signature(struct verification *v, const char *signature)
 			"the signature is not exactly 128 lower-case hex digits");
 }
 
-/* What is signed: the members without receipt_hash, and with the action. */
 static bool stop_payload(
 	struct verification *v, const struct json *members, const char *action, struct bytes *ret)
 {
-	struct json *view;
 	struct err e = { 0 };
 
 	if (!json_is(members, JSON_OBJECT))
 		return verify_refute(v, "contract_mismatch", "a command or state is not an object");
-	view = json_copy(v->a, members);
-	(void)json_remove(view, "receipt_hash");
-	json_sets(v->a, view, "action", action);
-	return sealed_preimage(v->a, view, NULL, ret, &e) == OK || verify_refute_err(v, &e);
+	return fence_preimage(v->a, members, action, ret, &e) == OK || verify_refute_err(v, &e);
 }
 
 /* *ret_hash is the hash of the command, which the acknowledgement must name. */

@@ -1,0 +1,155 @@
+/* decisions.c — suites of decisions: `v1` (published vectors and the fixtures in the same file) and `mutations` (the same kind of vectors, other values).
+ *
+ *     protocols/conformance/v1/test-vectors.json   {vectors, receipt_invariants, hash_chain_vectors, golden_receipts, lifecycle_fixtures,
+ *                                                   jurisdiction_fixtures, evidence_bundle_fixture}
+ *     derived/decision-mutations.json              {vectors}
+ *
+ * A vector is {id, input: {effect | effects, principal, context}, expected}; pdp_behavior, budget_behavior and output_override stand beside
+ * the input and describe the world.  A member of `expected` that is not known here fails the vector. */
+#include "audit/conform/v1.h"
+
+#include "base/hash.h"
+#include "verify/verify.h"
+
+#include <string.h>
+
+/* ---- one vector ---- */
+
+static void set_one(struct arena *a, struct json *got, const struct outcome *x)
+{
+	struct json *packs = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < x->judgement.active_pack_count; i++)
+		json_pushs(a, packs, x->judgement.active_packs[i]);
+	json_sets(a, got, "verdict", verdict_name(x->verdict));
+	json_sets(a, got, "reason_code", x->reason_code);
+	json_setb(a, got, "receipt_present", x->receipt != NULL);
+	json_setb(a, got, "intent_present", x->intent != NULL);
+	json_set(a, got, "active_packs", packs);
+	json_setb(a, got, "quarantined", x->is_quarantined);
+	json_setb(a, got, "wasm_output_hash_recorded",
+		x->output_hash && text_eq(json_get_text(x->receipt, "output_hash", ""), x->output_hash));
+}
+
+static int ask_one(
+	struct scene *s, const struct json *effect, struct json *got, struct v1_run *run, struct err *e)
+{
+	struct outcome x;
+
+	if (scene_ask(s, effect, &x, e))
+		return e->rc;
+	v1_keep_receipt(run, x.receipt, effect, json_get_text(json_get(s->vector, "input"), "principal", ""));
+	set_one(s->a, got, &x);
+	return OK;
+}
+
+/* Several effects, one after the other in one session. */
+static int ask_many(
+	struct scene *s, const struct json *effects, struct json *got, struct v1_run *run, struct err *e)
+{
+	struct json *verdicts = json_new(s->a, JSON_ARRAY), *codes = json_new(s->a, JSON_ARRAY);
+	bool rising = true, all = true;
+	int64_t last = 0;
+
+	json_each (effect, effects) {
+		struct outcome x;
+		if (scene_ask(s, effect, &x, e))
+			return e->rc;
+		v1_keep_receipt(
+			run, x.receipt, effect, json_get_text(json_get(s->vector, "input"), "principal", ""));
+		int64_t clock = json_get_int(x.receipt, "lamport_clock", 0);
+		rising = rising && clock > last;
+		last = clock;
+		all = all && x.receipt;
+		json_pushs(s->a, verdicts, verdict_name(x.verdict));
+		json_push(s->a, codes,
+			x.reason_code ? json_string(s->a, x.reason_code) : json_new(s->a, JSON_NULL));
+	}
+	json_set(s->a, got, "verdicts", verdicts);
+	json_set(s->a, got, "reason_codes", codes);
+	json_setb(s->a, got, "receipts_present", all);
+	json_setb(s->a, got, "lamport_strictly_increasing", rising);
+	return OK;
+}
+
+static int answer_vector(struct world *w, struct arena *a, const struct json *vector, struct v1_run *run,
+	struct json *got, struct err *e)
+{
+	const struct json *input = json_get(vector, "input"), *effects = json_get(input, "effects");
+	struct scene s;
+
+	if (json_get(input, "replay_from"))
+		return v1_replay(w, a, vector, got, e);
+	int rc = scene_begin(&s, w, a, vector, e);
+	if (!rc)
+		rc = effects ? ask_many(&s, effects, got, run, e)
+			     : ask_one(&s, json_get(input, "effect"), got, run, e);
+	scene_done(&s);
+	return rc;
+}
+
+static void run_vector(struct world *w, struct conform_tally *t, const char *family,
+	const struct json *vector, struct v1_run *run)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *got = json_new(&a, JSON_OBJECT);
+	const struct json *expected = json_get(vector, "expected");
+	struct err e = { 0 };
+
+	bool has_run = answer_vector(w, &a, vector, run, got, &e) == OK;
+	if (!has_run)
+		json_sets(&a, got, "could_not_run", e.text);
+	conform_count(t, family, has_run && world_meets(expected, got) ? CONFORM_PASSED : CONFORM_FAILED,
+		json_get_text(vector, "id", "?"), expected, got);
+}
+
+/* ---- the suites ---- */
+
+static int read_document(
+	struct conform_place *p, struct conform_tally *t, const char *name, struct json **ret, struct err *e)
+{
+	struct bytes text;
+
+	*ret = NULL;
+	if (conform_read(p, t->a, name, &text, e))
+		return e->rc;
+	return text.p ? json_parse(t->a, text, name, NULL, ret, e) : OK;
+}
+
+int conform_mutations(struct conform_place *p, struct conform_tally *t, struct err *e)
+{
+	AUTO(world_close) struct world w = { 0 };
+	struct v1_run run = { .a = t->a };
+	struct json *doc;
+
+	if (read_document(p, t, "derived/decision-mutations.json", &doc, e))
+		return e->rc;
+	if (!doc)
+		return OK;
+	if (world_open(&w, p->sys, "share/policies/default.json", e))
+		return e->rc;
+	json_each (v, json_get(doc, "vectors"))
+		run_vector(&w, t, "mutations", v, &run);
+	return OK;
+}
+
+int conform_v1(struct conform_place *p, struct conform_tally *t, struct err *e)
+{
+	AUTO(world_close) struct world w = { 0 };
+	struct v1_run run = { .a = t->a };
+	struct json *doc;
+
+	if (read_document(p, t, "protocols/conformance/v1/test-vectors.json", &doc, e))
+		return e->rc;
+	if (!doc)
+		return OK;
+	if (world_open(&w, p->sys, "share/policies/default.json", e))
+		return e->rc;
+	json_each (v, json_get(doc, "vectors"))
+		run_vector(&w, t, "vectors", v, &run);
+	json_each (v, json_get(doc, "jurisdiction_fixtures"))
+		run_vector(&w, t, "jurisdiction_fixtures", v, &run);
+	v1_invariants(&w, t, json_get(json_get(doc, "receipt_invariants"), "rules"), &run);
+	v1_fixtures(t, doc);
+	return OK;
+}
