@@ -138,11 +138,8 @@ static void check_read(struct linting *l, const struct item *x, const struct exp
 	check_name(l, x, read->path);
 	if (read->is_asked)
 		add(l, x, POLICY_NOTE, "POLICY_MISSING_PASSES", read->path, "",
-			arena_printf(l->a,
-				is_allow(x)
-					? "what the rule allows depends on whether '%s' is there"
-					: "the rule does not hold when '%s' is missing, if it asks for it by has()",
-				read->path));
+			arena_printf(
+				l->a, "what the rule says depends on whether '%s' is there", read->path));
 	if (read->is_read && is_allow(x) && is_caller_word(read->path))
 		add(l, x, POLICY_WARNING, "POLICY_CALLER_WORD", read->path, "use a fact: facts.NAME",
 			arena_printf(l->a, "the rule allows on the word of whoever asks: '%s' is theirs",

@@ -35,7 +35,8 @@ static void read_codes(struct reading *r, const struct json *spec, struct json *
 {
 	struct json *codes = json_new(r->a, JSON_ARRAY);
 
-	json_each (row, take_list(r, spec, "deny_codes", "PACK_INVALID")) {
+	const struct json *rows_given = take_list(r, spec, "deny_codes", "PACK_INVALID");
+	json_each (row, rows_given) {
 		const char *code;
 		if (!take_object(r, row, "a deny code", "PACK_INVALID"))
 			continue;
@@ -160,7 +161,8 @@ static void read_rule(struct reading *r, const struct json *rule, const struct k
 	if (take_object(r, match, "'match'", "RULE_INVALID")) {
 		effect = take_text(r, match, "effect_type", "RULE_INVALID");
 		(void)TAKE_ONLY(r, match, "POLICY_MEMBER", "effect_type", "conditions");
-		json_each (c, take_list(r, match, "conditions", "RULE_INVALID"))
+		const struct json *conditions = take_list(r, match, "conditions", "RULE_INVALID");
+		json_each (c, conditions)
 			json_push(r->a, all, read_condition(r, c));
 	}
 	if (*code && !is_code(code))
@@ -255,7 +257,8 @@ static void read_pack(struct reading *r, const struct json *doc, struct json *pa
 	json_set(r->a, pack, "activates_on", activation(r, metadata, kind, name));
 	json_set(r->a, pack, "rules", rules);
 	read_codes(r, spec, pack);
-	json_each (rule, take_list(r, spec, "policies", "PACK_INVALID"))
+	const struct json *rules_given = take_list(r, spec, "policies", "PACK_INVALID");
+	json_each (rule, rules_given)
 		read_rule(r, rule, kind, pack, rules);
 	r->rule = NULL;
 	json_sets(r->a, row, "name", name);

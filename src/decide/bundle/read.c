@@ -235,6 +235,10 @@ static int unreadable(struct reading *r, const struct err *e)
 		p.column = *rest == ':' && rest[1] != ' ' ? (uint32_t)strtoul(rest + 1, &rest, 10) : 1;
 		p.text = arena_strdup(r->a, rest + strspn(rest, ": "));
 	}
+	if (text_starts(e->text, r->in->name) && e->text[n] == ' ')
+		p.text = arena_printf(r->a, "this file%s", e->text + n);
+	if (text_starts(e->text, r->in->name) && text_starts(e->text + n, ": "))
+		p.text = arena_strdup(r->a, e->text + n + 2);
 	problem_add(r->a, r->problems, &p);
 	return e->rc;
 }

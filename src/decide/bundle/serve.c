@@ -77,7 +77,8 @@ static void read_pack(struct reading *r, const char *name)
 	(void)take_text(r, r->tree, "version", "REFERENCE_PACK");
 	make_document(r, name, scalar_text(r->a, version), "closed");
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		json_each (row, take_list(r, r->tree, lists[i], "REFERENCE_PACK"))
+		const struct json *rows_given = take_list(r, r->tree, lists[i], "REFERENCE_PACK");
+		json_each (row, rows_given)
 			read_action(r, row, name, graph);
 	}
 	r->rule = NULL;

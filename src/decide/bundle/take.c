@@ -51,10 +51,12 @@ const struct json *take_list(struct reading *r, const struct json *of, const cha
 
 bool take_object(struct reading *r, const struct json *v, const char *what, const char *code)
 {
-	if (json_is(v, JSON_OBJECT))
+	if (json_is(v, JSON_OBJECT)) {
+		r->inside = v->at;
 		return true;
-	problem_at(r, POLICY_ERROR, code, v ? v->at : 0, scalar_text(r->a, v), "write members with names",
-		"%s is %s, not an object", what, json_type_name(v));
+	}
+	problem_at(r, POLICY_ERROR, code, v ? v->at : r->inside, scalar_text(r->a, v),
+		"write members with names", "%s is %s, not an object", what, json_type_name(v));
 	return false;
 }
 
@@ -100,10 +102,12 @@ static size_t place_in(const struct reading *r, size_t at, const char *message)
 	unsigned long line = strtoul(message + 2, &rest, 10), column = strtoul(rest + 1, NULL, 10);
 	const struct bytes t = r->in->text;
 
+	bool is_later = line > 1;
+
 	at = begin_of(r, at);
 	for (; line > 1 && at < t.n; at++)
 		line -= t.p[at] == '\n';
-	while (line > 1 && at < t.n && t.p[at] == ' ')
+	while (is_later && at < t.n && t.p[at] == ' ')
 		at++;
 	for (; column > 1 && at < t.n && t.p[at] != '\n'; column--)
 		at++;
