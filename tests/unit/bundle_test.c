@@ -383,6 +383,40 @@ static void an_error_behind_warnings_is_told(void **state)
 	assert_int_equal(r.problems.n, 201);
 }
 
+static void errors_of_readers_have_their_place(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct policy_input in = { .text = BYTES_LITERAL("a: 1\nb: \xff\n"), .name = "p.yaml" };
+	struct policy_reading r;
+	char name[600] = { 0 };
+
+	(void)state;
+	assert_int_equal(policy_document_read(&a, &in, &r, NULL), E_INPUT);
+	assert_int_equal(r.problems.items[0].line, 2);
+	assert_int_equal(r.problems.items[0].column, 1);
+	memset(name, 'x', sizeof(name) - 1);
+	in.name = name;
+	assert_int_equal(policy_document_read(&a, &in, &r, NULL), E_INPUT);
+	assert_int_equal(r.problems.items[0].line, 0);
+}
+
+static void many_rules_are_noted(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct policy_problems found = { 0 };
+	struct buf b;
+
+	(void)state;
+	buf_init(&b, &a);
+	buf_adds(&b, "version: '1'\nlayers:\n- name: P\n  priority: 1\n  rules:\n");
+	for (int i = 0; i < 1001; i++)
+		buf_addf(&b, "  - {id: r%d, actions: [a%d], verdict: DENY}\n", i, i);
+	policy_lint(&a, tree(&a, b.p), "p.yaml", &found);
+	assert_int_equal(found.n, 2);
+	assert_string_equal(found.items[0].code, "POLICY_ALLOWS_NOTHING");
+	assert_string_equal(found.items[1].code, "LINT009");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +429,8 @@ int main(void)
 		cmocka_unit_test(only_trusted_policies_are_used),
 		cmocka_unit_test(many_problems_are_counted_and_few_are_kept),
 		cmocka_unit_test(an_error_behind_warnings_is_told),
+		cmocka_unit_test(errors_of_readers_have_their_place),
+		cmocka_unit_test(many_rules_are_noted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static int by_priority(const void *x, const void *y)
 
 	if (one->priority != two->priority)
 		return one->priority < two->priority ? -1 : 1;
-	return one->order < two->order ? -1 : 1;
+	return (int)one->order - (int)two->order;
 }
 
 static struct sorted *sort_layers(struct arena *a, const struct json *layers, size_t *ret_n)

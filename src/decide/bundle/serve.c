@@ -145,7 +145,8 @@ static void read_named(struct reading *r, const char *name, const char *path)
 		(void)err_set(&why, E_INPUT, "SERVE_POLICY", "it cannot be read from here");
 	if (!in.fetch || in.fetch(in.fetch_ctx, path, &in.text, &why) ||
 		json_parse(r->a, in.text, path, NULL, &pack.tree, &why)) {
-		problem_at(r, POLICY_ERROR, why.code, json_get(r->tree, "reference_pack")->at, path,
+		problem_at(r, POLICY_ERROR, arena_strdup(r->a, why.code),
+			json_get(r->tree, "reference_pack")->at, path,
 			"the pack is a JSON file beside the policy", "the reference pack cannot be used: %s",
 			why.text);
 		return;

@@ -79,18 +79,18 @@ bool take_only(struct reading *r, const struct json *of, const char *const *name
 	return is_known;
 }
 
-/* Where the text of an expression begins in the file: behind a quote, or on the line below | and >. */
+/* Where the text of an expression begins in the file: behind a quote, or on a line below | and >.  There is one: it is not empty. */
 static size_t begin_of(const struct reading *r, size_t at)
 {
 	const struct bytes t = r->in->text;
 
-	if (at < t.n && (t.p[at] == '"' || t.p[at] == '\''))
+	if (t.p[at] == '"' || t.p[at] == '\'')
 		return at + 1;
-	if (at >= t.n || (t.p[at] != '|' && t.p[at] != '>'))
+	if (t.p[at] != '|' && t.p[at] != '>')
 		return at;
-	while (at < t.n && t.p[at] != '\n')
+	while (t.p[at] != '\n')
 		at++;
-	while (at < t.n && (t.p[at] == '\n' || t.p[at] == ' '))
+	while (t.p[at] == '\n' || t.p[at] == ' ')
 		at++;
 	return at;
 }
@@ -114,14 +114,6 @@ static size_t place_in(const struct reading *r, size_t at, const char *message)
 	return at;
 }
 
-/* The message without its own place, which the problem has. */
-static const char *behind_place(const char *message)
-{
-	const char *text = strstr(message, ": ");
-
-	return text ? text + 2 : message;
-}
-
 bool take_expression(struct reading *r, const struct json *v)
 {
 	struct expression *x;
@@ -134,7 +126,8 @@ bool take_expression(struct reading *r, const struct json *v)
 	}
 	if (expression_compile(r->a, bytes_of(v->text), "x", &x, &why)) {
 		problem_at(r, POLICY_ERROR, "POLICY_EXPRESSION", place_in(r, v->at, why.text), "",
-			"'helm policy eval --check' tries an expression alone", "%s", behind_place(why.text));
+			"'helm policy eval --check' tries an expression alone", "%s",
+			strstr(why.text, ": ") + 2);
 		return false;
 	}
 	if (!expression_may_be_bool(x)) {
