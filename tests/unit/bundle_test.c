@@ -214,7 +214,9 @@ static void layers_that_widen_are_found(void **state)
 		tree(&a,
 			"- {name: P1, priority: 1, rules: [{id: b, action: pay, verdict: ALLOW}, {id: c, action: 'x.y*', verdict: ALLOW}]}\n"
 			"- {name: P0, priority: 0, rules: [{id: a, action: pay, verdict: ESCALATE}, {id: c, action: 'x*', verdict: DENY}]}\n"
-			"- {name: P2, priority: 1}\n"));
+			"- {name: P2, priority: 1}\n"
+			"- {name: P3, priority: 2, rules: [{id: e, action: z, verdict: DENY, conditions: []}, {id: f, action: w, verdict: ALLOW, conditions: [a]}]}\n"
+			"- {name: P4, priority: 3, rules: [{id: g, action: z, verdict: DENY}, {id: h, action: w, verdict: ALLOW}]}\n"));
 	assert_string_equal(json_get_text(r, "verdict", ""), "CONFLICT");
 	assert_int_equal(json_get(r, "conflicts")->n, 1);
 	assert_int_equal(json_get(r, "findings")->n, 2);
@@ -415,6 +417,16 @@ static void many_rules_are_noted(void **state)
 	assert_int_equal(found.n, 2);
 	assert_string_equal(found.items[0].code, "POLICY_ALLOWS_NOTHING");
 	assert_string_equal(found.items[1].code, "LINT009");
+	/* What no reader would let through is looked at and not believed. */
+	found = (struct policy_problems){ 0 };
+	policy_lint(&a,
+		tree(&a,
+			"version: '1'\ncoverage: open\nlayers: [{name: P, priority: 0, rules: [{id: a, actions: [x], verdict: DENY, when: '('}, {id: b, actions: [y], "
+			"verdict: DENY, when: '1'}]}]\nrequirements: {a: {requirements: [{id: q, expression: '('}]}}\n"),
+		"p.yaml", &found);
+	assert_int_equal(found.n, 0);
+	struct bytes toml = policy_format(&a, BYTES_LITERAL("a = 1  \n"), POLICY_SHAPE_SERVE, NULL);
+	assert_true(bytes_is(toml, "a = 1\n"));
 }
 
 int main(void)

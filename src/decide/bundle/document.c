@@ -168,8 +168,8 @@ static void read_version(struct reading *r)
 	const struct json *format = json_get(r->tree, "format");
 
 	if (!text_eq(scalar_text(r->a, format), "helm.policy.v1"))
-		problem_at(r, POLICY_ERROR, "VERSION_INCOMPATIBLE", format ? format->at : 0,
-			scalar_text(r->a, format), "write 'format: helm.policy.v1'",
+		problem_at(r, POLICY_ERROR, "VERSION_INCOMPATIBLE", format->at, scalar_text(r->a, format),
+			"write 'format: helm.policy.v1'",
 			"this program reads policies of format helm.policy.v1 only");
 }
 

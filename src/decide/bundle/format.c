@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MOST_LEVELS = 128, MOST_COMMENTS = 256 };
+enum { MOST_LEVELS = 128 };
 
 /* A column of the old layout and what it becomes.  A list may stand in the column of its key. */
 struct level {
@@ -26,8 +26,8 @@ struct layout {
 	struct comment {
 		struct bytes text;
 		bool is_apart; /* a blank line stood before it */
-	} comments[MOST_COMMENTS]; /* that wait for the line they are about */
-	size_t comment_n;
+	} * comments; /* that wait for the line they are about */
+	size_t comment_n, comment_room;
 };
 
 /* Without blanks and carriage returns at the end. */
@@ -98,7 +98,7 @@ static bool opens_block(struct bytes line)
 
 	while (n > 0 && strchr("-+0123456789", line.p[n - 1]))
 		n--;
-	return n > 1 && (line.p[n - 1] == '|' || line.p[n - 1] == '>') && strchr(" ", line.p[n - 2]);
+	return n > 1 && (line.p[n - 1] == '|' || line.p[n - 1] == '>') && line.p[n - 2] == ' ';
 }
 
 /* "- - key: value": each dash is a level, and so is what stands behind the last. */
@@ -157,6 +157,18 @@ static void add_line(struct layout *l, struct bytes line)
 	}
 }
 
+static void keep_comment(struct layout *l, struct bytes text)
+{
+	if (l->comment_n == l->comment_room) {
+		size_t room = l->comment_room * 2 + 8;
+		l->comments = arena_grow(l->out.a, l->comments, l->comment_n * sizeof(*l->comments),
+			room * sizeof(*l->comments));
+		l->comment_room = room;
+	}
+	l->comments[l->comment_n++] = (struct comment){ text, l->blanks > 0 };
+	l->blanks = 0;
+}
+
 static struct bytes format_yaml(struct arena *a, struct bytes text)
 {
 	struct layout *l = arena_zalloc(a, 1, sizeof(*l));
@@ -171,11 +183,9 @@ static struct bytes format_yaml(struct arena *a, struct bytes text)
 		} else if (l->block != SIZE_MAX && column > l->block) {
 			add_block_line(l, line, column);
 			buf_addc(&l->out, '\n');
-		} else if (line.p[column] == '#' && l->comment_n < MOST_COMMENTS) {
+		} else if (line.p[column] == '#') {
 			l->block = SIZE_MAX;
-			l->comments[l->comment_n++] =
-				(struct comment){ { line.p + column, line.n - column }, l->blanks > 0 };
-			l->blanks = 0;
+			keep_comment(l, (struct bytes){ line.p + column, line.n - column });
 		} else {
 			l->block = SIZE_MAX;
 			add_line(l, line);
@@ -209,8 +219,9 @@ static bool is_same_yaml(struct arena *a, struct bytes one, struct bytes two)
 {
 	struct json *x, *y;
 
-	return !conf_parse_yaml_all(a, one, "x", &x, NULL) && !conf_parse_yaml_all(a, two, "x", &y, NULL) &&
-		json_eq(x, y);
+	if (conf_parse_yaml_all(a, one, "x", &x, NULL))
+		BUG("an accepted policy is no YAML");
+	return !conf_parse_yaml_all(a, two, "x", &y, NULL) && json_eq(x, y);
 }
 
 struct bytes policy_format(

@@ -290,8 +290,7 @@ static bool overlap(const struct item *x, const struct item *y)
 /* A rule of a lower layer that allows what a higher one asks about or denies: the higher one stays in force. */
 static bool widens(const struct item *high, const struct item *low)
 {
-	return high->priority >= 0 && low->priority > high->priority && is_allow(low) &&
-		strictness(high) > 0 && overlap(high, low);
+	return high->priority >= 0 && low->priority > high->priority && is_allow(low) && overlap(high, low);
 }
 
 /* Compared with the rules that are without condition; there are few in a policy that somebody wrote. */

@@ -110,8 +110,7 @@ static void add_rule(struct mapping *m, const struct json *rule, const struct ou
 	json_sets(r->a, made, "when", c->expression);
 	json_sets(r->a, made, "reason_code", o->code);
 	json_sets(r->a, made, "detail_code", arena_printf(r->a, "%s:%s", m->framework, control));
-	if (*reason)
-		json_sets(r->a, made, "text", reason);
+	json_sets(r->a, made, "text", reason);
 	json_push(r->a, m->rules, made);
 	warn_unsupplied(m, rule, c, o->verdict);
 }

@@ -240,8 +240,6 @@ static void read_pack(struct reading *r, const struct json *doc, struct json *pa
 	struct json *pack = json_new(r->a, JSON_OBJECT), *rules = json_new(r->a, JSON_ARRAY),
 		    *row = json_new(r->a, JSON_OBJECT);
 
-	if (!take_object(r, doc, "a pack", "PACK_INVALID"))
-		return;
 	const struct kind *kind = kind_of(r, doc);
 	(void)TAKE_ONLY(r, doc, "POLICY_MEMBER", "apiVersion", "kind", "metadata", "spec");
 	if (!kind || !take_object(r, metadata, "'metadata'", "PACK_INVALID") ||

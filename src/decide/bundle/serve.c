@@ -122,7 +122,7 @@ static bool is_beside(const char *path)
 {
 	struct bytes rest = bytes_of(path);
 
-	if (!*path || *path == '/')
+	if (*path == '/')
 		return false;
 	while (rest.p) {
 		if (bytes_is(text_cut(&rest, '/'), ".."))
