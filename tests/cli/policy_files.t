@@ -32,7 +32,7 @@ rules:
 P
 ok "a bundle's mistake has file, line, column, word and fix" says "bad.yaml:9:14: RULE_INVALID: this is no verdict of a bundle, at 'DENY'" helm policy lint bad.yaml
 ok "and what to write" says "a bundle says BLOCK" helm policy lint bad.yaml
-ok "a broken expression stops the load" says "bad.yaml:8:49: POLICY_EXPRESSION" helm policy lint bad.yaml
+ok "a broken expression stops the load" says "bad.yaml:8:48: POLICY_EXPRESSION" helm policy lint bad.yaml
 ok "exit 1" fails helm policy lint bad.yaml
 ok "as JSON" says '"line": 9' helm policy lint bad.yaml --json
 ok "another version is refused" says VERSION_INCOMPATIBLE sh -c "printf 'apiVersion: helm.mindburn.run/v2\nmetadata: {name: x}\n' | '$HELM_REAL' policy lint -"
@@ -63,7 +63,7 @@ ok "of several bundles the strictest counts" says '"verdict": "DENY"' helm polic
 ok "or the first, when that is asked for" says '"verdict": "ALLOW"' helm policy compile --compose first y.yaml x.yaml
 ok "and the difference is told" says "different verdicts" helm policy compile y.yaml x.yaml
 ok "only bundles become one" says "only bundles" helm policy compile x.yaml prod.yaml
-ok "the content hash of a bundle" says "content_hash" helm policy compile --hash x.yaml
+ok "the content hash of a bundle" says "content hash" helm policy compile --hash x.yaml
 
 # ---- serve policies
 mkdir serve
