@@ -190,7 +190,7 @@ static int read_limits(struct arena *a, const struct json *doc, struct ruleset *
 /* Gates that this policy itself gives something to do. */
 static uint32_t configured_gates(const struct ruleset *r)
 {
-	uint32_t bits = UINT32_C(1) << GATE_POLICY | UINT32_C(1) << GATE_RULES;
+	uint32_t bits = UINT32_C(1) << GATE_RULES;
 	const struct {
 		bool is_on;
 		enum gate_id gate;
@@ -276,14 +276,16 @@ bool ruleset_rule(const struct ruleset *r, size_t i, struct ruleset_rule *ret)
 {
 	if (i >= r->rule_n)
 		return false;
-	const struct rule *x = &r->rules[i];
+	static const struct rule_about nothing = { 0 };
+	const struct rule *x = r->rules[i];
+	const struct rule_about *about = x->about ? x->about : &nothing;
 	*ret = (struct ruleset_rule){ .id = x->id,
 		.layer = r->groups[x->group].name,
-		.origin = x->origin,
-		.text = x->text,
+		.origin = about->origin,
+		.text = about->text,
 		.verdict = x->verdict,
 		.code = x->code,
-		.detail_code = x->detail_code,
+		.detail_code = about->detail_code,
 		.document = x->document };
 	return true;
 }
