@@ -16,7 +16,7 @@ enum {
 	RULE_ACTIONS = 1024, /* of one rule */
 	ACTION_PREFIX = 63, /* bytes before the star of "prefix*" */
 	POLICY_GROUPS = 1000, /* layers and packs */
-	SET_DEPTH = 32, /* of requirement sets in each other */
+	SET_DEPTH = 16, /* of requirement sets in each other */
 	FIELD_NAMES = 16, /* in one dotted field */
 	MATCH_ROOM = 6 /* buckets that need no memory of their own */
 };
