@@ -110,8 +110,6 @@ void gate_policy(struct judging *j, struct gate_answer *ret)
 	const struct policy_facts *f = j->facts->policy;
 
 	ret->is_active = true;
-	if (!f)
-		return;
 	if (f->is_refused)
 		gate_deny(ret, f->refused_code, NULL, f->refused_text);
 	else if (!j->rules && f->is_required)
@@ -139,7 +137,7 @@ static uint32_t due_gates(const struct ruleset *rules, const struct submission *
 
 static void decide_by(struct judgement *ret, enum gate_id g, const struct gate_answer *x)
 {
-	ret->verdict = x->verdict == V_ALLOW || x->verdict == V_ESCALATE ? x->verdict : V_DENY;
+	ret->verdict = x->verdict == V_ESCALATE ? V_ESCALATE : V_DENY;
 	ret->code = x->code;
 	ret->detail_code = x->detail_code;
 	ret->rule = x->rule;

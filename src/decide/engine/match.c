@@ -296,24 +296,16 @@ static void ask_rule(struct saying *s, const struct rule *r, const struct json *
 
 	if (!is_active(s->j->matched, s->j->rules, r) || (allows && !covers))
 		return;
-	switch (rule_holds(s, r, effect)) {
-	case HOLDS_YES:
+	enum holds h = rule_holds(s, r, effect);
+	if (h == HOLDS_YES) {
 		fire(s, r);
 		if (allows)
 			*covers = true;
-		break;
-	case HOLDS_ERROR:
-		if (!allows && !s->failed) {
-			s->failed = r;
-			s->failed_why = s->why;
-		}
-		break;
-	case HOLDS_LACKS:
-		if (!allows && !s->lacking && s->j->rules->groups[r->group].is_pack)
-			s->lacking = r;
-		break;
-	case HOLDS_NO:
-		break;
+	} else if (h == HOLDS_ERROR && !allows && !s->failed) {
+		s->failed = r;
+		s->failed_why = s->why;
+	} else if (h == HOLDS_LACKS && !allows && !s->lacking && s->j->rules->groups[r->group].is_pack) {
+		s->lacking = r;
 	}
 }
 
@@ -336,7 +328,7 @@ static bool effects_allowed(const struct saying *s)
 	const struct matched *m = s->j->matched;
 	bool has_some = false;
 
-	if (!p || !p->readable)
+	if (!p->readable)
 		return false;
 	for (size_t i = 0; i < p->effect_count; i++)
 		if (!s->covered[i])

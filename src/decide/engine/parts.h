@@ -311,6 +311,8 @@ struct ruleset {
 int rules_compile(struct arena *a, struct ruleset *r, const struct json *layers, const struct json *packs,
 	struct err *e);
 int rules_index(struct arena *a, struct ruleset *r, const struct json *requirements, struct err *e);
+/* By its text; NULL, and *ret as it was, when it is none. */
+const struct reason *code_find(const char *name, enum reason_code *ret);
 /* An object with only these members; names ends in NULL. */
 int members_known(const struct json *doc, const char *const *names, const char *where, struct err *e);
 

@@ -53,6 +53,15 @@ static int read_verdict(struct reader *d, const char *name, enum verdict *ret)
 	return bad(d, "verdict must be ALLOW, DENY or ESCALATE, not", name ? name : "");
 }
 
+const struct reason *code_find(const char *name, enum reason_code *ret)
+{
+	const struct reason *found = reason_find(name);
+
+	if (found)
+		*ret = (enum reason_code)(found - reason_get((enum reason_code)0));
+	return found;
+}
+
 /* A code must be registered for the verdict that it explains. */
 static int read_code(struct reader *d, const struct json *doc, struct rule *r)
 {
@@ -61,7 +70,7 @@ static int read_code(struct reader *d, const struct json *doc, struct rule *r)
 	r->code = r->verdict == V_ESCALATE ? REASON_APPROVAL_REQUIRED : REASON_POLICY_VIOLATION;
 	if (!json_get(doc, "reason_code"))
 		return OK;
-	const struct reason *found = name ? reason_find(name) : NULL;
+	const struct reason *found = name ? code_find(name, &r->code) : NULL;
 	if (!found)
 		return bad(d, "no such reason code (docs/reason-codes.md has them):", name ? name : "");
 	if (r->verdict == V_ALLOW)
@@ -70,7 +79,6 @@ static int read_code(struct reader *d, const struct json *doc, struct rule *r)
 					     : REASON_ESCALATES | REASON_ALSO_ESCALATES;
 	if (!(found->verdicts & fits))
 		return bad(d, "this reason code is not for that verdict:", name);
-	r->code = (enum reason_code)(found - reason_get((enum reason_code)0));
 	return OK;
 }
 
