@@ -208,8 +208,17 @@ static void tell_grant(struct cli *r, const struct json *receipt)
 {
 	const struct json *grant = json_get(json_get(receipt, "metadata"), "grant");
 
+	const struct json *joined = json_get(json_get(receipt, "metadata"), "assertion");
+
 	if (r->is_json) {
 		out_json(r, receipt);
+		return;
+	}
+	if (joined) {
+		out(r, "Noted: %lld of %lld people have said yes. Somebody else must, with a registered key of their own: helm approval approve %s --key FILE\n",
+			(long long)json_get_int(joined, "so_far", 0),
+			(long long)json_get_int(joined, "approvers", 0),
+			json_get_text(joined, "approval_id", ""));
 		return;
 	}
 	out(r, "Granted: %s, until %s.\nTo take it back: helm approval revoke %s\n",

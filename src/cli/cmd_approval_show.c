@@ -110,6 +110,11 @@ void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 	line(r, to, request, "in", "cwd");
 	line(r, to, request, "profile", "profile");
 	describe_reasons(r, to, request);
+	const struct json *yes = json_get(json_get(entry, "quorum"), "assertions");
+	if (json_get(request, "approvers"))
+		buf_addf(to, "  %-10s %lld people, each with a registered key of their own; %u so far\n",
+			"takes", (long long)json_get_int(request, "approvers", 0),
+			json_is(yes, JSON_ARRAY) ? yes->n : 0);
 	buf_addf(to, "  %-10s %s\n", "asked", ago(r, request, "created_at"));
 	if (text_eq(state, "pending"))
 		buf_addf(to, "  %-10s %s\n", "waits", how_long(r, time_of(request, "expires_at")));

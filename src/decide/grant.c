@@ -270,6 +270,9 @@ static bool answers(struct arena *a, const struct grant *g, const struct questio
 
 	if (!is_for(g, q) || (!is_seen_whole && !(g->reach == REACH_EXACT && g->is_once)))
 		return false;
+	/* What takes several people is answered by as many, about this very input, once. */
+	if (d->approvers > 1 && (g->approvers < d->approvers || g->reach != REACH_EXACT || !g->is_once))
+		return false;
 	for (size_t i = 0; i < g->cover_count; i++)
 		if (cover_answers(a, g, &g->covers[i], c, e))
 			return true;

@@ -120,9 +120,12 @@ static void explain_escalation(struct buf *text, const struct handling *h)
 {
 	if (h->is_question_kept)
 		buf_addf(text,
-			" Escalation: a person can approve it in a terminal of their own with 'helm approval "
-			"approve %s'; then repeat the same call.",
-			json_get_text(h->question, "approval_id", ""));
+			h->decision.approvers > 1
+				? " Escalation: %2$d people must approve it, each with a registered key of their own: "
+				  "'helm approval approve %1$s --key FILE'; then repeat the same call."
+				: " Escalation: a person can approve it in a terminal of their own with 'helm approval "
+				  "approve %1$s'; then repeat the same call.",
+			json_get_text(h->question, "approval_id", ""), h->decision.approvers);
 	else
 		buf_adds(text, " Escalation: ask the person.");
 	if (h->approval_note)
@@ -389,7 +392,8 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 	/* Inside a session the walls stand already. */
 	if (k->session || x->is_bare || h->verdict == V_DENY || !is_wrapped(k, x) ||
 		(h->verdict == V_ESCALATE &&
-			(!x->can_ask || !contain_fits(&h->decision, &h->proposal, x->q.profile))))
+			(!x->can_ask || h->decision.approvers > 1 ||
+				!contain_fits(&h->decision, &h->proposal, x->q.profile))))
 		return OK;
 	return contain_offer(k, h->a, &o, &ret->contained, e);
 }
@@ -464,7 +468,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		ret->outside_profile = x.q.profile->name;
 		ret->outside_terms = settled_terms(&h);
 	}
-	ret->is_asked_elsewhere = x.leaves;
+	/* A client's own question is one person's answer. */
+	ret->is_asked_elsewhere = x.leaves || h.decision.approvers > 1;
 	ret->decision_id = h.decision_id;
 	ret->cwd = x.at.cwd;
 	ret->verdict = h.verdict;

@@ -344,6 +344,25 @@ static int is_registered(struct sys *s, struct arena *a, const uint8_t *pub, boo
 	return OK;
 }
 
+int person_of_key(struct sys *s, struct arena *a, const char *key_id, bool *ret_is_known,
+	const char **ret_label, struct err *e)
+{
+	struct json *keys;
+	int rc = read_approvers(s, a, &keys, e);
+
+	*ret_is_known = false;
+	*ret_label = "";
+	if (rc)
+		return rc;
+	json_each (row, keys) {
+		if (strcasecmp(json_get_text(row, "key_id", ""), key_id) != 0)
+			continue;
+		*ret_is_known = true;
+		*ret_label = json_get_text(row, "label", "");
+	}
+	return OK;
+}
+
 /* Loads NAME.key from its directory.  An unregistered key is nobody's, however valid its signature would be. */
 static int open_key(struct sys *s, struct arena *a, const char *file, struct key **ret, struct err *e)
 {

@@ -84,13 +84,16 @@ void settle(struct kernel *k, const struct request *q, struct handling *h)
 	struct json *doc = NULL;
 	struct err e = { 0 };
 
-	if (!by_hand(q, h) && q->answer.permitted_by) {
+	/* One word, or a checkpoint, is no answer where several people must say yes. */
+	bool is_for_many = h->decision.approvers > 1;
+
+	if (!is_for_many && !by_hand(q, h) && q->answer.permitted_by) {
 		h->approval_note = "what it would do has changed since it was permitted; propose it again";
 		return;
 	}
 	if (!h->settled.by && approvals_restore(k, h->a, &doc, &h->approval_note, &e))
 		h->approval_note = arena_printf(h->a, "whether it was approved cannot be read (%s)", e.text);
-	if (h->settled.by || grants_settle(k, q, doc, h) || undo_settles(k, q, h))
+	if (h->settled.by || grants_settle(k, q, doc, h) || (!is_for_many && undo_settles(k, q, h)))
 		h->verdict = V_ALLOW;
 	else if (approval_pose(k, q, doc, h, &e))
 		h->approval_note = arena_strdup(h->a, e.text);

@@ -74,6 +74,7 @@ struct decision {
 	struct ask *asks; /* every rule that asks, about every effect it asks about */
 	size_t ask_count;
 	bool has_more_asks; /* there were too many to keep */
+	int approvers; /* how many people must say yes, each with a key of their own; 0 and 1: one is enough */
 	const struct finding *decisive; /* the finding that decided; NULL when nothing spoke */
 
 	int score_hundredths;

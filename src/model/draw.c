@@ -228,13 +228,16 @@ static enum draw_answer check_pace(const struct drawn_entry *e, int64_t wanted, 
 	return after.level <= PACE_THROTTLE ? DRAW_FITS : DRAW_FULL;
 }
 
+/* Numbers in receipts are those that every reader of JSON has. */
+static const int64_t most_amount = (INT64_C(1) << 53) - 1;
+
 /* A person who said yes to a pace has said so beforehand: the limit is gone then. */
 enum draw_answer drawn_check(const struct drawn *d, const struct draw *x, int64_t now_us)
 {
 	const struct drawn_entry *e = drawn_find(d, x->kind, x->key, x->window_us);
 	int64_t sum = e ? e->claimed : 0, wanted;
 
-	if (x->amount < 0 || __builtin_add_overflow(sum, x->amount, &wanted))
+	if (x->amount < 0 || x->amount > most_amount || __builtin_add_overflow(sum, x->amount, &wanted))
 		return DRAW_WRONG;
 	if (x->window_us && x->window_us + x->window_length_us <= now_us)
 		return DRAW_CLOSED;

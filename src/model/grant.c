@@ -143,6 +143,9 @@ struct json *grant_to_json(struct arena *a, const struct grant *g)
 	json_sets(a, doc, "expires_at", text_time_z(a, g->expires_us));
 	set_given(a, doc, "approval_id", g->request_id);
 	json_sets(a, doc, "responder", g->responder);
+	if (g->approvers > 1)
+		json_seti(a, doc, "approvers", g->approvers);
+	set_given(a, doc, "quorum_sha256", g->quorum_sha256);
 	json_set(a, doc, "covers", covers_to_json(a, g->covers, g->cover_count));
 	return doc;
 }
@@ -184,7 +187,9 @@ int grant_from_json(struct arena *a, const struct json *doc, struct grant *ret, 
 		.path = json_get_text(doc, "path", NULL),
 		.host = json_get_text(doc, "host", NULL),
 		.request_id = json_get_text(doc, "approval_id", NULL),
-		.responder = json_get_text(doc, "responder", NULL) };
+		.responder = json_get_text(doc, "responder", NULL),
+		.quorum_sha256 = json_get_text(doc, "quorum_sha256", NULL) };
+	int64_t approvers = json_get_int(doc, "approvers", 0);
 	unsigned reach = 0;
 
 	if (!g.id || !g.profile || !g.responder || !json_is_bool(json_get(doc, "once")) ||
@@ -197,6 +202,11 @@ int grant_from_json(struct arena *a, const struct json *doc, struct grant *ret, 
 	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
 		if (json_get(doc, bounds[i]) && !json_get_text(doc, bounds[i], NULL))
 			return err_set(e, E_INPUT, "GRANT_FORMAT", "a grant's %s is no text", bounds[i]);
+	/* Both or none: a number that nothing proves is none. */
+	if ((json_get(doc, "approvers") != NULL) != (g.quorum_sha256 != NULL) || approvers < 0 ||
+		approvers > MOST_APPROVERS)
+		return err_set(e, E_INPUT, "GRANT_FORMAT", "a grant of several people is not understood");
+	g.approvers = (int)approvers;
 	g.reach = (enum reach)reach;
 	g.is_once = json_get_bool(doc, "once", false);
 	if (!is_bounded(&g))

@@ -34,6 +34,8 @@ enum reach {
 };
 const char *reach_name(enum reach r);
 
+enum { MOST_APPROVERS = 100 };
+
 struct grant {
 	const char *id; /* "grant-" and 12 hex digits */
 	enum reach reach;
@@ -45,6 +47,8 @@ struct grant {
 	int64_t created_us, expires_us;
 	const char *request_id; /* the question it answers; NULL: given without one */
 	const char *responder; /* who said so */
+	int approvers; /* so many people, by keys of their own; 0: one */
+	const char *quorum_sha256; /* digest of what they signed; NULL with one */
 	struct cover *covers;
 	size_t cover_count;
 };

@@ -371,6 +371,8 @@ int log_archive(struct recorder *r, struct arena *a, const struct archive_how *h
 	int rc = choose(&x, e);
 	if (rc == OK && !how->is_dry)
 		rc = file_lock(r->sys, r->state_fd, ARCHIVE_LOCK, 0, &lock, e);
+	if (rc == OK && !how->is_dry)
+		rc = draws_keep(r, a, e);
 	if (rc)
 		return rc;
 	json_sets(a, report, "to", how->to);

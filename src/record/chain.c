@@ -31,7 +31,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20 };
+enum { DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20, DEFAULT_DRAWS = 64 << 10 };
 
 /* Nothing is opened or created here; the first append does that. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key)
@@ -42,6 +42,7 @@ void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key
 		.head_interval = DEFAULT_HEADS,
 		.rotate_bytes = DEFAULT_ROTATE,
 		.ledger_bytes = LEDGER_ROTATE_BYTES,
+		.draws_bytes = DEFAULT_DRAWS,
 		.is_open = true,
 		.owner = getpid(),
 		.lock_fd = -1,
@@ -73,6 +74,7 @@ void recorder_close(struct recorder *r)
 	chain_forget(r);
 	drop_fd(&r->lock_fd);
 	key_free(&r->renewed);
+	fold_free(&r->fold);
 	for (size_t i = 0; i < r->late_count; i++)
 		close_fd(&r->late[i].fd);
 	r->late_count = 0;
@@ -521,6 +523,7 @@ static int write_batch(struct recorder *r, struct batch *b, const struct notes_c
 {
 	int rc = key_renew(r, e);
 
+	r->refused = SIZE_MAX;
 	if (rc == OK)
 		rc = chain_settle(r, b->a, e);
 	if (rc == OK)
@@ -535,15 +538,19 @@ static int write_batch(struct recorder *r, struct batch *b, const struct notes_c
 		return rc;
 	b->start = (off_t)r->at.file.size_bytes;
 	b->clock_before = r->at.clock;
+	rc = draws_claim(r, b->a, drafts, n, e);
+	if (rc)
+		return rc;
 	rc = fill(r, b, notes, drafts, n, e);
 	if (rc == OK)
 		rc = put_lines(r, buf_bytes(&b->lines), e);
-	if (rc)
-		return rc;
-	b->end = b->start + (off_t)b->lines.n;
-	r->at = b->at;
-	b->is_known = log_advance(r, b->chains, b->n);
-	return OK;
+	if (rc == OK) {
+		b->end = b->start + (off_t)b->lines.n;
+		r->at = b->at;
+		b->is_known = log_advance(r, b->chains, b->n);
+	}
+	draws_written(r, drafts, n, b, rc);
+	return rc;
 }
 
 /* The lock, and what the batch will say about notes.  Usually there are new ones.  Making them durable and
@@ -584,7 +591,7 @@ int batch_begin(struct recorder *r, struct arena *a, const struct draft *drafts,
 		return rc;
 	b->a = a;
 	rc = write_batch(r, b, &notes, drafts, n, e);
-	if (rc)
+	if (rc && r->refused == SIZE_MAX) /* where a draw was refused nothing was touched */
 		chain_forget(r);
 	b->is_locked = rc == OK && (!b->is_known || r->at.clock - r->leaves > RECENT_LEAVES);
 	if (!b->is_locked)

@@ -57,6 +57,24 @@ static void set_given(struct arena *a, struct json *receipt, const char *name, c
 		json_sets(a, receipt, name, value);
 }
 
+/* The caller's metadata stays as it is: others may hold it. */
+static struct json *with_draws(struct arena *a, const struct draft *d)
+{
+	struct json *made = json_new(a, JSON_OBJECT);
+
+	if (!d->draw_count && !d->settle_count)
+		return d->metadata;
+	if (d->is_summed)
+		BUG("what is drawn cannot be added to metadata that have a digest");
+	json_each_member (m, d->metadata)
+		json_set(a, made, m->name, m->value);
+	if (d->draw_count)
+		json_set(a, made, DRAWS_MEMBER, draws_json(a, d->draws, d->draw_count));
+	if (d->settle_count)
+		json_set(a, made, SETTLES_MEMBER, settles_json(a, d->settles, d->settle_count));
+	return made;
+}
+
 /* The receipt without its signature: what the caller says, and its place in the chain. */
 static struct json *fill(
 	struct recorder *r, const struct chain_end *at, struct arena *a, const struct draft *d)
@@ -88,8 +106,9 @@ static struct json *fill(
 	set_given(a, receipt, "type", d->type);
 	set_given(a, receipt, "effect_type", d->effect_type);
 	set_given(a, receipt, "tool_name", d->tool_name);
-	if (d->metadata && d->metadata->n)
-		json_set(a, receipt, "metadata", d->metadata);
+	struct json *metadata = with_draws(a, d);
+	if (metadata && metadata->n)
+		json_set(a, receipt, "metadata", metadata);
 	if (d->subject)
 		json_set(a, receipt, "subject", d->subject);
 	return receipt;

@@ -26,6 +26,7 @@ struct waiting {
 	int rc;
 	struct err err;
 	bool leads; /* woken to lead the next group, this writer included */
+	bool is_refused; /* what it wants to draw is not there: `rc` and `err` say so, and the others go on */
 	sem_t wake;
 	struct waiting *next;
 };
@@ -181,7 +182,36 @@ static void append_each(struct recorder_group *g, struct arena *a, struct waitin
 	while (g->ended != g->begun)
 		pthread_cond_wait(&g->turn, &g->work);
 	for (struct waiting *w = list; w; w = w->next)
-		w->rc = recorder_append(g->r, a, w->drafts, w->n, NULL, &w->err);
+		if (!w->is_refused)
+			w->rc = recorder_append(g->r, a, w->drafts, w->n, NULL, &w->err);
+}
+
+/* The drafts of all who are not refused. */
+static size_t gather(struct waiting *list, struct draft *ret)
+{
+	size_t n = 0;
+
+	for (struct waiting *w = list; w; w = w->next)
+		if (!w->is_refused) {
+			memcpy(ret + n, w->drafts, w->n * sizeof(*ret));
+			n += w->n;
+		}
+	return n;
+}
+
+/* The writer that a refused draft belongs to is left out. */
+static void leave_out(struct waiting *list, size_t draft, const struct err *e)
+{
+	struct waiting *w = list;
+
+	for (size_t at = 0; w; w = w->next) {
+		if (!w->is_refused && draft < at + w->n)
+			break;
+		at += w->is_refused ? 0 : w->n;
+	}
+	w->is_refused = true;
+	w->rc = e->rc;
+	w->err = *e;
 }
 
 /* One write and one sync for the whole list, and the lead handed over as early as can be.  `work` is held. */
@@ -190,17 +220,17 @@ static void commit(struct recorder_group *g, struct waiting *list, size_t n)
 	AUTO(arena_done) struct arena a = { 0 };
 	struct err e = { 0 };
 	struct batch *b;
-	size_t at = 0;
 
 	struct draft *all = arena_alloc(&a, n * sizeof(*all));
-	for (struct waiting *w = list; w; w = w->next) {
-		memcpy(all + at, w->drafts, w->n * sizeof(*all));
-		at += w->n;
-	}
 	int rc = rows_sync(g->r, &e);
-	if (rc == OK)
+	while (rc == OK && (n = gather(list, all))) {
 		rc = batch_begin(g->r, &a, all, n, &b, &e);
-	if (rc == OK) {
+		if (!rc || g->r->refused == SIZE_MAX)
+			break;
+		leave_out(list, g->r->refused, &e);
+		rc = OK;
+	}
+	if (rc == OK && n) {
 		rc = settle(g, &a, b, &e);
 	} else {
 		if (rc == E_INPUT && list->next) {
@@ -210,6 +240,8 @@ static void commit(struct recorder_group *g, struct waiting *list, size_t n)
 		hand_over(g);
 	}
 	for (struct waiting *w = list; w; w = w->next) {
+		if (w->is_refused)
+			continue;
 		w->rc = rc;
 		w->err = e;
 	}

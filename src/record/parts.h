@@ -110,6 +110,15 @@ bool receipt_is_own(struct recorder *r, struct arena *a, const struct json *rece
 /* Is the chain's last line the seam of a repair that was not completed?  Then complete it. */
 int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_line, struct err *e);
 
+/* draws.c.  Under the lock, when the end of the chain is known: may all of it be drawn?  DRAW_REFUSED, and r->refused says which is not.  Costs nothing when
+ * nothing is drawn. */
+int draws_claim(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n, struct err *e);
+/* The receipts are written, or they are not: the claims are over, and with OK the sum has gone on. */
+void draws_written(struct recorder *r, const struct draft *drafts, size_t n, const struct batch *b, int rc);
+/* Before files of the chain are moved away: what was drawn in them is kept on disk. */
+int draws_keep(struct recorder *r, struct arena *a, struct err *e);
+void fold_free(struct fold **f);
+
 /* ledger.c: the rows of recorder_row() are on disk, or were given up. */
 int rows_sync(struct recorder *r, struct err *e);
 
@@ -133,6 +142,9 @@ int notes_bind(struct recorder *r, struct arena *a, const struct notes_cut *cut,
  * newline; bytes behind that are a torn write. */
 int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct bytes *ret_line,
 	off_t *ret_end, off_t *ret_size, struct err *e);
+/* Lines between two places of an open file. */
+int lines_of(struct sys *s, int fd, const char *file, off_t at, off_t end, line_visit *fn, void *arg,
+	struct err *e);
 int pread_all(struct sys *s, int fd, void *to, size_t n, off_t at);
 int write_all(struct sys *s, int fd, const void *from, size_t n);
 

@@ -147,7 +147,7 @@ static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, vo
 }
 
 /* From `at` on; `end` -1 reads to wherever the file ends. */
-static int lines_of(struct sys *s, int fd, const char *file, off_t at, off_t end, line_visit *fn, void *arg,
+int lines_of(struct sys *s, int fd, const char *file, off_t at, off_t end, line_visit *fn, void *arg,
 	struct err *e)
 {
 	struct lines l = { .file = file, .cap = READ_STEP, .at = at, .end = end };

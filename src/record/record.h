@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/stream.h"
 #include "base/sys.h"
+#include "model/draw.h"
 #include "proof/gap.h"
 #include "proof/key.h"
 #include "proof/merkle.h"
@@ -71,6 +72,7 @@ struct recorder {
 	uint64_t head_interval; /* sign a head at least every so many receipts */
 	uint64_t rotate_bytes; /* start a new file when this one is as large */
 	off_t ledger_bytes; /* the same for the ledgers that recorder_row() appends to */
+	off_t draws_bytes; /* keep the sum of what was drawn after so many bytes of receipts */
 	struct chain_end at; /* as of the last append */
 	uint64_t leaves; /* lines of log/leaves: so many receipts are known to be on disk */
 	/* Kept open between appends. */
@@ -82,6 +84,8 @@ struct recorder {
 	struct file_mark lock;
 	int holds; /* so many in this process have the lock */
 	struct batch *begun; /* written, not yet known to be on disk */
+	struct fold *fold; /* what was drawn so far; NULL: nobody has asked yet */
+	size_t refused; /* after DRAW_REFUSED: which of the drafts it was; otherwise SIZE_MAX */
 	struct late_row {
 		const char *file;
 		int fd;
@@ -114,11 +118,17 @@ struct draft {
 	struct json *metadata; /* object, or NULL; integers and strings only */
 	bool is_summed; /* output_hash is over the metadata, so that nothing may be added to it */
 	struct json *subject; /* the decision record a decision receipt stands for; or NULL */
+	/* What it uses up: checked and drawn with the same lock, in one step with the receipt.  What was held before and is known now. */
+	const struct draw *draws;
+	size_t draw_count;
+	const struct draw_settled *settles;
+	size_t settle_count;
 };
 
 /* Sign and append n receipts in one durable write.  ret_receipts, when not NULL, receives them as written, in `a`.  Processes
  * that append at the same time wait for the disk together.
- * Refused: LOG_DAMAGED when chain, leaves and newest head do not agree (`helm log check` explains), LOG_KEY without a key.
+ * Refused: LOG_DAMAGED when chain, leaves and newest head do not agree (`helm log check` explains), LOG_KEY without a key,
+ * DRAW_REFUSED with E_DENIED when there is not enough left of what is to be drawn: then nothing is written.
  * After an error none of them is in the chain, unless another writer had continued it already.  After a crash some of them may
  * be: nobody was told. */
 int recorder_append(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
@@ -180,6 +190,14 @@ int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void 
 /* The same from an offset on, which must be the start of a line; `line` counts from 1 there. */
 int lines_from(
 	struct sys *s, int dirfd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
+
+/* ---- what was drawn (docs/formats/draws.md) ---- */
+
+/* The sum over all receipts of this moment, for whoever judges: it may be older than the chain when it is used, and is looked at again when
+ * something is drawn.  Valid until the next call with this recorder.  DRAWS_ARCHIVED with E_MISSING: a part of the chain cannot be read. */
+int recorder_drawn(struct recorder *r, struct arena *a, const struct drawn **ret, struct err *e);
+/* The same for whoever only looks: nothing is written.  drawn_done() frees it. */
+int draws_look(struct sys *s, int state_fd, struct drawn *ret, struct err *e);
 
 /* ---- the log over it ---- */
 

@@ -72,6 +72,22 @@ static const struct conform_suite suites[] = {
 		"packs, serve policies and launch policies", conform_policy_packs },
 	{ "reference-packs", "reference_packs/*.json", "compliance packs, as mapping and as policy",
 		conform_reference_packs },
+	{ "workstation",
+		"derived/workstation-evaluate-cases.json, fixtures/workstation/, protocols/conformance/workstation/v1/",
+		"local agents under workstation profiles: events, recorded runs, receipts, levels",
+		conform_workstation_suite },
+	{ "denial-legibility", "tests/conformance/denial-legibility/",
+		"what a denial teaches, and nothing more", conform_denial_legibility },
+	{ "managed-agents", "protocols/conformance/managed-agents/claude-self-hosted/v1/",
+		"workers of managed agents: what they may do, and what a receipt binds",
+		conform_managed_agents },
+	{ "egress", "derived/egress-firewall-cases.json", "where data may go", conform_egress },
+	{ "capability",
+		"core/pkg/capability/testdata/, docs/governance/examples/, protocols/json-schemas/authority/fixtures/",
+		"capability manifests and rollback plans", conform_capability },
+	{ "mcp", "core/pkg/mcp/testdata/mcp_2026_07_28_authz_vectors.json",
+		"who may call which tool of which server", conform_mcp },
+	{ "shell", "derived/shell-guard-cases.json", "which commands need a decision", conform_shell },
 	{ "envelope", "derived/autonomy-envelope-cases.json",
 		"autonomy envelopes: validation, gate, counters", conform_envelope },
 	{ "lifecycle", "protocols/conformance/v1/test-vectors.json",
@@ -301,6 +317,31 @@ int conform_read(struct conform_place *p, struct arena *a, const char *name, str
 		return OK;
 	}
 	return rc ? err_set(e, rc, why.code, "%s", why.text) : OK;
+}
+
+int conform_document(
+	struct conform_place *p, struct arena *a, const char *name, struct json **ret, struct err *e)
+{
+	struct bytes text;
+	int rc = conform_read(p, a, name, &text, e);
+
+	*ret = NULL;
+	return rc || !text.p ? rc : json_parse(a, text, name, NULL, ret, e);
+}
+
+void conform_answer(struct conform_tally *t, const char *family, const char *id, const struct json *expected,
+	const struct json *got)
+{
+	conform_count(t, family, expected && json_eq(expected, got) ? CONFORM_PASSED : CONFORM_FAILED, id,
+		expected, got);
+}
+
+void conform_text(struct conform_tally *t, const char *family, const char *id, const struct json *expected,
+	const char *got)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+
+	conform_answer(t, family, id, expected, json_string(&a, got));
 }
 
 const struct conform_suite *conform_suite_at(size_t i)

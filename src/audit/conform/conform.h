@@ -82,6 +82,17 @@ conform_suite_fn conform_owasp, conform_negative, conform_adversarial; /* bounda
 conform_suite_fn conform_bundles, conform_stacks; /* bundles.c */
 conform_suite_fn conform_policy_packs, conform_reference_packs; /* policy_files.c */
 conform_suite_fn conform_envelope, conform_lifecycle; /* envelope.c */
+conform_suite_fn conform_workstation_suite, conform_denial_legibility; /* workstation.c */
+conform_suite_fn conform_egress, conform_capability, conform_mcp, conform_managed_agents; /* authority.c */
+conform_suite_fn conform_shell; /* shell.c */
+/* Passed when both are equal; a text is compared with an expected text. */
+void conform_answer(struct conform_tally *t, const char *family, const char *id, const struct json *expected,
+	const struct json *got);
+void conform_text(struct conform_tally *t, const char *family, const char *id, const struct json *expected,
+	const char *got);
+/* The same as conform_read(), parsed; *ret is NULL when it is not there. */
+int conform_document(
+	struct conform_place *p, struct arena *a, const char *name, struct json **ret, struct err *e);
 /* A file of cases; *ret is empty when it is not there. */
 int conform_read(
 	struct conform_place *p, struct arena *a, const char *name, struct bytes *ret, struct err *e);

@@ -199,6 +199,12 @@ struct pdp_facts {
 	const char *policy_version; /* that must have answered; NULL: any */
 };
 
+/* ---- workers of managed agents ---- */
+
+/* What a worker with this configuration may do; ret->bound is what a receipt must bind.  `ask`: {tool_class, target, route}. */
+void worker_judge(struct arena *a, const struct json *config, const struct json *ask, const char *receipt_id,
+	struct gate_answer *ret);
+
 /* ---- agents among each other (docs/formats/a2a.md) ---- */
 
 struct a2a_local {

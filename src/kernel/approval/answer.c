@@ -15,11 +15,13 @@
 
 /* `what` stands in the receipt's metadata under its type; its digest is what the signature covers. */
 static int record(struct kernel *k, struct arena *a, const char *effect, const char *type, struct json *what,
-	const struct person *who, struct json **ret, struct err *e)
+	struct json *proof, const struct person *who, struct json **ret, struct err *e)
 {
 	struct json *about = json_new(a, JSON_OBJECT);
 
 	json_set(a, about, type, what);
+	if (proof)
+		json_set(a, about, "quorum", proof);
 	act_sign(a, who, what, about);
 	return act_record(k, a,
 		&(struct act){ .effect_id = effect,
@@ -136,8 +138,8 @@ static int can_reach(const struct cover *covers, size_t n, const struct approval
 /* ---- grants ---- */
 
 /* Records the grant, then puts it into the open document; the caller writes the document. */
-static int make_grant(struct approval_store *st, struct grant *g, const struct person *who,
-	struct json **ret_receipt, struct err *e)
+static int make_grant(struct approval_store *st, struct grant *g, struct json *proof,
+	const struct person *who, struct json **ret_receipt, struct err *e)
 {
 	struct kernel *k = st->k;
 	struct arena *a = st->a;
@@ -152,7 +154,7 @@ static int make_grant(struct approval_store *st, struct grant *g, const struct p
 		g->created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
 		g->responder = who->name;
 	}
-	rc = record(k, a, GRANT_EFFECT, "grant", grant_to_json(a, g), who, ret_receipt, e);
+	rc = record(k, a, GRANT_EFFECT, "grant", grant_to_json(a, g), proof, who, ret_receipt, e);
 	if (rc)
 		return rc;
 	struct json *entry = json_new(a, JSON_OBJECT);
@@ -183,6 +185,10 @@ int grant_draft(struct arena *a, const struct json *request, const struct approv
 		.expires_us = t->expires_us,
 		.request_id = json_get_text(request, "approval_id", NULL) };
 
+	if (quorum_of(request) > 1 && !(is_exact && t->is_once))
+		return err_set(e, E_INPUT, "APPROVAL_REACH",
+			"request %s takes %d people, so it is approved for this very command, once: --once",
+			g.request_id, quorum_of(request));
 	if (t->is_for_session && !session)
 		return err_set(
 			e, E_INPUT, "APPROVAL_SESSION", "request %s belongs to no session", g.request_id);
@@ -194,6 +200,28 @@ int grant_draft(struct arena *a, const struct json *request, const struct approv
 	if (rc == OK)
 		*ret = g;
 	return rc;
+}
+
+/* One of several people: what they signed is on record first, then beside the question.  *ret_proof is left alone until there are enough. */
+static int join(struct approval_store *st, struct json *entry, const struct person *who, struct grant *g,
+	struct json **ret_proof, struct json **ret_receipt, struct err *e)
+{
+	struct json *proof;
+	bool is_enough;
+	int rc = quorum_add(st->k, st->a, entry, who, g, &proof, &is_enough, e);
+
+	if (rc)
+		return rc;
+	if (is_enough) {
+		*ret_proof = proof;
+		return OK;
+	}
+	struct json *said = json_new(st->a, JSON_OBJECT);
+	json_sets(st->a, said, "approval_id", g->request_id);
+	json_seti(st->a, said, "approvers", quorum_of(json_get(entry, "request")));
+	json_seti(st->a, said, "so_far", json_get(proof, "assertions")->n);
+	rc = record(st->k, st->a, "helm.approval/assert", "assertion", said, proof, who, ret_receipt, e);
+	return rc ? rc : approval_store_write(st, e);
 }
 
 /* Receipt, document, then the file for older readers.  An error after the receipt leaves a grant on record
@@ -218,9 +246,15 @@ static int approve(struct kernel *k, struct arena *a, const char *id, const stru
 		named.proof = proof;
 		who = &named;
 	}
+	struct json *proof = NULL;
 	rc = t ? grant_draft(a, request, t, &g, e) : approval_check_signed(k, a, request, message, &g, e);
+	if (rc == OK && quorum_of(request) > 1) {
+		rc = join(&st, entry, who, &g, &proof, ret_receipt, e);
+		if (rc || !proof)
+			return rc;
+	}
 	if (rc == OK)
-		rc = make_grant(&st, &g, who, &receipt, e);
+		rc = make_grant(&st, &g, proof, who, &receipt, e);
 	if (rc)
 		return rc;
 	resolve(k, a, entry, "approved", who->name);
@@ -253,7 +287,7 @@ int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct 
 	int rc = approval_store_open(&st, k, a, e);
 
 	if (rc == OK)
-		rc = make_grant(&st, g, who, ret_receipt, e);
+		rc = make_grant(&st, g, NULL, who, ret_receipt, e);
 	return rc ? rc : approval_store_write(&st, e);
 }
 
@@ -302,7 +336,7 @@ int approval_deny(struct kernel *k, struct arena *a, const char *id, const char 
 	json_sets(a, what, "approval_id", id);
 	json_sets(a, what, "args_sha256", json_get_text(json_get(entry, "request"), "args_sha256", ""));
 	json_sets(a, what, "reason", reason);
-	rc = record(k, a, "helm.approval/deny", "denial", what, who, ret_receipt, e);
+	rc = record(k, a, "helm.approval/deny", "denial", what, NULL, who, ret_receipt, e);
 	if (rc)
 		return rc;
 	resolve(k, a, entry, "denied", who->name);
@@ -332,7 +366,7 @@ int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const 
 	json_set(a, st.grants, grant_id, entry);
 	json_sets(a, what, "grant_id", grant_id);
 	json_sets(a, what, "reason", reason);
-	rc = record(k, a, REVOKE_EFFECT, "revocation", what, who, ret_receipt, e);
+	rc = record(k, a, REVOKE_EFFECT, "revocation", what, NULL, who, ret_receipt, e);
 	if (rc)
 		return rc;
 	json_sets(a, entry, "revoked_at", now_text(k, a));

@@ -51,7 +51,9 @@ bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt
 	return grant && is_signed_by_us(k, a, receipt, key, "receipt", verify_receipt) &&
 		text_eq(json_get_text(receipt, "effect_id", ""), GRANT_EFFECT) &&
 		text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(a, grant)) &&
-		grant_from_json(a, grant, ret, NULL) == OK;
+		grant_from_json(a, grant, ret, NULL) == OK &&
+		(!ret->quorum_sha256 ||
+			quorum_holds(a, json_get(json_get(receipt, "metadata"), "quorum"), ret));
 }
 
 /* The signed decision said ESCALATE and named the digest of exactly this question.  So a person never
@@ -296,6 +298,8 @@ static struct json *compose(struct kernel *k, const struct request *q, const str
 			json_pushs(a, argv, q->what.argv[i]);
 		json_set(a, doc, "argv", argv);
 	}
+	if (h->decision.approvers > 1)
+		json_seti(a, doc, "approvers", h->decision.approvers);
 	struct cover *covers = covers_of(a, &h->decision, &n);
 	json_set(a, doc, "covers", covers_to_json(a, covers, n));
 	return doc;

@@ -30,6 +30,16 @@ bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt
 /* The signed decision that this entry's request was made for is ours and is about these very bytes. */
 bool request_is_genuine(struct kernel *k, struct arena *a, const struct json *entry);
 
+/* quorum.c: one more person says yes to a question that takes several (`entry`, which grows by what they signed).  *ret_is_enough: as many as it
+ * takes; then ret->approvers and ret->quorum_sha256 are set and *ret_proof is what they signed.  APPROVAL_QUORUM, APPROVAL_HOLD,
+ * APPROVAL_TWICE. */
+int quorum_add(struct kernel *k, struct arena *a, struct json *entry, const struct person *who,
+	struct grant *ret, struct json **ret_proof, bool *ret_is_enough, struct err *e);
+/* So many different keys have signed the challenge of this grant's question. */
+bool quorum_holds(struct arena *a, const struct json *proof, const struct grant *g);
+/* How many people a question takes. */
+int quorum_of(const struct json *request);
+
 /* signed.c: the message is an answer to this very question, on terms that a person may give: *ret is what it grants. */
 int approval_check_signed(struct kernel *k, struct arena *a, const struct json *request, struct bytes message,
 	struct grant *ret, struct err *e);
