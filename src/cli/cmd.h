@@ -24,6 +24,9 @@ int cmd_conform_list(struct cli *r, struct err *e);
 extern const struct opt policy_eval_opts[];
 int cmd_policy_eval(struct cli *r, struct err *e);
 
+/* cmd_policy_bench.c */
+int cmd_policy_bench(struct cli *r, struct err *e);
+
 /* cmd_policy_dsl.c */
 extern const struct opt policy_lint_opts[], policy_explain_opts[], policy_fmt_opts[];
 int cmd_policy_lint(struct cli *r, struct err *e);

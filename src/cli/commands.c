@@ -734,6 +734,13 @@ static const struct cmd row_policy_eval = { KNOWN(policy_eval), "EXPRESSION", 1,
 	"$ helm policy eval --check 'input.amount <= 500 && \"admin\" in input.roles'",
 	policy_eval_opts, DOCUMENT, cmd_policy_eval };
 
+static const struct cmd row_policy_bench = { KNOWN(policy_bench), "RULES REQUESTS", 2, 2,
+	"measure what a decision of the policy engine costs",
+	"RULES is a list of {tool, prefix, max}: the tool is allowed when args.path starts with prefix and has no '..', args.size is below max and args.mode is ro or rw.  "
+	"REQUESTS has one {tool, args, expect} per line.  The rules become a policy, and every request goes through the whole engine and is timed alone.  "
+	"Prints {load_ms, p50_ns, p95_ns, p99_ns, mean_ns, wrong}; ends with 1 when an answer was wrong.",
+	"$ helm policy bench rules.json requests.ndjson", NULL, DOCUMENT, cmd_policy_bench };
+
 static const struct cmd row_conform_list = { KNOWN(conform_list), "", 0, 0,
 	"list the suites, families of cases, levels, profiles and gates that this program answers", NULL, "$ helm conform list",
 	NULL, 0, cmd_conform_list };
