@@ -131,4 +131,27 @@ int conform_run_suite(struct sys *s, struct arena *a, int dirfd, const char *dir
 const struct conform_suite *conform_suite_at(size_t i);
 const char *conform_family_at(size_t i);
 
+/* Gates over an evidence pack in the numbered layout (docs/formats/conformance-gates.md).  A set is a level or a profile: two of the scales that
+ * share names, so `scale` goes with each claim. */
+struct conform_set {
+	const char *scale; /* "gate_level", "profile" */
+	const char *name;
+	const char *gates; /* ids, with a blank between them */
+	const char *features; /* what such a profile promises beyond them, which no gate can see; or NULL */
+};
+struct conform_gates {
+	const struct conform_set *set; /* NULL: all gates */
+	const char **only; /* of those, these */
+	size_t only_count;
+	const struct pack *pack;
+	const struct trust *trust; /* keys of receipts; none: no signature counts */
+	const char *jurisdiction; /* NULL: all that the pack names */
+};
+/* The report: {run_id, gate_level or profile, timestamp, pass, gate_results, duration_ms, metadata}.  OK also when gates fail. */
+int conform_gates(
+	struct sys *s, struct arena *a, const struct conform_gates *ask, struct json **ret, struct err *e);
+const struct conform_set *conform_set_at(size_t i);
+const struct conform_set *conform_set_find(const char *scale, const char *name, struct err *e); /* E_USAGE */
+const char *conform_gate_at(size_t i, const char **ret_about);
+
 #endif

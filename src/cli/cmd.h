@@ -30,6 +30,18 @@ int cmd_policy_lint(struct cli *r, struct err *e);
 int cmd_policy_explain(struct cli *r, struct err *e);
 int cmd_policy_fmt(struct cli *r, struct err *e);
 
+/* cmd_policy_use.c, cmd_policy_test.c, cmd_policy_change.c */
+extern const struct opt policy_use_opts[], policy_revoke_opts[], policy_shadow_opts[], policy_simulate_opts[],
+	policy_diff_opts[];
+int cmd_policy_use(struct cli *r, struct err *e);
+int cmd_policy_show(struct cli *r, struct err *e);
+int cmd_policy_revoke(struct cli *r, struct err *e);
+int cmd_policy_shadow(struct cli *r, struct err *e);
+int cmd_policy_test(struct cli *r, struct err *e);
+int cmd_policy_coverage(struct cli *r, struct err *e);
+int cmd_policy_simulate(struct cli *r, struct err *e);
+int cmd_policy_diff(struct cli *r, struct err *e);
+
 /* cmd_egress.c, cmd_egress_suggest.c */
 extern const struct opt egress_list_opts[], egress_check_opts[];
 int cmd_egress_list(struct cli *r, struct err *e);

@@ -117,7 +117,7 @@ static bool confirms(struct cli *r, const struct person *who, const char *text, 
 
 /* A positive number with a unit: 30m, 8h, 2d, 90s. The limit on the number keeps the product from
  * overflowing. */
-static bool parse_duration(const char *text, int64_t *ret_us)
+bool cli_duration(const char *text, int64_t *ret_us)
 {
 	char *end;
 	long long n = strtoll(text, &end, 10);
@@ -139,7 +139,7 @@ int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
 
 	if (until && span)
 		return err_set(e, E_USAGE, "APPROVAL_END", "give --until or --for, not both");
-	if (span && !parse_duration(span, &us))
+	if (span && !cli_duration(span, &us))
 		return err_set(e, E_USAGE, "APPROVAL_END", "'%s' is no duration; write 30m, 8h or 2d", span);
 	t->expires_us = now + us;
 	if (until && !text_parse_time(until, strlen(until), &t->expires_us))

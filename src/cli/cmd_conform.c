@@ -1,7 +1,8 @@
-/* cmd_conform.c — helm conform: published test cases against our answers.
+/* cmd_conform.c — helm conform: published test cases against our answers, and gates over evidence.
  *
  * The cases come from a directory, so that a new edition can be checked without a new program. No case
  * passed is a failure, too: an empty directory proves nothing. */
+#include "cli/cmd_conform.h"
 #include "audit/audit.h"
 #include "cli/cmd.h"
 
@@ -9,10 +10,28 @@
 
 const struct opt conform_run_opts[] = {
 	{ "cases", OPT_VALUE, "DIR", "directory with a cases.jsonl, or with the files of the suite", NULL,
-		true },
+		false },
 	{ "suite", OPT_VALUE, "NAME", "run this suite instead of cases.jsonl ('helm conform list')", NULL,
 		false },
 	{ "family", OPT_VALUE, "NAME", "only cases of this family", NULL, false },
+	{ "level", OPT_VALUE, "L", "run the gates of this gate_level over --evidence: L1, L2", NULL, false },
+	{ "profile", OPT_VALUE, "NAME",
+		"run the gates of this profile over --evidence: SMB, CORE, ENTERPRISE, L3, ...", NULL,
+		false },
+	{ "gate", OPT_LIST, "ID", "only this gate (repeatable)", NULL, false },
+	{ "evidence", OPT_VALUE, "PACK", "an evidence pack in the numbered layout: directory, tar or tar.gz",
+		NULL, false },
+	{ "jurisdiction", OPT_VALUE, "CC", "the jurisdiction that gate G9 looks for", NULL, false },
+	{ "key", OPT_LIST, "KEY",
+		"a public key that you trust for receipts: 64 hex digits, or a file with them (repeatable)",
+		NULL, false },
+	{ "trust", OPT_VALUE, "FILE", "a file of such keys (JSON)", NULL, false },
+	{ "signed", OPT_FLAG, NULL, "sign the report with your key and write it to --output", NULL, false },
+	{ "output", OPT_VALUE, "DIR", "where --signed writes (the current directory)", NULL, false },
+	{ "revision", OPT_VALUE, "SHA",
+		"the 40 hexadecimal digits of the revision that was tested, for --signed", NULL, false },
+	{ "registry-entry", OPT_FLAG, NULL, "print the row for a registry of runtimes instead of the report",
+		NULL, false },
 	{ 0 },
 };
 
@@ -52,7 +71,32 @@ static void show_failures(struct cli *r, const struct json *report)
 	}
 }
 
-/* What is there to run: suites, and families of cases.jsonl. */
+/* Levels and profiles with their gates; what is named in the published list and not here says why. */
+static void list_gates(struct cli *r, struct json *doc)
+{
+	struct json *sets = json_new(r->a, JSON_ARRAY), *gates = json_new(r->a, JSON_ARRAY);
+	const struct conform_set *s;
+	const char *id, *about;
+
+	for (size_t i = 0; (s = conform_set_at(i)); i++) {
+		struct json *row = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, row, "scale", s->scale);
+		json_sets(r->a, row, "name", s->name);
+		json_sets(r->a, row, "gates", s->gates);
+		json_push(r->a, sets, row);
+	}
+	for (size_t i = 0; (id = conform_gate_at(i, &about)); i++) {
+		struct json *row = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, row, "gate", id);
+		json_sets(r->a, row, "about", about);
+		json_push(r->a, gates, row);
+	}
+	json_set(r->a, doc, "sets", sets);
+	json_set(r->a, doc, "gates", gates);
+	json_sets(r->a, doc, "not_here", "GX_SDK_DRIFT: there is no client library here that could drift");
+}
+
+/* What is there to run: suites, families of cases.jsonl, and gates. */
 int cmd_conform_list(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *suites = json_new(r->a, JSON_ARRAY);
@@ -72,8 +116,16 @@ int cmd_conform_list(struct cli *r, struct err *e)
 		json_pushs(r->a, known, family);
 	json_set(r->a, doc, "suites", suites);
 	json_set(r->a, doc, "families", known);
+	list_gates(r, doc);
 	out_result(r, doc);
 	return OK;
+}
+
+static bool wants_gates(struct cli *r)
+{
+	const char **gates;
+
+	return opt_text(r, "level", NULL) || opt_text(r, "profile", NULL) || opt_list(r, "gate", &gates);
 }
 
 static int run(struct cli *r, struct json **ret_report, struct err *e)
@@ -81,30 +133,54 @@ static int run(struct cli *r, struct json **ret_report, struct err *e)
 	const char *dir = opt_text(r, "cases", NULL), *suite = opt_text(r, "suite", NULL);
 	const char *family = opt_text(r, "family", NULL);
 
+	if (wants_gates(r) && (dir || suite || family))
+		return err_set(e, E_USAGE, "USAGE",
+			"gates look at --evidence and suites at --cases; run one after the other");
+	if (wants_gates(r))
+		return conform_run_gates(r, ret_report, e);
+	if (!dir)
+		return err_set(e, E_USAGE, "USAGE",
+			"give --cases DIR with the published cases, or --level or --profile with --evidence PACK");
 	if (suite && family)
 		return err_set(e, E_USAGE, "USAGE", "--family is for cases.jsonl; leave it out with --suite");
 	return suite ? conform_run_suite(r->sys, r->a, AT_FDCWD, dir, suite, ret_report, e)
 		     : conform_run(r->sys, r->a, AT_FDCWD, dir, family, ret_report, e);
 }
 
+static void show(struct cli *r, const struct json *report)
+{
+	if (json_get(report, "gate_results")) {
+		conform_show_gates(r, report);
+		return;
+	}
+	show_failures(r, report);
+	show_families(r, report);
+	json_each (name, json_get(report, "absent"))
+		out(r, "not there: %s\n", text_safe(r->a, name->text, name->n, false));
+	out(r, "%lld passed, %lld failed, %lld not supported\n", (long long)json_get_int(report, "passed", 0),
+		(long long)json_get_int(report, "failed", 0),
+		(long long)json_get_int(report, "not_supported", 0));
+}
+
 int cmd_conform_run(struct cli *r, struct err *e)
 {
-	struct json *report;
+	struct json *report, *said = NULL;
+	int rc = run(r, &report, e);
 
-	if (run(r, &report, e))
-		return e->rc;
-	int64_t passed = json_get_int(report, "passed", 0), failed = json_get_int(report, "failed", 0);
-	int64_t unknown = json_get_int(report, "not_supported", 0);
-	if (r->is_json) {
+	if (rc == OK && opt_flag(r, "signed"))
+		rc = conform_sign(r, report, &said, e);
+	if (rc == OK && opt_flag(r, "registry-entry"))
+		rc = conform_registry_entry(r, report, &said, e);
+	if (rc)
+		return rc;
+	if (opt_flag(r, "registry-entry"))
+		out_result(r, said);
+	else if (r->is_json)
 		out_json(r, report);
-	} else {
-		show_failures(r, report);
-		show_families(r, report);
-		json_each (name, json_get(report, "absent"))
-			out(r, "not there: %s\n", text_safe(r->a, name->text, name->n, false));
-		out(r, "%lld passed, %lld failed, %lld not supported\n", (long long)passed, (long long)failed,
-			(long long)unknown);
-	}
+	else
+		show(r, report);
+	if (opt_flag(r, "signed") && !r->is_json)
+		out(r, "signed by %s\n", json_get_text(said, "signer_id", "this user's key"));
 	/* Nothing passed means nothing was tested. */
-	return failed == 0 && passed > 0 ? 0 : EXIT_NO;
+	return json_get_int(report, "failed", 0) == 0 && json_get_int(report, "passed", 0) > 0 ? 0 : EXIT_NO;
 }

@@ -3,6 +3,7 @@
  * All three only read. A policy with a mistake is never half used: explain and fmt name the mistakes as lint does and end with 1. */
 #include "base/file.h"
 #include "cli/cmd.h"
+#include "cli/cmd_policy.h"
 #include "decide/dsl/dsl.h"
 
 #include <fcntl.h>
@@ -15,7 +16,11 @@ const struct opt policy_lint_opts[] = {
 };
 
 const struct opt policy_explain_opts[] = {
-	{ "request", OPT_VALUE, "REQ", "the request to judge, JSON; - is standard input", NULL, true },
+	{ "policy", OPT_VALUE, "FILE", "by this policy instead of the one in use", NULL, false },
+	{ "command", OPT_VALUE, "TEXT", "the request is this shell command", NULL, false },
+	{ "request", OPT_VALUE, "REQ",
+		"the request to judge, where the argument is a policy in the language of rules over graphs",
+		NULL, false },
 	{ "facts", OPT_VALUE, "FACTS", "a JSON object of facts, when they are not in the request", NULL,
 		false },
 	{ "lang", OPT_VALUE, "LANG", "the language of the reasons: en, de", NULL, false },
@@ -199,7 +204,7 @@ static void show(struct cli *r, struct json *judged, const char *language)
 			json_get_text(judged, "policy_hash", ""));
 }
 
-int cmd_policy_explain(struct cli *r, struct err *e)
+static int explain_graph(struct cli *r, struct err *e)
 {
 	const char *language = opt_text(r, "lang", "en"), *languages;
 	struct dsl_problems problems;
@@ -220,6 +225,22 @@ int cmd_policy_explain(struct cli *r, struct err *e)
 		return err_wrap(e, "%s", shown_name(opt_text(r, "request", NULL)));
 	show(r, judged, language);
 	return exit_of(judged);
+}
+
+/* A request and a policy, or the other way round with --request, as for rules over graphs. */
+int cmd_policy_explain(struct cli *r, struct err *e)
+{
+	const char *request = opt_text(r, "request", NULL), *command = opt_text(r, "command", NULL);
+
+	if (request && (command || opt_text(r, "policy", NULL) || !r->arg_count))
+		return err_set(e, E_USAGE, "USAGE",
+			"--request goes with a policy FILE as the argument, and with nothing else");
+	if (request)
+		return explain_graph(r, e);
+	if ((command != NULL) == (r->arg_count == 1))
+		return err_set(e, E_USAGE, "USAGE", "say what to explain: REQUEST, or --command TEXT");
+	return policy_explain_request(
+		r, opt_text(r, "policy", NULL), command ? NULL : r->args[0], command, e);
 }
 
 /* ---- fmt ---- */

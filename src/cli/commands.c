@@ -30,7 +30,7 @@ const struct family families[] = {
 	{ "key", "the key that signs what this machine records" },
 	{ "signer", "a key that another user keeps" },
 	{ "evidence", "export, verify and show packs of evidence" },
-	{ "policy", "policies and their expressions, tried out" },
+	{ "policy", "what agents may do, as a file" },
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
 	{ NULL, NULL },
@@ -625,12 +625,61 @@ static const struct cmd row_policy_lint = { KNOWN(policy_lint), "FILE", 1, 1,
 	"$ echo 'module data { rule r { scope: node when: has_tag(delta.node, \"pii\") enforce: deny explain: CPI.DATA.FORBIDDEN.PII } }' | helm policy lint -",
 	policy_lint_opts, 0, cmd_policy_lint };
 
-static const struct cmd row_policy_explain = { KNOWN(policy_explain), "FILE", 1, 1,
-	"judge a request by a policy text, and say why",
-	"FILE is a policy as for 'policy lint'.  The request is JSON: {\"subjects\": [{\"target\", \"value\"}], \"delta\", \"snapshot\", \"facts\"}.  "
-	"For every subject the rules that were tried are shown, what the deciding one has read, who must approve, which facts are asked for, and which patches are suggested; none is applied.  "
+static const struct cmd row_policy_use = { KNOWN(policy_use), "[FILE]", 0, 1,
+	"put a policy in use: every door obeys it from then on",
+	"A person's act, on record: the document that is made of FILE is kept by its digest in the helm home, and holds whatever becomes of the file.  "
+	"A policy makes answers stricter; with --lift RULE an explicit ALLOW also answers what that guard rule only asks about.  "
+	"An epoch older than the one before is refused unless --allow-rollback says that it is meant.  "
+	"--none goes back to profiles and guard rules alone.",
+	NULL, policy_use_opts, NEEDS_WORKSPACE, cmd_policy_use };
+
+static const struct cmd row_policy_show = { KNOWN(policy_show), "", 0, 0,
+	"show the policy that is in use, and where each rule comes from",
+	"Without one, what profiles and guard rules say is shown as a policy.", "$ helm policy show", NULL,
+	MAY_WORKSPACE, cmd_policy_show };
+
+static const struct cmd row_policy_explain = { KNOWN(policy_explain), "[REQUEST]", 0, 1,
+	"send a request through the gates, and say which rule answers and what would change it",
+	"REQUEST is a file (JSON, or YAML when named .yaml), - for standard input, or the id of a decision on record (docs/formats/policy-request.md).  "
+	"The policy is the one in use, or --policy FILE.  "
+	"What would change the answer is found by trying: every line is what the policy says to a request that differs in one thing.  "
+	"With --request REQ the argument is a policy in the language of rules over nodes, edges and flows.  "
 	"Only judges: nothing is run or changed.  Exit 0 for ALLOW, 24 for ESCALATE, 25 for DENY.",
-	NULL, policy_explain_opts, 0, cmd_policy_explain };
+	NULL, policy_explain_opts, MAY_WORKSPACE, cmd_policy_explain };
+
+static const struct cmd row_policy_test = { KNOWN(policy_test), "FILE...", 1, -1,
+	"run the tests that stand beside a policy",
+	"FILE is a policy, whose tests are NAME.test.yaml beside it, or such a file of tests (docs/formats/policy-test.md).  "
+	"The policy alone is asked: profiles and guard rules are not part of a test.  Exit 0 only when something passed and nothing failed.",
+	NULL, NULL, MAY_WORKSPACE, cmd_policy_test };
+
+static const struct cmd row_policy_coverage = { KNOWN(policy_coverage), "FILE", 1, 1,
+	"say which rules of a policy no test reaches",
+	"Runs the tests beside it.  Exit 1 when a rule is not reached, or a test fails.", NULL, NULL, MAY_WORKSPACE,
+	cmd_policy_coverage };
+
+static const struct cmd row_policy_simulate = { KNOWN(policy_simulate), "CANDIDATE", 1, 1,
+	"ask a candidate everything that was asked here, and say what would change, by rule",
+	"Reads what the rows of agents' calls and runs have kept; nothing is run, and nothing is changed.  "
+	"What is drawn on the candidate's budgets is summed up on the way.  "
+	"Says how many decisions could not be asked again, or only with texts that were cut or redacted.",
+	NULL, policy_simulate_opts, NEEDS_WORKSPACE, cmd_policy_simulate };
+
+static const struct cmd row_policy_diff = { KNOWN(policy_diff), "A B", 2, 2,
+	"say what policy B answers otherwise than policy A: newly allowed, newly asked, newly denied",
+	"Asks both what their own rules suggest (each rule met, and each of its conditions just missed), and what was recorded here.  "
+	"Exit 1 when they differ.",
+	NULL, policy_diff_opts, MAY_WORKSPACE, cmd_policy_diff };
+
+static const struct cmd row_policy_shadow = { KNOWN(policy_shadow), "start FILE|report|stop", 1, 2,
+	"let a candidate decide beside the policy in use, and note only where it would differ",
+	"It answers nobody.  report says what would have been different since it was started, by rule.  Starting and stopping are a person's act, on record.",
+	NULL, policy_shadow_opts, NEEDS_WORKSPACE, cmd_policy_shadow };
+
+static const struct cmd row_policy_revoke = { KNOWN(policy_revoke), "DIGEST", 1, 1,
+	"never again put the policy of this digest in use",
+	"Where it is in use, everything is denied until another policy is, or 'helm policy use --none'.", NULL,
+	policy_revoke_opts, NEEDS_WORKSPACE, cmd_policy_revoke };
 
 static const struct cmd row_policy_fmt = { KNOWN(policy_fmt), "FILE", 1, 1,
 	"print a policy text in its one layout",
@@ -650,7 +699,7 @@ static const struct cmd row_policy_eval = { KNOWN(policy_eval), "EXPRESSION", 1,
 	policy_eval_opts, DOCUMENT, cmd_policy_eval };
 
 static const struct cmd row_conform_list = { KNOWN(conform_list), "", 0, 0,
-	"list the suites and the families of cases that this program answers", NULL, "$ helm conform list",
+	"list the suites, families of cases, levels, profiles and gates that this program answers", NULL, "$ helm conform list",
 	NULL, 0, cmd_conform_list };
 
 static const struct cmd row_conform_run = { KNOWN(conform_run), "", 0, 0,
@@ -658,6 +707,8 @@ static const struct cmd row_conform_run = { KNOWN(conform_run), "", 0, 0,
 	"Reads DIR/cases.jsonl, or with --suite the files of that suite below DIR, in their publisher's own layout.  "
 	"Every member of a case's expected answer must be met.  "
 	"Families this program does not know are counted as not supported, never as passed.  "
+	"With --level or --profile it runs gates over an evidence pack instead; each reason is one of the published codes (docs/formats/conformance-gates.md).  "
+	"Scales that share names are printed with theirs: gate_level, profile, spec_level, tier.  "
 	"Exit 0 only when something passed and nothing failed.",
 	NULL, conform_run_opts, 0, cmd_conform_run };
 

@@ -9,7 +9,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/allow.h"
-#include "kernel/posture.h"
+#include "kernel/policy/policy.h"
+#include "kernel/posture_parts.h"
+#include "model/draw.h"
+#include "record/record.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -227,13 +230,55 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 	return OK;
 }
 
+/* The question that `helm run` would put to the policy in use. */
+static void ask_policy(const struct guard *g, struct arena *a, const char *tool, const struct json *params,
+	struct decision *d)
+{
+	struct json *known = json_new(a, JSON_OBJECT);
+	struct policy_question q = { .action = "EXECUTE_COMMAND",
+		.tool = tool,
+		.principal = arena_printf(a, "user:%u", getuid()),
+		.params = params,
+		.proposal = d->proposal,
+		.known = known,
+		.now_us = d->evaluated_us };
+
+	if (!policy_is_in_use(g->sys, g->ws))
+		return;
+	json_sets(a, known, "door", "run");
+	json_sets(a, known, "profile", d->profile->name);
+	json_sets(a, known, "containment", containment_name(d->containment));
+	json_sets(a, known, "workspace", posture_name(a, g->ws->root));
+	if (g->at.cwd)
+		json_sets(a, known, "cwd", posture_name(a, g->at.cwd));
+	json_setb(a, known, "supervised", false);
+	AUTO(drawn_done) struct drawn drawn = { 0 };
+	struct err e = { 0 };
+	if (policy_is_bounded(g->sys, a, g->ws)) {
+		q.drawn = &drawn;
+		if (draws_look(g->sys, g->ws->state_fd, &drawn, &e))
+			q.drawn_error = arena_strdup(a, e.text);
+	}
+	const struct policy_answer *p = policy_ask(g->sys, a, g->ws, &q, d);
+	policy_raise(a, p, d);
+	if (d->verdict == V_ESCALATE && policy_lifts(p, d))
+		d->verdict = V_ALLOW;
+}
+
 int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
 	struct decision *ret, struct err *e)
 {
 	struct proposal *p = arena_zalloc(a, 1, sizeof(*p));
 
 	propose_shell(a, &g->at, text, p);
-	return guard_judge(g, a, profile, p, ret, e);
+	int rc = guard_judge(g, a, profile, p, ret, e);
+	if (rc == OK && policy_is_in_use(g->sys, g->ws)) {
+		struct json *params = json_new(a, JSON_OBJECT);
+		json_set(a, params, "command", json_stringn(a, (const char *)text.p, text.n));
+		ask_policy(
+			g, a, p->step_count && p->steps[0].program ? p->steps[0].program : "sh", params, ret);
+	}
+	return rc;
 }
 
 int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile, const char *const *argv,
@@ -242,5 +287,13 @@ int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile
 	struct proposal *p = arena_zalloc(a, 1, sizeof(*p));
 
 	propose_argv(a, &g->at, argv, argc, p);
-	return guard_judge(g, a, profile, p, ret, e);
+	int rc = guard_judge(g, a, profile, p, ret, e);
+	if (rc == OK && policy_is_in_use(g->sys, g->ws)) {
+		struct json *params = json_new(a, JSON_OBJECT), *words = json_new(a, JSON_ARRAY);
+		for (size_t i = 0; i < argc; i++)
+			json_pushs(a, words, argv[i]);
+		json_set(a, params, "argv", words);
+		ask_policy(g, a, path_base(argv[0]), params, ret);
+	}
+	return rc;
 }

@@ -44,13 +44,13 @@ int guard_profile(const struct guard *g, struct arena *a, const char *asked, con
  * missing on this machine. */
 enum containment guard_walls(struct sys *s, const struct workspace *ws, const struct profile *p);
 
-/* Understand and judge.  `profile` NULL: as guard_profile() says.  Else the only failure is E_USAGE
- * PROFILE_UNKNOWN.  The decision and the proposal it points to live in `a`. */
+/* Understand and judge, as `helm run` would: by profile, rules and the policy in use.  `profile` NULL: as guard_profile() says.  Else the only
+ * failure is E_USAGE PROFILE_UNKNOWN.  The decision and the proposal it points to live in `a`. */
 int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
 	struct decision *ret, struct err *e);
 int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile, const char *const *argv,
 	size_t argc, struct decision *ret, struct err *e);
-/* A proposal made elsewhere. */
+/* A proposal made elsewhere.  Profile and rules alone: what is found in a file is no request. */
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e);
 

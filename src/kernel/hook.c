@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
+#include "kernel/policy/policy.h"
 #include "kernel/posture.h"
 #include "kernel/settle.h"
 #include "kernel/task/contain.h"
@@ -29,7 +30,7 @@ enum { LOOP_ROWS = 16, LOOP_LENGTH = 3, CONTAINED_ROWS = 256 };
  * look at a file would cost more than it proves. */
 static bool only_reads(const struct handling *h)
 {
-	if (h->verdict != V_ALLOW || !h->proposal.readable)
+	if (h->verdict != V_ALLOW || !h->proposal.readable || (h->policy && h->policy->draw_count))
 		return false;
 	for (size_t i = 0; i < h->proposal.effect_count; i++)
 		if (h->proposal.effects[i].kind != FX_READ)
@@ -80,6 +81,12 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	json_sets(a, row, "verdict", verdict_name(h->verdict));
 	json_sets(a, row, "rule", h->decision.detail_code);
 	json_sets(a, row, "decision_id", h->decision_id);
+	if (h->asked)
+		json_set(a, row, "asked", policy_question_json(a, h->asked));
+	if (h->policy && h->policy->draw_count && h->verdict == V_ALLOW)
+		json_set(a, row, "draws", draws_json(a, h->policy->draws, h->policy->draw_count));
+	json_sets(a, row, "guard_action",
+		action_name(h->rules_said ? h->rules_said->action : h->decision.action));
 	struct json *expected = h->decision_id ? changes_expect(k, a, at, &h->proposal) : NULL;
 	if (expected)
 		json_set(a, row, "expected_changes", expected);
@@ -345,6 +352,7 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 			.action = "AGENT_TOOL_CALL",
 			.proposal = &x->proposal,
 			.args = bytes_of(x->digest),
+			.params = json_is(call->input, JSON_OBJECT) ? call->input : NULL,
 			.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)) },
 		.where = &x->at,
 		.mode = GUARD_ENFORCE,
@@ -448,6 +456,7 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		if (rc == OK)
 			ret->verdict = V_ALLOW;
 		ret->is_quiet = rc == OK;
+		kernel_shadow(k, &h, V_ALLOW);
 		return rc;
 	}
 	k->recorder.is_hurried = true; /* the client waits */
@@ -573,6 +582,20 @@ static void note_changes(
 	json_seti(a, about, "deleted_files", found.deleted->n);
 }
 
+/* What the call held is used as it was estimated. */
+static const struct draw_settled *settled_of(struct arena *a, const struct json *before, size_t *ret_n)
+{
+	const struct json *draws = json_get(before, "draws");
+	struct draw_settled *list = arena_zalloc(a, (draws ? draws->n : 0) + 1, sizeof(*list));
+	struct draw d;
+
+	*ret_n = 0;
+	json_each (one, draws)
+		if (draw_read(one, &d) && d.is_held)
+			list[(*ret_n)++] = (struct draw_settled){ d.kind, d.key, d.window_us, d.amount };
+	return list;
+}
+
 /* Without a decision on record there is nothing to bind an outcome to: the row alone is written. */
 int hook_after(
 	struct kernel *k, struct arena *a, const char *client, const struct tool_call *call, struct err *e)
@@ -624,6 +647,7 @@ int hook_after(
 		.type = "outcome",
 		.tool_name = call->tool_name,
 		.metadata = about };
+	d.settles = settled_of(a, before, &d.settle_count);
 	rc = recorder_append(&k->recorder, a, &d, 1, NULL, e);
 	if (rc == OK)
 		kernel_tidy(k, a); /* the tool is done, and nobody waits for a verdict */

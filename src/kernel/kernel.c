@@ -15,7 +15,8 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
-#include "kernel/posture.h"
+#include "kernel/policy/policy.h"
+#include "kernel/posture_parts.h"
 #include "kernel/settle.h"
 #include "kernel/task/task.h"
 
@@ -132,7 +133,7 @@ bool kernel_stops(
 	const char *instead, *paused = frozen ? NULL : pause_in_force(k, a, profile, &instead);
 
 	if (frozen)
-		guard_raise(a, ACTION_DENY, freeze_code(k, principal), "deny.frozen", frozen, d);
+		guard_raise(a, ACTION_DENY, freeze_code(k, principal), FREEZE_RULE, frozen, d);
 	if (paused)
 		guard_raise(a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, d)->instead =
 			instead;
@@ -177,7 +178,98 @@ static void understand(const struct request *q, struct handling *h)
 		propose_shell(h->a, q->where, q->what.shell, &h->proposal);
 }
 
-/* Rules first, then what the door demands, then freeze and pause: each can only make the answer stricter.
+/* What a person starts themselves, and what a decision on record has permitted already, was asked about there: the calls of the
+ * session are, each for itself. */
+static bool asks_policy(const struct request *q)
+{
+	return !text_eq(q->who.door, "agent") && !text_eq(q->who.door, "outside");
+}
+
+/* The arguments as policies see them, where the door has none of its own. */
+static const struct json *params_of(const struct request *q, struct arena *a)
+{
+	struct json *params, *argv;
+
+	if (q->what.params)
+		return q->what.params;
+	params = json_new(a, JSON_OBJECT);
+	if (!q->what.argv) {
+		json_set(a, params, "command",
+			json_stringn(a, (const char *)q->what.shell.p, q->what.shell.n));
+		return params;
+	}
+	argv = json_new(a, JSON_ARRAY);
+	for (size_t i = 0; i < q->what.argc; i++)
+		json_pushs(a, argv, q->what.argv[i]);
+	json_set(a, params, "argv", argv);
+	return params;
+}
+
+/* What this door knows, which nobody who asks can say otherwise. */
+static const struct json *facts_of(const struct kernel *k, const struct request *q, struct arena *a)
+{
+	static const char hook[] = "hook/";
+	struct json *known = json_new(a, JSON_OBJECT);
+	bool is_hook = text_starts(q->who.door, hook);
+
+	json_sets(a, known, "door", is_hook ? "hook" : q->who.door);
+	if (is_hook)
+		json_sets(a, known, "client", q->who.door + strlen(hook));
+	json_sets(a, known, "profile", q->profile->name);
+	json_sets(a, known, "containment", containment_name(q->containment));
+	json_sets(a, known, "workspace", posture_name(a, k->ws->root));
+	if (q->where->cwd)
+		json_sets(a, known, "cwd", posture_name(a, q->where->cwd));
+	json_setb(a, known, "supervised", k->session != NULL);
+	return known;
+}
+
+/* What was used up so far; looked at again when something is drawn, so that two at once never take the last of it twice. */
+static void sum_up(struct kernel *k, struct handling *h, struct policy_question *asked)
+{
+	struct err e = { 0 };
+
+	if (policy_is_bounded(k->sys, h->a, k->ws) && recorder_drawn(&k->recorder, h->a, &asked->drawn, &e))
+		asked->drawn_error = arena_strdup(h->a, e.text);
+}
+
+static void ask_policy(struct kernel *k, const struct request *q, struct handling *h)
+{
+	struct policy_question *asked;
+	struct decision *said;
+
+	if (!asks_policy(q))
+		return;
+	asked = arena_zalloc(h->a, 1, sizeof(*asked));
+	*asked = (struct policy_question){ .action = q->what.action,
+		.tool = q->what.tool,
+		.principal = q->who.subject_id,
+		.session = q->who.session,
+		.params = params_of(q, h->a),
+		.proposal = &h->proposal,
+		.known = facts_of(k, q, h->a),
+		.now_us = h->decision.evaluated_us };
+	said = arena_alloc(h->a, sizeof(*said));
+	*said = h->decision;
+	h->asked = asked;
+	h->rules_said = said;
+	sum_up(k, h, asked);
+	h->policy = policy_ask(k->sys, h->a, k->ws, asked, said);
+}
+
+/* A policy stands above every mode of the guard, as a freeze does. */
+static void obey_policy(struct handling *h)
+{
+	if (!h->policy)
+		return;
+	policy_raise(h->a, h->policy, &h->decision);
+	if (h->policy->verdict == V_ESCALATE && h->verdict == V_ALLOW)
+		h->verdict = V_ESCALATE;
+	if (h->policy->verdict != V_ESCALATE && h->policy->verdict != V_ALLOW)
+		h->verdict = V_DENY;
+}
+
+/* Rules first, then what the door demands, then the policy in use, then freeze and pause: each can only make the answer stricter.
  * Reads, but writes nothing. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *h)
 {
@@ -203,11 +295,31 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 							  : REASON_APPROVAL_REQUIRED,
 			q->at_least.rule, q->at_least.text, &h->decision);
 	h->verdict = decision_effective(&h->decision);
+	ask_policy(k, q, h);
+	obey_policy(h);
 	if (kernel_stops(k, h->a, q->who.subject_id, q->profile->name, &h->decision))
 		h->verdict = V_DENY;
 }
 
 /* ---- record ---- */
+
+/* Which policy answered, by what, and what profiles and guard rules were in force beside it. */
+static struct json *about_policy(const struct handling *h)
+{
+	const struct policy_answer *p = h->policy;
+	const struct {
+		const char *name, *value;
+	} texts[] = { { "name", p->name }, { "version", p->version }, { "verdict", verdict_name(p->verdict) },
+		{ "rule", p->rule }, { "origin", p->origin }, { "gate", p->gate },
+		{ "gate_roster", p->roster_sha256 } };
+	struct json *doc = json_new(h->a, JSON_OBJECT);
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i].value)
+			json_sets(h->a, doc, texts[i].name, texts[i].value);
+	json_seti(h->a, doc, "epoch", (int64_t)p->epoch);
+	return doc;
+}
 
 /* What both receipts of one request say about it.  "approved" is set only where a person said yes: a
  * checkpoint or a handoff is no approval. */
@@ -225,13 +337,15 @@ static struct json *about(const struct request *q, const struct handling *h)
 		json_sets(a, doc, "rule", h->decision.detail_code);
 	if (h->proposal.file_count)
 		json_set(a, doc, "judged_files", judged_files(a, &h->proposal));
+	if (h->policy)
+		json_set(a, doc, "policy", about_policy(h));
 	if (q->who.session)
 		json_sets(a, doc, "session", q->who.session);
 	if (q->what.task_id)
 		json_sets(a, doc, "task_id", q->what.task_id);
 	if (h->settled.by) {
 		if (!text_eq(h->settled.by, "checkpoint") && !text_eq(h->settled.by, "handoff") &&
-			!text_eq(h->settled.by, "started"))
+			!text_eq(h->settled.by, "started") && !text_eq(h->settled.by, "policy"))
 			json_setb(a, doc, "approved", true);
 		json_sets(a, doc, "settled_by", h->settled.by);
 	}
@@ -244,13 +358,19 @@ static struct json *about(const struct request *q, const struct handling *h)
 	return doc;
 }
 
+/* The one policy that answered: that which a person put in use, or else profiles and guard rules. */
+static const char *policy_of(const struct kernel *k, const struct handling *h)
+{
+	return h->policy ? h->policy->sha256 : k->policy_hash;
+}
+
 /* What both receipts of one request have in common. */
 static struct draft draft_of(const struct kernel *k, const struct request *q, const struct handling *h)
 {
 	return (struct draft){ .decision_id = h->decision_id,
 		.effect_id = q->what.action,
 		.verdict = verdict_name(h->verdict),
-		.policy_hash = k->policy_hash,
+		.policy_hash = policy_of(k, h),
 		.args_hash = h->args_sha256,
 		.executor_id = q->who.subject_id,
 		.correlation_id = q->who.session,
@@ -274,8 +394,12 @@ static int begin_decision(struct kernel *k, const struct request *q, struct hand
 		.action = q->what.action,
 		.resource = q->what.tool,
 		.effect_digest = h->args_sha256 + strlen("sha256:"),
-		.policy_content_hash = k->policy_hash,
-		.policy_version = arena_printf(h->a, "%d", h->decision.policy_version),
+		.policy_content_hash = policy_of(k, h),
+		.policy_version =
+			h->policy ? h->policy->version : arena_printf(h->a, "%d", h->decision.policy_version),
+		.policy_epoch =
+			h->policy ? arena_printf(h->a, "%llu", (unsigned long long)h->policy->epoch) : NULL,
+		.gate_roster_hash = h->policy ? h->policy->roster_sha256 : NULL,
 		.reason = h->decision.detail_code,
 		.reason_code = reason,
 		.phenotype_hash = h->question ? h->question_sha256
@@ -292,7 +416,21 @@ static int begin_decision(struct kernel *k, const struct request *q, struct hand
 	r.output_hash = content_hash;
 	r.metadata = about(q, h);
 	r.subject = record;
+	if (h->policy && h->verdict == V_ALLOW) {
+		r.draws = h->policy->draws;
+		r.draw_count = h->policy->draw_count;
+	}
 	return recorder_begin(&k->recorder, h->a, &r, 1, &h->decision_receipt, e);
+}
+
+/* Somebody else was quicker to take what was left: it is denied, and that is on record. */
+static int begin_exhausted(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
+{
+	guard_raise(h->a, ACTION_DENY, REASON_BUDGET_EXCEEDED, "policy:budget", arena_strdup(h->a, e->text),
+		&h->decision);
+	h->verdict = V_DENY;
+	*e = (struct err){ 0 };
+	return begin_decision(k, q, h, e);
 }
 
 /* Waits for the disk.  A failure is remembered in the request, so that no later step can treat it as
@@ -318,10 +456,18 @@ static void keep_question(struct kernel *k, struct handling *h)
 		h->approval_note = arena_printf(h->a, "the request could not be kept: %s", e.text);
 }
 
+void kernel_shadow(struct kernel *k, struct handling *h, enum verdict decided)
+{
+	if (h->asked)
+		policy_shadow_note(
+			k, h->a, h->asked, h->rules_said, decided, h->decision.detail_code, h->decision_id);
+}
+
 /* settle() comes before the record, because the record says how the question was answered.  The question is
  * kept after it, because it is kept together with the signed receipt. */
 int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
 {
+	enum verdict decided = h->verdict;
 	int rc = kernel_arm(k, e);
 
 	if (rc)
@@ -331,6 +477,8 @@ int kernel_record(struct kernel *k, const struct request *q, struct handling *h,
 	if (h->verdict == V_ALLOW)
 		undo_save_overwritten(k, q, h);
 	rc = begin_decision(k, q, h, e);
+	if (rc && text_eq(e->code, "DRAW_REFUSED"))
+		rc = begin_exhausted(k, q, h, e);
 	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk
 	 * before it is given. */
 	if (rc == OK && !(h->verdict == V_ALLOW && q->is_done_here))
@@ -339,6 +487,7 @@ int kernel_record(struct kernel *k, const struct request *q, struct handling *h,
 		return err_wrap(e, "not recorded, so not done");
 	if (h->question)
 		keep_question(k, h);
+	kernel_shadow(k, h, decided);
 	return OK;
 }
 
@@ -355,6 +504,22 @@ int kernel_permit(struct kernel *k, struct handling *h, struct err *e)
 	return rc ? err_wrap(e, "not recorded, so not done") : OK;
 }
 
+/* What was held is used as it was estimated, or free again when nothing was done: nobody here knows a truer price. */
+static const struct draw_settled *settled_draws(const struct handling *h, bool is_undone, size_t *ret_n)
+{
+	size_t n = h->policy ? h->policy->draw_count : 0;
+	struct draw_settled *list = arena_zalloc(h->a, n + 1, sizeof(*list));
+
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct draw *d = &h->policy->draws[i];
+		if (d->is_held)
+			list[(*ret_n)++] = (struct draw_settled){ d->kind, d->key, d->window_us,
+				is_undone ? 0 : d->amount };
+	}
+	return list;
+}
+
 /* The second receipt: what happened.  When it fails the effect has happened all the same, so the error has
  * its own code. */
 int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h, const struct json *happened,
@@ -367,6 +532,7 @@ int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h
 	r.status = status;
 	r.output_hash = json_sha256(h->a, happened);
 	r.metadata = about(q, h);
+	r.settles = settled_draws(h, text_eq(status, "NOT_EXECUTED"), &r.settle_count);
 	json_each_member (m, happened)
 		json_set(h->a, r.metadata, m->name, m->value);
 	int rc = recorder_append(&k->recorder, h->a, &r, 1, &h->outcome_receipt, e);

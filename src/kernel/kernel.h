@@ -14,6 +14,8 @@
 #include "record/record.h"
 
 struct person;
+struct policy_question;
+struct policy_answer;
 /* A call that reached us from inside a supervised session (agent/agent.h). */
 #define LEAVES_WALLS \
 	"risk.leaves_walls" /* rule: what is asked about a call that a session's walls do not let through */
@@ -65,6 +67,7 @@ struct request {
 		struct bytes shell; /* text a shell would run, when argv is NULL */
 		const struct proposal *proposal; /* understood by the door already; or NULL */
 		struct bytes args; /* the exact input, for its digest; empty: argv or shell */
+		const struct json *params; /* arguments of a tool, for policies; NULL: {command} or {argv} */
 		const char *preview; /* as a person may read it; NULL: the tool's name */
 		const char *task_id, *task_name, *task_goal; /* or NULL */
 		struct json *about; /* further members of both receipts; or NULL */
@@ -116,6 +119,10 @@ struct handling {
 	const char *args_sha256; /* "sha256:..." of the exact input */
 	struct proposal proposal;
 	struct decision decision;
+	const struct decision *rules_said; /* what it was before the policy in use had its say */
+	const struct policy_question
+		*asked; /* in the words of policies; NULL: no policy is asked at this door */
+	const struct policy_answer *policy; /* what the policy in use said (policy/policy.h); NULL: none is */
 	enum verdict verdict; /* what happens: the decision, after mode and settlement */
 	struct settlement settled;
 	struct json *question; /* what a person is asked; NULL unless verdict is V_ESCALATE */
@@ -137,6 +144,8 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
  * is left.  On disk, except for an ALLOW that is done here: kernel_permit() waits for that, as late as
  * possible. */
 int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e);
+/* A candidate policy is asked beside it, where there is one; `decided` is what kernel_decide() said.  kernel_record() does that itself. */
+void kernel_shadow(struct kernel *k, struct handling *h, enum verdict decided);
 /* OK when the verdict is ALLOW and it is on disk, with the rows put so far.  Whoever acts has this OK
  * first. */
 int kernel_permit(struct kernel *k, struct handling *h, struct err *e);
@@ -153,6 +162,8 @@ void kernel_tidy(struct kernel *k, struct arena *a);
 
 /* A freeze and a pause stand above every mode and every approval: true when one denies it, and then `d`
  * says so, in `a`. */
+#define FREEZE_RULE "deny.frozen"
+#define PAUSE_RULE "deny.paused"
 bool kernel_stops(
 	struct kernel *k, struct arena *a, const char *principal, const char *profile, struct decision *d);
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "kernel/approval/approval.h"
+#include "kernel/policy/policy.h"
 
 #include <string.h>
 
@@ -77,7 +78,23 @@ static bool by_hand(const struct request *q, struct handling *h)
 	return true;
 }
 
-/* The cheapest answer first: a word on the command line, then grants, then a checkpoint.  If none answers,
+/* A person put a policy in use and said that its rules answer these questions. */
+static bool by_policy(struct handling *h)
+{
+	struct json *lift;
+
+	if (!policy_lifts(h->policy, &h->decision))
+		return false;
+	lift = json_new(h->a, JSON_OBJECT);
+	json_sets(h->a, lift, "policy", h->policy->sha256);
+	json_sets(h->a, lift, "rule", h->policy->rule);
+	h->settled.by = "policy";
+	h->settled.about = json_new(h->a, JSON_OBJECT);
+	json_set(h->a, h->settled.about, "lifted_by", lift);
+	return true;
+}
+
+/* The cheapest answer first: a word on the command line, the policy, then grants, then a checkpoint.  If none answers,
  * the question is put into words for a person. */
 void settle(struct kernel *k, const struct request *q, struct handling *h)
 {
@@ -89,6 +106,10 @@ void settle(struct kernel *k, const struct request *q, struct handling *h)
 
 	if (!is_for_many && !by_hand(q, h) && q->answer.permitted_by) {
 		h->approval_note = "what it would do has changed since it was permitted; propose it again";
+		return;
+	}
+	if (!h->settled.by && by_policy(h)) {
+		h->verdict = V_ALLOW;
 		return;
 	}
 	if (!h->settled.by && approvals_restore(k, h->a, &doc, &h->approval_note, &e))

@@ -14,6 +14,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
+#include "kernel/policy/policy.h"
 #include "kernel/posture.h"
 #include "kernel/setup/setup.h"
 #include "kernel/task/contain.h"
@@ -117,6 +118,24 @@ static void look_at_policy(struct look_around *x)
 		return;
 	add_wrong(x, "policy", policy_error(g.policy), "everything is asked about",
 		arena_printf(x->a, "mend %s/references/guard_policy.json", x->ws->root));
+}
+
+/* That one is in use is a choice; that it denies everything is wrong. */
+static void look_at_policy_in_use(struct look_around *x)
+{
+	const struct json *entry = json_get(posture_of(x->s, x->ws)->word, "policy");
+	const char *trouble = policy_trouble(x->s, x->a, x->ws);
+
+	if (entry)
+		json_push(x->a, x->notes,
+			json_stringf(x->a, "the policy %s %s is in use",
+				text_safe(x->a, json_get_text(entry, "name", ""),
+					strlen(json_get_text(entry, "name", "")), false),
+				text_safe(x->a, json_get_text(entry, "version", ""),
+					strlen(json_get_text(entry, "version", "")), false)));
+	if (trouble)
+		add_wrong(x, "policy in use", trouble, "everything is denied",
+			"helm policy use FILE, or helm policy use --none");
 }
 
 /* Where the tree says something else than what a person decided: each in one sentence, with what mends it. */
@@ -540,6 +559,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 		look_at_differences(&x);
 		look_at_profile(&x);
 		look_at_policy(&x);
+		look_at_policy_in_use(&x);
 		look_at_ledger(&x, TASK_LEDGER);
 		look_at_ledger(&x, COMMAND_LOG);
 		look_at_ledger(&x, TOOL_CALLS);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/kernel.h"
+#include "kernel/policy/policy.h"
 #include "kernel/posture.h"
 
 #include <fcntl.h>
@@ -394,6 +395,7 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	};
 	(void)workspace_helm_home(s, a, &ws->helm_home, NULL);
 	ws->memo = posture_memo_new(a);
+	ws->policies = policy_memo_new(a);
 	ws->state_name = c.layout == LAYOUT_OPENCLAW ? ".openclaw"
 		: c.layout == LAYOUT_HERMES	     ? ".hermes"
 						     : ".helm";
@@ -431,7 +433,9 @@ void workspace_close(struct workspace *ws)
 		return;
 	leave_tree(ws);
 	posture_memo_done(ws->memo);
+	policy_memo_done(ws->policies);
 	ws->memo = NULL;
+	ws->policies = NULL;
 	close_fd(&ws->root_fd);
 	close_fd(&ws->state_fd);
 	ws->root_fd = ws->state_fd = ws->tree_fd = -1;

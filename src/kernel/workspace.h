@@ -33,6 +33,7 @@ struct workspace {
 	int tree_fd; /* borrowed from root_fd when tree is root */
 	const char *points_dir;
 	struct posture_memo *memo; /* the standing word about the root, as it was read last; posture.h */
+	struct policy_memo *policies; /* the policy in use, compiled; policy/policy.h */
 	const char *no_tree; /* why nothing can be saved from where one stands; or NULL */
 };
 

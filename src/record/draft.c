@@ -182,6 +182,10 @@ int record_decision(struct arena *a, struct sys *s, struct key *key, const struc
 	json_sets(a, record, "action", d->action);
 	json_sets(a, record, "resource", d->resource);
 	json_sets(a, record, "effect_digest", d->effect_digest ? d->effect_digest : "");
+	if (d->policy_epoch)
+		json_sets(a, record, "policy_epoch", d->policy_epoch);
+	if (d->gate_roster_hash)
+		json_sets(a, record, "gate_roster_hash", d->gate_roster_hash);
 	json_sets(a, record, "phenotype_hash", d->phenotype_hash ? d->phenotype_hash : "");
 	json_sets(a, record, "policy_version", d->policy_version ? d->policy_version : "");
 	json_sets(a, record, "policy_content_hash", d->policy_content_hash ? d->policy_content_hash : "");

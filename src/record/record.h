@@ -156,6 +156,7 @@ struct decision_draft {
 	const char *effect_digest;
 	const char *policy_content_hash;
 	const char *policy_version;
+	const char *policy_epoch, *gate_roster_hash; /* or NULL */
 	const char *reason, *reason_code;
 	const char *phenotype_hash; /* of what a person is asked, or of what answered for them; or NULL */
 	struct json *input_context; /* or NULL */

@@ -26,4 +26,31 @@ ok "no case at all is an error" says 1 "no case" helm conform run --cases cases
 ok "a missing directory is an error" says 1 "cannot read cases" helm conform run --cases nowhere
 ok "the directory must be named" says 2 "--cases" helm conform run
 ok "our own cases pass" says 0 " 0 failed, 0 not supported" helm conform run --cases "$HELM_SOURCE/tests/cases/records"
+
+# Gates over an evidence pack.
+mkdir -p pack/07_ATTESTATIONS pack/09_SCHEMAS/tool_io
+echo '{"type":"object"}' >pack/09_SCHEMAS/tool_io/read.json
+ok "a gate that has what it needs passes" says 0 "pass" helm conform run --gate G2A --evidence pack
+ok "a level names its scale and every reason" says 1 "gate_level L1: failed" helm conform run --level L1 --evidence pack
+ok "with the published codes" says 1 "BUILD_IDENTITY_MISSING" helm conform run --level L1 --evidence pack
+ok "also as JSON" is_json helm conform run --profile SMB --evidence pack --json
+ok "an archive is a pack, too" sh -c "tar -C pack -cf pack.tar 07_ATTESTATIONS 09_SCHEMAS"
+ok "and passes the same" says 0 "pass" helm conform run --gate G2A --evidence pack.tar
+ok "a level that is a profile is none" says 2 "there is no level 'L3'" helm conform run --level L3 --evidence pack
+ok "one scale at a time" says 2 "two scales" helm conform run --level L1 --profile SMB --evidence pack
+ok "gates need evidence" says 2 "--evidence" helm conform run --level L1
+ok "cases and gates are two runs" says 2 "one after the other" helm conform run --level L1 --evidence pack --cases cases
+ok "what a profile demands beyond gates is said not to be checked" says 1 "not checked: proof_capsule_routing" \
+  helm conform run --profile AGENTIC_WEB_ROUTER --evidence pack
+ok "the list has levels, profiles and gates" says 0 "GX_TENANT" helm conform list
+
+# The report for others.
+helm init >/dev/null
+revision=0123456789abcdef0123456789abcdef01234567
+ok "a signed report needs the revision" says 2 "--revision" helm conform run --gate G2A --evidence pack --signed
+ok "and says who signed it" says 0 "signed by ed25519:" helm conform run --gate G2A --evidence pack --signed --revision $revision --output out
+ok "the digest is that of the report" sh -c '[ "$(sha256sum <out/conform_report.json | cut -c1-64)" = "$(cat out/conform_report.json.sha256)" ]'
+ok "report v1 fits its schema" helm schema validate "$HELM_SOURCE/schemas/conformance-report.schema.json" out/conformance_report_v1.json
+ok "it names what passed" grep -q '"G2A"' out/conformance_report_v1.json
+ok "a registry entry is about the vectors" says 2 "suite v1" helm conform run --cases "$HELM_SOURCE/tests/cases/records" --registry-entry
 finish

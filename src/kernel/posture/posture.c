@@ -137,6 +137,33 @@ static void intersect_hosts(struct arena *a, struct json *to, const struct json 
 		json_set(a, to, "egress", both);
 }
 
+/* A policy alone, without what it may answer instead of a person. */
+static struct json *policy_without_lifts(struct arena *a, const struct json *policy)
+{
+	struct json *strict = json_copy(a, policy);
+
+	(void)json_remove(strict, "lifts");
+	return strict;
+}
+
+/* Both policies are asked where they differ, and neither answers for a person.  One that is revoked in either word is revoked. */
+static void both_policies(struct arena *a, struct json *to, const struct json *x)
+{
+	const struct json *mine = json_get(to, "policy"), *other = json_get(x, "policy");
+
+	unite(a, to, "policy_revoked", x);
+	if (json_get_bool(x, "policy_signed", false))
+		json_setb(a, to, "policy_signed", true);
+	if ((!mine && !other) || (mine && other && json_eq(mine, other)))
+		return;
+	if (mine && other) {
+		struct json *also = json_new(a, JSON_ARRAY);
+		json_push(a, also, policy_without_lifts(a, other));
+		json_set(a, to, "policy_also", also);
+	}
+	json_set(a, to, "policy", policy_without_lifts(a, mine ? mine : other));
+}
+
 /* Which profile is the stricter one is not asked here, where profiles themselves may be in question: two different choices count
  * as the shipped one that only looks. */
 struct json *posture_strictest(struct arena *a, const struct json *x, const struct json *y)
@@ -148,6 +175,7 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 	unite(a, both, "freezes", y);
 	unite(a, both, "pauses", y);
 	contain_either(a, both, y);
+	both_policies(a, both, y);
 	intersect(a, both, "accepted", y);
 	intersect(a, both, "allowed_paths", y);
 	intersect_hosts(a, both, y);
@@ -171,6 +199,7 @@ struct json *posture_only_strict(struct arena *a, const struct json *word)
 	unite(a, strict, "freezes", word);
 	unite(a, strict, "pauses", word);
 	contain_either(a, strict, word);
+	both_policies(a, strict, word);
 	if (json_get_bool(word, "require_key", false))
 		json_setb(a, strict, "require_key", true);
 	return strict;
@@ -324,6 +353,8 @@ static bool lies_under(
 	struct json *word = json_copy(a, above.word);
 	unite(a, word, "freezes", p->own);
 	unite(a, word, "pauses", p->own);
+	if (json_get(p->own, "policy"))
+		both_policies(a, word, p->own);
 	p->word = word;
 	p->dir = above.dir;
 	p->broken = above.broken;
@@ -378,8 +409,9 @@ bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace 
 bool posture_binds(const struct posture *p)
 {
 	static const char *const parts[] = { "freezes", "pauses", "accepted", "egress", "allowed_paths" };
-	bool says = json_get(p->word, "default_profile") || json_get(p->word, "destructive") ||
-		json_get_bool(p->word, "require_key", false) || json_get_bool(p->word, "degraded", false);
+	bool says = json_get(p->word, "default_profile") || json_get(p->word, "policy") ||
+		json_get(p->word, "destructive") || json_get_bool(p->word, "require_key", false) ||
+		json_get_bool(p->word, "degraded", false);
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		says |= json_get(p->word, parts[i]) && json_get(p->word, parts[i])->n;

@@ -204,6 +204,7 @@ int task_put_row(struct task *t, const char *status, struct err *e)
 	t->report->status = status;
 	int rc = append(t, TASK_LEDGER, t->row, e);
 	t->is_ended |= rc == OK && !row_is_open(t->row);
+	(void)json_remove(t->row, "asked");
 	return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
+#include "kernel/policy/policy.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -365,6 +366,11 @@ static void put_decision(struct task *t)
 		json_setb(t->a, doc, "approved", true);
 	json_set(t->a, t->row, "guard", doc);
 	json_sets(t->a, t->row, "decision_id", h->decision_id);
+	/* In the next row only: it is long, and does not change. */
+	if (h->asked) {
+		json_set(t->a, t->row, "asked", policy_question_json(t->a, h->asked));
+		json_sets(t->a, t->row, "guard_action", action_name(h->rules_said->action));
+	}
 }
 
 /* The row names the checkpoint, which is how prune knows that it is needed. */

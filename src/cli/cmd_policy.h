@@ -1,0 +1,40 @@
+/* cmd_policy.h — inside cli/: what the commands about policies share. */
+#ifndef CLI_CMD_POLICY_H
+#define CLI_CMD_POLICY_H
+
+#include "cli/cli.h"
+#include "decide/bundle/bundle.h"
+#include "decide/engine/engine.h"
+#include "kernel/policy/policy.h"
+
+/* A policy file, read and compiled. */
+struct policy_file {
+	const char *path;
+	struct policy_reading reading;
+	struct json *document; /* helm.policy.v1, without a signature */
+	struct ruleset *rules;
+};
+/* Any shape that policies are written in, with the packs that are added to it.  What is wrong with it is printed with file, line and column, and *e says that
+ * it cannot be used. */
+int policy_file_open(struct cli *r, const char *path, const char *const *packs, size_t pack_count,
+	struct policy_file *ret, struct err *e);
+/* By its file, or what is in use here when `path` is NULL.  E_MISSING POLICY_NONE when nothing is. */
+int policy_file_or_used(struct cli *r, const char *path, struct policy_file *ret,
+	const struct json **ret_entry, struct err *e);
+/* Who has signed it: a registered approver, or this user's own key.  *ret_signer is NULL when nobody did; a signature that does not hold is an error. */
+int policy_file_signer(struct cli *r, const struct policy_file *f, const char **ret_signer, struct err *e);
+
+/* A request: a JSON or YAML file, '-', or the id of a decision on record. */
+int policy_request_open(struct cli *r, const char *word, struct policy_question *ret, struct err *e);
+/* What profiles and guard rules say about it here, where it names a command; NULL otherwise. */
+const struct decision *policy_request_guard(
+	struct cli *r, struct policy_question *q, const char *command, struct err *e);
+
+/* cmd_policy_explain.c: by a policy file, or what is in use; a request, or the text of a command. */
+int policy_explain_request(
+	struct cli *r, const char *policy, const char *request, const char *command, struct err *e);
+
+/* A text or list as a terminal may show it. */
+const char *policy_shown(struct cli *r, const char *text);
+
+#endif

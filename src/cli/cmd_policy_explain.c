@@ -1,0 +1,304 @@
+/* cmd_policy_explain.c — helm policy explain: one request through the gates of a policy, and what would change the answer.
+ *
+ * What would change it is found by trying: one thing of the request or of what is known is made what some rule asks for, and the policy is
+ * asked again.  So each line that is printed is an answer, not a guess. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_TRIES = 2000, MOST_SHOWN = 6 };
+
+/* ---- what would change it ---- */
+
+struct trying {
+	struct cli *r;
+	const struct policy_file *f;
+	const struct policy_question *q;
+	enum verdict now;
+	struct json *found; /* [{change, verdict, rule}] */
+	int tries;
+};
+
+static int laxness(enum verdict v)
+{
+	return v == V_ALLOW ? 2 : v == V_ESCALATE ? 1 : 0;
+}
+
+static const char *compact(struct cli *r, const struct json *v)
+{
+	struct buf b;
+
+	buf_init(&b, r->a);
+	json_write(&b, v, 0);
+	return b.n > 80 ? arena_printf(r->a, "%.77s...", text_safe(r->a, b.p, b.n, false))
+			: text_safe(r->a, b.p, b.n, false);
+}
+
+/* One changed question.  Kept when the answer is laxer, each change once. */
+static void try_one(struct trying *t, const struct policy_question *changed, const char *change)
+{
+	static const struct policy_facts about = { .is_required = true };
+
+	if (t->tries++ >= MOST_TRIES)
+		return;
+	const struct policy_answer *p = policy_judge(t->r->a, t->f->rules, &about, changed, NULL);
+	if (laxness(p->verdict) <= laxness(t->now))
+		return;
+	json_each (one, t->found)
+		if (text_eq(json_get_text(one, "change", ""), change))
+			return;
+	struct json *row = json_new(t->r->a, JSON_OBJECT);
+	json_sets(t->r->a, row, "change", change);
+	json_sets(t->r->a, row, "verdict", verdict_name(p->verdict));
+	if (p->rule)
+		json_sets(t->r->a, row, "rule", p->rule);
+	json_push(t->r->a, t->found, row);
+}
+
+/* The object with one dotted member set, or removed when value is NULL. */
+static struct json *with(
+	struct arena *a, const struct json *object, const char *path, const struct json *value)
+{
+	struct json *copy = json_is(object, JSON_OBJECT) ? json_copy(a, object) : json_new(a, JSON_OBJECT),
+		    *at = copy;
+	const char *dot;
+
+	for (; (dot = strchr(path, '.')); path = dot + 1) {
+		const char *name = arena_strndup(a, path, (size_t)(dot - path));
+		if (!json_is(json_get(at, name), JSON_OBJECT))
+			json_set(a, at, name, json_new(a, JSON_OBJECT));
+		at = json_get(at, name);
+	}
+	if (value)
+		json_set(a, at, path, json_copy(a, value));
+	else
+		(void)json_remove(at, path);
+	return copy;
+}
+
+/* A field of a rule made to be something else; false where it is not ours to change. */
+static bool change_field(
+	struct trying *t, const char *field, const struct json *value, struct policy_question *ret)
+{
+	const char *name = text_starts(field, "input.") ? field + strlen("input.") : field;
+
+	*ret = *t->q;
+	if (text_starts(name, "params."))
+		ret->params = with(t->r->a, t->q->params, name + strlen("params."), value);
+	else if (text_starts(name, "context."))
+		ret->context = with(t->r->a, t->q->context, name + strlen("context."), value);
+	else if (text_starts(name, "facts."))
+		ret->known = with(t->r->a, t->q->known, name + strlen("facts."), value);
+	else if (text_eq(name, "tool") && json_text(value))
+		ret->tool = json_text(value);
+	else if (text_eq(name, "principal") && json_text(value))
+		ret->principal = json_text(value);
+	else
+		return false;
+	return true;
+}
+
+static void try_field(struct trying *t, const char *field, const struct json *value)
+{
+	struct policy_question changed;
+
+	if (!change_field(t, field, value, &changed))
+		return;
+	try_one(t, &changed,
+		value ? arena_printf(t->r->a, "%s = %s", field, compact(t->r, value))
+		      : arena_printf(t->r->a, "without %s", field));
+}
+
+/* Bounds and their neighbours; a path below, a URL of a host; each value of a list. */
+static void try_condition(struct trying *t, const struct json *test)
+{
+	const char *field = json_get_text(test, "field", ""), *op = json_get_text(test, "op", "");
+	const struct json *value = json_get(test, "value");
+	struct arena *a = t->r->a;
+	int64_t bound;
+
+	try_field(t, field, NULL);
+	if (json_int(value, &bound)) {
+		for (int64_t d = -1; d <= 1; d++)
+			if ((d < 0 && bound > INT64_MIN) || d == 0 || (d > 0 && bound < INT64_MAX))
+				try_field(t, field, json_number(a, bound + d));
+		return;
+	}
+	if (value)
+		try_field(t, field, value);
+	json_each (one, json_get(test, "values")) {
+		try_field(t, field, one);
+		if (json_text(one) && text_eq(op, "path_under"))
+			try_field(t, field, json_stringf(a, "%s/x", json_text(one)));
+		if (json_text(one) && text_starts(op, "host_"))
+			try_field(t, field, json_stringf(a, "https://%s/", json_text(one)));
+	}
+}
+
+static void try_rule(struct trying *t, const struct json *rule)
+{
+	json_each (action, json_get(rule, "actions")) {
+		struct policy_question changed = *t->q;
+		if (!json_text(action) || strchr(json_text(action), '*') ||
+			text_eq(json_text(action), t->q->action))
+			continue;
+		changed.action = json_text(action);
+		try_one(t, &changed, arena_printf(t->r->a, "action = %s", json_text(action)));
+	}
+	json_each (test, json_get(rule, "all"))
+		try_condition(t, test);
+}
+
+/* Members of the request one by one left out, for conditions that are expressions. */
+static void try_without(struct trying *t)
+{
+	json_each_member (m, t->q->params)
+		try_field(t, arena_printf(t->r->a, "params.%s", m->name), NULL);
+	json_each_member (m, t->q->known)
+		try_field(t, arena_printf(t->r->a, "facts.%s", m->name), NULL);
+}
+
+/* What allows comes before what is only asked, and an argument before another tool, person or action. */
+static int by_nearness(const void *x, const void *y)
+{
+	const struct json *p = *(struct json *const *)x, *q = *(struct json *const *)y;
+	const char *change[] = { json_get_text(p, "change", ""), json_get_text(q, "change", "") };
+	int rank[2];
+
+	for (int i = 0; i < 2; i++)
+		rank[i] = (text_eq(json_get_text(i ? q : p, "verdict", ""), "ALLOW") ? 0 : 4) +
+			(text_starts(change[i], "params.")		     ? 0
+					: text_starts(change[i], "without ") ? 1
+					: text_starts(change[i], "facts.")   ? 2
+									     : 3);
+	return rank[0] != rank[1] ? rank[0] - rank[1] : strcmp(change[0], change[1]);
+}
+
+/* Everything that some rule speaks about, tried. */
+static struct json *what_would_change(
+	struct cli *r, const struct policy_file *f, const struct policy_question *q, enum verdict now)
+{
+	struct trying t = { .r = r, .f = f, .q = q, .now = now, .found = json_new(r->a, JSON_ARRAY) };
+	struct ruleset_rule rule;
+
+	if (now == V_ALLOW)
+		return t.found;
+	for (size_t i = 0; ruleset_rule(f->rules, i, &rule); i++)
+		try_rule(&t, rule.document);
+	try_without(&t);
+	if (t.found->n > 1)
+		qsort(t.found->items, t.found->n, sizeof(*t.found->items), by_nearness);
+	return t.found;
+}
+
+/* ---- showing ---- */
+
+static void print_gates(struct cli *r, const struct json *judgement)
+{
+	const struct json *gates = json_get(judgement, "gates");
+	size_t n = gates ? gates->n : 0, i = 0;
+
+	json_each (gate, gates) {
+		bool is_last = ++i == n;
+		const char *verdict = json_get_text(gate, "verdict", ""),
+			   *rule = json_get_text(gate, "rule", NULL);
+		bool is_quiet = text_eq(verdict, "ALLOW") && !rule;
+		out(r, "%s %-13s%s%s%s", is_last ? "└─" : "├─", json_get_text(gate, "gate", ""),
+			paint(r,
+				is_quiet			    ? PAINT_MUTED
+					: text_eq(verdict, "ALLOW") ? PAINT_GOOD
+								    : PAINT_BAD),
+			is_quiet ? "no objection" : verdict, paint(r, PAINT_OFF));
+		if (json_get(gate, "reason_code"))
+			out(r, " %s", json_get_text(gate, "reason_code", ""));
+		if (rule)
+			out(r, "  rule %s", policy_shown(r, rule));
+		if (json_get(gate, "origin"))
+			out(r, " (%s)", policy_shown(r, json_get_text(gate, "origin", "")));
+		out(r, "\n");
+		if (json_get(gate, "text"))
+			out(r, "%s %13s%s\n", is_last ? "  " : "│ ", "",
+				policy_shown(r, json_get_text(gate, "text", "")));
+	}
+}
+
+static void print_changes(struct cli *r, const struct json *changes, enum verdict now)
+{
+	size_t i = 0;
+
+	if (now == V_ALLOW)
+		return;
+	out(r, "\nWhat would change the answer:\n");
+	if (!changes->n)
+		out(r, "  no single change of the request or of a fact that the rules name\n");
+	json_each (one, changes)
+		if (i++ < MOST_SHOWN)
+			out(r, "  %s  ->  %s%s%s\n", policy_shown(r, json_get_text(one, "change", "")),
+				json_get_text(one, "verdict", ""), json_get(one, "rule") ? " by " : "",
+				json_get(one, "rule") ? policy_shown(r, json_get_text(one, "rule", "")) : "");
+	if (changes->n > MOST_SHOWN)
+		out(r, "  and %u more (--json)\n", changes->n - MOST_SHOWN);
+}
+
+static void print_answer(struct cli *r, const struct policy_answer *p, const struct json *changes)
+{
+	out(r, "%s%s%s", paint(r, p->verdict == V_ALLOW ? PAINT_GOOD : PAINT_BAD), verdict_name(p->verdict),
+		paint(r, PAINT_OFF));
+	if (p->verdict != V_ALLOW)
+		out(r, " %s", reason_get(p->code)->code);
+	if (p->rule)
+		out(r, " by rule %s", policy_shown(r, p->rule));
+	else if (p->gate)
+		out(r, " by gate %s", p->gate);
+	if (p->origin)
+		out(r, " (%s)", policy_shown(r, p->origin));
+	out(r, "\npolicy %s %s, %s\n\n", policy_shown(r, p->name), policy_shown(r, p->version), p->sha256);
+	print_gates(r, p->judgement);
+	print_changes(r, changes, p->verdict);
+}
+
+static int answer(struct cli *r, const struct policy_file *f, const struct policy_question *q)
+{
+	static const struct policy_facts about = { .is_required = true };
+	const struct policy_answer *p = policy_judge(r->a, f->rules, &about, q, NULL);
+	struct json *changes = what_would_change(r, f, q, p->verdict);
+
+	if (r->is_json) {
+		struct json *doc = json_copy(r->a, p->judgement), *policy = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, policy, "name", p->name);
+		json_sets(r->a, policy, "version", p->version);
+		json_sets(r->a, policy, "sha256", p->sha256);
+		json_set(r->a, doc, "policy", policy);
+		json_set(r->a, doc, "would_change", changes);
+		json_set(r->a, doc, "request", policy_question_json(r->a, q));
+		out_json(r, doc);
+	} else {
+		print_answer(r, p, changes);
+	}
+	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? EXIT_APPROVAL : EXIT_DENIED;
+}
+
+int policy_explain_request(
+	struct cli *r, const char *policy, const char *request, const char *command, struct err *e)
+{
+	struct policy_question q = { .action = "", .now_us = r->sys->now_us(r->sys) };
+	const struct json *entry;
+	struct policy_file f;
+	int rc = policy_file_or_used(r, policy, &f, &entry, e);
+
+	if (rc == OK && request)
+		rc = policy_request_open(r, request, &q, e);
+	if (rc)
+		return rc;
+	if (command) {
+		q.principal = arena_printf(r->a, "user:%u", getuid());
+		if (!policy_request_guard(r, &q, command, e))
+			return e->rc;
+	}
+	q.known = policy_known(r->a, entry, &q);
+	return answer(r, &f, &q);
+}

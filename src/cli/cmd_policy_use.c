@@ -1,0 +1,495 @@
+/* cmd_policy_use.c — helm policy use, show, revoke, shadow: which policy decides here, and since when.
+ *
+ * A policy is put in use by a person, by the digest of exactly what was shown.  What is shown first is what it would change: how many rules,
+ * whether it is closed, which questions it would answer instead of a person. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_approval.h"
+#include "cli/cmd_observe.h"
+#include "cli/cmd_policy.h"
+#include "kernel/posture.h"
+#include "proof/preimage.h"
+
+#include <string.h>
+
+#define POLICY_CHOICE \
+	{ "pack", OPT_LIST, "FILE", "also the packs of this file (repeatable)", NULL, false }, \
+	{ \
+		"fact", OPT_LIST, "NAME=VALUE", \
+			"what rules may rely on here: jurisdiction=EU, industry=finance (repeatable)", NULL, \
+			false \
+	}
+
+const struct opt policy_use_opts[] = {
+	POLICY_CHOICE,
+	{ "lift", OPT_LIST, "RULE", "an explicit ALLOW answers what this guard rule asks about (repeatable)",
+		NULL, false },
+	{ "fresh", OPT_VALUE, "DURATION",
+		"it must be put in use again after 12h, 30d, ...; then everything is denied", NULL, false },
+	{ "none", OPT_FLAG, NULL, "no policy from now on: profiles and guard rules decide alone", NULL,
+		false },
+	{ "require-signature", OPT_VALUE, "YES|NO", "from now on only policies that a trusted key has signed",
+		"yes|no", false },
+	{ "allow-rollback", OPT_FLAG, NULL, "an older epoch than the one before is meant", NULL, false },
+	PERSON_KEY,
+	{ 0 },
+};
+
+const struct opt policy_revoke_opts[] = {
+	{ "reason", OPT_VALUE, "TEXT", "why, for the record", NULL, true },
+	PERSON_KEY,
+	{ 0 },
+};
+
+const struct opt policy_shadow_opts[] = {
+	POLICY_CHOICE,
+	PERSON_KEY,
+	{ 0 },
+};
+
+/* ---- what is chosen ---- */
+
+static bool is_door_fact(const char *name)
+{
+	static const char *const own[] = { "door", "client", "profile", "containment", "workspace", "cwd",
+		"supervised", "principal", "session", "now", "utc_hour", "utc_weekday" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (text_eq(own[i], name))
+			return true;
+	return false;
+}
+
+/* A value is JSON where it reads as such, and a text otherwise. */
+static int read_facts(struct cli *r, const struct json **ret, struct err *e)
+{
+	struct json *facts = json_new(r->a, JSON_OBJECT);
+	const char **words;
+	size_t n = opt_list(r, "fact", &words);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *eq = strchr(words[i], '=');
+		struct json *value;
+		if (!eq || eq == words[i])
+			return err_set(e, E_USAGE, "USAGE", "--fact takes NAME=VALUE, not '%s'", words[i]);
+		const char *name = arena_strndup(r->a, words[i], (size_t)(eq - words[i]));
+		if (is_door_fact(name))
+			return err_set(e, E_USAGE, "USAGE",
+				"'%s' is known by the door itself, and cannot be said", name);
+		if (json_parse(r->a, bytes_of(eq + 1), name, NULL, &value, NULL))
+			value = json_string(r->a, eq + 1);
+		json_set(r->a, facts, name, value);
+	}
+	*ret = facts;
+	return OK;
+}
+
+/* Only a rule that asks can be answered; one that denies never is. */
+static int check_lift(const struct guard *g, const char *id, struct err *e)
+{
+	struct rule_view v;
+
+	for (size_t i = 0; policy_rule(g->policy, i, &v); i++)
+		if (text_eq(v.id, id))
+			return v.action == ACTION_ASK
+				? OK
+				: err_set(e, E_USAGE, "POLICY_LIFT",
+					  "guard rule '%s' does not ask (it says %s), so there is no question to answer",
+					  id, action_name(v.action));
+	return err_set(
+		e, E_USAGE, "POLICY_LIFT", "there is no guard rule '%s'; 'helm guard rules' lists them", id);
+}
+
+static int read_lifts(struct cli *r, const struct guard *g, const struct json **ret, struct err *e)
+{
+	struct json *lifts = json_new(r->a, JSON_ARRAY);
+	const char **words;
+	size_t n = opt_list(r, "lift", &words);
+
+	for (size_t i = 0; i < n; i++) {
+		if (check_lift(g, words[i], e))
+			return e->rc;
+		json_pushs(r->a, lifts, words[i]);
+	}
+	*ret = lifts;
+	return OK;
+}
+
+static int read_fresh(struct cli *r, int64_t *ret_seconds, struct err *e)
+{
+	const char *text = opt_text(r, "fresh", NULL);
+	int64_t us = 0;
+
+	if (text && !cli_duration(text, &us))
+		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d", text);
+	*ret_seconds = us / 1000000;
+	return OK;
+}
+
+static int read_file(
+	struct cli *r, const char *path, struct policy_choice *c, struct policy_file *f, struct err *e)
+{
+	const char **packs;
+	size_t n = opt_list(r, "pack", &packs);
+	int rc = policy_file_open(r, path, packs, n, f, e);
+
+	if (rc == OK)
+		rc = policy_file_signer(r, f, &c->signer, e);
+	if (rc == OK)
+		rc = read_facts(r, &c->facts, e);
+	if (rc)
+		return rc;
+	c->document = f->document;
+	c->source = path;
+	return OK;
+}
+
+/* ---- saying what it is ---- */
+
+static const char *coverage_text(const struct json *document)
+{
+	return text_eq(json_get_text(document, "coverage", "closed"), "open")
+		? "open: it only adds to what profiles and guard rules say"
+		: "closed: what no rule allows is denied";
+}
+
+static struct json *summary_of(struct cli *r, const struct json *document, const struct ruleset *rules)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *counts = json_new(r->a, JSON_OBJECT);
+	struct ruleset_rule rule;
+	int64_t allow = 0, ask = 0, deny = 0;
+
+	for (size_t i = 0; ruleset_rule(rules, i, &rule); i++)
+		rule.verdict == V_ALLOW ? allow++ : rule.verdict == V_ESCALATE ? ask++ : deny++;
+	json_sets(r->a, doc, "name", ruleset_name(rules));
+	json_sets(r->a, doc, "version", ruleset_version(rules));
+	json_seti(r->a, doc, "epoch", (int64_t)ruleset_epoch(rules));
+	json_sets(r->a, doc, "sha256", ruleset_sha256(rules));
+	json_sets(r->a, doc, "coverage", json_get_text(document, "coverage", "closed"));
+	json_seti(r->a, counts, "allow", allow);
+	json_seti(r->a, counts, "ask", ask);
+	json_seti(r->a, counts, "deny", deny);
+	json_set(r->a, doc, "rules", counts);
+	return doc;
+}
+
+static void print_summary(struct cli *r, const struct json *document, const struct json *s)
+{
+	const struct json *counts = json_get(s, "rules");
+
+	out(r, "policy   %s %s, epoch %lld\n", safe_member(r, s, "name"), safe_member(r, s, "version"),
+		(long long)json_get_int(s, "epoch", 0));
+	out(r, "digest   %s\n", safe_member(r, s, "sha256"));
+	out(r, "rules    %lld allow, %lld ask, %lld deny\n", (long long)json_get_int(counts, "allow", 0),
+		(long long)json_get_int(counts, "ask", 0), (long long)json_get_int(counts, "deny", 0));
+	out(r, "covers   %s\n", coverage_text(document));
+}
+
+/* ---- use ---- */
+
+static int read_choice(
+	struct cli *r, const struct guard *g, struct policy_choice *c, struct policy_file *f, struct err *e)
+{
+	bool none = opt_flag(r, "none");
+
+	if (none == (r->arg_count == 1))
+		return err_set(e, E_USAGE, "USAGE",
+			none ? "--none takes no FILE"
+			     : "name the policy to be put in use, or --none to go back");
+	c->require_signature = opt_text(r, "require-signature", NULL);
+	c->may_go_back = opt_flag(r, "allow-rollback");
+	if (none)
+		return OK;
+	int rc = read_file(r, r->args[0], c, f, e);
+	if (rc == OK)
+		rc = read_lifts(r, g, &c->lifts, e);
+	return rc ? rc : read_fresh(r, &c->fresh_seconds, e);
+}
+
+static void print_used(
+	struct cli *r, const struct policy_choice *c, const struct policy_file *f, const struct json *receipt)
+{
+	const char *id = receipt_id_short(r->a, safe_member(r, receipt, "receipt_id"));
+
+	if (r->is_json) {
+		out_json(r, receipt);
+		return;
+	}
+	if (c->document)
+		print_summary(r, f->document, summary_of(r, f->document, f->rules));
+	else
+		out(r, "policy   none: profiles and guard rules decide alone\n");
+	json_each (lift, c->lifts)
+		out(r, "answers  %s, where a rule allows it\n", json_text(lift));
+	out(r, "receipt  %s\n", id);
+	if (c->document)
+		out(r, "Every door obeys it from now on. 'helm policy use --none' goes back.\n");
+}
+
+/* The kernel is opened first, so that what would be stricter is known before a person is asked for. */
+int cmd_policy_use(struct cli *r, struct err *e)
+{
+	struct person who = { 0 };
+	struct policy_choice c = { 0 };
+	struct policy_file f = { 0 };
+	struct json *receipt;
+	struct kernel k;
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+
+	if (rc)
+		return rc;
+	rc = read_choice(r, &k.guard, &c, &f, e);
+	if (rc == OK)
+		rc = policy_choice_is_stricter(&k, &c) ? person_here(r, &who, e) : person_loosens(r, &who, e);
+	if (rc == OK) {
+		k.person = &who;
+		c.executor = who.name;
+		rc = policy_use(&k, r->a, &c, &receipt, e);
+	}
+	key_free(&who.key);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	print_used(r, &c, &f, receipt);
+	return 0;
+}
+
+/* ---- revoke ---- */
+
+/* Revoking only ever forbids, so it is possible while everything is frozen. */
+int cmd_policy_revoke(struct cli *r, struct err *e)
+{
+	struct person who = { 0 };
+	struct json *receipt;
+	struct kernel k;
+	int rc = person_here(r, &who, e);
+
+	if (rc)
+		return rc;
+	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK) {
+		k.person = &who;
+		rc = policy_revoke(&k, r->a, r->args[0], opt_text(r, "reason", ""), who.name, &receipt, e);
+		kernel_close(&k);
+	}
+	key_free(&who.key);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, receipt);
+	else
+		out(r, "revoked  %s\nreceipt  %s\n", policy_shown(r, r->args[0]),
+			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
+	return 0;
+}
+
+/* ---- show ---- */
+
+/* Profiles and guard rules, in the form of a policy: what decides when nobody put one in use. */
+static struct json *default_policy(struct cli *r, const struct guard *g)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *layers = json_new(r->a, JSON_ARRAY),
+		    *layer = json_new(r->a, JSON_OBJECT), *rules = json_new(r->a, JSON_ARRAY);
+	struct rule_view v;
+
+	for (size_t i = 0; policy_rule(g->policy, i, &v); i++) {
+		struct json *rule = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, rule, "id", v.id);
+		json_sets(r->a, rule, "verdict", verdict_name(action_verdict(v.action)));
+		json_sets(r->a, rule, "reason_code", reason_get(v.reason)->code);
+		json_sets(r->a, rule, "text", v.text);
+		if (v.when)
+			json_set(r->a, rule, "holds_when", json_copy(r->a, v.when));
+		json_sets(r->a, rule, "origin", v.origin);
+		json_push(r->a, rules, rule);
+	}
+	json_sets(r->a, layer, "name", "guard rules");
+	json_set(r->a, layer, "rules", rules);
+	json_push(r->a, layers, layer);
+	json_sets(r->a, doc, "name", "profiles and guard rules");
+	json_sets(r->a, doc, "version", arena_printf(r->a, "%d", policy_version(g->policy)));
+	json_sets(r->a, doc, "sha256", arena_printf(r->a, "sha256:%s", policy_sha256(r->a, g->policy)));
+	json_sets(r->a, doc, "coverage", "open");
+	json_set(r->a, doc, "layers", layers);
+	return doc;
+}
+
+static void print_default(struct cli *r, const struct json *doc, const char *profile)
+{
+	static const char *const headings[] = { "VERDICT", "RULE", "WHAT IT SAYS" };
+	struct out_table *t;
+
+	out(r, "No policy is in use. Profile %s and these rules decide; 'helm policy use FILE' puts a policy in use.\n",
+		profile);
+	out(r, "digest   %s\n", json_get_text(doc, "sha256", ""));
+	t = out_table(r, headings, ARRAY_SIZE(headings));
+	json_each (layer, json_get(doc, "layers"))
+		json_each (rule, json_get(layer, "rules")) {
+			const char *cells[] = { json_get_text(rule, "verdict", ""),
+				safe_member(r, rule, "id"), safe_member(r, rule, "text") };
+			out_row(t, cells, NULL);
+		}
+	out_table_end(t);
+}
+
+static int show_default(struct cli *r, struct err *e)
+{
+	const char *profile;
+	struct guard g;
+	int rc = guard_open(r->sys, r->a, r->ws, NULL, &g, e);
+
+	if (rc == OK)
+		rc = guard_profile(&g, r->a, NULL, &profile, e);
+	if (rc)
+		return rc;
+	struct json *doc = default_policy(r, &g);
+	json_sets(r->a, doc, "profile", profile);
+	json_setb(r->a, doc, "in_use", false);
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		print_default(r, doc, profile);
+	return 0;
+}
+
+static void print_rules(struct cli *r, const struct ruleset *rules)
+{
+	static const char *const headings[] = { "VERDICT", "RULE", "LAYER", "WHERE", "WHAT IT SAYS" };
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+	struct ruleset_rule rule;
+
+	for (size_t i = 0; ruleset_rule(rules, i, &rule); i++) {
+		const char *cells[] = { verdict_name(rule.verdict), policy_shown(r, rule.id),
+			policy_shown(r, rule.layer), policy_shown(r, rule.origin),
+			rule.text ? policy_shown(r, rule.text) : "" };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+}
+
+static void print_entry(struct cli *r, const struct json *word, const struct json *entry)
+{
+	const char *sha256 = json_get_text(entry, "sha256", "");
+
+	out(r, "in use   since %s", safe_member(r, entry, "at"));
+	out(r, "%s%s\n", json_get(entry, "source") ? ", from " : "",
+		json_get(entry, "source") ? safe_member(r, entry, "source") : "");
+	json_each_member (m, json_get(entry, "facts"))
+		out(r, "fact     %s\n", policy_shown(r, m->name));
+	json_each (lift, json_get(entry, "lifts"))
+		out(r, "answers  %s, where a rule allows it\n", policy_shown(r, json_text(lift)));
+	if (json_get(entry, "signer"))
+		out(r, "signed   %s\n", safe_member(r, entry, "signer"));
+	if (json_get(entry, "fresh_seconds"))
+		out(r, "fresh    for %lld seconds\n", (long long)json_get_int(entry, "fresh_seconds", 0));
+	if (json_get(json_get(word, "policy_revoked"), sha256))
+		out(r, "REVOKED: everything is denied until another policy is in use\n");
+	if (json_get_bool(word, "policy_signed", false))
+		out(r, "only signed policies are put in use here\n");
+}
+
+int cmd_policy_show(struct cli *r, struct err *e)
+{
+	const struct json *word = r->ws && r->ws->memo ? posture_of(r->sys, r->ws)->word : NULL, *entry;
+	struct policy_file f;
+
+	if (!json_get(word, "policy"))
+		return show_default(r, e);
+	int rc = policy_file_or_used(r, NULL, &f, &entry, e);
+	if (rc)
+		return rc;
+	struct json *doc = summary_of(r, f.document, f.rules);
+	if (r->is_json) {
+		json_setb(r->a, doc, "in_use", true);
+		json_set(r->a, doc, "accepted", json_copy(r->a, entry));
+		json_set(r->a, doc, "document", f.document);
+		out_json(r, doc);
+		return 0;
+	}
+	print_summary(r, f.document, doc);
+	print_entry(r, word, entry);
+	print_rules(r, f.rules);
+	return 0;
+}
+
+/* ---- shadow ---- */
+
+static int change_shadow(struct cli *r, struct policy_choice *c, struct err *e)
+{
+	struct person who = { 0 };
+	struct json *receipt;
+	struct kernel k;
+	int rc = person_here(r, &who, e);
+
+	if (rc)
+		return rc;
+	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK) {
+		k.person = &who;
+		c->executor = who.name;
+		rc = policy_shadow(&k, r->a, c, &receipt, e);
+		kernel_close(&k);
+	}
+	key_free(&who.key);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, receipt);
+	else
+		out(r, "shadow   %s\nreceipt  %s\n",
+			c->document ? "started; 'helm policy shadow report' shows what differs" : "stopped",
+			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
+	return 0;
+}
+
+static void print_report(struct cli *r, const struct json *doc)
+{
+	static const char *const headings[] = { "COUNT", "WOULD BE", "RULE" };
+	const struct json *shadow = json_get(doc, "shadow");
+	struct out_table *t;
+
+	out(r, "shadow   %s %s, since %s\n", safe_member(r, shadow, "name"),
+		safe_member(r, shadow, "version"), safe_member(r, shadow, "at"));
+	out(r, "%lld decisions would have been different\n", (long long)json_get_int(doc, "different", 0));
+	if (json_get_bool(doc, "is_full", false))
+		out(r, "There is no room for more: stop and start it again to go on.\n");
+	if (!json_get(doc, "by_rule")->n)
+		return;
+	t = out_table(r, headings, ARRAY_SIZE(headings));
+	json_each (row, json_get(doc, "by_rule")) {
+		const char *cells[] = { arena_printf(r->a, "%lld", (long long)json_get_int(row, "count", 0)),
+			safe_member(r, row, "would_be"), safe_member(r, row, "rule") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+}
+
+static int shadow_report(struct cli *r, struct err *e)
+{
+	struct json *doc;
+	int rc = policy_shadow_report(r->sys, r->a, r->ws, &doc, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		print_report(r, doc);
+	return 0;
+}
+
+int cmd_policy_shadow(struct cli *r, struct err *e)
+{
+	const char *verb = r->args[0];
+	struct policy_choice c = { 0 };
+	struct policy_file f;
+
+	if (text_eq(verb, "report") && r->arg_count == 1)
+		return shadow_report(r, e);
+	if (text_eq(verb, "stop") && r->arg_count == 1)
+		return change_shadow(r, &c, e);
+	if (!text_eq(verb, "start") || r->arg_count != 2)
+		return err_set(e, E_USAGE, "USAGE", "say 'start FILE', 'report' or 'stop'");
+	int rc = read_file(r, r->args[1], &c, &f, e);
+	return rc ? rc : change_shadow(r, &c, e);
+}

@@ -1,0 +1,268 @@
+/* policy_file.c — policy files and requests as the commands about policies take them.
+ *
+ * One way to read a policy, whatever shape it was written in: a file with a mistake is named with line and column and never half used. */
+#include "base/conf.h"
+#include "base/doc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/cmd_policy.h"
+#include "kernel/person.h"
+#include "kernel/posture.h"
+#include "proof/key.h"
+#include "record/record.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LARGEST_REQUEST_BYTES = 1 << 20, TRUST_LIMIT = 1 << 20 };
+
+const char *policy_shown(struct cli *r, const char *text)
+{
+	return text ? text_safe(r->a, text, strlen(text), false) : "-";
+}
+
+/* ---- policies ---- */
+
+struct fetching {
+	struct cli *r;
+	int dirfd;
+};
+
+/* Beside the policy, and nowhere else. */
+static int fetch(void *ctx, const char *name, struct bytes *ret, struct err *e)
+{
+	const struct fetching *f = ctx;
+
+	return file_read(f->r->sys, f->r->a, f->dirfd, name, POLICY_MAX_BYTES, FILE_BENEATH, ret, e);
+}
+
+static const char *directory_of(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !slash ? "." : slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
+}
+
+static void print_problems(struct cli *r, const struct policy_problems *problems)
+{
+	for (size_t i = 0; i < problems->n; i++)
+		if (problems->items[i].severity == POLICY_ERROR)
+			out(r, "%s\n", policy_problem_line(r->a, &problems->items[i]));
+}
+
+static int read_one(struct cli *r, const char *path, struct policy_reading *ret, struct err *e)
+{
+	AUTO(close_fd) int dirfd = -1;
+	struct fetching from = { .r = r };
+	struct policy_input in = { .name = path, .fetch = fetch, .fetch_ctx = &from };
+	int rc = file_read(r->sys, r->a, AT_FDCWD, path, POLICY_MAX_BYTES, FILE_FOLLOW, &in.text, e);
+
+	if (rc == OK && !text_eq(path, "-"))
+		rc = file_open_dir(r->sys, AT_FDCWD, directory_of(r->a, path), &dirfd, e);
+	if (rc)
+		return rc;
+	from.dirfd = dirfd;
+	if (dirfd < 0)
+		in.fetch = NULL;
+	rc = policy_document_read(r->a, &in, ret, e);
+	if (rc && ret->problems.errors > 1 && !r->is_json)
+		print_problems(r, &ret->problems);
+	return rc;
+}
+
+/* Packs of other files become packs of this policy; everything else in them has no place here. */
+static int add_packs(struct cli *r, const char *path, struct json *document, struct err *e)
+{
+	struct policy_reading reading;
+	int rc = read_one(r, path, &reading, e);
+
+	if (rc)
+		return rc;
+	const struct json *packs = json_get(reading.document, "packs");
+	if (!packs || !packs->n)
+		return err_set(
+			e, E_INPUT, "POLICY_PACK", "%s holds no packs; --pack names a file of packs", path);
+	if (!json_get(document, "packs"))
+		json_set(r->a, document, "packs", json_new(r->a, JSON_ARRAY));
+	json_each (pack, packs)
+		json_push(r->a, json_get(document, "packs"), pack);
+	json_each (region, json_get(reading.document, "regions")) {
+		if (!json_get(document, "regions"))
+			json_set(r->a, document, "regions", json_new(r->a, JSON_ARRAY));
+		json_push(r->a, json_get(document, "regions"), region);
+	}
+	return OK;
+}
+
+int policy_file_open(struct cli *r, const char *path, const char *const *packs, size_t pack_count,
+	struct policy_file *ret, struct err *e)
+{
+	*ret = (struct policy_file){ .path = path };
+	int rc = read_one(r, path, &ret->reading, e);
+
+	if (rc == OK) {
+		ret->document = json_copy(r->a, ret->reading.document);
+		(void)json_remove(ret->document, "signature");
+	}
+	for (size_t i = 0; rc == OK && i < pack_count; i++)
+		rc = add_packs(r, packs[i], ret->document, e);
+	if (rc == OK && (rc = ruleset_compile(r->a, ret->document, &ret->rules, e)))
+		return err_wrap(e, "%s", path);
+	return rc;
+}
+
+int policy_file_or_used(struct cli *r, const char *path, struct policy_file *ret,
+	const struct json **ret_entry, struct err *e)
+{
+	const struct json *entry =
+		r->ws && r->ws->memo ? json_get(posture_of(r->sys, r->ws)->word, "policy") : NULL;
+
+	*ret_entry = NULL;
+	if (path)
+		return policy_file_open(r, path, NULL, 0, ret, e);
+	if (!entry)
+		return err_set(e, E_MISSING, "POLICY_NONE",
+			"no policy is in use here; name one with --policy FILE, or 'helm policy use FILE' puts one in use");
+	*ret = (struct policy_file){ .path = json_get_text(entry, "source", "the policy in use") };
+	*ret_entry = entry;
+	int rc = policy_kept(r->sys, r->a, r->ws, json_get_text(entry, "sha256", ""), &ret->document, e);
+	return rc ? rc : ruleset_compile(r->a, ret->document, &ret->rules, e);
+}
+
+/* ---- who signed ---- */
+
+/* Keys that count as a person here, and our own. */
+static int trust_roots(struct cli *r, const char ***ret, size_t *ret_n, struct err *e)
+{
+	struct json *doc = NULL;
+	struct bytes own;
+	const char *home;
+	int rc = workspace_helm_home(r->sys, r->a, &home, e);
+
+	if (rc == OK)
+		rc = doc_read(r->sys, r->a, AT_FDCWD, arena_printf(r->a, "%s/trust/" APPROVERS, home),
+			TRUST_LIMIT, 0, &doc, e);
+	if (rc && rc != E_MISSING)
+		return rc;
+	const struct json *keys = json_get(doc, "keys");
+	*ret = arena_zalloc(r->a, (keys ? keys->n : 0) + 1, sizeof(**ret));
+	*ret_n = 0;
+	json_each (row, keys)
+		if (json_get_text(row, "public_key_hex", NULL))
+			(*ret)[(*ret_n)++] =
+				arena_printf(r->a, "ed25519:%s", json_get_text(row, "public_key_hex", ""));
+	if (file_read(r->sys, r->a, AT_FDCWD, arena_printf(r->a, "%s/keys/root.pub", home), 4096, 0, &own,
+		    NULL) == OK &&
+		own.n >= 64)
+		(*ret)[(*ret_n)++] = arena_printf(r->a, "ed25519:%.64s", (const char *)own.p);
+	return OK;
+}
+
+int policy_file_signer(struct cli *r, const struct policy_file *f, const char **ret_signer, struct err *e)
+{
+	struct policy_trust trust = { .now_us = r->sys->now_us(r->sys) };
+	const char **keys;
+	int rc = trust_roots(r, &keys, &trust.key_count, e);
+
+	*ret_signer = NULL;
+	if (rc || !json_get(f->reading.source, "signature"))
+		return rc;
+	trust.keys = keys;
+	rc = policy_trust_check(r->a, f->reading.source, NULL, &trust, e);
+	if (rc == OK)
+		*ret_signer = json_get_text(json_get(f->reading.source, "signature"), "key", NULL);
+	return rc;
+}
+
+/* ---- requests ---- */
+
+struct search {
+	struct arena *a;
+	const char *id;
+	struct json *found;
+};
+
+static int is_the_decision(void *arg, struct json *row)
+{
+	struct search *q = arg;
+
+	if (!text_eq(json_get_text(row, "decision_id", ""), q->id) || !json_get(row, "asked"))
+		return 0;
+	q->found = json_copy(q->a, json_get(row, "asked"));
+	return 1;
+}
+
+/* What was asked, as the rows have kept it. */
+static int find_recorded(struct cli *r, const char *id, struct json **ret, struct err *e)
+{
+	static const char *const ledgers[] = { TOOL_CALLS, TASK_LEDGER };
+	struct search q = { r->a, id, NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ledgers) && r->ws && r->ws->state_fd >= 0 && !q.found; i++)
+		if (rows_back(r->sys, r->a, r->ws->state_fd, ledgers[i], 0, id, is_the_decision, &q, e))
+			return e->rc;
+	*ret = q.found;
+	return q.found ? OK
+		       : err_set(e, E_MISSING, "POLICY_REQUEST",
+				 "no row of this workspace says what was asked in decision %s", id);
+}
+
+static int read_request(struct cli *r, const char *word, struct json **ret, struct err *e)
+{
+	const char *name = text_eq(word, "-") ? "standard input" : word;
+	struct bytes text;
+
+	if (text_starts(word, "dec-") && !file_exists(r->sys, AT_FDCWD, word))
+		return find_recorded(r, word, ret, e);
+	int rc = file_read(r->sys, r->a, AT_FDCWD, word, LARGEST_REQUEST_BYTES, FILE_FOLLOW, &text, e);
+	if (rc)
+		return rc;
+	return text_ends(word, ".yaml") || text_ends(word, ".yml")
+		? conf_parse_yaml(r->a, text, name, ret, e)
+		: json_parse(r->a, text, name, NULL, ret, e);
+}
+
+int policy_request_open(struct cli *r, const char *word, struct policy_question *ret, struct err *e)
+{
+	struct json *doc;
+	int rc = read_request(r, word, &doc, e);
+
+	if (rc)
+		return rc;
+	rc = policy_question_read(r->a, doc, ret, e);
+	if (rc)
+		return err_wrap(e, "%s", word);
+	if (!*ret->principal)
+		ret->principal = arena_printf(r->a, "user:%u", getuid());
+	if (!ret->now_us)
+		ret->now_us = r->sys->now_us(r->sys);
+	const char *command = json_get_text(doc, "command", NULL);
+	return command && !policy_request_guard(r, ret, command, e) ? e->rc : OK;
+}
+
+/* Understood as a shell would; the question gets its effects and, where it has none, its action and params. */
+const struct decision *policy_request_guard(
+	struct cli *r, struct policy_question *q, const char *command, struct err *e)
+{
+	struct decision *d = arena_zalloc(r->a, 1, sizeof(*d));
+	struct proposal *p = arena_zalloc(r->a, 1, sizeof(*p));
+	struct guard g;
+
+	if (guard_open(r->sys, r->a, r->ws, NULL, &g, e))
+		return NULL;
+	propose_shell(r->a, &g.at, bytes_of(command), p);
+	if (guard_judge(&g, r->a, NULL, p, d, e))
+		return NULL;
+	q->proposal = p;
+	if (!*q->action)
+		q->action = "EXECUTE_COMMAND";
+	if (!q->tool)
+		q->tool = p->step_count && p->steps[0].program ? p->steps[0].program : "sh";
+	if (!q->params) {
+		struct json *params = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, params, "command", command);
+		q->params = params;
+	}
+	return d;
+}

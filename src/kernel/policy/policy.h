@@ -1,0 +1,145 @@
+/* policy.h — the policy in use: which policy document a person has accepted for a place, and what it says about a request.
+ *
+ * A policy is a file that anybody can write.  It counts when a person says so: then the document that was made of it is kept by its
+ * digest in <helm home>/policies/, and the standing word about the place (posture.h) names that digest:
+ *
+ *	policy		{ sha256, name, version, epoch, at, source, facts, lifts, fresh_seconds, signer }
+ *	policy_epochs	{ name: the highest epoch that was ever in use }
+ *	policy_revoked	{ "sha256:...": { at, reason } }
+ *	policy_signed	true: only what a trusted key has signed is taken
+ *	policy_shadow	{ sha256, name, version, since, facts }: decides beside the one in use, and only differences are noted
+ *
+ * A policy only ever makes the answer of profiles and guard rules stricter, except that its explicit ALLOW answers what one of the
+ * rules named in `lifts` merely asks about (decision 0050). */
+#ifndef KERNEL_POLICY_POLICY_H
+#define KERNEL_POLICY_POLICY_H
+
+#include "decide/decide.h"
+#include "decide/engine/engine.h"
+#include "kernel/act.h"
+
+enum { POLICY_LIMIT_BYTES = 64 << 20 };
+
+/* What a person wants to be in use from now on. */
+struct policy_choice {
+	const struct json *document; /* checked and compiled by the caller; NULL: none */
+	const char *source; /* the file it was made of; or NULL */
+	const struct json *facts; /* object of texts and numbers that rules may rely on here; or NULL */
+	const struct json *lifts; /* array: ids of guard rules whose question an ALLOW answers; or NULL */
+	int64_t fresh_seconds; /* it must be put in use again after this long; 0: never */
+	const char *signer; /* the trusted key that has signed these bytes, verified; or NULL */
+	const char *require_signature; /* "yes", "no", or NULL to leave it */
+	bool may_go_back; /* a lower epoch than before is meant */
+	const char *executor; /* the person */
+};
+/* Would it permit nothing that is not permitted now?  Then it needs no more than a person outside. */
+bool policy_choice_is_stricter(struct kernel *k, const struct policy_choice *c);
+/* Keep the document and put it in use.  The receipt is on disk before it counts.  E_DENIED POLICY_REVOKED, POLICY_ROLLBACK,
+ * POLICY_UNSIGNED. */
+int policy_use(struct kernel *k, struct arena *a, const struct policy_choice *c, struct json **ret_receipt,
+	struct err *e);
+/* From now on nothing with this digest is put in use, and where it is, everything is denied until another one is. */
+int policy_revoke(struct kernel *k, struct arena *a, const char *sha256, const char *reason,
+	const char *executor, struct json **ret_receipt, struct err *e);
+/* A candidate decides beside the policy in use; document NULL ends that.  E_MISSING when there is none to end. */
+int policy_shadow(struct kernel *k, struct arena *a, const struct policy_choice *c, struct json **ret_receipt,
+	struct err *e);
+
+/* The document of this digest as it was kept, whole.  E_CORRUPT POLICY_LOST. */
+int policy_kept(struct sys *s, struct arena *a, const struct workspace *ws, const char *sha256,
+	struct json **ret, struct err *e);
+
+/* ---- asking it (ask.c) ---- */
+
+/* What a door asks, in the words that policies use. */
+struct policy_question {
+	const char *action; /* "EXECUTE_COMMAND", "AGENT_TOOL_CALL", or what a request names */
+	const char *tool, *principal, *session; /* tool and session may be NULL */
+	const char *effect_id, *budget_id; /* or NULL */
+	const struct json *params, *context; /* or NULL */
+	const struct proposal *proposal; /* what was understood; or NULL */
+	const struct json *known; /* what the door knows: {door, profile, containment, cwd, ...}; or NULL */
+	int64_t now_us;
+	const struct drawn *drawn; /* what was used up so far; NULL: nothing */
+	const char *drawn_error; /* why that is not known; or NULL */
+};
+/* As it is kept in rows and files: {action, tool, principal, session, params, context, effects, facts}; docs/formats/policy-request.md.  Texts of more
+ * than 4096 bytes and more than 64 effects are cut, and `is_cut` says so. */
+struct json *policy_question_json(struct arena *a, const struct policy_question *q);
+/* Back again; memory in `a`.  E_INPUT POLICY_REQUEST names the member that is wrong. */
+int policy_question_read(struct arena *a, const struct json *doc, struct policy_question *ret, struct err *e);
+
+/* What the policy in use said.  Memory in the arena of the question. */
+struct policy_answer {
+	const char *sha256, *name, *version; /* of the one that decided */
+	uint64_t epoch;
+	enum verdict verdict; /* of the policy alone, without the guard's word */
+	enum reason_code code; /* meaningful unless V_ALLOW */
+	const char *rule, *origin, *text, *gate; /* of what decided; or NULL */
+	const char *roster_sha256;
+	const char **asks; /* "policy:ID" for each thing that must be approved */
+	size_t ask_count;
+	int64_t approvers; /* how many people, 0: one is enough */
+	const struct draw *draws; /* what is used up when it is done */
+	size_t draw_count;
+	bool is_explicit; /* a rule allows it by name */
+	const struct json *lifts; /* guard rules whose question that answers; or NULL */
+	const struct json *judgement; /* gates, roster, packs: for explain and --json */
+};
+
+/* What happens when the guard says one thing and the policy another: the stricter of both; the policy alone where it answers what the guard asks. */
+enum verdict policy_with_guard(const struct policy_answer *p, const struct decision *guard);
+
+/* Is one in use here?  Cheap. */
+bool policy_is_in_use(struct sys *s, const struct workspace *ws);
+/* Why the one in use denies everything: it is lost, revoked or not fresh; NULL: it does not, or there is none. */
+const char *policy_trouble(struct sys *s, struct arena *a, const struct workspace *ws);
+/* Does what is in use bound something?  Then a question needs what was used up so far. */
+bool policy_is_bounded(struct sys *s, struct arena *a, const struct workspace *ws);
+/* NULL: none is.  One that cannot be read, is revoked or not fresh denies everything.  `guard` is what the rules said; it is not changed. */
+const struct policy_answer *policy_ask(struct sys *s, struct arena *a, const struct workspace *ws,
+	const struct policy_question *q, const struct decision *guard);
+/* The same by any compiled policy.  `facts` of the policy are in q->known already. */
+const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *rules,
+	const struct policy_facts *about, const struct policy_question *q, const struct decision *guard);
+/* A decision becomes stricter by it, never laxer: every ask of the policy is one more reason to ask. */
+void policy_raise(struct arena *a, const struct policy_answer *p, struct decision *d);
+/* Does the policy answer everything that the guard asks?  Only by an explicit rule, and only rules it was given. */
+bool policy_lifts(const struct policy_answer *p, const struct decision *d);
+/* Facts that an accepted policy was given, and those that the door knows, in one object; the door's own win. */
+struct json *policy_known(struct arena *a, const struct json *entry, const struct policy_question *q);
+
+struct policy_memo *policy_memo_new(struct arena *a); /* for workspace_open() */
+void policy_memo_done(struct policy_memo *m); /* NULL is fine */
+
+/* ---- what was asked before (replay.c) ---- */
+
+/* One decision of the record, asked again. */
+struct policy_recorded {
+	struct policy_question question;
+	struct decision guard; /* verdict, action and asks as far as they were kept */
+	enum verdict then; /* what was decided before anybody answered a question */
+	const char *at, *decision_id, *rule, *preview; /* decision_id is NULL for what only read */
+	bool is_inexact; /* something was cut or redacted when it was kept */
+};
+struct policy_replay {
+	int64_t seen, replayed,
+		inexact; /* decisions in the span; those that could be asked again; of those, not to the letter */
+	int64_t not_kept; /* rows from before it was kept what was asked */
+	int64_t stopped; /* by a freeze or a pause, which no policy changes */
+};
+typedef int policy_replay_visit(void *arg, const struct policy_recorded *x, struct err *e);
+/* Everything from `since_us` on, oldest first for each door.  What `fn` gets is valid during the call only. */
+int policy_replay_each(struct sys *s, const struct workspace *ws, int64_t since_us, policy_replay_visit *fn,
+	void *arg, struct policy_replay *ret, struct err *e);
+
+/* ---- the candidate beside it (shadow.c) ---- */
+
+/* After a decision: what the shadow would have said, noted when that differs.  Cannot fail: what cannot be noted is not. */
+void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_question *q,
+	const struct decision *guard, enum verdict live, const char *live_rule, const char *decision_id);
+/* Everything that was noted since it started: {shadow, asked, differences: [...], by_rule: [...]}.  E_MISSING POLICY_NO_SHADOW. */
+int policy_shadow_report(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
+
+#endif

@@ -1,0 +1,161 @@
+#!/bin/sh
+# helm policy use and what follows: every door obeys, each receipt names the rule, and only a person changes it.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
+fresh_workspace
+
+cat >two-tools.yaml <<'EOT'
+format: helm.policy.v1
+name: two-tools
+version: "1"
+epoch: 2
+rules:
+  - id: look-around
+    action: AGENT_TOOL_CALL
+    all:
+      - {field: tool, op: in, values: [Read, Grep]}
+    verdict: ALLOW
+  - id: notes-only
+    action: AGENT_TOOL_CALL
+    all:
+      - {field: tool, op: equals, value: Write}
+      - {field: params.file_path, op: contains, value: notes}
+    verdict: ALLOW
+  - id: shell-asks
+    action: AGENT_TOOL_CALL
+    all:
+      - {field: tool, op: equals, value: Bash}
+    verdict: ESCALATE
+    text: Shell commands need a person.
+  - id: echo-runs
+    action: EXECUTE_COMMAND
+    all:
+      - {field: tool, op: equals, value: echo}
+    verdict: ALLOW
+EOT
+call() { # call TOOL INPUT: what the hook of an agent answers
+  printf '{"hook_event_name":"PreToolUse","session_id":"s1","cwd":"%s","tool_name":"%s","tool_input":%s,"tool_use_id":"u%s"}' "$PWD" "$1" "$2" "$count" |
+    agent hook pre-tool --client claude-code 2>&1
+}
+
+ok "without a policy the shipped rules are shown as one" says 0 "No policy is in use" helm policy show
+ok "as JSON, too" is_json helm policy show --json
+ok "an agent cannot put one in use" says 25 "only a person" helm policy use two-tools.yaml
+ok "nor can one that types at a terminal it made" says 25 "" terminal --inside -- helm policy use two-tools.yaml
+ok "a person can" says 0 "Every door obeys it" terminal -- helm policy use two-tools.yaml
+ok "and sees it, with the place of each rule" says 0 "two-tools.yaml:6:5" helm policy show
+ok "the act is on record" grep -q '"effect_id": *"helm.policy/use"' "$ws/.helm/receipts.jsonl"
+ok "the document is kept in the helm home" sh -c "ls '$scratch/home/.helm/policies' | grep -q json"
+
+ok "a run that a rule allows runs" says 0 "hello" helm run -- echo hello
+ok "one that no rule allows does not" says 25 "Rules allow 'EXECUTE_COMMAND' only under conditions" helm run -- touch x
+ok "guard check says the same" says 25 "policy:" helm guard check -- touch x
+ok "and allows the same" says 0 "" helm guard check -- echo hello
+ok "guard check of shell text, too" says 25 "policy:" helm guard check --shell 'touch x'
+ok "a hook denies what no rule allows" sh -c "printf '%s' \"\$0\" | grep -q 'POLICY_VIOLATION'" "$(call Write '{"file_path":"/tmp/other","content":"x"}')"
+ok "and asks what a rule asks" sh -c "printf '%s' \"\$0\" | grep -q 'shell-asks'" "$(call Bash '{"command":"touch here"}')"
+ok "the decision names exactly one policy, its epoch and the gates" sh -c "grep '\"shell-asks\"' '$ws/.helm/receipts.jsonl' | tail -n 1 | grep -q '\"gate_roster_hash\"'"
+sha=$(helm policy show --json | sed -n 's/.*"sha256": "\(sha256:[0-9a-f]*\)".*/\1/p' | head -n 1)
+ok "the receipt's policy is the one that was shown" sh -c "grep '\"shell-asks\"' '$ws/.helm/receipts.jsonl' | tail -n 1 | grep -q '\"policy_hash\": *\"$sha\"'"
+ok "what the guard denies stays denied, whatever a rule says" says 25 "deny.rm_root" helm guard check --shell 'rm -rf /'
+ok "the file in the tree does not count any more" sh -c 'echo "format: nonsense" >two-tools.yaml'
+ok "what was accepted does" says 0 "hello" helm run -- echo hello
+
+# Epochs, revocation, going back.
+sed 's/epoch: 2/epoch: 1/' "$HELM_SOURCE/tests/cases/policy-use/two-tools.yaml" >older.yaml
+ok "an older epoch is refused" says 25 "epoch 1 of 'two-tools' is older than 2" terminal -- helm policy use older.yaml
+ok "unless a person means it" says 0 "epoch 1" terminal -- helm policy use older.yaml --allow-rollback
+old=$(helm policy show --json | sed -n 's/.*"sha256": "\(sha256:[0-9a-f]*\)".*/\1/p' | head -n 1)
+ok "revoking is a person's act" says 25 "only a person" helm policy revoke "$old" --reason leaked
+ok "on record" says 0 "revoked" terminal -- helm policy revoke "$old" --reason leaked
+ok "and denies everything while it is in use" says 25 "revoked" helm run -- echo hello
+ok "status says why nothing goes on" says 0 "was revoked" helm status --brief
+ok "it is not put in use again" says 25 "was revoked" terminal -- helm policy use older.yaml --allow-rollback
+ok "a digest that is none is refused" says 1 "no digest" terminal -- helm policy revoke nonsense --reason x
+ok "an agent cannot go back" says 25 "only a person" helm policy use --none
+ok "a person can" says 0 "none" terminal -- helm policy use --none
+ok "then the shipped rules decide alone" helm run -- touch x
+
+# A store that is damaged closes.
+cp "$HELM_SOURCE/tests/cases/policy-use/two-tools.yaml" two-tools.yaml
+terminal -- helm policy use two-tools.yaml >/dev/null
+for f in "$scratch"/home/.helm/policies/*.json; do chmod u+w "$f"; echo ' ' >>"$f"; done
+ok "a policy whose bytes have changed denies everything" says 25 "lost" helm run -- echo hello
+ok "and putting it in use again mends it" says 0 "Every door" terminal -- helm policy use two-tools.yaml
+ok "so that it decides again" says 0 "hello" helm run -- echo hello
+helm freeze --reason drill >/dev/null
+ok "another policy is not put in use while everything is frozen" says 25 "frozen" terminal -- helm policy use two-tools.yaml
+terminal -- helm unfreeze >/dev/null
+# An ALLOW answers only the questions that it was given.
+cat >lifts.yaml <<'EOT'
+format: helm.policy.v1
+name: lifts
+version: "1"
+rules:
+  - {id: all-commands, action: EXECUTE_COMMAND, verdict: ALLOW}
+EOT
+mkdir -p repo && (cd repo && git init -q . && echo x >tracked)
+terminal -- helm policy use lifts.yaml >/dev/null
+ok "an ALLOW alone answers no question of the guard" says 24 "risk.git_clean" helm guard check --shell 'git clean -fdx' --cwd repo
+ok "only rules that ask can be answered" says 2 "does not ask" terminal -- helm policy use lifts.yaml --lift deny.rm_root
+ok "and only those that are there" says 2 "no guard rule 'risk.nothing'" terminal -- helm policy use lifts.yaml --lift risk.nothing
+ok "a person may say that it answers one" says 0 "answers  risk.git_clean" terminal -- helm policy use lifts.yaml --lift risk.git_clean
+ok "then it does" says 0 "allow" helm guard check --shell 'git clean -fdx' --cwd repo
+ok "and nothing else" says 25 "deny.rm_root" helm guard check --shell 'rm -rf /'
+
+# What is used up is used up at every door.
+cat >budget.yaml <<'EOT'
+format: helm.policy.v1
+name: budget
+version: "1"
+rules:
+  - {id: everything, action: "*", verdict: ALLOW}
+limits:
+  budgets:
+    - {id: two-a-day, limit: 2, unit: requests, period: day}
+EOT
+terminal -- helm policy use budget.yaml >/dev/null
+ok "the first of two" says 0 "one" helm run -- echo one
+ok "asking alone uses nothing up" says 0 "allow" helm guard check -- echo two
+ok "a call that only reads is drawn, too" sh -c "! printf '%s' \"\$0\" | grep -q BUDGET" "$(call Read '{"file_path":"/etc/hosts"}')"
+ok "the third of two is denied" says 25 "two-a-day" helm run -- echo three
+ok "guard check says so" says 25 "two-a-day" helm guard check -- echo three
+ok "the draws stand in the receipts" sh -c "[ \$(grep -c '\"draws\"' '$ws/.helm/receipts.jsonl') = 2 ]"
+
+# Sections of a policy know what the door knows.
+cat >egress.yaml <<'EOT'
+format: helm.policy.v1
+name: egress
+version: "1"
+coverage: open
+egress: {allowed_domains: [example.com]}
+rules: []
+EOT
+terminal -- helm policy use egress.yaml >/dev/null
+ok "a host that the policy does not name is not reached" says 25 "evil.example" helm guard check --profile service_ops --shell 'curl https://evil.example/'
+ok "nor one that is not known beforehand" says 25 "egress" helm guard check --profile service_ops --shell 'curl "$URL"'
+ok "one that it names is not its concern" sh -c '! grep -q egress "$0"' "$(helm guard check --profile service_ops --shell 'curl https://example.com/' >answer 2>&1; echo answer)"
+
+# Facts, freshness, packs.
+cat >facts.yaml <<'EOT'
+format: helm.policy.v1
+name: facts
+version: "1"
+coverage: open
+rules:
+  - id: not-in-production
+    action: EXECUTE_COMMAND
+    all: [{field: facts.stage, op: equals, value: production}]
+    verdict: ESCALATE
+    text: Production needs a person.
+EOT
+terminal -- helm policy use facts.yaml --fact stage=test >/dev/null
+ok "a fact that is another one changes nothing" says 0 "hello" helm run -- echo hello
+ok "what the door knows itself cannot be said" says 2 "known by the door" terminal -- helm policy use facts.yaml --fact profile=x
+terminal -- helm policy use facts.yaml --fact stage=production --fresh 1s >/dev/null
+ok "a fact that a person gave is one" says 24 "Production needs a person" helm guard check -- echo hello
+sleep 1.2
+ok "and a policy that is not fresh any more denies everything" says 25 "too long ago" helm guard check -- echo hello
+sed 's/verdict: ESCALATE/verdict: PERHAPS/' facts.yaml >wrong.yaml
+ok "a file with a mistake is not put in use, and says where" says 1 "wrong.yaml:9:" terminal -- helm policy use wrong.yaml
+finish
