@@ -24,6 +24,9 @@ int cmd_conform_list(struct cli *r, struct err *e);
 extern const struct opt policy_eval_opts[];
 int cmd_policy_eval(struct cli *r, struct err *e);
 
+/* cmd_policy_bench.c */
+int cmd_policy_bench(struct cli *r, struct err *e);
+
 /* cmd_policy_dsl.c */
 extern const struct opt policy_lint_opts[], policy_explain_opts[], policy_fmt_opts[];
 int cmd_policy_lint(struct cli *r, struct err *e);
@@ -35,6 +38,15 @@ extern const struct opt privacy_scan_opts[], privacy_tokenize_opts[], privacy_re
 int cmd_privacy_scan(struct cli *r, struct err *e);
 int cmd_privacy_tokenize(struct cli *r, struct err *e);
 int cmd_privacy_restore(struct cli *r, struct err *e);
+/* cmd_policy_files.c */
+extern const struct opt policy_new_opts[], policy_compile_opts[], policy_import_opts[], policy_sign_opts[],
+	policy_verify_opts[], pack_show_opts[];
+int cmd_policy_new(struct cli *r, struct err *e);
+int cmd_policy_compile(struct cli *r, struct err *e);
+int cmd_policy_import(struct cli *r, struct err *e);
+int cmd_policy_sign(struct cli *r, struct err *e);
+int cmd_policy_verify(struct cli *r, struct err *e);
+int cmd_pack_show(struct cli *r, struct err *e);
 /* cmd_policy_use.c, cmd_policy_test.c, cmd_policy_change.c */
 extern const struct opt policy_use_opts[], policy_revoke_opts[], policy_shadow_opts[], policy_simulate_opts[],
 	policy_diff_opts[];

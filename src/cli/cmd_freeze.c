@@ -2,6 +2,7 @@
  *
  * Stopping must be easy and going on must be deliberate: anybody outside a guarded run may freeze, but
  * only somebody who is not stopped by it, a person and not an agent, may lift it. */
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
@@ -9,17 +10,26 @@
 #include "kernel/freeze.h"
 #include "proof/preimage.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 const struct opt freeze_opts[] = {
 	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
 		false },
+	{ "agent", OPT_VALUE, "ID",
+		"stop this one agent: every call of agent:ID is denied until 'helm unfreeze --agent ID'",
+		NULL, false },
+	{ "fence", OPT_VALUE, "FILE",
+		"obey a signed emergency stop command (docs/formats/fence.md); --json prints the acknowledgement",
+		NULL, false },
 	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
 	{ 0 },
 };
 const struct opt unfreeze_opts[] = {
 	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
 		false },
+	{ "agent", OPT_VALUE, "ID", "let this one agent go on", NULL, false },
+	{ "fence", OPT_FLAG, NULL, "lift the fence of an emergency stop", NULL, false },
 	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
 	PERSON_KEY,
 	{ 0 },
@@ -35,7 +45,7 @@ static int from_outside(struct cli *r, change_fn *fn, struct person *ret, struct
 	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
 		return err_set(e, E_DENIED, "FREEZE_INSIDE",
 			"a guarded run cannot freeze or unfreeze; a person does that");
-	if (fn == freeze_set)
+	if (fn != freeze_lift)
 		return OK;
 	/* Anybody may stop; to go on takes a person. */
 	return person_here(r, ret, e);
@@ -65,17 +75,23 @@ static int show(struct cli *r, struct err *e)
 /* The freeze takes effect with its receipt, which is shown. */
 static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 {
-	const char *who = opt_text(r, "principal", "*");
+	const char *agent = opt_text(r, "agent", NULL), *who = opt_text(r, "principal", "*");
 	struct person by = { 0 };
 	struct kernel k;
 	struct json *receipt;
-	int rc = from_outside(r, fn, &by, e);
+	int rc = agent && opt_text(r, "principal", NULL)
+		? err_set(e, E_USAGE, "USAGE", "give --agent or --principal, not both")
+		: from_outside(r, fn, &by, e);
 
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
 	k.person = &by;
+	if (agent)
+		who = strchr(agent, ':') ? agent : arena_printf(r->a, "agent:%s", agent);
+	if (fn == freeze_lift && opt_flag(r, "fence"))
+		who = FREEZE_FENCE;
 	rc = fn(&k, r->a, who, opt_text(r, "reason", ""), &receipt, e);
 	key_free(&by.key);
 	kernel_close(&k);
@@ -90,6 +106,34 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 	return 0;
 }
 
+/* The acknowledgement is what whoever commanded it wants to have. */
+static int obey(struct cli *r, const char *file, struct err *e)
+{
+	struct json *envelope, *ack;
+	struct kernel k;
+	struct bytes text;
+	int rc = from_outside(r, freeze_set, NULL, e);
+
+	if (rc == OK)
+		rc = file_read(r->sys, r->a, AT_FDCWD, file, 1 << 16, 0, &text, e);
+	if (rc == OK)
+		rc = json_parse(r->a, text, file, NULL, &envelope, e);
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	rc = fence_obey(&k, r->a, envelope, &ack, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, ack);
+	else
+		out(r, "fenced=%s\nreceipt_hash=%s\n", r->ws->root,
+			safe_member(r, json_get(ack, "state"), "receipt_hash"));
+	return OK;
+}
+
 /* "status" is an argument and not a verb of its own, so any other argument is refused. */
 int cmd_freeze(struct cli *r, struct err *e)
 {
@@ -97,7 +141,10 @@ int cmd_freeze(struct cli *r, struct err *e)
 		return show(r, e);
 	if (r->arg_count)
 		return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "unexpected argument '%s'", r->args[0]);
-	return change(r, freeze_set, "frozen", e);
+	if (opt_text(r, "fence", NULL))
+		return obey(r, opt_text(r, "fence", NULL), e);
+	return opt_text(r, "agent", NULL) ? change(r, agent_kill, "stopped", e)
+					  : change(r, freeze_set, "frozen", e);
 }
 
 int cmd_unfreeze(struct cli *r, struct err *e)

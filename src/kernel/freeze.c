@@ -5,8 +5,12 @@
  * damages it stops the work, and does not set it free. */
 #include "kernel/freeze.h"
 #include "base/doc.h"
+#include "base/hash.h"
 #include "base/text.h"
+#include "decide/authority/authority.h"
+#include "kernel/person.h"
 #include "kernel/posture_parts.h"
+#include "proof/preimage.h"
 
 #include <string.h>
 
@@ -36,21 +40,82 @@ const char *freeze_in_force(struct kernel *k, struct arena *a, const char *princ
 		return arena_printf(
 			a, "whether a freeze is in force cannot be read (%s); " FREEZE_REMEDY, e.text);
 	const struct json *all = json_get(doc, "*"), *own = principal ? json_get(doc, principal) : NULL;
-	const struct json *one = all ? all : own;
+	const struct json *fence = json_get(doc, FREEZE_FENCE), *one = all ? all : fence ? fence : own;
 	if (!one)
 		return NULL;
 	const char *reason = json_get_text(json_get(one, "metadata"), "reason", "");
+	if (!all && fence)
+		return arena_printf(a, "an emergency stop fences this workspace: %s", reason);
 	return arena_printf(
 		a, "a person has frozen %s%s%s", all ? "everything" : principal, *reason ? ": " : "", reason);
+}
+
+enum reason_code freeze_code(struct kernel *k, const char *principal)
+{
+	const struct json *all = json_get(posture_of(k->sys, k->ws)->word, "freezes");
+	const struct json *own = principal ? json_get(all, principal) : NULL;
+
+	if (json_get(all, "*"))
+		return REASON_SYSTEM_FROZEN;
+	if (json_get(all, FREEZE_FENCE))
+		return REASON_EMERGENCY_STOP_FENCED;
+	return text_eq(json_get_text(own, "kind", ""), "kill") ? REASON_AGENT_KILLED : REASON_SYSTEM_FROZEN;
 }
 
 /* One freeze or its end. */
 struct freezing {
 	struct kernel *k;
+	const char *kind; /* "kill", "fence"; NULL: a freeze */
+	const struct json *envelope; /* of a fence */
+	struct json *state; /* the acknowledgement's members; of a fence */
+	enum fence_outcome outcome;
 	const char *principal, *reason, *by;
 	char *id;
 	bool is_lift;
 };
+
+static const char TENANT[] = "local";
+
+/* By the keys that may answer for people. */
+static int fence(struct freezing *f, struct arena *a, struct json *word, struct err *e)
+{
+	struct kernel *k = f->k;
+	const struct json *command = json_get(f->envelope, "command");
+	struct json *keys, *state;
+	char id[KEY_ID];
+	int rc = person_keys(k->sys, a, &keys, e);
+
+	if (rc)
+		return rc;
+	if (!text_eq(json_get_text(command, "tenant_id", ""), TENANT) ||
+		!text_eq(json_get_text(command, "workspace_id", ""), k->ws->root))
+		return err_set(e, E_DENIED, "FENCE_SCOPE",
+			"the command is for another scope than tenant '%s', workspace '%s'", TENANT,
+			k->ws->root);
+	key_id(key_public(k->recorder.key), id);
+	struct fence_kernel by = {
+		.key_id = id + strlen("ed25519:"), .public_key = id + strlen("ed25519:"), .audience = "helm"
+	};
+	rc = fence_apply(a, json_get(word, "fences"), f->envelope, keys, &by, k->sys->now_us(k->sys),
+		&f->outcome, &state, &f->state, e);
+	if (rc)
+		return rc;
+	if (f->outcome == FENCE_REPLAY) /* nothing is to be done: the answer is there */
+		return err_set(e, E_INPUT, "FENCE_REPLAY", "this command was obeyed before");
+	json_set(a, word, "fences", state);
+	return OK;
+}
+
+static int unfence(struct freezing *f, struct arena *a, struct json *word, struct err *e)
+{
+	struct json *state;
+	int rc = fence_lift(a, json_get(word, "fences"), TENANT, f->k->ws->root, &state, e);
+
+	/* A fence whose state was lost is lifted all the same. */
+	if (rc == OK)
+		json_set(a, word, "fences", state);
+	return OK;
+}
 
 /* Lifting needs to know what is lifted; what holds here by the word about another place is lifted there. */
 static int edit(void *arg, struct arena *a, struct json *word, struct err *e)
@@ -60,14 +125,21 @@ static int edit(void *arg, struct arena *a, struct json *word, struct err *e)
 	const struct posture *p = posture_of(f->k->sys, f->k->ws);
 
 	if (f->is_lift && json_remove(all, f->principal))
-		return OK;
+		return text_eq(f->principal, FREEZE_FENCE) ? unfence(f, a, word, e) : OK;
 	if (f->is_lift && p->outer && json_get(json_get(p->word, "freezes"), f->principal))
 		return err_set(e, E_INPUT, "FREEZE_OUTER",
 			"'%s' is frozen by what was decided about %s: helm unfreeze --path %s", f->principal,
 			p->outer, p->outer);
 	if (f->is_lift)
 		return err_set(e, E_INPUT, "FREEZE_NOT", "'%s' is not frozen", f->principal);
+	if (f->envelope) {
+		int rc = fence(f, a, word, e);
+		if (rc)
+			return rc;
+	}
 	json_sets(a, one, "reason", f->reason);
+	if (f->kind)
+		json_sets(a, one, "kind", f->kind);
 	json_sets(a, one, "by", f->by);
 	json_sets(a, one, "at", text_time_iso(a, f->k->sys->now_us(f->k->sys)));
 	json_sets(a, one, "receipt_id", arena_printf(a, "rcpt_%s", f->id));
@@ -104,6 +176,49 @@ int freeze_set(struct kernel *k, struct arena *a, const char *principal, const c
 	struct freezing f = { .k = k, .principal = principal, .reason = reason };
 
 	return change(k, a, &f, "helm.freeze/set", ret_receipt, e);
+}
+
+int agent_kill(struct kernel *k, struct arena *a, const char *principal, const char *reason,
+	struct json **ret_receipt, struct err *e)
+{
+	struct freezing f = { .k = k, .principal = principal, .reason = reason, .kind = "kill" };
+
+	return change(k, a, &f, "helm.freeze/kill", ret_receipt, e);
+}
+
+/* Signed by the key of the chain where its secret is here; the receipt is in the chain either way. */
+static struct json *acknowledgement(struct kernel *k, struct arena *a, struct json *state)
+{
+	struct json *ack = json_new(a, JSON_OBJECT);
+	char hex[2 * SIGN_SIZE + 1];
+	uint8_t sig[SIGN_SIZE];
+	struct bytes payload;
+
+	json_set(a, ack, "state", state);
+	if (!key_keeper(k->recorder.key) && fence_preimage(a, state, "FENCE_ACK", &payload, NULL) == OK) {
+		key_sign(k->recorder.key, payload, sig);
+		hex_encode(sig, sizeof(sig), hex);
+		json_sets(a, ack, "kernel_signature", hex);
+	}
+	return ack;
+}
+
+int fence_obey(
+	struct kernel *k, struct arena *a, const struct json *envelope, struct json **ret_ack, struct err *e)
+{
+	const struct json *command = json_get(envelope, "command");
+	struct freezing f = { .k = k,
+		.principal = FREEZE_FENCE,
+		.reason = json_get_text(command, "reason", ""),
+		.kind = "fence",
+		.envelope = envelope };
+	struct json *receipt;
+	int rc = change(k, a, &f, "helm.freeze/fence", &receipt, e);
+
+	if (rc && !text_eq(e->code, "FENCE_REPLAY"))
+		return rc;
+	*ret_ack = acknowledgement(k, a, json_copy(a, f.state));
+	return OK;
 }
 
 /* Needs something that can be read: what is lifted must be known. */

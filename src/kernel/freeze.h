@@ -14,6 +14,18 @@ int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, stru
 const char *freeze_in_force(struct kernel *k, struct arena *a, const char *principal);
 int freeze_set(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e);
+/* The same for one agent, by its principal: AGENT_KILLED; lifted as a freeze is. */
+int agent_kill(struct kernel *k, struct arena *a, const char *principal, const char *reason,
+	struct json **ret_receipt, struct err *e);
+/* Under which code that denies: SYSTEM_FROZEN, AGENT_KILLED or EMERGENCY_STOP_FENCED. */
+enum reason_code freeze_code(struct kernel *k, const char *principal);
+
+/* A fence is a stop of this whole workspace by a signed command from outside (docs/formats/fence.md): tenant "local", the workspace's
+ * root as its id, a registered approver's key.  {state, kernel_signature} acknowledges it.  Errors of fence_apply(), and FENCE_SCOPE.
+ * Lifting it takes a person, and no old command fences again. */
+#define FREEZE_FENCE "*fence"
+int fence_obey(
+	struct kernel *k, struct arena *a, const struct json *envelope, struct json **ret_ack, struct err *e);
 int freeze_lift(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e);
 

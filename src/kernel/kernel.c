@@ -134,7 +134,7 @@ bool kernel_stops(
 	const char *instead, *paused = frozen ? NULL : pause_in_force(k, a, profile, &instead);
 
 	if (frozen)
-		guard_raise(a, ACTION_DENY, REASON_SYSTEM_FROZEN, FREEZE_RULE, frozen, d);
+		guard_raise(a, ACTION_DENY, freeze_code(k, principal), FREEZE_RULE, frozen, d);
 	if (paused)
 		guard_raise(a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, d)->instead =
 			instead;

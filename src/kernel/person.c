@@ -363,6 +363,26 @@ int person_of_key(struct sys *s, struct arena *a, const char *key_id, bool *ret_
 	return OK;
 }
 
+int person_keys(struct sys *s, struct arena *a, struct json **ret, struct err *e)
+{
+	struct json *keys, *named = json_new(a, JSON_OBJECT);
+	int rc = read_approvers(s, a, &keys, e);
+
+	if (rc)
+		return rc;
+	json_each (row, keys) {
+		const char *hex = json_get_text(row, "public_key_hex", NULL),
+			   *label = json_get_text(row, "label", "");
+		if (hex)
+			json_sets(a, named, hex, hex);
+		/* A label that two keys have names neither. */
+		if (hex && *label)
+			json_sets(a, named, label, json_get(named, label) ? "" : hex);
+	}
+	*ret = named;
+	return OK;
+}
+
 /* Loads NAME.key from its directory.  An unregistered key is nobody's, however valid its signature would be. */
 static int open_key(struct sys *s, struct arena *a, const char *file, struct key **ret, struct err *e)
 {
@@ -463,7 +483,7 @@ int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws
 
 	if (rc)
 		return err_wrap(e, FREEZE_REMEDY);
-	return ws && ws->state_fd >= 0 && json_get(frozen, "*")
+	return ws && ws->state_fd >= 0 && (json_get(frozen, "*") || json_get(frozen, FREEZE_FENCE))
 		? err_set(e, E_DENIED, "SYSTEM_FROZEN",
 			  "everything is frozen here, so nothing is loosened; 'helm unfreeze' comes first")
 		: OK;

@@ -27,6 +27,8 @@ int person_open_signed(struct sys *s, struct arena *a, const struct workspace *w
 /* Is this key ("ed25519:...") registered now, and under which label?  Two keys of one label are one person. */
 int person_of_key(struct sys *s, struct arena *a, const char *key_id, bool *ret_is_known,
 	const char **ret_label, struct err *e);
+/* {label or hex: hex} of the registered keys. */
+int person_keys(struct sys *s, struct arena *a, struct json **ret, struct err *e);
 /* The first half alone: not below a guarded run or an agent client, nor at a terminal that one could have made. */
 int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
 /* Nothing is loosened while everything is frozen: E_DENIED SYSTEM_FROZEN. */

@@ -349,9 +349,31 @@ static int done(void **state)
 	return 0;
 }
 
+/* What takes two people is answered by a grant of two, for this very input, once. */
+static void several_people_answer_exactly(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	static const char text[] = "rm -rf build";
+	struct decision d = judge(&a, text);
+	struct question q = asked(text);
+	bool used[2];
+
+	(void)state;
+	for (int approvers = 0; approvers < 4; approvers++)
+		for (int kind = 0; kind < 3; kind++) {
+			struct grant x = granted(&a, text, kind == 2 ? REACH_SHAPE : REACH_EXACT, kind == 0);
+			x.approvers = approvers;
+			d.approvers = 2;
+			assert_int_equal(grants_answer(&a, &d, &q, &x, 1, used), kind == 0 && approvers >= 2);
+			d.approvers = 1;
+			assert_true(grants_answer(&a, &d, &q, &x, 1, used));
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(several_people_answer_exactly),
 		cmocka_unit_test(shapes),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(hosts),
