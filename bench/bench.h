@@ -52,6 +52,7 @@ void bench_keep(const void *p);
 bench_fn bench_json_parse, bench_canonical;
 bench_fn bench_guard_check, bench_guard_worst, bench_guard_exec;
 bench_fn bench_policy_expression;
+bench_fn bench_policy_decide, bench_policy_size, bench_policy_load;
 bench_fn bench_startup, bench_sha256;
 bench_fn bench_pack_export, bench_pack_verify;
 bench_fn bench_checkpoint_first, bench_checkpoint_again, bench_checkpoint_restore;

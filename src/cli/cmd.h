@@ -24,12 +24,24 @@ int cmd_conform_list(struct cli *r, struct err *e);
 extern const struct opt policy_eval_opts[];
 int cmd_policy_eval(struct cli *r, struct err *e);
 
+/* cmd_policy_bench.c */
+int cmd_policy_bench(struct cli *r, struct err *e);
+
 /* cmd_policy_dsl.c */
 extern const struct opt policy_lint_opts[], policy_explain_opts[], policy_fmt_opts[];
 int cmd_policy_lint(struct cli *r, struct err *e);
 int cmd_policy_explain(struct cli *r, struct err *e);
 int cmd_policy_fmt(struct cli *r, struct err *e);
 
+/* cmd_policy_files.c */
+extern const struct opt policy_new_opts[], policy_compile_opts[], policy_import_opts[], policy_sign_opts[],
+	policy_verify_opts[], pack_show_opts[];
+int cmd_policy_new(struct cli *r, struct err *e);
+int cmd_policy_compile(struct cli *r, struct err *e);
+int cmd_policy_import(struct cli *r, struct err *e);
+int cmd_policy_sign(struct cli *r, struct err *e);
+int cmd_policy_verify(struct cli *r, struct err *e);
+int cmd_pack_show(struct cli *r, struct err *e);
 /* cmd_policy_use.c, cmd_policy_test.c, cmd_policy_change.c */
 extern const struct opt policy_use_opts[], policy_revoke_opts[], policy_shadow_opts[], policy_simulate_opts[],
 	policy_diff_opts[];

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "cli/cmd.h"
 #include "cli/cmd_policy.h"
+#include "cli/cmd_policy_files.h"
 #include "decide/dsl/dsl.h"
 
 #include <fcntl.h>
@@ -106,13 +107,26 @@ static void report(struct cli *r, const struct dsl_policy *p, const struct dsl_p
 	out_json(r, doc);
 }
 
+/* Which kind of file it is.  A text over graphs is judged by its own language, any other file by what it becomes. */
+static int read_any(struct cli *r, struct policy_way way, struct bytes *ret_text, struct policy_reading *ret,
+	struct err *e)
+{
+	struct err why = { 0 };
+	int rc = policy_source_read(r, r->args[0], way, ret_text, ret, &why);
+
+	return rc && ret->problems.errors == 0 ? err_set(e, why.rc, why.code, "%s", why.text) : OK;
+}
+
 int cmd_policy_lint(struct cli *r, struct err *e)
 {
+	struct policy_reading reading;
 	struct dsl_problems problems;
 	struct bytes text;
 
-	if (read_policy(r, &text, e))
+	if (read_any(r, (struct policy_way){ .is_import = true }, &text, &reading, e))
 		return e->rc;
+	if (reading.shape != POLICY_SHAPE_GRAPH)
+		return policy_lint_file(r, &reading);
 	const struct dsl_policy *p = dsl_compile(r->a, text, &problems);
 	report(r, p, &problems);
 	return p && !(opt_flag(r, "strict") && problems.n) ? 0 : EXIT_NO;
@@ -247,11 +261,14 @@ int cmd_policy_explain(struct cli *r, struct err *e)
 
 int cmd_policy_fmt(struct cli *r, struct err *e)
 {
+	struct policy_reading reading;
 	struct dsl_problems problems;
 	struct bytes text, made;
 
-	if (read_policy(r, &text, e))
+	if (read_any(r, (struct policy_way){ 0 }, &text, &reading, e))
 		return e->rc;
+	if (reading.shape != POLICY_SHAPE_GRAPH)
+		return policy_fmt_file(r, text, &reading);
 	if (!dsl_compile(r->a, text, &problems)) {
 		report(r, NULL, &problems);
 		return EXIT_NO;

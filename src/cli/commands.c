@@ -30,6 +30,7 @@ const struct family families[] = {
 	{ "key", "the key that signs what this machine records" },
 	{ "signer", "a key that another user keeps" },
 	{ "evidence", "export, verify and show packs of evidence" },
+	{ "pack", "packs of rules and controls" },
 	{ "policy", "what agents may do, as a file" },
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
@@ -617,8 +618,8 @@ static const struct cmd row_db_query = { KNOWN(db_query), "", 0, 0,
 	"$ helm db query --guard-action deny", db_query_opts, NEEDS_WORKSPACE, cmd_db_query };
 
 static const struct cmd row_policy_lint = { KNOWN(policy_lint), "FILE", 1, 1,
-	"check a policy text, and say where it is wrong",
-	"FILE is a policy in the language of rules over nodes, edges and flows; - is standard input.  "
+	"check a policy file, and say where it is wrong",
+	"FILE is a policy of any kind: a policy document in YAML or JSON, a bundle, packs, a serve or launch policy, layers, requirements, or a text in the language of rules over nodes, edges and flows; - is standard input.  "
 	"Every mistake is named with line, column, the word and what to write instead, one for each rule.  "
 	"Warnings say what may not be meant, above all which rules have no objection when a fact is absent.  "
 	"Exit 0 when the policy can be used, 1 when it cannot; with --strict warnings count, too.",
@@ -687,11 +688,46 @@ static const struct cmd row_policy_revoke = { KNOWN(policy_revoke), "DIGEST", 1,
 	policy_revoke_opts, NEEDS_WORKSPACE, cmd_policy_revoke };
 
 static const struct cmd row_policy_fmt = { KNOWN(policy_fmt), "FILE", 1, 1,
-	"print a policy text in its one layout",
+	"print a policy file in its one layout",
 	"Comments stay, and what the policy means does not change.  A text with mistakes is not laid out; 'policy lint' names them.  "
 	"With --check nothing is printed, and the exit code says whether FILE has that layout already.",
 	"$ echo 'module data{rule r{scope:node when:has_tag(delta.node,\"pii\") enforce:deny explain:CPI.DATA.FORBIDDEN.PII}}' | helm policy fmt -",
 	policy_fmt_opts, DOCUMENT, cmd_policy_fmt };
+
+static const struct cmd row_policy_new = { KNOWN(policy_new), "[TEMPLATE]", 0, 1,
+	"list policies to start from, or print one",
+	"With --out the policy is written to a new file, and its tests beside it (docs/formats/policy-test.md).",
+	"$ helm policy new\n"
+	"$ helm policy new two-tools --name mine",
+	policy_new_opts, DOCUMENT, cmd_policy_new };
+
+static const struct cmd row_policy_compile = { KNOWN(policy_compile), "FILE...", 1, -1,
+	"print the policy document that a file becomes",
+	"The document is what decides, what a person accepts and what receipts name by its digest (docs/formats/policy-document.md).  "
+	"Several FILEs must be bundles: they become one, and of rules with the same id the strictest counts.  "
+	"A compliance pack is a mapping that decides nothing, unless --as policy compiles its rules; then every variable that nothing here supplies is named.",
+	NULL, policy_compile_opts, DOCUMENT, cmd_policy_compile };
+
+static const struct cmd row_policy_import = { KNOWN(policy_import), "FILE", 1, 1,
+	"make a policy document of an older kind of file",
+	"Reads the shapes 'loader', 'managed' and 'lint' as well as everything that 'policy compile' reads.  What has no verdict there (log, warn, encrypt) is left out and named.",
+	NULL, policy_import_opts, DOCUMENT, cmd_policy_import };
+
+static const struct cmd row_policy_sign = { KNOWN(policy_sign), "FILE", 1, 1,
+	"sign a policy with this user's key",
+	"Ed25519 over 'HELM/PolicyBundle/v1', a newline and the canonical JSON of the whole document without its signature.  A policy document or bundle is signed as it stands; anything else as what it becomes.  "
+	"An agent cannot do it.",
+	NULL, policy_sign_opts, MAY_WORKSPACE | DOCUMENT, cmd_policy_sign };
+
+static const struct cmd row_policy_verify = { KNOWN(policy_verify), "FILE", 1, 1,
+	"check the signature of a policy against keys that you name",
+	"Refused are: a policy that is not signed, a signature that is not of these bytes, a key that is none of --key, a digest on the list of --revoked, and an epoch below --epoch.  Exit 0 or 1.",
+	NULL, policy_verify_opts, 0, cmd_policy_verify };
+
+static const struct cmd row_pack_show = { KNOWN(pack_show), "FILE", 1, 1,
+	"print the controls and rules of a pack, and what nothing enforces",
+	"FILE is a compliance reference pack (JSON), or packs of jurisdictions, industries and business functions (YAML).",
+	NULL, pack_show_opts, 0, cmd_pack_show };
 
 static const struct cmd row_policy_eval = { KNOWN(policy_eval), "EXPRESSION", 1, 1,
 	"evaluate an expression of a policy and print its value",
@@ -702,6 +738,13 @@ static const struct cmd row_policy_eval = { KNOWN(policy_eval), "EXPRESSION", 1,
 	"$ helm policy eval '[1, 2, 3].exists(x, x > 2)'\n"
 	"$ helm policy eval --check 'input.amount <= 500 && \"admin\" in input.roles'",
 	policy_eval_opts, DOCUMENT, cmd_policy_eval };
+
+static const struct cmd row_policy_bench = { KNOWN(policy_bench), "RULES REQUESTS", 2, 2,
+	"measure what a decision of the policy engine costs",
+	"RULES is a list of {tool, prefix, max}: the tool is allowed when args.path starts with prefix and has no '..', args.size is below max and args.mode is ro or rw.  "
+	"REQUESTS has one {tool, args, expect} per line.  The rules become a policy, and every request goes through the whole engine and is timed alone.  "
+	"Prints {load_ms, p50_ns, p95_ns, p99_ns, mean_ns, wrong}; ends with 1 when an answer was wrong.",
+	"$ helm policy bench rules.json requests.ndjson", NULL, DOCUMENT, cmd_policy_bench };
 
 static const struct cmd row_conform_list = { KNOWN(conform_list), "", 0, 0,
 	"list the suites, families of cases, levels, profiles and gates that this program answers", NULL, "$ helm conform list",

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd_policy.h"
+#include "cli/cmd_policy_files.h"
 #include "kernel/person.h"
 #include "kernel/posture.h"
 #include "proof/key.h"
@@ -24,26 +25,6 @@ const char *policy_shown(struct cli *r, const char *text)
 
 /* ---- policies ---- */
 
-struct fetching {
-	struct cli *r;
-	int dirfd;
-};
-
-/* Beside the policy, and nowhere else. */
-static int fetch(void *ctx, const char *name, struct bytes *ret, struct err *e)
-{
-	const struct fetching *f = ctx;
-
-	return file_read(f->r->sys, f->r->a, f->dirfd, name, POLICY_MAX_BYTES, FILE_BENEATH, ret, e);
-}
-
-static const char *directory_of(struct arena *a, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return !slash ? "." : slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
-}
-
 static void print_problems(struct cli *r, const struct policy_problems *problems)
 {
 	for (size_t i = 0; i < problems->n; i++)
@@ -53,19 +34,8 @@ static void print_problems(struct cli *r, const struct policy_problems *problems
 
 static int read_one(struct cli *r, const char *path, struct policy_reading *ret, struct err *e)
 {
-	AUTO(close_fd) int dirfd = -1;
-	struct fetching from = { .r = r };
-	struct policy_input in = { .name = path, .fetch = fetch, .fetch_ctx = &from };
-	int rc = file_read(r->sys, r->a, AT_FDCWD, path, POLICY_MAX_BYTES, FILE_FOLLOW, &in.text, e);
+	int rc = policy_source_read(r, path, (struct policy_way){ 0 }, NULL, ret, e);
 
-	if (rc == OK && !text_eq(path, "-"))
-		rc = file_open_dir(r->sys, AT_FDCWD, directory_of(r->a, path), &dirfd, e);
-	if (rc)
-		return rc;
-	from.dirfd = dirfd;
-	if (dirfd < 0)
-		in.fetch = NULL;
-	rc = policy_document_read(r->a, &in, ret, e);
 	if (rc && ret->problems.errors > 1 && !r->is_json)
 		print_problems(r, &ret->problems);
 	return rc;

@@ -37,6 +37,8 @@ def prepare():
         f.write('{"a": 1}\n')
     with open(os.path.join(project, "p.policy"), "w") as f:
         f.write('module data { rule r { scope: node when: has_tag(delta.node, "pii") enforce: deny explain: CPI.DATA.FORBIDDEN.PII } }\n')
+    with open(os.path.join(project, "pack.yaml"), "w") as f:
+        f.write("kind: IndustryPack\nmetadata: {name: x, version: 1.0.0, industry: x}\nspec: {}\n")
     with open(os.path.join(project, "request.json"), "w") as f:
         f.write('{"subjects": [{"target": "node", "value": {"tags": ["pii"]}}]}\n')
     with open(os.path.join(project, "p.yaml"), "w") as f:
@@ -51,7 +53,7 @@ def prepare():
 # How each command is called here.  One that has arguments no line knows must be given one.
 SPECIAL = {
     "verify": "r.jsonl", "guard scan": "script.sh", "schema validate": "doc.json doc.json", "canonical": "doc.json",
-    "evidence prove": "p.tar manifest.json", "evidence export": "--all --out q.tar", "conform run": "--cases .", "policy eval": "true", "policy lint": "p.policy", "policy fmt": "p.policy", "policy explain": "p.policy --request request.json", "policy test": "p.yaml", "policy coverage": "p.yaml", "policy simulate": "p.yaml", "policy diff": "p.yaml p.yaml", "policy use": "p.yaml", "policy shadow": "report", "policy revoke": "00 --reason x", "profile pause": "inspect_local --reason x", "task complete": "TASK --force --evidence note:x",
+    "evidence prove": "p.tar manifest.json", "evidence export": "--all --out q.tar", "conform run": "--cases .", "policy eval": "true", "policy lint": "p.policy", "policy fmt": "p.policy", "policy new": "two-tools", "policy compile": "p.policy", "policy import": "p.policy", "policy sign": "p.policy", "policy verify": "p.policy", "pack show": "pack.yaml", "policy explain": "p.policy --request request.json", "policy test": "p.yaml", "policy coverage": "p.yaml", "policy simulate": "p.yaml", "policy diff": "p.yaml p.yaml", "policy use": "p.yaml", "policy shadow": "report", "policy revoke": "00 --reason x", "profile pause": "inspect_local --reason x", "task complete": "TASK --force --evidence note:x",
     "task block": "TASK --reason because", "task mark-stale": "TASK --reason because", "task reclaim": "TASK --reason because",
     "profile resume": "inspect_local --token x", "log anchor": "--to anchor.json", "hook post-tool": "--client codex",
     "hook pre-tool": "--client codex", "key revoke": "00", "approval grant": "-- rm -rf x", "profile run": "inspect_local -- true",

@@ -53,7 +53,7 @@ sed 's/require_approval("cfo")/allow/; s/< money/> fact("x") + money/' pay.polic
 ok "a mistake is told with file, line, column, word and remedy" says 1 "bad.policy:10:14: E_ENFORCE: a rule cannot allow; it can only restrict, at 'allow'" helm policy lint bad.policy
 ok "and so is the next one" says 1 "bad.policy:24:41: E_LEX: no part of the language begins with this character, at '+'" helm policy lint bad.policy
 ok "mistakes as JSON" says 1 '"valid": false' helm policy lint --json bad.policy
-ok "standard input" says 1 "standard input:1:1: E_SYNTAX" sh -c "echo nothing | '$HELM_REAL' policy lint -"
+ok "standard input" says 1 "standard input:2:1: E_SYNTAX" sh -c "echo module data | '$HELM_REAL' policy lint -"
 ok "a file that is not there" says 1 "nowhere" helm policy lint nowhere
 head -c 1100000 /dev/zero | tr '\0' ' ' >huge.policy
 ok "a file that is too large" exits 1 helm policy lint huge.policy

@@ -156,6 +156,13 @@ terminal -- helm policy use facts.yaml --fact stage=production --fresh 1s >/dev/
 ok "a fact that a person gave is one" says 24 "Production needs a person" helm guard check -- echo hello
 sleep 1.2
 ok "and a policy that is not fresh any more denies everything" says 25 "too long ago" helm guard check -- echo hello
+# Only what is signed, where a person wants that.
+terminal -- helm policy use --none >/dev/null
+ok "where signatures are wanted, an unsigned policy is refused" says 25 "only signed policies" terminal -- helm policy use facts.yaml --require-signature yes
+ok "and what was said with it does not hold either" says 0 "Every door" terminal -- helm policy use facts.yaml
+ok "wanting them holds from then on" says 0 "none" terminal -- helm policy use --none --require-signature yes
+ok "so that the next one is refused" says 25 "only signed policies" terminal -- helm policy use facts.yaml
+ok "until a person takes it back" says 0 "Every door" terminal -- helm policy use facts.yaml --require-signature no
 sed 's/verdict: ESCALATE/verdict: PERHAPS/' facts.yaml >wrong.yaml
 ok "a file with a mistake is not put in use, and says where" says 1 "wrong.yaml:9:" terminal -- helm policy use wrong.yaml
 finish

@@ -77,6 +77,229 @@ static void rules_decide(void **state)
 	check_rows(rule_rows, ARRAY_SIZE(rule_rows));
 }
 
+/* One condition on a rule that denies beside one that allows: DENY when it holds, and the same condition on the rule that allows. */
+#define COND(test) POLICY(RULE("a", "ALLOW", "") "," RULE("d", "DENY", ",'all':[{" test "}]"))
+#define MAY(test) POLICY(RULE("a", "ALLOW", ",'all':[{" test "}]"))
+#define YES "DENY POLICY_VIOLATION rules d"
+#define NO "ALLOW a"
+#define ERROR "DENY PRG_EVALUATION_ERROR rules d"
+#define X(value) "{'params':{'x':" value "}}"
+
+static const struct row condition_rows[] = {
+	{ COND("'field':'params.x','op':'equals','value':1"), X("1"), NULL, YES },
+	{ COND("'field':'params.x','op':'equals','value':1"), X("1.0"), NULL, YES },
+	{ COND("'field':'params.x','op':'equals','value':1"), X("2"), NULL, NO },
+	{ COND("'field':'params.x','op':'equals','value':1"), X("'1'"), NULL, NO },
+	{ COND("'field':'params.x','op':'equals','value':'abc'"), X("'abc'"), NULL, YES },
+	{ COND("'field':'params.x','op':'equals','value':'abc'"), X("'abd'"), NULL, NO },
+	{ COND("'field':'params.x','op':'equals','value':{'a':[1]}"), X("{'a':[1]}"), NULL, YES },
+	{ COND("'field':'params.x','op':'equals','value':1e99999999999"), X("1e99999999998"), NULL, NO },
+	{ COND("'field':'params.x','op':'equals','value':1"), X("null"), NULL, NO },
+	{ COND("'field':'params.x','op':'equals','value':1"), "{}", NULL, NO },
+	{ COND("'field':'params.x','op':'not_equals','value':1"), X("2"), NULL, YES },
+	{ COND("'field':'params.x','op':'not_equals','value':1"), "{}", NULL, NO },
+	{ COND("'field':'params.x','op':'in','values':['a','b']"), X("'b'"), NULL, YES },
+	{ COND("'field':'params.x','op':'in','value':'b'"), X("'b'"), NULL, YES },
+	{ COND("'field':'params.x','op':'in','values':['a','b']"), X("'c'"), NULL, NO },
+	{ COND("'field':'params.x','op':'not_in','values':['a','b']"), X("'c'"), NULL, YES },
+	{ COND("'field':'params.x','op':'not_in','values':['a','b']"), "{}", NULL, NO },
+	{ COND("'field':'params.x','op':'empty'"), "{}", NULL, YES },
+	{ COND("'field':'params.x','op':'empty'"), X("null"), NULL, YES },
+	{ COND("'field':'params.x','op':'empty'"), X("false"), NULL, YES },
+	{ COND("'field':'params.x','op':'empty'"), X("''"), NULL, YES },
+	{ COND("'field':'params.x','op':'empty'"), X("[]"), NULL, YES },
+	{ COND("'field':'params.x','op':'empty'"), X("{}"), NULL, YES },
+	{ COND("'field':'params.x','op':'empty'"), X("0"), NULL, NO },
+	{ COND("'field':'params.x','op':'empty'"), X("true"), NULL, NO },
+	{ COND("'field':'params.x','op':'not_empty'"), X("'a'"), NULL, YES },
+	{ COND("'field':'params.x','op':'missing'"), "{}", NULL, YES },
+	{ COND("'field':'params.x','op':'missing'"), X("null"), NULL, NO },
+	{ COND("'field':'params.x','op':'greater_than','value':5"), X("6"), NULL, YES },
+	{ COND("'field':'params.x','op':'greater_than','value':5"), X("5"), NULL, NO },
+	{ COND("'field':'params.x','op':'greater_than','value':5"), X("5.5"), NULL, YES },
+	{ COND("'field':'params.x','op':'greater_than','value':5"), X("-6"), NULL, NO },
+	{ COND("'field':'params.x','op':'greater_than','value':5"), X("99999999999999999999"), NULL, YES },
+	{ COND("'field':'params.x','op':'greater_than','value':5"), X("1e99999999999"), NULL, ERROR },
+	{ COND("'field':'params.x','op':'greater_than','value':5.5"), X("6"), NULL, YES },
+	{ COND("'field':'params.x','op':'greater_than','value':5"), X("'6'"), NULL, ERROR },
+	{ COND("'field':'params.x','op':'less_than','value':5"), X("4"), NULL, YES },
+	{ COND("'field':'params.x','op':'at_least','value':5"), X("5"), NULL, YES },
+	{ COND("'field':'params.x','op':'at_most','value':5"), X("5"), NULL, YES },
+	{ COND("'field':'params.x','op':'at_most','value':5"), X("6"), NULL, NO },
+	{ COND("'field':'params.x','op':'greater_than','value_field':'params.y'"), "{'params':{'x':2,'y':1}}",
+		NULL, YES },
+	{ COND("'field':'params.x','op':'greater_than','value_field':'params.y'"), "{'params':{'x':2}}", NULL,
+		NO },
+	{ COND("'field':'params.x','op':'greater_than','value_field':'params.y'"),
+		"{'params':{'x':2,'y':null}}", NULL, NO },
+	{ COND("'field':'params.x','op':'greater_than','value_field':'params.y'"),
+		"{'params':{'x':2,'y':'1'}}", NULL, ERROR },
+	{ COND("'field':'params.x','op':'contains','value':'bc'"), X("'abcd'"), NULL, YES },
+	{ COND("'field':'params.x','op':'contains','value':'bc'"), X("'abdbbc'"), NULL, YES },
+	{ COND("'field':'params.x','op':'contains','value':'bc'"), X("'abd'"), NULL, NO },
+	{ COND("'field':'params.x','op':'contains','value':'bc'"), X("'b'"), NULL, NO },
+	{ COND("'field':'params.x','op':'contains','value':'bc'"), X("'xxxb'"), NULL, NO },
+	{ COND("'field':'params.x','op':'contains','value':'bc'"), X("'bbbb'"), NULL, NO },
+	{ COND("'field':'params.x','op':'contains','value':''"), X("'a'"), NULL, YES },
+	{ COND("'field':'params.x','op':'contains','value':'bc'"), X("['a','bc']"), NULL, YES },
+	{ COND("'field':'params.x','op':'contains','value':7"), X("[7]"), NULL, YES },
+	{ COND("'field':'params.x','op':'contains','value':7"), X("'7'"), NULL, ERROR },
+	{ COND("'field':'params.x','op':'contains','value':'bc'"), X("7"), NULL, ERROR },
+	{ COND("'field':'params.x','op':'not_contains','value':'bc'"), X("'abd'"), NULL, YES },
+	{ COND("'field':'params.x','op':'starts_with','value':'/srv/'"), X("'/srv/a'"), NULL, YES },
+	{ COND("'field':'params.x','op':'starts_with','value':'/srv/'"), X("'/srx/a'"), NULL, NO },
+	{ COND("'field':'params.x','op':'starts_with','value':'/srv/'"), X("'/sr'"), NULL, NO },
+	{ COND("'field':'params.x','op':'starts_with','value':'/srv/abcdefghi'"), X("'/srv/abcdefghi'"), NULL,
+		YES },
+	{ COND("'field':'params.x','op':'starts_with','value':'/srv/abcdefghi'"), X("'/srv/abcdefgxi'"), NULL,
+		NO },
+	{ COND("'field':'params.x','op':'starts_with','value':'/srv/abcdefghi'"), X("'/srx/abcdefghi'"), NULL,
+		NO },
+	{ COND("'field':'params.x','op':'starts_with','value':'/srv/abcdefghijklmnop'"),
+		X("'/srv/abcdefghijklmnopq'"), NULL, YES },
+	{ COND("'field':'params.x','op':'starts_with','value':'ab'"), X("'ac'"), NULL, NO },
+	{ COND("'field':'params.x','op':'starts_with','value':'ab'"), X("'abc'"), NULL, YES },
+	{ COND("'field':'params.x','op':'starts_with','value':'abcdef'"), X("'abcdxf'"), NULL, NO },
+	{ COND("'field':'params.x','op':'starts_with','value':'a'"), X("7"), NULL, ERROR },
+	{ COND("'field':'params.x','op':'equals_field','value':'params.y'"), "{'params':{'x':1,'y':1}}", NULL,
+		YES },
+	{ COND("'field':'params.x','op':'equals_field','value':'params.y'"), "{'params':{'x':1,'y':2}}", NULL,
+		NO },
+	{ COND("'field':'params.x','op':'equals_field','value':'params.y'"), "{'params':{'x':1}}", NULL, NO },
+	{ COND("'field':'params.x','op':'intersects','values':['a','b']"), X("['c','b']"), NULL, YES },
+	{ COND("'field':'params.x','op':'intersects','values':['a','b']"), X("['c']"), NULL, NO },
+	{ COND("'field':'params.x','op':'intersects','values':['a','b']"), X("'a'"), NULL, YES },
+	{ COND("'field':'params.x','op':'intersects','value':'facts.open[].set'"), X("['a']"),
+		"{'open':[{'set':['b']},{'set':['a']}]}", YES },
+	{ COND("'field':'params.x','op':'intersects','value':'facts.open[].set'"), X("['a']"),
+		"{'open':[{'set':['b']}]}", NO },
+	{ COND("'field':'params.x','op':'intersects','value':'facts.open[].set'"), X("['a']"), "{'open':3}",
+		NO },
+	{ COND("'field':'params.x','op':'intersects','value':'facts.open[].set'"), X("['a']"), NULL, NO },
+	{ COND("'field':'params.x','op':'intersects','value':'facts.open.set'"), X("['a']"),
+		"{'open':{'set':'a'}}", YES },
+	{ COND("'field':'params.x','op':'intersects','value':'facts.open'"), X("['a']"),
+		"{'other':1,'nope':2}", NO },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc','/usr']"), X("'/usr/bin/x'"), NULL,
+		YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'/tmp/../etc/passwd'"), NULL,
+		YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'/etcetera'"), NULL, NO },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'../etc/x'"), NULL, YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'..'"), NULL, YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'..x'"), NULL, NO },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'.x'"), NULL, NO },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'../srv/x'"), NULL,
+		"DENY POLICY_VIOLATION rules" },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("7"), NULL, ERROR },
+	{ COND("'field':'params.x','op':'path_names','values':['.ssh','.env.*','/etc/shadow']"),
+		X("'/home/u/.ssh/id'"), NULL, YES },
+	{ COND("'field':'params.x','op':'path_names','values':['.ssh','.env.*','/etc/shadow']"),
+		X("'/srv/.env.local'"), NULL, YES },
+	{ COND("'field':'params.x','op':'path_names','values':['.ssh','.env.*','/etc/shadow']"),
+		X("'/etc/shadow'"), NULL, YES },
+	{ COND("'field':'params.x','op':'path_names','values':['.ssh','.env.*','/etc/shadow']"),
+		X("'/srv/environment'"), NULL, NO },
+	{ COND("'field':'params.x','op':'path_names','values':['.ssh']"), X("7"), NULL, ERROR },
+	{ COND("'field':'params.x','op':'host_in','values':['evil.example','*.bad.example']"),
+		X("'https://evil.example/x'"), NULL, YES },
+	{ COND("'field':'params.x','op':'host_in','values':['evil.example','*.bad.example']"),
+		X("'https://a.bad.example/x'"), NULL, YES },
+	{ COND("'field':'params.x','op':'host_in','values':['evil.example']"), X("'https://good.example/x'"),
+		NULL, NO },
+	{ COND("'field':'params.x','op':'host_not_in','values':['good.example']"),
+		X("'https://good.example/x'"), NULL, NO },
+	{ COND("'field':'params.x','op':'host_not_in','values':['good.example']"),
+		X("'https://good.example@evil.example/x'"), NULL, YES },
+	{ MAY("'field':'params.x','op':'host_in','values':['good.example']"),
+		X("'https://good.example@evil.example/x'"), NULL, "DENY POLICY_VIOLATION rules" },
+	{ MAY("'field':'params.x','op':'host_in','values':['good.example']"), X("'good.example'"), NULL,
+		"ALLOW a" },
+	{ COND("'field':'params.x','op':'host_not_in','values':['good.example']"), X("7"), NULL, YES },
+	{ COND("'field':'params.x','op':'region_in','values':['UNKNOWN']"), X("'moon'"), NULL, YES },
+	{ COND("'field':'params.x','op':'region_not_in','values':['EU']"), X("'moon'"), NULL, YES },
+	{ COND("'field':'params.x','op':'region_not_in','values':['EU']"), X("7"), NULL, ERROR },
+	{ COND("'field':'params.x','op':'region_not_in','values':['EU']"), "{}", NULL, NO },
+	/* fields from everywhere */
+	{ COND("'field':'action','op':'equals','value':'act'"), "{}", NULL, YES },
+	{ COND("'field':'input.action','op':'equals','value':'act'"), "{}", NULL, YES },
+	{ COND("'field':'principal','op':'equals','value':'agent:a'"), "{}", NULL, YES },
+	{ COND("'field':'tool','op':'equals','value':'t'"), "{'tool':'t'}", NULL, YES },
+	{ COND("'field':'context.y','op':'equals','value':1"), "{'context':{'y':1}}", NULL, YES },
+	{ COND("'field':'context.y','op':'equals','value':1"), "{'context':null}", NULL, NO },
+	{ COND("'field':'input.effect.params.x','op':'equals','value':1"), X("1"), NULL, YES },
+	{ COND("'field':'params.x.y.z','op':'equals','value':1"), X("{'y':{'z':1}}"), NULL, YES },
+	{ COND("'field':'params.x.y','op':'equals','value':1"), X("[1]"), NULL, NO },
+	{ COND("'field':'facts.k','op':'equals','value':1"), "{'context':{'k':1},'params':{'k':1}}", NULL,
+		NO },
+	{ COND("'field':'facts.k','op':'equals','value':1"), "{}", "{'k':1}", YES },
+	{ COND("'field':'facts.now','op':'equals','value':1700000000"), "{}", "{'now':5}", YES },
+	{ COND("'field':'facts.tenant','op':'equals','value':'t'"), "{}", "{'tenant':'t'}", NO },
+	{ COND("'field':'taint','op':'contains','value':'pii'"), "{}", NULL, NO },
+	/* several: what does not hold settles it, also beside an error */
+	{ COND("'field':'params.x','op':'greater_than','value':5},{'field':'params.y','op':'equals','value':1"),
+		X("'6'"), NULL, NO },
+	{ COND("'field':'params.x','op':'greater_than','value':5},{'field':'params.y','op':'equals','value':1"),
+		"{'params':{'x':'6','y':2}}", NULL, NO },
+	{ COND("'field':'params.x','op':'greater_than','value':5},{'field':'params.x','op':'less_than','value':9"),
+		X("7"), NULL, YES },
+};
+
+static void conditions_hold(void **state)
+{
+	(void)state;
+	check_rows(condition_rows, ARRAY_SIZE(condition_rows));
+}
+
+/* A second statement that changes something, a hidden end, a second select; quotes that pair are texts. */
+static void sql_is_read(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *query;
+		bool is_bad;
+	} rows[] = {
+		{ "SELECT 1", false },
+		{ "SELECT * FROM users; DROP TABLE users;--", true },
+		{ "select 1; select 2", false },
+		{ "select 1 ;  update t set a = 1", true },
+		{ "select a -- note", true },
+		{ "select a -- note\\nfrom t", false },
+		{ "select a - -1", false },
+		{ "select /* x */ 1", true },
+		{ "select a from t union select p from u", true },
+		{ "select a from t UNION ALL select p from u", true },
+		{ "select a from t union distinct (select p from u)", true },
+		{ "select a from t union (select p from u)", true },
+		{ "select a from t union values (1)", false },
+		{ "select reunion select", false },
+		{ "select a from union_select", false },
+		{ "select updated; dropped_things", false },
+		{ "select 'a; drop table t'", false },
+		{ "select \\\"a; drop table t\\\"", false },
+		{ "select 'it; drop table t", true },
+		{ "select 'a\\\\' ; drop table t --'", true },
+		{ "select 'a\\\\b'", false },
+		{ "select 'a''; b'", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct ruleset *r = compiled(&a, COND("'field':'params.q','op':'sql_destructive'"));
+		char *text = arena_printf(&a, "{\"q\":\"%s\"}", rows[i].query);
+		struct json *params;
+		assert_int_equal(json_parse(&a, bytes_of(text), "q", NULL, &params, NULL), OK);
+		struct submission q = {
+			.effect_type = "act", .effect_id = "e", .principal = "p", .params = params
+		};
+		struct facts f = { 0 };
+		struct judgement j;
+		engine_judge(&a, r, &q, &f, &j);
+		if ((j.verdict != V_ALLOW) != rows[i].is_bad)
+			fail_msg("%s: %s", rows[i].query, outcome(&a, &j));
+	}
+}
+
 #define NEEDS(set) \
 	"{'format':'helm.policy.v1','name':'t','requirements':{'act':" set "}," \
 	"'layers':[{'name':'L','priority':0,'rules':[]}]}"
@@ -158,6 +381,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_decide),
+		cmocka_unit_test(conditions_hold),
+		cmocka_unit_test(sql_is_read),
 		cmocka_unit_test(requirements_decide),
 		cmocka_unit_test(a_malformed_question_is_refused),
 		cmocka_unit_test(the_roster_is_complete),

@@ -45,6 +45,7 @@ static int load(struct one *o, bool as_policy, struct err *e)
 	if (file_read(o->p->sys, o->a, o->p->dirfd, o->path, MOST_FILE_BYTES, FILE_BENEATH, &in.text, e) ||
 		policy_document_read(o->a, &in, &o->reading, e))
 		return e->rc;
+	policy_lint(o->a, o->reading.document, o->path, &o->reading.problems);
 	return ruleset_compile(o->a, o->reading.document, &o->rules, e);
 }
 
@@ -80,11 +81,11 @@ static void check_packs(struct one *o)
 
 /* ---- serve policies ---- */
 
-static bool is_object_against_text(const struct one *o, const char *action)
+static bool is_object_against_text(const struct one *o, const char *requirement)
 {
 	for (size_t i = 0; i < o->reading.problems.n; i++) {
 		const struct policy_problem *x = &o->reading.problems.items[i];
-		if (text_eq(x->code, "POLICY_NEVER_TRUE") && x->rule && text_eq(x->rule, action))
+		if (text_eq(x->code, "POLICY_NEVER_TRUE") && x->rule && text_eq(x->rule, requirement))
 			return true;
 	}
 	return false;
@@ -98,7 +99,7 @@ static void check_serve(struct one *o)
 	json_each_member (m, graph) {
 		const struct json *leaf = json_at(json_get(m->value, "requirements"), 0);
 		const char *wanted = leaf ? "MISSING_REQUIREMENT" : "ALLOW";
-		if (json_get(leaf, "expression") && !is_object_against_text(o, m->name))
+		if (json_get(leaf, "expression") && !is_object_against_text(o, json_get_text(leaf, "id", "")))
 			continue; /* what it says depends on the request */
 		expect(o, m->name, wanted, judge(o, m->name, NULL));
 	}

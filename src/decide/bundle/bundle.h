@@ -147,8 +147,9 @@ void policy_lint(
 
 /* ---- layout ---- */
 
-/* The text in its one layout; comments stay.  Untouched when another layout could mean something else. */
-struct bytes policy_format(struct arena *a, struct bytes text, const char *name);
+/* An accepted text in its one layout; comments stay, and formatting that again gives the same bytes.  Untouched when another layout would mean something else. */
+struct bytes policy_format(
+	struct arena *a, struct bytes text, enum policy_shape shape, const struct json *source);
 
 /* ---- trust ---- */
 

@@ -25,7 +25,7 @@ struct scan {
 /* Symbols in their order. */
 static const struct order {
 	const char *variable;
-	const char *symbols[6];
+	const char *symbols[6]; /* NULL at the end */
 } orders[] = {
 	{ "privilege_tier", { "RESTRICTED", "STANDARD", "ELEVATED", "SYSTEM" } },
 	{ "risk_level", { "LOW", "MEDIUM", "HIGH", "CRITICAL" } },
@@ -107,7 +107,7 @@ static int read_name(struct scan *s, const char **ret)
 	for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
 		if (text_eq(word, keywords[i]))
 			return refuse(s, "a name");
-	if (!*word || (*word >= '0' && *word <= '9'))
+	if (*word <= '9') /* a digit, or nothing */
 		return refuse(s, "a name");
 	s->p += strlen(word);
 	skip(s);
@@ -122,7 +122,7 @@ static int read_number(struct scan *s, const char **ret)
 {
 	size_t minus = *s->p == '-', whole = strspn(s->p + minus, "0123456789");
 	const char *start = s->p;
-	int64_t value;
+	int64_t value = 0;
 
 	if (whole == 0 || whole > 12)
 		return refuse(s, "a number of at most 12 digits");
@@ -136,7 +136,8 @@ static int read_number(struct scan *s, const char **ret)
 			s->a, "%s%.*s%.*s", number, (int)digits, s->p + 1, (int)(3 - digits), "000");
 		s->p += 1 + digits;
 	}
-	if (is_name(*s->p) || !text_int(number, &value))
+	(void)text_int(number, &value); /* at most 15 digits */
+	if (is_name(*s->p))
 		return refuse(s, "a number");
 	skip(s);
 	*ret = arena_printf(s->a, "%lld", (long long)value);
@@ -188,7 +189,7 @@ static int add_ordered(struct scan *s, const struct order *o, const char *read, 
 	size_t place = ARRAY_SIZE(o->symbols), n = strlen(operand);
 
 	buf_adds(to, "{");
-	for (size_t i = 0; i < ARRAY_SIZE(o->symbols) && o->symbols[i]; i++) {
+	for (size_t i = 0; o->symbols[i]; i++) {
 		buf_addf(to, "%s\"%s\": %zu", i ? ", " : "", o->symbols[i], i);
 		if (n == strlen(o->symbols[i]) + 2 && memcmp(operand + 1, o->symbols[i], n - 2) == 0)
 			place = i;
@@ -309,10 +310,7 @@ int condition_compile(
 	struct arena *a, const char *text, bool is_lenient, struct condition *ret, struct err *e)
 {
 	struct condition made = { .variables = arena_zalloc(a, MOST_ATOMS, sizeof(*made.variables)) };
-	struct err local;
-	struct scan s = {
-		.a = a, .text = text, .p = text, .ret = &made, .is_lenient = is_lenient, .e = e ? e : &local
-	};
+	struct scan s = { .a = a, .text = text, .p = text, .ret = &made, .is_lenient = is_lenient, .e = e };
 
 	if (strlen(text) > LONGEST)
 		return err_set(e, E_LIMIT, "CONDITION", "the condition has more than %d bytes", LONGEST);

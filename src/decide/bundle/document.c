@@ -56,7 +56,8 @@ static struct json *actions_of(struct reading *r, const struct json *rule)
 			"the rule has both 'action' and 'actions'");
 	else if (one && take_action(r, one, "POLICY_ACTION"))
 		json_pushs(r->a, list, scalar_text(r->a, one));
-	json_each (action, many ? take_list(r, rule, "actions", "POLICY_RULE") : NULL)
+	const struct json *named = take_list(r, rule, "actions", "POLICY_RULE");
+	json_each (action, named)
 		if (take_action(r, action, "POLICY_ACTION"))
 			json_pushs(r->a, list, scalar_text(r->a, action));
 	if (list->n == 0)
@@ -94,7 +95,8 @@ static void read_rule(struct reading *r, const struct json *rule, struct json *i
 	json_sets(r->a, made, "verdict", verdict);
 	if (json_get(rule, "when"))
 		(void)take_expression(r, json_get(rule, "when"));
-	json_each (c, take_list(r, rule, "all", "POLICY_RULE"))
+	const struct json *conditions = take_list(r, rule, "all", "POLICY_RULE");
+	json_each (c, conditions)
 		check_condition(r, c);
 	if (json_get(rule, "reason_code")) {
 		check_code(r, json_get(rule, "reason_code"), verdict);
@@ -166,8 +168,8 @@ static void read_version(struct reading *r)
 	const struct json *format = json_get(r->tree, "format");
 
 	if (!text_eq(scalar_text(r->a, format), "helm.policy.v1"))
-		problem_at(r, POLICY_ERROR, "VERSION_INCOMPATIBLE", format ? format->at : 0,
-			scalar_text(r->a, format), "write 'format: helm.policy.v1'",
+		problem_at(r, POLICY_ERROR, "VERSION_INCOMPATIBLE", format->at, scalar_text(r->a, format),
+			"write 'format: helm.policy.v1'",
 			"this program reads policies of format helm.policy.v1 only");
 }
 
@@ -178,7 +180,8 @@ static void read_members(struct reading *r)
 	const struct json *packs = take_list(r, r->tree, "packs", "POLICY_PACK");
 	const struct json *requirements = json_get(r->tree, "requirements");
 
-	json_each (layer, take_list(r, r->tree, "layers", "POLICY_LAYER"))
+	const struct json *layers = take_list(r, r->tree, "layers", "POLICY_LAYER");
+	json_each (layer, layers)
 		read_layer(r, layer);
 	if (json_get(r->tree, "rules"))
 		read_rules(r, take_list(r, r->tree, "rules", "POLICY_LAYER"), make_layer(r, "P1", 1));

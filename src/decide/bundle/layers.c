@@ -80,7 +80,7 @@ static int by_priority(const void *x, const void *y)
 
 	if (one->priority != two->priority)
 		return one->priority < two->priority ? -1 : 1;
-	return one->order < two->order ? -1 : 1;
+	return (int)one->order - (int)two->order;
 }
 
 static struct sorted *sort_layers(struct arena *a, const struct json *layers, size_t *ret_n)
@@ -268,7 +268,8 @@ static void read_conditions(struct reading *r, const struct json *rule, struct j
 	struct buf when;
 
 	buf_init(&when, r->a);
-	json_each (c, take_list(r, rule, "conditions", "LAYER_INVALID")) {
+	const struct json *conditions = take_list(r, rule, "conditions", "LAYER_INVALID");
+	json_each (c, conditions) {
 		if (json_is(c, JSON_OBJECT))
 			json_push(r->a, all, c);
 		else if (take_expression(r, c))
@@ -319,7 +320,8 @@ static void read_layer(struct reading *r, const struct json *layer)
 			scalar_text(r->a, priority), "write 0 for the highest layer, 1, 2, ... below it",
 			"the layer has no priority");
 	struct json *rules = make_layer(r, take_text(r, layer, "name", "LAYER_INVALID"), number);
-	json_each (rule, take_list(r, layer, "rules", "LAYER_INVALID"))
+	const struct json *rules_given = take_list(r, layer, "rules", "LAYER_INVALID");
+	json_each (rule, rules_given)
 		read_rule(r, rule, rules);
 	r->rule = NULL;
 }

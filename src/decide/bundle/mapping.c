@@ -110,8 +110,7 @@ static void add_rule(struct mapping *m, const struct json *rule, const struct ou
 	json_sets(r->a, made, "when", c->expression);
 	json_sets(r->a, made, "reason_code", o->code);
 	json_sets(r->a, made, "detail_code", arena_printf(r->a, "%s:%s", m->framework, control));
-	if (*reason)
-		json_sets(r->a, made, "text", reason);
+	json_sets(r->a, made, "text", reason);
 	json_push(r->a, m->rules, made);
 	warn_unsupplied(m, rule, c, o->verdict);
 }
@@ -158,7 +157,8 @@ static struct json *read_controls(struct mapping *m, const struct json *program)
 		"helm_surface" };
 	struct json *list = json_new(m->r->a, JSON_ARRAY);
 
-	json_each (control, take_list(m->r, program, "controls", "REFERENCE_PACK")) {
+	const struct json *controls = take_list(m->r, program, "controls", "REFERENCE_PACK");
+	json_each (control, controls) {
 		struct json *row = json_new(m->r->a, JSON_OBJECT);
 		if (!take_object(m->r, control, "a control", "REFERENCE_PACK"))
 			continue;
@@ -193,9 +193,12 @@ static void read_program(struct mapping *m, const struct json *program, struct j
 		return;
 	if (!text_eq(status, "active"))
 		m->rules = NULL;
-	json_each (rule, take_list(m->r, program, "policy_rules", "REFERENCE_PACK"))
+	const struct json *rules_given = take_list(m->r, program, "policy_rules", "REFERENCE_PACK");
+	json_each (rule, rules_given)
 		read_rule(m, program, rule, false, rules);
-	json_each (rule, take_list(m->r, program, "candidate_policy_mappings", "REFERENCE_PACK"))
+	const struct json *candidates =
+		take_list(m->r, program, "candidate_policy_mappings", "REFERENCE_PACK");
+	json_each (rule, candidates)
 		read_rule(m, program, rule, true, rules);
 	m->rules = kept;
 	m->r->rule = NULL;
@@ -229,7 +232,8 @@ void read_mapping(struct reading *r)
 	make_document(r, id, take_text(r, r->tree, "version", "REFERENCE_PACK"), "open");
 	if (may_be_policy(r))
 		m.rules = make_layer(r, "P1", 1);
-	json_each (program, take_list(r, r->tree, "programs", "REFERENCE_PACK"))
+	const struct json *programs_given = take_list(r, r->tree, "programs", "REFERENCE_PACK");
+	json_each (program, programs_given)
 		read_program(&m, program, programs);
 	json_sets(r->a, report, "pack_id", id);
 	json_sets(r->a, report, "framework", m.framework);

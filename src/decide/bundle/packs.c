@@ -35,7 +35,8 @@ static void read_codes(struct reading *r, const struct json *spec, struct json *
 {
 	struct json *codes = json_new(r->a, JSON_ARRAY);
 
-	json_each (row, take_list(r, spec, "deny_codes", "PACK_INVALID")) {
+	const struct json *rows_given = take_list(r, spec, "deny_codes", "PACK_INVALID");
+	json_each (row, rows_given) {
 		const char *code;
 		if (!take_object(r, row, "a deny code", "PACK_INVALID"))
 			continue;
@@ -97,17 +98,6 @@ static void check_value(struct reading *r, const struct json *c, const char *op)
 			"write a dotted path, as in 'field'", "'equals_field' compares with another field");
 }
 
-/* What a missing field does to the rule is easily overlooked: the linter's business, but it knows it from here. */
-static void warn_missing(struct reading *r, const struct json *c, const char *op)
-{
-	if (!text_eq(op, "not_in") && !text_eq(op, "not_equals") && !text_eq(op, "equals_field"))
-		return;
-	problem_at(r, POLICY_WARNING, "PACK_MISSING_PASSES", c->at, json_get_text(c, "field", ""),
-		"set 'missing_is: escalate' in the policy that uses the pack",
-		"when '%s' is missing the rule does not hold, and the request passes",
-		json_get_text(c, "field", ""));
-}
-
 static struct json *read_condition(struct reading *r, const struct json *c)
 {
 	static const char *const values[] = { "value", "values" };
@@ -126,7 +116,6 @@ static struct json *read_condition(struct reading *r, const struct json *c)
 		take_word(r, json_get(c, "operator"), "operator", operators, ARRAY_SIZE(operators),
 			"PACK_CONDITION"))
 		check_value(r, c, op);
-	warn_missing(r, c, op);
 	json_sets(r->a, made, "field", field);
 	json_sets(r->a, made, "op", op);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
@@ -172,7 +161,8 @@ static void read_rule(struct reading *r, const struct json *rule, const struct k
 	if (take_object(r, match, "'match'", "RULE_INVALID")) {
 		effect = take_text(r, match, "effect_type", "RULE_INVALID");
 		(void)TAKE_ONLY(r, match, "POLICY_MEMBER", "effect_type", "conditions");
-		json_each (c, take_list(r, match, "conditions", "RULE_INVALID"))
+		const struct json *conditions = take_list(r, match, "conditions", "RULE_INVALID");
+		json_each (c, conditions)
 			json_push(r->a, all, read_condition(r, c));
 	}
 	if (*code && !is_code(code))
@@ -250,8 +240,6 @@ static void read_pack(struct reading *r, const struct json *doc, struct json *pa
 	struct json *pack = json_new(r->a, JSON_OBJECT), *rules = json_new(r->a, JSON_ARRAY),
 		    *row = json_new(r->a, JSON_OBJECT);
 
-	if (!take_object(r, doc, "a pack", "PACK_INVALID"))
-		return;
 	const struct kind *kind = kind_of(r, doc);
 	(void)TAKE_ONLY(r, doc, "POLICY_MEMBER", "apiVersion", "kind", "metadata", "spec");
 	if (!kind || !take_object(r, metadata, "'metadata'", "PACK_INVALID") ||
@@ -267,7 +255,8 @@ static void read_pack(struct reading *r, const struct json *doc, struct json *pa
 	json_set(r->a, pack, "activates_on", activation(r, metadata, kind, name));
 	json_set(r->a, pack, "rules", rules);
 	read_codes(r, spec, pack);
-	json_each (rule, take_list(r, spec, "policies", "PACK_INVALID"))
+	const struct json *rules_given = take_list(r, spec, "policies", "PACK_INVALID");
+	json_each (rule, rules_given)
 		read_rule(r, rule, kind, pack, rules);
 	r->rule = NULL;
 	json_sets(r->a, row, "name", name);

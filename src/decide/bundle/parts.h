@@ -16,6 +16,7 @@ struct reading {
 	uint32_t line, column;
 	struct json *tree; /* the file's tree, or a list of trees */
 	struct json *document; /* being made */
+	size_t inside; /* where the object begins that was taken last: the place of what is missing in it */
 	const char *rule; /* id of the rule at hand, for problems; or NULL */
 };
 

@@ -31,11 +31,12 @@ void problem_add(struct arena *a, struct policy_problems *to, const struct polic
 /* Moves the cursor.  Values are mostly asked for in the order of the text, so the file is walked through once. */
 static void go_to(struct reading *r, size_t at)
 {
+	at = at < r->in->text.n ? at : r->in->text.n;
 	if (at < r->at || r->line == 0) {
 		r->at = 0;
 		r->line = r->column = 1;
 	}
-	for (; r->at < at && r->at < r->in->text.n; r->at++) {
+	for (; r->at < at; r->at++) {
 		uint8_t c = r->in->text.p[r->at];
 		if (c == '\n') {
 			r->line++;

@@ -41,7 +41,7 @@ static struct bytes behind_comments(struct bytes t, const char *comment)
 	size_t n = strlen(comment);
 
 	for (;;) {
-		while (t.n > 0 && strchr(" \t\r\n", t.p[0]) && t.p[0]) {
+		while (t.n > 0 && memchr(" \t\r\n", t.p[0], 4)) {
 			t.p++;
 			t.n--;
 		}
@@ -227,12 +227,16 @@ static int unreadable(struct reading *r, const struct err *e)
 		.word = "",
 		.text = arena_strdup(r->a, e->text),
 		.fix = "" };
-	size_t n = strlen(r->in->name);
+	const char *behind = text_starts(e->text, r->in->name) ? e->text + strlen(r->in->name) : NULL;
 	char *rest;
 
-	if (text_starts(e->text, r->in->name) && e->text[n] == ':' && e->text[n + 1] != ' ') {
-		p.line = (uint32_t)strtoul(e->text + n + 1, &rest, 10);
-		p.column = *rest == ':' && rest[1] != ' ' ? (uint32_t)strtoul(rest + 1, &rest, 10) : 1;
+	if (behind && *behind == ' ') {
+		p.text = arena_printf(r->a, "this file%s", behind);
+	} else if (behind && behind[1] == ' ') {
+		p.text = arena_strdup(r->a, behind + 2);
+	} else if (behind) {
+		p.line = (uint32_t)strtoul(behind + 1, &rest, 10);
+		p.column = rest[1] == ' ' ? 1 : (uint32_t)strtoul(rest + 1, &rest, 10);
 		p.text = arena_strdup(r->a, rest + strspn(rest, ": "));
 	}
 	problem_add(r->a, r->problems, &p);

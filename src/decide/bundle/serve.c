@@ -38,18 +38,6 @@ static struct json *set_of(struct reading *r, const struct json *row, const char
 	return made;
 }
 
-static void warn_effect(struct reading *r, const struct json *expression)
-{
-	struct expression *x;
-
-	if (json_text(expression) &&
-		!expression_compile(r->a, bytes_of(json_text(expression)), "x", &x, NULL) &&
-		expression_compares_text(x, r->a, "input.effect"))
-		problem_at(r, POLICY_WARNING, "POLICY_NEVER_TRUE", expression->at, "input.effect",
-			"compare 'input.effect.type', or a member of 'input.params'",
-			"'input.effect' is an object and never equal to a text: the requirement can never be met");
-}
-
 static void read_action(struct reading *r, const struct json *row, const char *name, struct json *graph)
 {
 	const struct json *enabled = json_get(row, "enabled");
@@ -75,7 +63,6 @@ static void read_action(struct reading *r, const struct json *row, const char *n
 			"the action '%s' stands twice in the pack", action);
 		return;
 	}
-	warn_effect(r, json_get(row, "expression"));
 	json_set(r->a, graph, action, set_of(r, row, name, action));
 }
 
@@ -90,7 +77,8 @@ static void read_pack(struct reading *r, const char *name)
 	(void)take_text(r, r->tree, "version", "REFERENCE_PACK");
 	make_document(r, name, scalar_text(r->a, version), "closed");
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		json_each (row, take_list(r, r->tree, lists[i], "REFERENCE_PACK"))
+		const struct json *rows_given = take_list(r, r->tree, lists[i], "REFERENCE_PACK");
+		json_each (row, rows_given)
 			read_action(r, row, name, graph);
 	}
 	r->rule = NULL;
@@ -134,7 +122,7 @@ static bool is_beside(const char *path)
 {
 	struct bytes rest = bytes_of(path);
 
-	if (!*path || *path == '/')
+	if (*path == '/')
 		return false;
 	while (rest.p) {
 		if (bytes_is(text_cut(&rest, '/'), ".."))
@@ -157,7 +145,8 @@ static void read_named(struct reading *r, const char *name, const char *path)
 		(void)err_set(&why, E_INPUT, "SERVE_POLICY", "it cannot be read from here");
 	if (!in.fetch || in.fetch(in.fetch_ctx, path, &in.text, &why) ||
 		json_parse(r->a, in.text, path, NULL, &pack.tree, &why)) {
-		problem_at(r, POLICY_ERROR, why.code, json_get(r->tree, "reference_pack")->at, path,
+		problem_at(r, POLICY_ERROR, arena_strdup(r->a, why.code),
+			json_get(r->tree, "reference_pack")->at, path,
 			"the pack is a JSON file beside the policy", "the reference pack cannot be used: %s",
 			why.text);
 		return;

@@ -51,10 +51,12 @@ const struct json *take_list(struct reading *r, const struct json *of, const cha
 
 bool take_object(struct reading *r, const struct json *v, const char *what, const char *code)
 {
-	if (json_is(v, JSON_OBJECT))
+	if (json_is(v, JSON_OBJECT)) {
+		r->inside = v->at;
 		return true;
-	problem_at(r, POLICY_ERROR, code, v ? v->at : 0, scalar_text(r->a, v), "write members with names",
-		"%s is %s, not an object", what, json_type_name(v));
+	}
+	problem_at(r, POLICY_ERROR, code, v ? v->at : r->inside, scalar_text(r->a, v),
+		"write members with names", "%s is %s, not an object", what, json_type_name(v));
 	return false;
 }
 
@@ -77,18 +79,18 @@ bool take_only(struct reading *r, const struct json *of, const char *const *name
 	return is_known;
 }
 
-/* Where the text of an expression begins in the file: behind a quote, or on the line below | and >. */
+/* Where the text of an expression begins in the file: behind a quote, or on a line below | and >.  There is one: it is not empty. */
 static size_t begin_of(const struct reading *r, size_t at)
 {
 	const struct bytes t = r->in->text;
 
-	if (at < t.n && (t.p[at] == '"' || t.p[at] == '\''))
+	if (t.p[at] == '"' || t.p[at] == '\'')
 		return at + 1;
-	if (at >= t.n || (t.p[at] != '|' && t.p[at] != '>'))
+	if (t.p[at] != '|' && t.p[at] != '>')
 		return at;
-	while (at < t.n && t.p[at] != '\n')
+	while (t.p[at] != '\n')
 		at++;
-	while (at < t.n && (t.p[at] == '\n' || t.p[at] == ' '))
+	while (t.p[at] == '\n' || t.p[at] == ' ')
 		at++;
 	return at;
 }
@@ -100,22 +102,16 @@ static size_t place_in(const struct reading *r, size_t at, const char *message)
 	unsigned long line = strtoul(message + 2, &rest, 10), column = strtoul(rest + 1, NULL, 10);
 	const struct bytes t = r->in->text;
 
+	bool is_later = line > 1;
+
 	at = begin_of(r, at);
 	for (; line > 1 && at < t.n; at++)
 		line -= t.p[at] == '\n';
-	while (line > 1 && at < t.n && t.p[at] == ' ')
+	while (is_later && at < t.n && t.p[at] == ' ')
 		at++;
 	for (; column > 1 && at < t.n && t.p[at] != '\n'; column--)
 		at++;
 	return at;
-}
-
-/* The message without its own place, which the problem has. */
-static const char *behind_place(const char *message)
-{
-	const char *text = strstr(message, ": ");
-
-	return text ? text + 2 : message;
 }
 
 bool take_expression(struct reading *r, const struct json *v)
@@ -130,7 +126,8 @@ bool take_expression(struct reading *r, const struct json *v)
 	}
 	if (expression_compile(r->a, bytes_of(v->text), "x", &x, &why)) {
 		problem_at(r, POLICY_ERROR, "POLICY_EXPRESSION", place_in(r, v->at, why.text), "",
-			"'helm policy eval --check' tries an expression alone", "%s", behind_place(why.text));
+			"'helm policy eval --check' tries an expression alone", "%s",
+			strstr(why.text, ": ") + 2);
 		return false;
 	}
 	if (!expression_may_be_bool(x)) {

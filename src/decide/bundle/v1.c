@@ -168,7 +168,7 @@ static int by_id(const void *x, const void *y)
 	const struct composing *one = x, *two = y;
 	int order = strcmp(id_of(one), id_of(two));
 
-	return order ? order : one->order < two->order ? -1 : 1;
+	return order ? order : (int)one->order - (int)two->order;
 }
 
 /* All rules of one id, in the order of their bundles: the one that counts, and a conflict when they differ. */

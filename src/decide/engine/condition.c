@@ -65,37 +65,44 @@ static bool are_texts(struct json *const *items, size_t n)
 	return true;
 }
 
+/* The same list that another rule has, if it was seen lately. */
+static const struct json *shared_list(struct shared *shared, const struct json *list)
+{
+	for (unsigned i = 0; i < SHARED_LISTS; i++)
+		if (shared->lists[i] && shared->lists[i]->n == list->n && json_eq(shared->lists[i], list))
+			return shared->lists[i];
+	shared->lists[shared->list_at++ % SHARED_LISTS] = list;
+	return list;
+}
+
 /* A list under "values", or one under "value". */
-static int take_list(struct arena *a, const struct json *value, const struct json *values, const char *where,
-	struct test *t, struct err *e)
+static int take_list(struct arena *a, struct shared *shared, const struct json *value,
+	const struct json *values, const char *where, struct test *t, struct err *e)
 {
 	if (value && !values) {
 		struct json **one = arena_alloc(a, sizeof(*one));
 		one[0] = (struct json *)value;
 		t->values = one;
-		t->value_n = 1;
+		t->n = 1;
 	} else if (!value && json_is(values, JSON_ARRAY)) {
-		t->values = values->items;
-		t->value_n = values->n;
+		t->values = shared_list(shared, values)->items;
+		t->n = values->n;
 	} else {
 		return bad(e, where, op_names[t->op], "needs either \"value\" or a list in \"values\"");
 	}
-	if (op_takes[t->op] == TAKES_TEXTS && !are_texts(t->values, t->value_n))
+	if (op_takes[t->op] == TAKES_TEXTS && !are_texts(t->values, t->n))
 		return bad(e, where, op_names[t->op], "takes texts");
 	return OK;
 }
 
 /* Another field on the other side. */
-static int take_field(struct arena *a, const struct json *name, const char *where, bool has_effects,
-	struct test *t, struct err *e)
+static int take_field(struct arena *a, struct shared *shared, const struct json *name, const char *where,
+	bool has_effects, struct test *t, struct err *e)
 {
-	struct field *other = arena_alloc(a, sizeof(*other));
-
 	if (!json_text(name))
 		return bad(e, where, op_names[t->op], "needs the name of a field");
-	if (field_compile(a, name->text, where, has_effects, other, e))
+	if (field_compile(a, shared, name->text, where, has_effects, &t->other, e))
 		return e->rc;
-	t->other = other;
 	t->has_other = true;
 	return OK;
 }
@@ -104,8 +111,9 @@ static int take_number(const struct json *value, const char *where, struct test 
 {
 	if (!json_is(value, JSON_NUMBER))
 		return bad(e, where, op_names[t->op], "needs a number in \"value\", or \"value_field\"");
-	t->token = value;
-	t->is_whole = json_int(value, &t->bound);
+	t->is_own = json_int(value, &t->bound);
+	if (!t->is_own)
+		t->value = value;
 	return OK;
 }
 
@@ -114,13 +122,19 @@ static int take_value(const struct json *value, const char *where, struct test *
 	if (!value || (op_takes[t->op] == TAKES_TEXT && !json_text(value)))
 		return bad(e, where, op_names[t->op],
 			op_takes[t->op] == TAKES_TEXT ? "needs a text in \"value\"" : "needs \"value\"");
-	t->value = value;
+	t->is_own = t->op != OP_EQUALS && t->op != OP_NOT_EQUALS && json_is(value, JSON_STRING);
+	if (t->is_own) {
+		t->text = value->text;
+		t->n = value->n;
+	} else {
+		t->value = value;
+	}
 	return OK;
 }
 
 /* Which of "value", "values" and "value_field" an operator takes, and nothing beside it. */
-static int take(struct arena *a, const struct json *doc, const char *where, bool has_effects, struct test *t,
-	struct err *e)
+static int take(struct arena *a, struct shared *shared, const struct json *doc, const char *where,
+	bool has_effects, struct test *t, struct err *e)
 {
 	const struct json *value = json_get(doc, "value"), *values = json_get(doc, "values"),
 			  *field = json_get(doc, "value_field");
@@ -133,14 +147,14 @@ static int take(struct arena *a, const struct json *doc, const char *where, bool
 	if (takes == TAKES_NOTHING)
 		return OK;
 	if (is_list)
-		return take_list(a, value, values, where, t, e);
+		return take_list(a, shared, value, values, where, t, e);
 	if (takes == TAKES_FIELD || takes == TAKES_LISTS || field)
-		return take_field(a, field ? field : value, where, has_effects, t, e);
+		return take_field(a, shared, field ? field : value, where, has_effects, t, e);
 	return takes == TAKES_NUMBER ? take_number(value, where, t, e) : take_value(value, where, t, e);
 }
 
-int test_compile(struct arena *a, const struct json *doc, const char *where, bool is_allowing,
-	bool has_effects, struct test *ret, struct err *e)
+int test_compile(struct arena *a, struct shared *shared, const struct json *doc, const char *where,
+	bool is_allowing, bool has_effects, struct test *ret, struct err *e)
 {
 	static const char *const names[] = { "field", "op", "value", "values", "value_field", NULL };
 	const char *field = json_get_text(doc, "field", NULL), *op = json_get_text(doc, "op", NULL);
@@ -151,8 +165,9 @@ int test_compile(struct arena *a, const struct json *doc, const char *where, boo
 	if (!field || !op)
 		return err_set(
 			e, E_INPUT, "POLICY_RULE", "%s: a condition needs \"field\" and \"op\"", where);
-	if (find_op(op, where, &t.op, e) || field_compile(a, field, where, has_effects, &t.field, e) ||
-		take(a, doc, where, has_effects, &t, e))
+	if (find_op(op, where, &t.op, e) ||
+		field_compile(a, shared, field, where, has_effects, &t.field, e) ||
+		take(a, shared, doc, where, has_effects, &t, e))
 		return e->rc;
 	*ret = t;
 	return OK;
@@ -168,7 +183,7 @@ static bool is_empty(const struct json *v)
 	return (v->type == JSON_STRING || v->type == JSON_ARRAY || v->type == JSON_OBJECT) && v->n == 0;
 }
 
-static bool same_number(const char *x, const char *y)
+static __attribute__((noinline)) bool same_number(const char *x, const char *y)
 {
 	struct decimal dx, dy;
 
@@ -176,13 +191,12 @@ static bool same_number(const char *x, const char *y)
 }
 
 /* By type; 1 and 1.0 are the same number. */
-static bool same(const struct json *x, const struct json *y)
+static inline bool same(const struct json *x, const struct json *y)
 {
-	if (x->type == JSON_NUMBER && y->type == JSON_NUMBER)
-		return same_number(x->text, y->text);
 	if (x->type == JSON_STRING && y->type == JSON_STRING)
-		return x->n == y->n && memcmp(x->text, y->text, x->n) == 0;
-	return json_eq(x, y);
+		return x->n == y->n && same_bytes(x->text, y->text, x->n);
+	return x->type == JSON_NUMBER && y->type == JSON_NUMBER ? same_number(x->text, y->text)
+								: json_eq(x, y);
 }
 
 static bool is_among(const struct json *v, struct json *const *items, size_t n)
@@ -198,35 +212,67 @@ static enum holds yes_no(bool truth)
 	return truth ? HOLDS_YES : HOLDS_NO;
 }
 
+/* A token of a few digits, as most are, without another look at its form: the parser has seen to that. */
+static bool whole_number(const struct json *v, int64_t *ret)
+{
+	int64_t n = 0;
+
+	if (v->n > 18)
+		return text_int(v->text, ret);
+	for (uint32_t i = 0; i < v->n; i++) {
+		if (v->text[i] < '0' || v->text[i] > '9')
+			return text_int(v->text, ret);
+		n = n * 10 + (v->text[i] - '0');
+	}
+	*ret = n;
+	return true;
+}
+
 /* Negative, 0 or positive; false when one is no number that can be compared. */
-static bool compare(const struct test *t, const struct json *v, const struct json *bound, int *ret)
+static bool compare(const struct json *v, const struct json *bound, int *ret)
 {
 	struct decimal x, y;
-	int64_t n;
 
-	if (v->type != JSON_NUMBER || bound->type != JSON_NUMBER)
-		return false;
-	if (t->is_whole && text_int(v->text, &n)) {
-		*ret = (n > t->bound) - (n < t->bound);
-		return true;
-	}
-	if (!decimal_read(v->text, &x) || !decimal_read(bound->text, &y))
+	if (bound->type != JSON_NUMBER || !decimal_read(v->text, &x) || !decimal_read(bound->text, &y))
 		return false;
 	*ret = decimal_cmp(&x, &y);
 	return true;
 }
 
+/* Numbers that are no int64, and bounds that are fields.  Apart, so that the rest stays small. */
+static __attribute__((noinline)) enum holds order_of(
+	struct judging *j, const struct test *t, const struct json *v, const struct json *effect, int *ret)
+{
+	char token[24];
+	struct json scratch = { .type = JSON_NUMBER, .text = token };
+	const struct json *bound = t->value;
+
+	if (t->is_own) {
+		(void)snprintf(token, sizeof(token), "%lld", (long long)t->bound);
+		bound = &scratch;
+	} else if (t->has_other) {
+		bound = field_value(j, t->other, effect, &scratch);
+	}
+	if (!bound || bound->type == JSON_NULL)
+		return HOLDS_LACKS;
+	return compare(v, bound, ret) ? HOLDS_YES : HOLDS_ERROR;
+}
+
 static enum holds test_order(
 	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
 {
-	struct json scratch;
-	const struct json *bound = t->has_other ? field_value(j, t->other, effect, &scratch) : t->token;
+	int64_t n;
 	int order;
 
-	if (!bound || bound->type == JSON_NULL)
-		return HOLDS_LACKS;
-	if (!compare(t, v, bound, &order))
+	if (v->type != JSON_NUMBER)
 		return HOLDS_ERROR;
+	if (t->is_own && whole_number(v, &n)) {
+		order = (n > t->bound) - (n < t->bound);
+	} else {
+		enum holds h = order_of(j, t, v, effect, &order);
+		if (h != HOLDS_YES)
+			return h;
+	}
 	switch ((enum op)t->op) {
 	case OP_GREATER_THAN:
 		return yes_no(order > 0);
@@ -239,15 +285,37 @@ static enum holds test_order(
 	}
 }
 
+/* Needles are short: their first byte is rare enough. */
+static bool has_text(const char *text, size_t n, const char *what, size_t len)
+{
+	if (len == 0)
+		return true;
+	for (const char *p = text, *end = text + n; (size_t)(end - p) >= len; p++) {
+		p = memchr(p, what[0], (size_t)(end - p) - len + 1);
+		if (!p)
+			return false;
+		if (same_bytes(p, what, len))
+			return true;
+	}
+	return false;
+}
+
+static __attribute__((noinline)) bool list_has(const struct test *t, const struct json *list)
+{
+	const struct json own = { .type = JSON_STRING, .n = t->n, .text = t->text };
+
+	return is_among(t->is_own ? &own : t->value, list->items, list->n);
+}
+
 /* A text in a text, or a value in a list. */
 static enum holds test_contains(const struct test *t, const struct json *v)
 {
 	bool found;
 
-	if (v->type == JSON_STRING && t->value->type == JSON_STRING)
-		found = memmem(v->text, v->n, t->value->text, t->value->n) != NULL;
+	if (v->type == JSON_STRING && t->is_own)
+		found = has_text(v->text, v->n, t->text, t->n);
 	else if (v->type == JSON_ARRAY)
-		found = is_among(t->value, v->items, v->n);
+		found = list_has(t, v);
 	else
 		return HOLDS_ERROR;
 	return yes_no(found == (t->op == OP_CONTAINS));
@@ -285,11 +353,11 @@ static bool shares_below(const struct json *v, const struct json *at, const stru
 	return false;
 }
 
-static enum holds test_intersects(
+static __attribute__((noinline)) enum holds test_intersects(
 	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
 {
 	if (!t->has_other)
-		return yes_no(shares(v, t->values, t->value_n));
+		return yes_no(shares(v, t->values, t->n));
 	return yes_no(shares_below(v, field_start(j, t->other, effect), t->other, 0));
 }
 
@@ -329,7 +397,7 @@ static enum holds test_path(struct judging *j, const struct test *t, const struc
 	const char *clean = path_clean(j->a, text);
 	if (t->op == OP_PATH_UNDER && climbs(clean))
 		return yes_no(!t->is_allowing);
-	for (uint32_t i = 0; i < t->value_n; i++) {
+	for (uint32_t i = 0; i < t->n; i++) {
 		const char *want = t->values[i]->text;
 		if (t->op == OP_PATH_UNDER ? path_is_below(clean, want) : path_has_name(clean, want))
 			return HOLDS_YES;
@@ -354,7 +422,7 @@ static enum holds test_region(struct judging *j, const struct test *t, const str
 		return HOLDS_ERROR;
 	const char *region = region_of(j->rules, text);
 	bool found = false;
-	for (uint32_t i = 0; i < t->value_n && !found; i++)
+	for (uint32_t i = 0; i < t->n && !found; i++)
 		found = text_eq(region, t->values[i]->text);
 	return yes_no(found == (t->op == OP_REGION_IN));
 }
@@ -381,7 +449,7 @@ static enum holds test_host(struct judging *j, const struct test *t, const struc
 
 	if (!host)
 		return yes_no(!t->is_allowing);
-	for (uint32_t i = 0; i < t->value_n && !found; i++)
+	for (uint32_t i = 0; i < t->n && !found; i++)
 		found = host_matches(host, t->values[i]->text);
 	return yes_no(found == (t->op == OP_HOST_IN));
 }
@@ -466,7 +534,8 @@ static enum holds test_sql(const struct json *v)
 
 /* ---- evaluating ---- */
 
-static enum holds test_text(struct judging *j, const struct test *t, const struct json *v)
+static __attribute__((noinline)) enum holds test_text(
+	struct judging *j, const struct test *t, const struct json *v)
 {
 	switch ((enum op)t->op) {
 	case OP_PATH_UNDER:
@@ -483,7 +552,7 @@ static enum holds test_text(struct judging *j, const struct test *t, const struc
 	}
 }
 
-static enum holds test_field(
+static __attribute__((noinline)) enum holds test_field(
 	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
 {
 	struct json scratch;
@@ -492,11 +561,10 @@ static enum holds test_field(
 	return other ? yes_no(same(v, other)) : HOLDS_LACKS;
 }
 
-static enum holds test_holds(struct judging *j, const struct test *t, const struct json *effect)
+/* What is judged by what lies there, without a look at anything else: most conditions of most policies. */
+static enum holds test_value(
+	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
 {
-	struct json scratch;
-	const struct json *v = field_value(j, &t->field, effect, &scratch);
-
 	if (t->op == OP_MISSING)
 		return yes_no(!v);
 	if (t->op == OP_EMPTY || t->op == OP_NOT_EMPTY)
@@ -509,7 +577,7 @@ static enum holds test_holds(struct judging *j, const struct test *t, const stru
 		return yes_no(same(v, t->value) == (t->op == OP_EQUALS));
 	case OP_IN:
 	case OP_NOT_IN:
-		return yes_no(is_among(v, t->values, t->value_n) == (t->op == OP_IN));
+		return yes_no(is_among(v, t->values, t->n) == (t->op == OP_IN));
 	case OP_GREATER_THAN:
 	case OP_LESS_THAN:
 	case OP_AT_LEAST:
@@ -521,7 +589,7 @@ static enum holds test_holds(struct judging *j, const struct test *t, const stru
 	case OP_STARTS_WITH:
 		if (v->type != JSON_STRING)
 			return HOLDS_ERROR;
-		return yes_no(v->n >= t->value->n && memcmp(v->text, t->value->text, t->value->n) == 0);
+		return yes_no(v->n >= t->n && same_bytes(v->text, t->text, t->n));
 	case OP_EQUALS_FIELD:
 		return test_field(j, t, v, effect);
 	case OP_INTERSECTS:
@@ -535,9 +603,18 @@ static enum holds test_holds(struct judging *j, const struct test *t, const stru
 enum holds tests_hold(struct judging *j, const struct test *tests, size_t n, const struct json *effect)
 {
 	enum holds all = HOLDS_YES;
+	const struct json *v = NULL;
+	struct json scratch __attribute__((uninitialized));
 
 	for (size_t i = 0; i < n; i++) {
-		enum holds h = test_holds(j, &tests[i], effect);
+		const struct field *f = tests[i].field;
+		if (i > 0 && f == tests[i - 1].field)
+			;
+		else if (f->root == ROOT_PARAMS && f->name_n == 1)
+			v = json_member(j->ask->params, f->names[0]);
+		else
+			v = field_value(j, f, effect, &scratch);
+		enum holds h = test_value(j, &tests[i], v, effect);
 		if (h == HOLDS_NO)
 			return HOLDS_NO;
 		if (h < all)

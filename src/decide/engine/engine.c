@@ -33,7 +33,10 @@
 	X(SANDBOX, gate_sandbox, false) \
 	X(EGRESS, gate_egress, f->egress) \
 	X(TAINT, gate_taint, \
-		f->taint || json_get(ask->context, "taint") || json_get(ask->context, "taint_labels")) \
+		f->taint || \
+			(ask->context && \
+				(json_get(ask->context, "taint") || \
+					json_get(ask->context, "taint_labels")))) \
 	X(THREAT, gate_threat, f->threat) \
 	X(ASSUMPTIONS, gate_assumptions, f->assumptions) \
 	X(PRIVILEGE, gate_privilege, f->privilege) \
@@ -107,8 +110,6 @@ void gate_policy(struct judging *j, struct gate_answer *ret)
 	const struct policy_facts *f = j->facts->policy;
 
 	ret->is_active = true;
-	if (!f)
-		return;
 	if (f->is_refused)
 		gate_deny(ret, f->refused_code, NULL, f->refused_text);
 	else if (!j->rules && f->is_required)
@@ -136,7 +137,7 @@ static uint32_t due_gates(const struct ruleset *rules, const struct submission *
 
 static void decide_by(struct judgement *ret, enum gate_id g, const struct gate_answer *x)
 {
-	ret->verdict = x->verdict == V_ALLOW || x->verdict == V_ESCALATE ? x->verdict : V_DENY;
+	ret->verdict = x->verdict == V_ESCALATE ? V_ESCALATE : V_DENY;
 	ret->code = x->code;
 	ret->detail_code = x->detail_code;
 	ret->rule = x->rule;
@@ -156,26 +157,25 @@ static void ask_gates(struct judging *j, uint32_t due, struct judgement *ret)
 {
 	for (; due; due &= due - 1) {
 		enum gate_id g = (enum gate_id)__builtin_ctz(due);
-		struct gate_answer x = { .verdict = V_ALLOW };
-		gates[g](j, &x);
-		if (x.is_active)
-			ret->active |= bit(g);
-		if (x.verdict == V_ALLOW && !x.rule && !x.bound)
+		struct gate_answer *x = &ret->answers[g];
+		*x = (struct gate_answer){ .verdict = V_ALLOW };
+		gates[g](j, x);
+		ret->active |= (uint32_t)x->is_active << g;
+		if (x->verdict == V_ALLOW && !x->rule && !x->bound)
 			continue;
 		ret->spoke |= bit(g);
-		ret->answers[g] = x;
-		if (x.verdict == V_ALLOW) {
+		if (x->verdict == V_ALLOW) {
 			if (ret->verdict == V_ALLOW && g == GATE_RULES) {
-				ret->rule = x.rule;
-				ret->origin = x.origin;
-				ret->text = x.text;
+				ret->rule = x->rule;
+				ret->origin = x->origin;
+				ret->text = x->text;
 			}
-		} else if (x.verdict != V_ESCALATE) {
-			decide_by(ret, g, &x);
+		} else if (x->verdict != V_ESCALATE) {
+			decide_by(ret, g, x);
 			ret->asked = up_to(g);
 			return;
 		} else if (ret->verdict == V_ALLOW) {
-			decide_by(ret, g, &x);
+			decide_by(ret, g, x);
 		}
 	}
 }
@@ -199,14 +199,17 @@ static void check_required(struct judging *j, struct judgement *ret)
 
 static void keep_fired(struct judging *j, const struct matched *m, struct judgement *ret)
 {
-	const char **ids = arena_alloc(j->a, (m->fired_n + 1) * sizeof(*ids));
-
-	for (size_t i = 0; i < m->fired_n; i++)
-		ids[i] = m->fired[i].rule->id;
-	ret->fired = ids;
 	ret->fired_count = m->fired_n;
 	ret->unknown_packs = m->unknown;
 	ret->unknown_pack_count = m->unknown_n;
+	if (m->fired_n <= 1) {
+		ret->fired = m->fired_n ? &m->fired[0].rule->id : NULL;
+		return;
+	}
+	const char **ids = arena_alloc(j->a, m->fired_n * sizeof(*ids));
+	for (size_t i = 0; i < m->fired_n; i++)
+		ids[i] = m->fired[i].rule->id;
+	ret->fired = ids;
 }
 
 void engine_judge(struct arena *a, const struct ruleset *rules, const struct submission *ask,
@@ -217,10 +220,8 @@ void engine_judge(struct arena *a, const struct ruleset *rules, const struct sub
 		.document = rules ? rules->document : NULL,
 		.limits = rules ? rules->limits : NULL,
 		.ask = ask,
-		.facts = facts
-
-	};
-	struct matched m;
+		.facts = facts };
+	struct matched m __attribute__((uninitialized));
 	uint32_t due = due_gates(rules, ask, facts);
 
 	/* Everything but the answers, which are valid only where `spoke` says so. */
@@ -228,6 +229,8 @@ void engine_judge(struct arena *a, const struct ruleset *rules, const struct sub
 	memset(&ret->fired, 0, sizeof(*ret) - offsetof(struct judgement, fired));
 	ret->verdict = V_ALLOW;
 	ret->gate = GATE_COUNT;
+	/* One is there; what is known about it is asked when it is known. */
+	ret->active = rules ? bit(GATE_POLICY) : 0;
 	ret->asked = up_to((enum gate_id)(GATE_COUNT - 1));
 	if (rules && ask->effect_type)
 		match_begin(&j, &m);

@@ -35,6 +35,10 @@ struct ruleset_rule {
 };
 bool ruleset_rule(const struct ruleset *r, size_t i, struct ruleset_rule *ret);
 
+/* Where a policy rests on somebody stating something: [{layer, rule?, origin?, field?, condition}].  What is not in this list cannot turn a refusal
+ * into ALLOW by being left out of the facts or the request (absence.c). */
+struct json *ruleset_absences(struct arena *a, const struct ruleset *r);
+
 /* ---- what the gates of this folder need to know ---- */
 
 /* The policy in use.  NULL: a policy is needed only when there is one. */

@@ -150,10 +150,9 @@ void gate_graph(struct judging *j, struct gate_answer *ret)
 	const char *verdict = json_get_text(answer, "verdict", "");
 	if (text_eq(verdict, verdict_name(V_ALLOW)))
 		return;
-	const struct reason *reason = reason_find(json_get_text(answer, "reason_code", ""));
 	ret->verdict = text_eq(verdict, verdict_name(V_ESCALATE)) ? V_ESCALATE : V_DENY;
-	ret->code = reason ? (enum reason_code)(reason - reason_get((enum reason_code)0))
-			   : REASON_POLICY_VIOLATION;
+	ret->code = REASON_POLICY_VIOLATION;
+	(void)code_find(json_get_text(answer, "reason_code", ""), &ret->code);
 	ret->detail_code = json_get_text(answer, "code", NULL);
 	ret->rule = json_get_text(answer, "rule", NULL);
 	ret->bound = answer;

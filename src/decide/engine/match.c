@@ -4,6 +4,7 @@
  * smaller id.  A rule that forbids or asks and cannot be evaluated forbids; a rule that allows and cannot be evaluated does not. */
 #include "decide/engine/parts.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* ---- which ---- */
@@ -48,15 +49,17 @@ static void match_names(struct judging *j, struct matched *m)
 {
 	const struct submission *q = j->ask;
 	const struct ruleset *r = j->rules;
+	static const struct table_key own_name = { "tool_name", sizeof("tool_name") - 1 };
 	const struct json *own;
 
-	m->buckets = arena_alloc(j->a, r->max_matched * sizeof(*m->buckets));
+	m->buckets = r->max_matched <= MATCH_ROOM ? m->own_buckets
+						  : arena_alloc(j->a, r->max_matched * sizeof(*m->buckets));
 	add_name(m, r, q->effect_type, strlen(q->effect_type));
 	if (q->tool)
 		add_name(m, r, q->tool, strlen(q->tool));
 	m->allowing_n = m->bucket_n;
-	own = json_get(q->params, "tool_name");
-	if (json_text(own) && own->n > 0)
+	own = json_member(q->params, own_name);
+	if (own && json_text(own) && own->n > 0)
 		add_name(m, r, own->text, own->n);
 }
 
@@ -127,11 +130,20 @@ static void match_packs(struct judging *j, struct matched *m)
 
 void match_begin(struct judging *j, struct matched *m)
 {
-	*m = (struct matched){ 0 };
+	memset(m, 0, offsetof(struct matched, own_buckets));
+	m->fired = m->own_fired;
+	m->fired_room = ARRAY_SIZE(m->own_fired);
 	j->matched = m;
 	match_names(j, m);
 	if (j->rules->pack_n)
 		match_packs(j, m);
+	/* The rules are far away in a large policy: they come while other gates are asked. */
+	for (size_t i = 0; i < m->bucket_n; i++) {
+		const char *p = (const char *)m->buckets[i]->whole.one;
+		__builtin_prefetch(p);
+		__builtin_prefetch(p + 64);
+		__builtin_prefetch(p + 128);
+	}
 }
 
 /* ---- coverage ---- */
@@ -144,7 +156,7 @@ static bool is_active(const struct matched *m, const struct ruleset *r, const st
 static bool list_allows(const struct matched *m, const struct ruleset *r, const struct rule_list *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
-		if (r->rules[l->rules[i]].verdict == V_ALLOW && is_active(m, r, &r->rules[l->rules[i]]))
+		if (list_at(l, i)->verdict == V_ALLOW && is_active(m, r, list_at(l, i)))
 			return true;
 	return false;
 }
@@ -176,8 +188,7 @@ void gate_coverage(struct judging *j, struct gate_answer *ret)
 	ret->is_active = true;
 	if (!is_covered(j))
 		gate_deny(ret, REASON_NO_POLICY_DEFINED, NULL,
-			arena_printf(j->a, "No rule of the policy allows '%s' under any condition.",
-				text_safe(j->a, j->ask->effect_type, strlen(j->ask->effect_type), false)));
+			"No rule of the policy allows this action under any condition.");
 }
 
 /* ---- rules ---- */
@@ -209,24 +220,33 @@ static const struct json *variables_for(struct saying *s, const struct json *eff
 	return s->effect_variables;
 }
 
-static enum holds rule_holds(struct saying *s, const struct rule *r, const struct json *effect)
+/* Apart, because an error is large and most rules have no expression. */
+static __attribute__((noinline)) enum holds when_holds(
+	struct saying *s, const struct rule *r, const struct json *effect)
 {
-	enum holds h = tests_hold(s->j, r->tests, r->test_n, effect);
 	struct err e = { 0 };
 
-	if (h == HOLDS_ERROR)
-		s->why = "A condition got a value of a type that it cannot judge.";
-	if (!r->when || h <= HOLDS_LACKS)
-		return h;
 	switch (expression_requirement(r->when, variables_for(s, effect), s->j->a, &e)) {
 	case REQUIREMENT_SATISFIED:
-		return h;
+		return HOLDS_YES;
 	case REQUIREMENT_MISSING:
 		return HOLDS_NO;
 	default:
 		s->why = arena_strdup(s->j->a, e.text);
 		return HOLDS_ERROR;
 	}
+}
+
+static enum holds rule_holds(struct saying *s, const struct rule *r, const struct json *effect)
+{
+	enum holds h = tests_hold(s->j, r->tests, r->test_n, effect), w;
+
+	if (h == HOLDS_ERROR)
+		s->why = "A condition got a value of a type that it cannot judge.";
+	if (!r->when || h <= HOLDS_LACKS)
+		return h;
+	w = when_holds(s, r, effect);
+	return w < h ? w : h;
 }
 
 static int strictness(enum verdict v)
@@ -257,10 +277,10 @@ static void fire(struct saying *s, const struct rule *r)
 		if (m->fired[k].rule == r)
 			return;
 	if (m->fired_n == m->fired_room) {
-		size_t room = m->fired_room ? m->fired_room * 2 : 2;
-		m->fired = arena_grow(
-			s->j->a, m->fired, m->fired_room * sizeof(*m->fired), room * sizeof(*m->fired));
-		m->fired_room = room;
+		struct fired *more = arena_alloc(s->j->a, 2 * m->fired_room * sizeof(*more));
+		memcpy(more, m->fired, m->fired_n * sizeof(*more));
+		m->fired = more;
+		m->fired_room *= 2;
 	}
 	while (i < m->fired_n && is_before(&m->fired[i], &f))
 		i++;
@@ -276,24 +296,16 @@ static void ask_rule(struct saying *s, const struct rule *r, const struct json *
 
 	if (!is_active(s->j->matched, s->j->rules, r) || (allows && !covers))
 		return;
-	switch (rule_holds(s, r, effect)) {
-	case HOLDS_YES:
+	enum holds h = rule_holds(s, r, effect);
+	if (h == HOLDS_YES) {
 		fire(s, r);
 		if (allows)
 			*covers = true;
-		break;
-	case HOLDS_ERROR:
-		if (!allows && !s->failed) {
-			s->failed = r;
-			s->failed_why = s->why;
-		}
-		break;
-	case HOLDS_LACKS:
-		if (!allows && !s->lacking && s->j->rules->groups[r->group].is_pack)
-			s->lacking = r;
-		break;
-	case HOLDS_NO:
-		break;
+	} else if (h == HOLDS_ERROR && !allows && !s->failed) {
+		s->failed = r;
+		s->failed_why = s->why;
+	} else if (h == HOLDS_LACKS && !allows && !s->lacking && s->j->rules->groups[r->group].is_pack) {
+		s->lacking = r;
 	}
 }
 
@@ -304,7 +316,7 @@ static void ask_effects(struct saying *s, const struct bucket *b, bool may_allow
 	for (size_t i = 0; b->kinds && p && i < p->effect_count; i++) {
 		const struct rule_list *l = &b->kinds[p->effects[i].kind];
 		for (uint32_t k = 0; k < l->n; k++)
-			ask_rule(s, &s->j->rules->rules[l->rules[k]], variables_effects(s->j)->items[i],
+			ask_rule(s, list_at(l, k), variables_effects(s->j)->items[i],
 				may_allow ? &s->covered[i] : NULL);
 	}
 }
@@ -316,7 +328,7 @@ static bool effects_allowed(const struct saying *s)
 	const struct matched *m = s->j->matched;
 	bool has_some = false;
 
-	if (!p || !p->readable)
+	if (!p->readable)
 		return false;
 	for (size_t i = 0; i < p->effect_count; i++)
 		if (!s->covered[i])
@@ -337,8 +349,7 @@ static void ask_all(struct saying *s)
 		const struct bucket *b = m->buckets[i];
 		bool may_allow = i < m->allowing_n;
 		for (uint32_t k = 0; k < b->whole.n; k++)
-			ask_rule(s, &j->rules->rules[b->whole.rules[k]], NULL,
-				may_allow ? &s->is_allowed : NULL);
+			ask_rule(s, list_at(&b->whole, k), NULL, may_allow ? &s->is_allowed : NULL);
 		ask_effects(s, b, may_allow);
 		/* The requirements were met: the gate before this one has seen to it. */
 		s->is_allowed = s->is_allowed || (may_allow && b->set);
@@ -352,17 +363,12 @@ static void answer_rule(struct gate_answer *ret, const struct rule *r)
 	ret->verdict = r->verdict;
 	ret->code = r->code;
 	ret->rule = r->id;
-	ret->detail_code = r->detail_code;
-	ret->origin = r->origin;
-	ret->text = r->text;
-	ret->bound = r->bound;
-}
-
-static void answer_nothing_allows(struct judging *j, struct gate_answer *ret)
-{
-	gate_deny(ret, REASON_POLICY_VIOLATION, NULL,
-		arena_printf(j->a, "Rules allow '%s' only under conditions, and none of them is met.",
-			text_safe(j->a, j->ask->effect_type, strlen(j->ask->effect_type), false)));
+	if (!r->about)
+		return;
+	ret->detail_code = r->about->detail_code;
+	ret->origin = r->about->origin;
+	ret->text = r->about->text;
+	ret->bound = r->about->bound;
 }
 
 void gate_rules(struct judging *j, struct gate_answer *ret)
@@ -388,7 +394,8 @@ void gate_rules(struct judging *j, struct gate_answer *ret)
 		gate_escalate(ret, REASON_MISSING_REQUIREMENT, s.lacking->id,
 			"A field that this rule reads is missing, so nobody can tell whether it holds.");
 	} else if (j->rules->is_closed && !s.is_allowed) {
-		answer_nothing_allows(j, ret);
+		gate_deny(ret, REASON_POLICY_VIOLATION, NULL,
+			"Rules allow this action only under conditions, and none of them is met.");
 	} else if (best) {
 		answer_rule(ret, best);
 	}

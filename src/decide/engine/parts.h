@@ -7,35 +7,117 @@
 #include "decide/engine/engine.h"
 #include "decide/expression/expression.h"
 
+#include <string.h>
+
 enum {
 	POLICY_RULES = 200000, /* in all layers and packs */
+	POLICY_FIELDS = 4096, /* different ones that rules read */
 	RULE_TESTS = 64, /* in the "all" of one rule */
 	RULE_ACTIONS = 1024, /* of one rule */
 	ACTION_PREFIX = 63, /* bytes before the star of "prefix*" */
 	POLICY_GROUPS = 1000, /* layers and packs */
-	SET_DEPTH = 32, /* of requirement sets in each other */
-	FIELD_NAMES = 16 /* in one dotted field */
+	SET_DEPTH = 16, /* of requirement sets in each other */
+	FIELD_NAMES = 16, /* in one dotted field */
+	MATCH_ROOM = 6 /* buckets that need no memory of their own */
 };
+
+/* Short texts are compared where they stand: names of members and tools are some ten bytes. */
+static inline bool same_bytes(const char *x, const char *y, size_t n)
+{
+	uint64_t a, b;
+	uint32_t c, d;
+
+	if (n > 16)
+		return memcmp(x, y, n) == 0;
+	if (n >= 8) {
+		memcpy(&a, x, 8);
+		memcpy(&b, y, 8);
+		if (a != b)
+			return false;
+		memcpy(&a, x + n - 8, 8);
+		memcpy(&b, y + n - 8, 8);
+		return a == b;
+	}
+	if (n >= 4) {
+		memcpy(&c, x, 4);
+		memcpy(&d, y, 4);
+		if (c != d)
+			return false;
+		memcpy(&c, x + n - 4, 4);
+		memcpy(&d, y + n - 4, 4);
+		return c == d;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (x[i] != y[i])
+			return false;
+	return true;
+}
 
 /* ---- names to numbers ---- */
 
 /* Open addressing; keys are borrowed.  Values are numbers from 0 on, in the order of their first insertion. */
+enum { TABLE_INLINE = 23 };
 struct table_slot {
 	uint32_t hash, value; /* value + 1; 0: empty */
+	uint8_t n; /* of the name when it is short; TABLE_INLINE + 1: it stands in keys */
+	char name[TABLE_INLINE];
 };
 struct table_key {
 	const char *p;
 	uint32_t n;
 };
 struct table {
-	struct table_slot *slots;
+	struct table_slot *slots; /* a short name is found without a look anywhere else */
 	struct table_key *keys; /* by value */
 	uint32_t mask, n, room;
 };
 enum { TABLE_NONE = UINT32_MAX };
 void table_begin(struct table *t, struct arena *a, size_t expected);
 uint32_t table_add(struct table *t, struct arena *a, const char *p, size_t n); /* or the one that is there */
-uint32_t table_find(const struct table *t, const char *p, size_t n);
+/* Eight bytes at a time; the names of a policy are its author's, so nobody gains from making them collide. */
+static inline uint32_t table_hash(const char *p, size_t n)
+{
+	uint64_t h = n * 0x9e3779b97f4a7c15u, w;
+
+	for (; n >= 8; p += 8, n -= 8) {
+		memcpy(&w, p, 8);
+		h = (h ^ w) * 0xff51afd7ed558ccdu;
+		h ^= h >> 32;
+	}
+	w = 0;
+	if (n >= 4) {
+		uint32_t low, high;
+		memcpy(&low, p, 4);
+		memcpy(&high, p + n - 4, 4);
+		w = (uint64_t)high << 32 | low;
+	} else if (n > 0) {
+		w = (uint64_t)(uint8_t)p[0] << 16 | (uint64_t)(uint8_t)p[n / 2] << 8 | (uint8_t)p[n - 1];
+	}
+	h = (h ^ w) * 0xc4ceb9fe1a85ec53u;
+	return (uint32_t)(h >> 32);
+}
+
+static inline bool table_slot_is(const struct table *t, const struct table_slot *s, const char *p, size_t n)
+{
+	if (n <= TABLE_INLINE)
+		return s->n == n && same_bytes(s->name, p, n);
+	const struct table_key *k = &t->keys[s->value - 1];
+	return k->n == n && memcmp(k->p, p, n) == 0;
+}
+
+static inline struct table_slot *table_slot(const struct table *t, uint32_t hash, const char *p, size_t n)
+{
+	for (uint32_t i = hash & t->mask;; i = (i + 1) & t->mask) {
+		struct table_slot *s = &t->slots[i];
+		if (s->value == 0 || (s->hash == hash && table_slot_is(t, s, p, n)))
+			return s;
+	}
+}
+
+static inline uint32_t table_find(const struct table *t, const char *p, size_t n)
+{
+	return table_slot(t, table_hash(p, n), p, n)->value - 1;
+}
 
 /* ---- conditions ---- */
 
@@ -82,19 +164,19 @@ struct field {
 };
 
 struct test {
-	struct field field;
+	const struct field *field; /* the same field of other rules is the same pointer */
 	uint8_t op; /* enum op */
 	bool is_allowing; /* of a rule that allows: doubt is then "does not hold", otherwise "holds" */
-	bool is_whole; /* the bound is an int64 */
+	bool is_own; /* `bound` is a number, `text` a text of the policy; otherwise `value` is what it says */
 	bool has_other; /* compared with another field, not with a value of the policy */
-	uint32_t value_n;
+	uint32_t n; /* of text or values */
 	union {
 		struct json *const *values; /* lists */
 		const struct json *value;
+		const char *text; /* of what a text must begin with or contain */
 		const struct field *other;
 		int64_t bound;
 	};
-	const struct json *token; /* of a bound */
 };
 
 /* What a condition says about a question; of several the first of these counts.  LACKS: does not hold, and the field was not there. */
@@ -104,26 +186,42 @@ struct region {
 	const char *match, *region;
 };
 
+/* What the rules of one policy have in common: each field once, and lists that come again and again. */
+enum { SHARED_LISTS = 8 };
+struct shared {
+	struct table names;
+	struct field *fields; /* by number */
+	uint32_t field_room;
+	const struct json *lists[SHARED_LISTS];
+	unsigned list_at;
+};
 /* One member of "all".  `where` names the rule for messages. */
-int test_compile(struct arena *a, const struct json *doc, const char *where, bool is_allowing,
-	bool has_effects, struct test *ret, struct err *e);
+int test_compile(struct arena *a, struct shared *shared, const struct json *doc, const char *where,
+	bool is_allowing, bool has_effects, struct test *ret, struct err *e);
 /* All of them.  `effect` is the one at hand, or NULL. */
 enum holds tests_hold(struct judging *j, const struct test *tests, size_t n, const struct json *effect);
 const char *op_name(enum op op);
 
 /* ---- rules ---- */
 
+/* What is only needed to explain a rule. */
+struct rule_about {
+	const char *detail_code, *text, *origin; /* each may be NULL */
+	const struct json *bound; /* what a receipt must bind when it decides; or NULL */
+};
+
+/* What is needed to ask it stands together: rule, tests and their texts are one piece of memory (rules_pack). */
 struct rule {
 	enum verdict verdict;
-	uint32_t rank; /* in its group, by id */
 	uint16_t group, test_n;
-	enum reason_code code;
-	const struct test *tests;
 	const struct expression *when; /* or NULL */
 	uint64_t kinds; /* of effects that it is about; 0: about the whole question */
-	const char *id, *detail_code, *text, *origin; /* the last three may be NULL */
+	const char *id;
+	const struct rule_about *about; /* NULL: nothing of that */
 	const struct json *document;
-	const struct json *bound; /* what a receipt must bind when it decides; or NULL */
+	uint32_t rank; /* in its group, by id */
+	enum reason_code code;
+	struct test tests[];
 };
 
 /* A layer or a pack. */
@@ -136,9 +234,16 @@ struct group {
 };
 
 struct rule_list {
-	uint32_t *rules;
+	union {
+		const struct rule *one; /* when it is one */
+		const struct rule **many;
+	};
 	uint32_t n, room;
 };
+static inline const struct rule *list_at(const struct rule_list *l, uint32_t i)
+{
+	return l->n == 1 ? l->one : l->many[i];
+}
 
 /* All rules that name one action, or one pattern of actions. */
 struct bucket {
@@ -179,7 +284,7 @@ struct ruleset {
 	uint64_t epoch;
 	bool is_closed, is_strict; /* coverage; missing_is escalate */
 	uint32_t required; /* gates that must be active, as bits */
-	struct rule *rules; /* layers first, in the order of ties */
+	struct rule **rules; /* layers first, in the order of ties */
 	size_t rule_n;
 	struct group *groups;
 	size_t group_n, pack_n, layer_n;
@@ -206,21 +311,27 @@ struct ruleset {
 int rules_compile(struct arena *a, struct ruleset *r, const struct json *layers, const struct json *packs,
 	struct err *e);
 int rules_index(struct arena *a, struct ruleset *r, const struct json *requirements, struct err *e);
+/* By its text; NULL, and *ret as it was, when it is none. */
+const struct reason *code_find(const char *name, enum reason_code *ret);
 /* An object with only these members; names ends in NULL. */
 int members_known(const struct json *doc, const char *const *names, const char *where, struct err *e);
+
+struct fired {
+	const struct rule *rule;
+	uint32_t order; /* of its group, for ties */
+};
 
 /* Which buckets and packs speak about the question; filled by gate_coverage, used by the gates behind it. */
 struct matched {
 	const struct bucket **buckets;
 	size_t bucket_n, allowing_n; /* those behind allowing_n only add strictness */
 	const uint16_t *pack_order; /* by group: 1 + its place; 0: not active */
-	struct fired {
-		const struct rule *rule;
-		uint32_t order; /* of its group, for ties */
-	} * fired;
+	struct fired *fired;
 	size_t fired_n, fired_room;
 	const char **unknown; /* codes of jurisdictions and the like that no pack knows */
 	size_t unknown_n;
+	const struct bucket *own_buckets[MATCH_ROOM]; /* where those above are kept as long as they fit */
+	struct fired own_fired[2];
 };
 
 /* match.c */
@@ -231,7 +342,17 @@ const struct json *variables_effects(struct judging *j);
 const struct json *field_value(
 	struct judging *j, const struct field *f, const struct json *effect, struct json *scratch);
 const struct json *field_start(struct judging *j, const struct field *f, const struct json *effect);
-int field_compile(struct arena *a, const char *text, const char *where, bool has_effects, struct field *ret,
-	struct err *e);
+static inline const struct json *json_member(const struct json *o, struct table_key k)
+{
+	if (!o || o->type != JSON_OBJECT)
+		return NULL;
+	for (const struct json_member *m = o->members, *end = m + o->n; m != end; m++)
+		if (m->name_n == k.n && same_bytes(m->name, k.p, k.n))
+			return m->value;
+	return NULL;
+}
+
+int field_compile(struct arena *a, struct shared *shared, const char *text, const char *where,
+	bool has_effects, const struct field **ret, struct err *e);
 
 #endif

@@ -31,6 +31,9 @@ struct reader {
 	struct ruleset *r;
 	const char *layer, *where; /* for messages */
 	struct err *e;
+	struct shared shared;
+	struct test tests[RULE_TESTS]; /* of the rule at hand */
+	struct rule_about about; /* of the one at hand */
 };
 
 static int bad(struct reader *d, const char *fmt, const char *word)
@@ -50,6 +53,15 @@ static int read_verdict(struct reader *d, const char *name, enum verdict *ret)
 	return bad(d, "verdict must be ALLOW, DENY or ESCALATE, not", name ? name : "");
 }
 
+const struct reason *code_find(const char *name, enum reason_code *ret)
+{
+	const struct reason *found = reason_find(name);
+
+	if (found)
+		*ret = (enum reason_code)(found - reason_get((enum reason_code)0));
+	return found;
+}
+
 /* A code must be registered for the verdict that it explains. */
 static int read_code(struct reader *d, const struct json *doc, struct rule *r)
 {
@@ -58,7 +70,7 @@ static int read_code(struct reader *d, const struct json *doc, struct rule *r)
 	r->code = r->verdict == V_ESCALATE ? REASON_APPROVAL_REQUIRED : REASON_POLICY_VIOLATION;
 	if (!json_get(doc, "reason_code"))
 		return OK;
-	const struct reason *found = name ? reason_find(name) : NULL;
+	const struct reason *found = name ? code_find(name, &r->code) : NULL;
 	if (!found)
 		return bad(d, "no such reason code (docs/reason-codes.md has them):", name ? name : "");
 	if (r->verdict == V_ALLOW)
@@ -67,16 +79,16 @@ static int read_code(struct reader *d, const struct json *doc, struct rule *r)
 					     : REASON_ESCALATES | REASON_ALSO_ESCALATES;
 	if (!(found->verdicts & fits))
 		return bad(d, "this reason code is not for that verdict:", name);
-	r->code = (enum reason_code)(found - reason_get((enum reason_code)0));
 	return OK;
 }
 
-static int read_texts(struct reader *d, const struct json *doc, struct rule *r)
+static int read_texts(struct reader *d, const struct json *doc)
 {
 	const struct {
 		const char *name;
 		const char **to;
-	} texts[] = { { "detail_code", &r->detail_code }, { "text", &r->text }, { "origin", &r->origin } };
+	} texts[] = { { "detail_code", &d->about.detail_code }, { "text", &d->about.text },
+		{ "origin", &d->about.origin } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		*texts[i].to = json_get_text(doc, texts[i].name, NULL);
@@ -97,7 +109,7 @@ static int read_approvers(struct reader *d, const struct json *doc, struct rule 
 		return bad(d, "must be 1 to 100, in a rule that escalates:", "approvers");
 	struct json *bound = json_new(d->a, JSON_OBJECT);
 	json_seti(d->a, bound, "approvers", n);
-	r->bound = bound;
+	d->about.bound = bound;
 	return OK;
 }
 
@@ -141,12 +153,11 @@ static int read_tests(struct reader *d, const struct json *list, struct rule *r)
 		return OK;
 	if (!json_is(list, JSON_ARRAY) || list->n > RULE_TESTS)
 		return bad(d, "must be a list of at most 64 conditions:", "all");
-	struct test *tests = arena_alloc(d->a, (list->n + 1) * sizeof(*tests));
-	json_each (item, list)
-		if (test_compile(
-			    d->a, item, d->where, r->verdict == V_ALLOW, r->kinds != 0, &tests[i++], d->e))
+	json_each (item, list) {
+		if (test_compile(d->a, &d->shared, item, d->where, r->verdict == V_ALLOW, r->kinds != 0,
+			    &d->tests[i++], d->e))
 			return d->e->rc;
-	r->tests = tests;
+	}
 	r->test_n = (uint16_t)list->n;
 	return OK;
 }
@@ -161,7 +172,7 @@ static int read_when(struct reader *d, const struct json *doc, struct rule *r)
 	if (!json_text(v))
 		return bad(d, "must be an expression:", "when");
 	struct bytes text = { (const uint8_t *)v->text, v->n };
-	if (expression_compile(d->a, text, r->origin ? r->origin : d->where, &x, d->e))
+	if (expression_compile(d->a, text, d->about.origin ? d->about.origin : d->where, &x, d->e))
 		return err_set(d->e, d->e->rc, "POLICY_EXPRESSION", "%s: %s", d->where,
 			arena_strdup(d->a, d->e->text));
 	if (!expression_may_be_bool(x))
@@ -171,11 +182,40 @@ static int read_when(struct reader *d, const struct json *doc, struct rule *r)
 	return OK;
 }
 
-static int read_rule(struct reader *d, const struct json *doc, size_t place, struct rule *ret)
+static size_t own_text(const struct test *t)
+{
+	bool is_number = t->op >= OP_GREATER_THAN && t->op <= OP_AT_MOST;
+
+	return t->is_own && !is_number ? t->n : 0;
+}
+
+/* Rule, tests and texts side by side: asking it touches as little memory as can be. */
+static struct rule *rule_pack(struct arena *a, const struct rule *from, const struct test *tests)
+{
+	size_t texts = 0, n = from->test_n;
+	struct rule *r;
+
+	for (size_t i = 0; i < n; i++)
+		texts += own_text(&tests[i]);
+	r = arena_alloc(a, sizeof(*r) + n * sizeof(*tests) + texts);
+	char *text = (char *)(r->tests + n);
+	*r = *from;
+	for (size_t i = 0; i < n; i++) {
+		r->tests[i] = tests[i];
+		if (!own_text(&tests[i]))
+			continue;
+		memcpy(text, tests[i].text, tests[i].n);
+		r->tests[i].text = text;
+		text += tests[i].n;
+	}
+	return r;
+}
+
+static int read_rule(struct reader *d, const struct json *doc, size_t place, size_t group, struct rule **ret)
 {
 	static const char *const names[] = { "id", "actions", "effects", "when", "all", "verdict",
 		"reason_code", "detail_code", "text", "approvers", "origin", NULL };
-	struct rule r = { .id = json_get_text(doc, "id", NULL), .document = doc };
+	struct rule r = { .id = json_get_text(doc, "id", NULL), .document = doc, .group = (uint16_t)group };
 	char where[256];
 
 	if (r.id && r.id[0])
@@ -183,16 +223,22 @@ static int read_rule(struct reader *d, const struct json *doc, size_t place, str
 	else
 		(void)snprintf(where, sizeof(where), "%s: rule %zu", d->layer, place + 1);
 	d->where = where;
+	d->about = (struct rule_about){ 0 };
 	if (members_known(doc, names, where, d->e))
 		return d->e->rc;
 	if (!r.id || !r.id[0])
 		return bad(d, "needs a text that is not empty:", "id");
 	if (read_verdict(d, json_get_text(doc, "verdict", NULL), &r.verdict) || read_code(d, doc, &r) ||
-		read_texts(d, doc, &r) || read_approvers(d, doc, &r) ||
+		read_texts(d, doc) || read_approvers(d, doc, &r) ||
 		read_kinds(d, json_get(doc, "effects"), &r) || read_actions(d, json_get(doc, "actions")) ||
 		read_tests(d, json_get(doc, "all"), &r) || read_when(d, doc, &r))
 		return d->e->rc;
-	*ret = r;
+	if (d->about.detail_code || d->about.text || d->about.origin || d->about.bound) {
+		struct rule_about *kept = arena_alloc(d->a, sizeof(*kept));
+		*kept = d->about;
+		r.about = kept;
+	}
+	*ret = rule_pack(d->a, &r, d->tests);
 	return OK;
 }
 
@@ -200,11 +246,11 @@ static int read_rule(struct reader *d, const struct json *doc, size_t place, str
 
 static int by_id(const void *x, const void *y)
 {
-	return strcmp(((const struct rule *)x)->id, ((const struct rule *)y)->id);
+	return strcmp((*(struct rule *const *)x)->id, (*(struct rule *const *)y)->id);
 }
 
 /* Sorted already is what a file that a program wrote is: then nothing is moved. */
-static void sort_rules(struct rule *rules, size_t n)
+static void sort_rules(struct rule **rules, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (by_id(&rules[i - 1], &rules[i]) > 0) {
@@ -215,22 +261,22 @@ static void sort_rules(struct rule *rules, size_t n)
 
 static int read_rules(struct reader *d, const struct json *list, size_t group, size_t *at)
 {
-	struct rule *first = d->r->rules + *at;
+	struct rule **first = d->r->rules + *at;
 	size_t n = 0;
 
 	if (!json_is(list, JSON_ARRAY))
 		return err_set(d->e, E_INPUT, "POLICY_DOCUMENT", "%s: \"rules\" must be a list", d->layer);
 	json_each (doc, list) {
-		if (read_rule(d, doc, n, &first[n]))
+		if (read_rule(d, doc, n, group, &first[n]))
 			return d->e->rc;
-		first[n++].group = (uint16_t)group;
+		n++;
 	}
 	sort_rules(first, n);
 	for (size_t i = 0; i < n; i++) {
-		first[i].rank = (uint32_t)i;
-		if (i > 0 && text_eq(first[i - 1].id, first[i].id))
+		first[i]->rank = (uint32_t)i;
+		if (i > 0 && text_eq(first[i - 1]->id, first[i]->id))
 			return err_set(d->e, E_INPUT, "POLICY_RULE", "%s: two rules have the id '%s'",
-				d->layer, first[i].id);
+				d->layer, first[i]->id);
 	}
 	*at += n;
 	return OK;
@@ -348,6 +394,9 @@ int rules_compile(struct arena *a, struct ruleset *r, const struct json *layers,
 		return err_set(e, E_LIMIT, "POLICY_SIZE",
 			"the policy has %zu rules in %zu layers and packs; at most %d in %d are read", n,
 			r->layer_n + r->pack_n, POLICY_RULES, POLICY_GROUPS);
+	d.shared.field_room = POLICY_FIELDS;
+	d.shared.fields = arena_alloc(a, POLICY_FIELDS * sizeof(*d.shared.fields));
+	table_begin(&d.shared.names, a, 64);
 	r->rules = arena_alloc(a, (n + 1) * sizeof(*r->rules));
 	r->groups = arena_zalloc(a, r->layer_n + r->pack_n + 1, sizeof(*r->groups));
 	if (read_groups(&d, sorted(a, layers, layer_order), r->layer_n, false, &at) ||
@@ -359,14 +408,22 @@ int rules_compile(struct arena *a, struct ruleset *r, const struct json *layers,
 
 /* ---- the index ---- */
 
-static void list_add(struct arena *a, struct rule_list *l, size_t rule)
+static void list_add(struct arena *a, struct rule_list *l, const struct rule *rule)
 {
-	if (l->n == l->room) {
-		uint32_t room = l->room ? l->room * 2 : 1;
-		l->rules = arena_grow(a, l->rules, l->room * sizeof(*l->rules), room * sizeof(*l->rules));
+	if (l->n == 0) {
+		l->one = rule;
+		l->n = 1;
+		return;
+	}
+	if (l->n >= l->room) {
+		uint32_t room = l->room ? l->room * 2 : 4;
+		const struct rule **many = arena_alloc(a, room * sizeof(*many));
+		for (uint32_t i = 0; i < l->n; i++)
+			many[i] = list_at(l, i);
+		l->many = many;
 		l->room = room;
 	}
-	l->rules[l->n++] = (uint32_t)rule;
+	l->many[l->n++] = rule;
 }
 
 /* The bucket of an action or pattern; new ones are empty. */
@@ -390,21 +447,19 @@ static struct bucket *bucket_of(struct arena *a, struct ruleset *r, const struct
 	return &r->buckets[i];
 }
 
-static void put(struct arena *a, const struct ruleset *r, struct bucket *b, size_t i)
+static void put(struct arena *a, const struct ruleset *r, struct bucket *b, const struct rule *rule)
 {
-	const struct rule *rule = &r->rules[i];
-
 	if (rule->verdict == V_ALLOW)
 		*(r->groups[rule->group].is_pack ? &b->pack_allows : &b->allows) = true;
 	if (!rule->kinds) {
-		list_add(a, &b->whole, i);
+		list_add(a, &b->whole, rule);
 		return;
 	}
 	if (!b->kinds)
 		b->kinds = arena_zalloc(a, FX_KIND_COUNT, sizeof(*b->kinds));
 	for (unsigned k = 0; k < FX_KIND_COUNT; k++)
 		if (rule->kinds >> k & 1)
-			list_add(a, &b->kinds[k], i);
+			list_add(a, &b->kinds[k], rule);
 }
 
 /* Is the action in the list twice?  Then the rule is put there once. */
@@ -425,11 +480,11 @@ int rules_index(struct arena *a, struct ruleset *r, const struct json *requireme
 	table_begin(&r->actions, a, room);
 	r->buckets = arena_alloc(a, room * sizeof(*r->buckets));
 	for (size_t i = 0; i < r->rule_n; i++) {
-		const struct json *actions = json_get(r->rules[i].document, "actions");
-		r->has_effects |= r->rules[i].kinds != 0;
+		const struct json *actions = json_get(r->rules[i]->document, "actions");
+		r->has_effects |= r->rules[i]->kinds != 0;
 		for (uint32_t k = 0; k < actions->n; k++)
 			if (!is_repeated(actions, k))
-				put(a, r, bucket_of(a, r, actions->items[k], &room), i);
+				put(a, r, bucket_of(a, r, actions->items[k], &room), r->rules[i]);
 	}
 	if (requirements && !json_is(requirements, JSON_OBJECT))
 		return err_set(e, E_INPUT, "POLICY_DOCUMENT", "\"requirements\" must be an object");

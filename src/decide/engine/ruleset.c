@@ -173,13 +173,12 @@ static int read_graph(struct arena *a, const struct json *v, struct ruleset *r, 
 	r->graph = dsl_compile(a, (struct bytes){ (const uint8_t *)v->text, v->n }, &problems);
 	if (r->graph)
 		return OK;
-	for (size_t i = 0; i < problems.n; i++) {
-		const struct dsl_problem *p = &problems.items[i];
-		if (!p->is_warning)
-			return err_set(e, E_INPUT, "POLICY_EXPRESSION", "policy: graph:%u:%u: %s: %s",
-				p->line, p->column, p->word, p->text);
-	}
-	return bad(e, "was not understood:", "graph");
+	/* Without a policy there is an error among them. */
+	const struct dsl_problem *p = problems.items;
+	while (p->is_warning)
+		p++;
+	return err_set(e, E_INPUT, "POLICY_EXPRESSION", "policy: graph:%u:%u: %s: %s", p->line, p->column,
+		p->word, p->text);
 }
 
 static int read_limits(struct arena *a, const struct json *doc, struct ruleset *r, struct err *e)
@@ -190,7 +189,7 @@ static int read_limits(struct arena *a, const struct json *doc, struct ruleset *
 /* Gates that this policy itself gives something to do. */
 static uint32_t configured_gates(const struct ruleset *r)
 {
-	uint32_t bits = UINT32_C(1) << GATE_POLICY | UINT32_C(1) << GATE_RULES;
+	uint32_t bits = UINT32_C(1) << GATE_RULES;
 	const struct {
 		bool is_on;
 		enum gate_id gate;
@@ -276,14 +275,16 @@ bool ruleset_rule(const struct ruleset *r, size_t i, struct ruleset_rule *ret)
 {
 	if (i >= r->rule_n)
 		return false;
-	const struct rule *x = &r->rules[i];
+	static const struct rule_about nothing = { 0 };
+	const struct rule *x = r->rules[i];
+	const struct rule_about *about = x->about ? x->about : &nothing;
 	*ret = (struct ruleset_rule){ .id = x->id,
 		.layer = r->groups[x->group].name,
-		.origin = x->origin,
-		.text = x->text,
+		.origin = about->origin,
+		.text = about->text,
 		.verdict = x->verdict,
 		.code = x->code,
-		.detail_code = x->detail_code,
+		.detail_code = about->detail_code,
 		.document = x->document };
 	return true;
 }

@@ -100,12 +100,15 @@ static int64_t sleep_seconds(struct arena *a, const char *command)
 /* Each command of a list or pipeline starts with a word of the sandbox. */
 static bool all_listed(const struct sandbox_rules *r, const char *command)
 {
+	size_t found = 0;
+
 	for (const char *p = command;; p += strcspn(p, ";|&\n")) {
 		p += strspn(p, ";|& \t\r\n");
 		if (!*p)
-			return p != command;
+			return found > 0;
 		if (!is_listed(r->commands, p, strcspn(p, " \t\r\n;|&<>")))
 			return false;
+		found++;
 	}
 }
 

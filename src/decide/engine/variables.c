@@ -61,8 +61,8 @@ static int cut_names(struct arena *a, const char *text, const char *where, struc
 	return OK;
 }
 
-int field_compile(struct arena *a, const char *text, const char *where, bool has_effects, struct field *ret,
-	struct err *e)
+static int read_field(struct arena *a, const char *text, const char *where, bool has_effects,
+	struct field *ret, struct err *e)
 {
 	struct field f;
 
@@ -83,6 +83,36 @@ int field_compile(struct arena *a, const char *text, const char *where, bool has
 		return bad_field(e, where, text);
 	f.root = ROOT_INPUT;
 	*ret = f;
+	return OK;
+}
+
+/* Fields are few and named by many rules: each is read once.  "effect.x" means something only in rules about effects, so it is not kept. */
+int field_compile(struct arena *a, struct shared *shared, const char *text, const char *where,
+	bool has_effects, const struct field **ret, struct err *e)
+{
+	uint32_t before = shared->names.n, i;
+	struct field f, *made;
+
+	if (text_starts(text, "effect.")) {
+		if (read_field(a, text, where, has_effects, &f, e))
+			return e->rc;
+		made = arena_alloc(a, sizeof(*made));
+		*made = f;
+		*ret = made;
+		return OK;
+	}
+	i = table_find(&shared->names, text, strlen(text));
+	if (i == TABLE_NONE) {
+		if (read_field(a, text, where, has_effects, &f, e))
+			return e->rc;
+		if (before == shared->field_room)
+			return err_set(e, E_LIMIT, "POLICY_SIZE",
+				"%s: the policy reads more than %u different fields", where,
+				shared->field_room);
+		i = table_add(&shared->names, a, text, strlen(text));
+		shared->fields[i] = f;
+	}
+	*ret = &shared->fields[i];
 	return OK;
 }
 
@@ -198,14 +228,6 @@ const struct json *variables_effects(struct judging *j)
 
 /* ---- fields ---- */
 
-static const struct json *member(const struct json *o, struct table_key k)
-{
-	json_each_member (m, o)
-		if (m->name_n == k.n && memcmp(m->name, k.p, k.n) == 0)
-			return m->value;
-	return NULL;
-}
-
 /* Those that do not come from facts.known. */
 static bool is_own_fact(struct table_key k)
 {
@@ -248,6 +270,6 @@ const struct json *field_value(
 		return text_value(j->ask->effect_type, scratch);
 	v = field_start(j, f, effect);
 	for (unsigned i = 0; v && i < f->name_n; i++)
-		v = member(v, f->names[i]);
+		v = json_member(v, f->names[i]);
 	return v;
 }

@@ -1,0 +1,382 @@
+/* lint.c — what a policy says that is most likely not meant.
+ *
+ * Above all: every condition through which a fact that is missing lets something pass stands in the list.  Adding strictness is always safe; forgetting a fact is not. */
+#include "decide/bundle/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY_RULES = 1000, MOST_COMPARED = 64 };
+
+/* One rule of the document, wherever it stands. */
+struct item {
+	const struct json *rule;
+	const char *id, *verdict, *group; /* group: layer or pack */
+	int64_t priority; /* of a layer; -1 in a pack */
+	bool is_unconditional;
+};
+
+struct linting {
+	struct arena *a;
+	const char *file;
+	struct policy_problems *to;
+	struct item *items;
+	size_t n, room;
+};
+
+/* ---- problems ---- */
+
+/* At the origin that the rule itself names: "file:line:column". */
+static void add(struct linting *l, const struct item *x, enum policy_severity severity, const char *code,
+	const char *word, const char *fix, const char *text)
+{
+	struct policy_problem p = { .severity = severity,
+		.code = code,
+		.file = l->file,
+		.rule = x ? x->id : NULL,
+		.word = word,
+		.text = text,
+		.fix = fix };
+	const char *origin = x ? json_get_text(x->rule, "origin", "") : "", *colon = strchr(origin, ':');
+	char *rest;
+
+	if (colon) {
+		p.line = (uint32_t)strtoul(colon + 1, &rest, 10);
+		p.column = *rest == ':' ? (uint32_t)strtoul(rest + 1, NULL, 10) : 1;
+	}
+	problem_add(l->a, l->to, &p);
+}
+
+static bool is_allow(const struct item *x)
+{
+	return text_eq(x->verdict, "ALLOW");
+}
+
+/* ---- collecting ---- */
+
+static bool is_unconditional(struct linting *l, const struct json *rule)
+{
+	const char *when = json_get_text(rule, "when", NULL);
+	const struct json *all = json_get(rule, "all");
+	struct expression *x;
+	bool value;
+
+	if (json_get(rule, "effects") || (all && all->n > 0))
+		return false;
+	if (!when)
+		return true;
+	return !expression_compile(l->a, bytes_of(when), "x", &x, NULL) &&
+		expression_is_constant(x, &value) && value;
+}
+
+static void collect(struct linting *l, const struct json *rules, const char *group, int64_t priority)
+{
+	json_each (rule, rules) {
+		if (l->n == l->room) {
+			size_t room = l->room ? l->room * 2 : 32;
+			l->items = arena_grow(
+				l->a, l->items, l->n * sizeof(*l->items), room * sizeof(*l->items));
+			l->room = room;
+		}
+		l->items[l->n++] = (struct item){ rule, json_get_text(rule, "id", ""),
+			json_get_text(rule, "verdict", ""), group, priority, is_unconditional(l, rule) };
+	}
+}
+
+/* ---- one rule: its expression ---- */
+
+static const char *const roots[] = { "input", "facts", "effect", "action", "tool", "principal", "session",
+	"params", "context" };
+static const char *const input_members[] = { "action", "tool", "principal", "session", "params", "context",
+	"effect", "effects", "taint", "artifacts", "timestamp", "threat_scan" };
+
+static const char *first_name(struct arena *a, const char *path)
+{
+	return arena_strndup(a, path, strcspn(path, "."));
+}
+
+static bool is_one_of(const char *word, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(word, words[i]))
+			return true;
+	return false;
+}
+
+static bool is_caller_word(const char *path)
+{
+	return text_starts(path, "input.context.") || text_starts(path, "context.");
+}
+
+/* A name that nothing supplies is an error whenever it is evaluated. */
+static void check_name(struct linting *l, const struct item *x, const char *path)
+{
+	const char *first = first_name(l->a, path), *second;
+	const char *near;
+
+	if (!is_one_of(first, roots, ARRAY_SIZE(roots))) {
+		near = text_nearest(first, roots, ARRAY_SIZE(roots));
+		add(l, x, POLICY_WARNING, "POLICY_VARIABLE", path,
+			near ? arena_printf(l->a, "write '%s'", near)
+			     : "variables are input, facts, effect, and params, context, action, tool, principal, session",
+			arena_printf(l->a, "there is no variable '%s': the condition can only fail", first));
+		return;
+	}
+	if (!text_eq(first, "input") || !path[strlen("input")])
+		return;
+	second = first_name(l->a, path + strlen("input."));
+	if (is_one_of(second, input_members, ARRAY_SIZE(input_members)))
+		return;
+	near = text_nearest(second, input_members, ARRAY_SIZE(input_members));
+	add(l, x, POLICY_WARNING, "POLICY_VARIABLE", path,
+		near ? arena_printf(l->a, "write 'input.%s'", near) : "arguments are under input.params",
+		arena_printf(l->a, "'input' has no member '%s': the condition can only fail", second));
+}
+
+static void check_read(struct linting *l, const struct item *x, const struct expression_read *read)
+{
+	check_name(l, x, read->path);
+	if (read->is_asked)
+		add(l, x, POLICY_NOTE, "POLICY_MISSING_PASSES", read->path, "",
+			arena_printf(
+				l->a, "what the rule says depends on whether '%s' is there", read->path));
+	if (read->is_read && is_allow(x) && is_caller_word(read->path))
+		add(l, x, POLICY_WARNING, "POLICY_CALLER_WORD", read->path, "use a fact: facts.NAME",
+			arena_printf(l->a, "the rule allows on the word of whoever asks: '%s' is theirs",
+				read->path));
+	if (read->is_read && !read->is_asked && !is_allow(x) && strchr(read->path, '.') &&
+		!text_starts(read->path, "effect."))
+		add(l, x, POLICY_NOTE, "POLICY_MISSING_DENIES", read->path, "",
+			arena_printf(l->a, "when '%s' is missing the answer is DENY PRG_EVALUATION_ERROR",
+				read->path));
+}
+
+static void check_expression(struct linting *l, const struct item *x)
+{
+	const char *when = json_get_text(x->rule, "when", NULL);
+	struct expression *compiled;
+	const char *doubt;
+	bool value;
+	size_t n;
+
+	if (!when || expression_compile(l->a, bytes_of(when), "when", &compiled, NULL))
+		return;
+	if (expression_is_constant(compiled, &value) && !value)
+		add(l, x, POLICY_WARNING, "POLICY_NEVER_FIRES", when,
+			"take the rule out, or say when it holds", "the rule can never hold");
+	if (expression_compares_text(compiled, l->a, "input.effect"))
+		add(l, x, POLICY_WARNING, "POLICY_NEVER_TRUE", "input.effect",
+			"compare 'input.effect.type', or a member of 'input.params'",
+			"'input.effect' is an object and never equal to a text");
+	doubt = expression_doubt(compiled, l->a);
+	if (doubt)
+		add(l, x, POLICY_WARNING, "POLICY_DOUBT", "", "",
+			arena_printf(l->a, "a part of the condition can only fail: %s", doubt));
+	const struct expression_read *reads = expression_reads(compiled, l->a, &n);
+	for (size_t i = 0; i < n; i++)
+		check_read(l, x, &reads[i]);
+}
+
+/* ---- one rule: its other conditions ---- */
+
+static bool holds_when_missing(const char *op)
+{
+	return text_eq(op, "empty") || text_eq(op, "missing");
+}
+
+static void check_condition(struct linting *l, const struct item *x, const struct json *c, bool is_strict)
+{
+	const char *field = json_get_text(c, "field", ""), *op = json_get_text(c, "op", "");
+	const struct json *values = json_get(c, "values");
+	bool is_negative = text_starts(op, "not_") || text_eq(op, "equals_field") || text_ends(op, "_not_in");
+
+	if (values && values->n == 0 && !text_starts(op, "not_") && !text_ends(op, "_not_in"))
+		add(l, x, POLICY_WARNING, "POLICY_NEVER_FIRES", field, "list values, or take the rule out",
+			"the list of values is empty: the rule can never hold");
+	if (is_allow(x) && holds_when_missing(op))
+		add(l, x, POLICY_WARNING, "POLICY_MISSING_PASSES", field, "say what must be there instead",
+			arena_printf(l->a, "the rule allows when '%s' is missing", field));
+	else if (!is_allow(x) && !holds_when_missing(op) && !is_strict)
+		add(l, x, is_negative ? POLICY_WARNING : POLICY_NOTE, "POLICY_MISSING_PASSES", field,
+			"set 'missing_is: escalate', or add a rule for '{op: missing}'",
+			arena_printf(l->a,
+				"when '%s' is missing the rule does not hold, and the request passes",
+				field));
+	if (is_allow(x) && text_starts(field, "context."))
+		add(l, x, POLICY_WARNING, "POLICY_CALLER_WORD", field, "use a fact: facts.NAME",
+			arena_printf(
+				l->a, "the rule allows on the word of whoever asks: '%s' is theirs", field));
+}
+
+static bool names_everything(const struct item *x)
+{
+	json_each (action, json_get(x->rule, "actions"))
+		if (text_eq(json_text(action), "*"))
+			return true;
+	return false;
+}
+
+static void check_rule(struct linting *l, const struct item *x, bool is_strict)
+{
+	check_expression(l, x);
+	json_each (c, json_get(x->rule, "all"))
+		check_condition(l, x, c, is_strict && x->priority < 0);
+	if (is_allow(x) && x->is_unconditional && names_everything(x))
+		add(l, x, POLICY_WARNING, "POLICY_ALLOWS_ALL", "*", "name the actions, or say when",
+			"the rule allows everything that no other rule stops");
+}
+
+/* ---- rules beside each other ---- */
+
+static int by_id(const void *x, const void *y)
+{
+	const struct item *const *one = x, *const *two = y;
+
+	return strcmp((*one)->id, (*two)->id);
+}
+
+static void check_duplicates(struct linting *l)
+{
+	const struct item **sorted = arena_zalloc(l->a, l->n + 1, sizeof(*sorted));
+
+	for (size_t i = 0; i < l->n; i++)
+		sorted[i] = &l->items[i];
+	qsort(sorted, l->n, sizeof(*sorted), by_id);
+	for (size_t i = 1; i < l->n; i++) {
+		if (!text_eq(sorted[i - 1]->id, sorted[i]->id))
+			continue;
+		bool is_same = text_eq(sorted[i - 1]->group, sorted[i]->group);
+		add(l, sorted[i], is_same ? POLICY_ERROR : POLICY_WARNING, "POLICY_DUPLICATE", sorted[i]->id,
+			"give it an id of its own",
+			"two rules have this id: an answer could not say which one it was");
+	}
+}
+
+static int strictness(const struct item *x)
+{
+	return text_eq(x->verdict, "DENY") ? 2 : text_eq(x->verdict, "ESCALATE") ? 1 : 0;
+}
+
+/* Everything that y is about is covered by x. */
+static bool covers(const struct item *x, const struct item *y)
+{
+	json_each (other, json_get(y->rule, "actions")) {
+		bool is_covered = false;
+		json_each (action, json_get(x->rule, "actions"))
+			is_covered |= action_covers(json_text(action), json_text(other));
+		if (!is_covered)
+			return false;
+	}
+	return true;
+}
+
+/* y can never decide anything while x is there. */
+static bool hides(const struct item *x, const struct item *y)
+{
+	return x != y && x->is_unconditional && x->priority >= 0 && strictness(x) > strictness(y) &&
+		covers(x, y);
+}
+
+static bool overlap(const struct item *x, const struct item *y)
+{
+	json_each (one, json_get(x->rule, "actions")) {
+		json_each (two, json_get(y->rule, "actions"))
+			if (action_overlap(json_text(one), json_text(two)))
+				return true;
+	}
+	return false;
+}
+
+/* A rule of a lower layer that allows what a higher one asks about or denies: the higher one stays in force. */
+static bool widens(const struct item *high, const struct item *low)
+{
+	return high->priority >= 0 && low->priority > high->priority && is_allow(low) && overlap(high, low);
+}
+
+/* Compared with the rules that are without condition; there are few in a policy that somebody wrote. */
+static void compare(struct linting *l)
+{
+	size_t strict = 0;
+
+	for (size_t i = 0; i < l->n && strict < MOST_COMPARED; i++) {
+		const struct item *x = &l->items[i];
+		if (strictness(x) == 0)
+			continue;
+		strict += x->is_unconditional;
+		for (size_t k = 0; k < l->n; k++) {
+			const struct item *y = &l->items[k];
+			if (hides(x, y))
+				add(l, y, POLICY_WARNING, "POLICY_UNREACHABLE", y->id,
+					"take it out, or narrow the other rule",
+					arena_printf(l->a,
+						"rule '%s' always holds here and is stricter: this one never decides",
+						x->id));
+			else if (x->is_unconditional && widens(x, y))
+				add(l, y, POLICY_WARNING, "POLICY_WIDENS", y->id,
+					"take it out, or change the higher layer",
+					arena_printf(l->a,
+						"layer '%s' allows what rule '%s' of the higher layer '%s' %s; that stays",
+						y->group, x->id, x->group,
+						strictness(x) == 2 ? "denies" : "asks about"));
+		}
+	}
+}
+
+/* ---- the document ---- */
+
+static void check_requirements(struct linting *l, const struct json *set)
+{
+	json_each (leaf, json_get(set, "requirements")) {
+		struct item x = { .rule = set, .id = json_get_text(leaf, "id", ""), .verdict = "ALLOW" };
+		const char *text = json_get_text(leaf, "expression", NULL);
+		struct expression *compiled;
+		if (text && !expression_compile(l->a, bytes_of(text), "x", &compiled, NULL) &&
+			expression_compares_text(compiled, l->a, "input.effect"))
+			add(l, &x, POLICY_WARNING, "POLICY_NEVER_TRUE", "input.effect",
+				"compare 'input.effect.type', or a member of 'input.params'",
+				"'input.effect' is an object and never equal to a text: the requirement can never be met");
+	}
+	json_each (child, json_get(set, "children"))
+		check_requirements(l, child);
+}
+
+static void check_whole(struct linting *l, const struct json *document)
+{
+	bool is_closed = !text_eq(json_get_text(document, "coverage", "closed"), "open"), has_allow = false,
+	     has_strict = false;
+
+	for (size_t i = 0; i < l->n; i++) {
+		has_allow |= is_allow(&l->items[i]);
+		has_strict |= !is_allow(&l->items[i]);
+	}
+	if (!*json_get_text(document, "version", ""))
+		add(l, NULL, POLICY_NOTE, "LINT001", "", "add 'version'", "the policy has no version");
+	if (is_closed && !has_allow && !json_get(document, "requirements"))
+		add(l, NULL, POLICY_WARNING, "POLICY_ALLOWS_NOTHING", "",
+			"add rules that allow, or 'coverage: open'",
+			"no rule allows anything: every effect is NO_POLICY_DEFINED");
+	if (l->n > 0 && !has_strict)
+		add(l, NULL, POLICY_NOTE, "LINT007", "", "", "no rule denies or asks");
+	if (l->n > MANY_RULES)
+		add(l, NULL, POLICY_NOTE, "LINT009", "", "", "the policy has more than 1000 rules");
+}
+
+void policy_lint(
+	struct arena *a, const struct json *document, const char *file, struct policy_problems *problems)
+{
+	struct linting l = { .a = a, .file = file, .to = problems };
+	bool is_strict = text_eq(json_get_text(document, "missing_is", "false"), "escalate");
+
+	json_each (layer, json_get(document, "layers"))
+		collect(&l, json_get(layer, "rules"), json_get_text(layer, "name", ""),
+			json_get_int(layer, "priority", 0));
+	json_each (pack, json_get(document, "packs"))
+		collect(&l, json_get(pack, "rules"), json_get_text(pack, "id", ""), -1);
+	check_whole(&l, document);
+	for (size_t i = 0; i < l.n; i++)
+		check_rule(&l, &l.items[i], is_strict);
+	check_duplicates(&l);
+	compare(&l);
+	json_each_member (m, json_get(document, "requirements"))
+		check_requirements(&l, m->value);
+}
