@@ -42,6 +42,8 @@ static const struct bench_row rows[] = {
 		"bytes" },
 	{ "receipt_group", bench_receipt_group, 20, true,
 		"the same from 64 writers at once, against one by one; bounded by signing, which is serial" },
+	{ "budget_draw", bench_budget_draw, 0.5, true,
+		"64 writers on one budget, against the same that draw nothing" },
 	{ "verify_log", bench_verify_log, 0.5, true,
 		"check a log of a million leaves against its head, against hashing as many nodes" },
 	{ "verify_chain", bench_verify_chain, 0.85, true,

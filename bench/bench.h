@@ -57,7 +57,7 @@ bench_fn bench_startup, bench_sha256;
 bench_fn bench_pack_export, bench_pack_verify;
 bench_fn bench_checkpoint_first, bench_checkpoint_again, bench_checkpoint_restore;
 bench_fn bench_verify_chain;
-bench_fn bench_receipt_append, bench_receipt_group, bench_verify_log;
+bench_fn bench_receipt_append, bench_receipt_group, bench_budget_draw, bench_verify_log;
 
 bench_fn bench_run_overhead, bench_run_scale, bench_status_large, bench_hook_pass, bench_hook_decide;
 bench_fn bench_hook_after, bench_hook_storm, bench_egress_rate, bench_contained_call;

@@ -7,6 +7,8 @@
  * so receipts are signed one after the other however many writers there are; decision records are signed by the writers
  * themselves.  That, or the processors where there are few, bounds the figure, and not the disk.
  *
+ * budget_draw: the same 64 writers, each receipt drawing on one budget, against those that draw nothing.
+ *
  * verify_log: a million leaves read from disk and hashed up to their root, against hashing as many nodes from memory. */
 #include "base/file.h"
 #include "base/hash.h"
@@ -29,6 +31,7 @@ struct place {
 	struct key *key;
 	struct recorder r;
 	struct recorder_group *group;
+	bool draws; /* each receipt takes one from the same budget */
 	struct bytes *lines;
 	size_t line_count;
 	struct arena a;
@@ -102,6 +105,11 @@ static int record(struct place *p, struct arena *a, struct recorder_group *g)
 		.tool_name = "git",
 		.metadata = about,
 		.subject = decision };
+	struct draw cent = {
+		.kind = DRAW_BUDGET, .key = "6:budget|5:bench|0:", .amount = 1, .limit = INT64_C(1) << 40
+	};
+	r.draws = &cent;
+	r.draw_count = p->draws;
 	return g ? recorder_group_append(g, &r, 1, &e) : recorder_append(&p->r, a, &r, 1, NULL, &e);
 }
 
@@ -241,6 +249,50 @@ int bench_receipt_group(struct bench *b)
 	b->bound_by = serial < processors
 		? "signing receipts one after the other, as each signs the hash of the one before"
 		: "the processor time of all of them, on these cores";
+	return p.has_failed;
+}
+
+static void draw_together(void *arg)
+{
+	struct place *p = arg;
+
+	p->draws = true;
+	append_together(arg);
+	p->draws = false;
+}
+
+/* Did every cent that was drawn arrive? */
+static bool is_drawn(struct place *p, int64_t least)
+{
+	struct drawn d;
+	struct err e;
+
+	if (draws_look(sys_real(), p->fd, &d, &e))
+		return false;
+	const struct drawn_entry *x = drawn_find(&d, DRAW_BUDGET, "6:budget|5:bench|0:", 0);
+	bool is = x && x->used >= least && x->used % (WRITERS * EACH) == 0;
+	drawn_done(&d);
+	return is;
+}
+
+int bench_budget_draw(struct bench *b)
+{
+	struct place p;
+	double drawing, plain;
+
+	if (open_place(&p)) {
+		close_place(&p);
+		return 1;
+	}
+	p.group = recorder_group_new(&p.r);
+	bench_pair(2 * b->rounds, draw_together, append_together, &p, &drawing, &plain);
+	recorder_group_free(p.group);
+	p.has_failed |= !is_drawn(&p, WRITERS * EACH);
+	close_place(&p);
+	b->unit = "draws/s";
+	b->value = WRITERS * EACH / drawing;
+	b->baseline = WRITERS * EACH / plain;
+	b->ratio = b->value / b->baseline;
 	return p.has_failed;
 }
 

@@ -47,6 +47,7 @@ extern const struct opt policy_use_opts[], policy_revoke_opts[], policy_shadow_o
 	policy_diff_opts[];
 int cmd_policy_use(struct cli *r, struct err *e);
 int cmd_policy_show(struct cli *r, struct err *e);
+int cmd_policy_limits(struct cli *r, struct err *e);
 int cmd_policy_revoke(struct cli *r, struct err *e);
 int cmd_policy_shadow(struct cli *r, struct err *e);
 int cmd_policy_test(struct cli *r, struct err *e);

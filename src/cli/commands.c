@@ -639,6 +639,11 @@ static const struct cmd row_policy_show = { KNOWN(policy_show), "", 0, 0,
 	"Without one, what profiles and guard rules say is shown as a policy.", "$ helm policy show", NULL,
 	MAY_WORKSPACE, cmd_policy_show };
 
+static const struct cmd row_policy_limits = { KNOWN(policy_limits), "[FILE]", 0, 1,
+	"show what a policy bounds, who has drawn on it, and what is left",
+	"The policy in use, or FILE.  The figures are the sum over the receipts of this moment; HELD is money of calls whose outcome is not known yet.",
+	NULL, NULL, NEEDS_WORKSPACE, cmd_policy_limits };
+
 static const struct cmd row_policy_explain = { KNOWN(policy_explain), "[REQUEST]", 0, 1,
 	"send a request through the gates, and say which rule answers and what would change it",
 	"REQUEST is a file (JSON, or YAML when named .yaml), - for standard input, or the id of a decision on record (docs/formats/policy-request.md).  "

@@ -423,7 +423,7 @@ static int begin_decision(struct kernel *k, const struct request *q, struct hand
 	return recorder_begin(&k->recorder, h->a, &r, 1, &h->decision_receipt, e);
 }
 
-/* Somebody else was quicker to take what was left: it is denied, and that is on record. */
+/* Again and again somebody else was quicker to take what was left: it is denied, and that is on record. */
 static int begin_exhausted(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
 {
 	guard_raise(h->a, ACTION_DENY, REASON_BUDGET_EXCEEDED, "policy:budget", arena_strdup(h->a, e->text),
@@ -463,22 +463,46 @@ void kernel_shadow(struct kernel *k, struct handling *h, enum verdict decided)
 			k, h->a, h->asked, h->rules_said, decided, h->decision.detail_code, h->decision_id);
 }
 
+/* What was judged to fit does not fit any more, by what others drew meanwhile or because a window closed: nothing is written yet, and
+ * everything is asked again by what is drawn now. */
+static void decide_again(struct kernel *k, const struct request *q, struct handling *h)
+{
+	h->settled = (struct settlement){ 0 };
+	h->question = NULL;
+	h->question_sha256 = NULL;
+	kernel_decide(k, q, h);
+}
+
+static int settle_and_begin(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
+{
+	if (h->verdict == V_ESCALATE)
+		settle(k, q, h); /* has the question been answered already? */
+	if (h->verdict == V_ALLOW)
+		undo_save_overwritten(k, q, h);
+	return begin_decision(k, q, h, e);
+}
+
 /* settle() comes before the record, because the record says how the question was answered.  The question is
  * kept after it, because it is kept together with the signed receipt. */
 int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
 {
+	enum { TRIES = 3 };
 	enum verdict decided = h->verdict;
 	int rc = kernel_arm(k, e);
 
 	if (rc)
 		return rc;
-	if (h->verdict == V_ESCALATE)
-		settle(k, q, h); /* has the question been answered already? */
-	if (h->verdict == V_ALLOW)
-		undo_save_overwritten(k, q, h);
-	rc = begin_decision(k, q, h, e);
-	if (rc && text_eq(e->code, "DRAW_REFUSED"))
-		rc = begin_exhausted(k, q, h, e);
+	rc = settle_and_begin(k, q, h, e);
+	for (int tries = 0; rc && text_eq(e->code, "DRAW_REFUSED"); tries++) {
+		if (tries == TRIES) {
+			rc = begin_exhausted(k, q, h, e);
+			break;
+		}
+		*e = (struct err){ 0 };
+		decide_again(k, q, h);
+		decided = h->verdict;
+		rc = settle_and_begin(k, q, h, e);
+	}
 	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk
 	 * before it is given. */
 	if (rc == OK && !(h->verdict == V_ALLOW && q->is_done_here))

@@ -6,6 +6,19 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* Numbers in receipts are those that every reader of JSON has. */
+static const int64_t most_amount = (INT64_C(1) << 53) - 1;
+
+static bool is_sayable(int64_t n)
+{
+	return n >= 0 && n <= most_amount;
+}
+
+int64_t draw_until(int64_t us)
+{
+	return is_sayable(us) ? us : 0;
+}
+
 static const char *const kind_names[DRAW_KIND_COUNT] = { "budget", "window", "count", "nonce", "permit",
 	"bucket", "pace" };
 
@@ -228,16 +241,14 @@ static enum draw_answer check_pace(const struct drawn_entry *e, int64_t wanted, 
 	return after.level <= PACE_THROTTLE ? DRAW_FITS : DRAW_FULL;
 }
 
-/* Numbers in receipts are those that every reader of JSON has. */
-static const int64_t most_amount = (INT64_C(1) << 53) - 1;
-
 /* A person who said yes to a pace has said so beforehand: the limit is gone then. */
 enum draw_answer drawn_check(const struct drawn *d, const struct draw *x, int64_t now_us)
 {
 	const struct drawn_entry *e = drawn_find(d, x->kind, x->key, x->window_us);
 	int64_t sum = e ? e->claimed : 0, wanted;
 
-	if (x->amount < 0 || x->amount > most_amount || __builtin_add_overflow(sum, x->amount, &wanted))
+	if (!is_sayable(x->amount) || !is_sayable(x->window_us) || !is_sayable(x->window_length_us) ||
+		__builtin_add_overflow(sum, x->amount, &wanted))
 		return DRAW_WRONG;
 	if (x->window_us && x->window_us + x->window_length_us <= now_us)
 		return DRAW_CLOSED;
@@ -340,7 +351,7 @@ struct json *draws_json(struct arena *a, const struct draw *draws, size_t n)
 		json_sets(a, v, "kind", kind_names[draws[i].kind]);
 		json_sets(a, v, "key", draws[i].key);
 		json_seti(a, v, "amount", draws[i].amount);
-		if (draws[i].limit != DRAW_NO_LIMIT)
+		if (draws[i].limit <= most_amount)
 			json_seti(a, v, "limit", draws[i].limit);
 		if (draws[i].window_us)
 			json_seti(a, v, "window_us", draws[i].window_us);
@@ -361,7 +372,7 @@ struct json *settles_json(struct arena *a, const struct draw_settled *settled, s
 		struct json *v = json_new(a, JSON_OBJECT);
 		json_sets(a, v, "kind", kind_names[settled[i].kind]);
 		json_sets(a, v, "key", settled[i].key);
-		json_seti(a, v, "amount", settled[i].amount);
+		json_seti(a, v, "amount", settled[i].amount < most_amount ? settled[i].amount : most_amount);
 		if (settled[i].window_us)
 			json_seti(a, v, "window_us", settled[i].window_us);
 		json_push(a, list, v);
@@ -375,7 +386,7 @@ static bool read_int(const struct json *v, const char *name, int64_t absent, int
 	const struct json *m = json_get(v, name);
 
 	*ret = absent;
-	return !m || json_int(m, ret);
+	return !m || (json_int(m, ret) && is_sayable(*ret));
 }
 
 bool draw_read(const struct json *v, struct draw *ret)
@@ -387,7 +398,8 @@ bool draw_read(const struct json *v, struct draw *ret)
 	return kind_read(kind, &ret->kind) && ret->key && read_int(v, "amount", -1, &ret->amount) &&
 		ret->amount >= 0 && read_int(v, "limit", DRAW_NO_LIMIT, &ret->limit) &&
 		read_int(v, "window_us", 0, &ret->window_us) &&
-		read_int(v, "length_us", 0, &ret->window_length_us);
+		read_int(v, "length_us", 0, &ret->window_length_us) &&
+		(ret->kind != DRAW_BUCKET || ret->window_length_us);
 }
 
 static bool settled_read(const struct json *v, struct draw_settled *ret)
@@ -500,7 +512,8 @@ static bool pace_from_json(struct pace *p, const struct json *v)
 
 	if (!json_int(json_get(v, "level"), &level) || level < 0 || level >= PACE_LEVELS ||
 		!json_int(json_get(v, "entered_us"), &p->entered_us) ||
-		!json_int(json_get(v, "newest_s"), &p->newest_s) || p->newest_s < 0)
+		!json_int(json_get(v, "newest_s"), &p->newest_s) || p->newest_s < 0 ||
+		p->newest_s > most_amount / US)
 		return false;
 	p->level = (enum pace_level)level;
 	for (size_t i = 0; i < PACE_LEVELS; i++)
@@ -539,6 +552,11 @@ struct json *drawn_json(struct arena *a, const struct drawn *d)
 	return doc;
 }
 
+static bool is_place(const struct json *v, int64_t *ret)
+{
+	return json_int(v, ret) && is_sayable(*ret);
+}
+
 static bool entry_from_json(struct drawn *d, const struct json *v)
 {
 	const char *key = json_get_text(v, "key", NULL);
@@ -546,11 +564,12 @@ static bool entry_from_json(struct drawn *d, const struct json *v)
 	int64_t window_us;
 
 	if (!kind_read(json_get_text(v, "kind", ""), &kind) || !key ||
-		!json_int(json_get(v, "window_us"), &window_us) || drawn_find(d, kind, key, window_us))
+		!is_place(json_get(v, "window_us"), &window_us) || drawn_find(d, kind, key, window_us))
 		return false;
 	struct drawn_entry *e = entry_of(d, kind, key, window_us);
-	return json_int(json_get(v, "length_us"), &e->length_us) && json_int(json_get(v, "used"), &e->used) &&
-		json_int(json_get(v, "held"), &e->held) && json_int(json_get(v, "first_us"), &e->first_us) &&
+	return is_place(json_get(v, "length_us"), &e->length_us) && (kind != DRAW_BUCKET || e->length_us) &&
+		json_int(json_get(v, "used"), &e->used) && json_int(json_get(v, "held"), &e->held) &&
+		json_int(json_get(v, "first_us"), &e->first_us) &&
 		json_int(json_get(v, "last_us"), &e->last_us) &&
 		(!e->pace || pace_from_json(e->pace, json_get(v, "pace")));
 }

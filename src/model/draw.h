@@ -41,6 +41,8 @@ struct draw_settled {
 };
 
 const char *draw_kind_name(enum draw_kind k);
+/* For window_length_us of what is used once: 0, never, when a receipt has no number for that moment. */
+int64_t draw_until(int64_t us);
 /* "3:abc|0:|5:hello": the texts up to the first NULL, each with its length, so that different lists are different keys. */
 char *draw_key(struct arena *a, const char *first, ...) __attribute__((sentinel));
 /* The parts again, as far as they can be read; false past the end. */

@@ -33,6 +33,7 @@ struct fold {
 	off_t at; /* where the next one begins, in the file that has or will have it */
 	off_t since; /* bytes of receipts that the file log/draws does not know */
 	off_t kept; /* bytes of that file */
+	bool is_loose; /* its place is not known: good for looking, not for going on */
 };
 
 void fold_free(struct fold **f)
@@ -316,7 +317,7 @@ static int reach_slowly(struct recorder *r, struct arena *a, struct fold *f, str
 /* Under the lock, with the chain's end known: the sum of all of it in r->fold.  After an error nothing is known. */
 static int reach(struct recorder *r, struct arena *a, struct err *e)
 {
-	bool is_here = false, was_known = r->fold != NULL;
+	bool is_here = false, was_known = r->fold && !r->fold->is_loose;
 	int rc = OK;
 
 	if (!r->fold && !(r->fold = calloc(1, sizeof(*r->fold))))
@@ -392,7 +393,7 @@ void draws_written(struct recorder *r, const struct draft *drafts, size_t n, con
 {
 	struct fold *f = r->fold;
 
-	if (!f)
+	if (!f || f->is_loose)
 		return;
 	if (draw_anything(drafts, n))
 		unclaim(r, drafts, n, 0);
@@ -409,6 +410,16 @@ void draws_written(struct recorder *r, const struct draft *drafts, size_t n, con
 		fold_store(r, f);
 }
 
+/* The chain's end and the sum up to it, by somebody who could also go on from there. */
+static int settle_and_reach(struct recorder *r, struct arena *a, struct err *e)
+{
+	int rc = key_renew(r, e);
+
+	if (rc == OK)
+		rc = chain_settle(r, a, e);
+	return rc ? rc : reach(r, a, e);
+}
+
 /* What was moved away before anybody kept a sum, and cannot be read, cannot be kept now either. */
 int draws_keep(struct recorder *r, struct arena *a, struct err *e)
 {
@@ -416,9 +427,7 @@ int draws_keep(struct recorder *r, struct arena *a, struct err *e)
 
 	if (rc)
 		return rc;
-	rc = chain_settle(r, a, e);
-	if (rc == OK)
-		rc = reach(r, a, e);
+	rc = settle_and_reach(r, a, e);
 	if (rc == OK)
 		rc = file_replace(r->sys, r->state_fd, DRAWS_BASE, 0600, fold_text(a, r->fold), e);
 	recorder_unlock(r);
@@ -427,18 +436,34 @@ int draws_keep(struct recorder *r, struct arena *a, struct err *e)
 
 /* ---- whoever looks ---- */
 
-int recorder_drawn(struct recorder *r, struct arena *a, const struct drawn **ret, struct err *e)
+/* Without a key nothing of the log may be made or mended: then this is a mere look. */
+static int look(struct recorder *r, struct err *e)
 {
-	int rc = recorder_lock(r, e);
+	struct drawn found;
+	int rc = draws_look(r->sys, r->state_fd, &found, e);
 
 	if (rc)
 		return rc;
-	rc = chain_settle(r, a, e);
-	if (rc == OK)
-		rc = reach(r, a, e);
+	fold_free(&r->fold);
+	if (!(r->fold = calloc(1, sizeof(*r->fold))))
+		BUG("out of memory");
+	r->fold->drawn = found;
+	r->fold->is_loose = true;
+	return OK;
+}
+
+int recorder_drawn(struct recorder *r, struct arena *a, const struct drawn **ret, struct err *e)
+{
+	int rc = r->key ? recorder_lock(r, e) : look(r, e);
+
+	if (rc)
+		return rc;
+	if (r->key) {
+		rc = settle_and_reach(r, a, e);
+		recorder_unlock(r);
+	}
 	if (rc == OK)
 		*ret = &r->fold->drawn;
-	recorder_unlock(r);
 	return rc;
 }
 

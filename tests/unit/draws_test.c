@@ -164,10 +164,20 @@ static void a_bucket_fills_again(void **state)
 	x.window_length_us = 0;
 	assert_int_equal(drawn_check(&d, &x, t0), DRAW_WRONG);
 	x.window_length_us = INT64_MAX / 2;
+	assert_int_equal(drawn_check(&d, &x, t0), DRAW_WRONG); /* no receipt could say that */
+	x.window_length_us = INT64_C(1) << 52;
+	assert_int_equal(drawn_check(&d, &x, t0), DRAW_FITS);
+	x.amount = x.limit = INT64_C(1) << 40;
 	assert_int_equal(drawn_check(&d, &x, t0), DRAW_WRONG);
+	x.amount = 1;
+	assert_int_equal(drawn_check(&d, &x, t0), DRAW_WRONG);
+	/* As much as a receipt can say: it is never full again. */
+	x.limit = DRAW_NO_LIMIT;
+	x.amount = (INT64_C(1) << 53) - 1;
+	x.window_length_us = x.amount;
 	sum_up(&d, "a", 0, &x, 1, NULL, 0);
-	x.window_length_us = US;
-	assert_int_equal(drawn_check(&d, &x, t0), DRAW_WRONG); /* it will never be full again */
+	x = (struct draw){ .kind = DRAW_BUCKET, .key = "k", .amount = 1, .limit = 3, .window_length_us = US };
+	assert_int_equal(drawn_check(&d, &x, t0), DRAW_WRONG);
 	drawn_done(&d);
 }
 
@@ -235,6 +245,33 @@ static void pace_is_refused_above_throttle(void **state)
 }
 
 /* ---- reading ---- */
+
+/* Whatever can be drawn can be read again from its receipt: otherwise one draw would make the sum unknown for ever. */
+static void what_is_drawn_can_be_read(void **state)
+{
+	static const int64_t numbers[] = { 0, 1, (INT64_C(1) << 53) - 1, INT64_C(1) << 53, INT64_MAX, -1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) * ARRAY_SIZE(numbers) * ARRAY_SIZE(numbers); i++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct draw x = { .kind = DRAW_COUNT,
+			.key = "k",
+			.amount = numbers[i % 6],
+			.limit = DRAW_NO_LIMIT - (int64_t)(i % 2),
+			.window_us = numbers[i / 6 % 6],
+			.window_length_us = numbers[i / 36] },
+			    again;
+		bool fits = drawn_check(NULL, &x, 0) == DRAW_FITS;
+		if (fits)
+			assert_true(draw_read(json_at(draws_json(&a, &x, 1), 0), &again));
+		assert_int_equal(draw_until(x.amount),
+			x.amount > (INT64_C(1) << 53) - 1 || x.amount < 0 ? 0 : x.amount);
+		struct draw_settled s = { .kind = DRAW_BUDGET, .key = "k", .amount = INT64_MAX };
+		struct drawn d = { 0 };
+		sum_up(&d, "dec", 0, NULL, 0, &s, 1);
+		drawn_done(&d);
+	}
+}
 
 static void what_cannot_be_read_is_told(void **state)
 {
@@ -322,7 +359,8 @@ static void a_document_and_back(void **state)
 	drawn_done(&again);
 	static const char *const paces[][2] = { { "level", "9" }, { "level", "-1" },
 		{ "entered_us", "\"x\"" }, { "newest_s", "-1" }, { "above_us", "[1]" }, { "events", "[1]" },
-		{ "events", "[-1]" }, { "events", "[99999999999]" }, { "newest_s", "null" } };
+		{ "events", "[-1]" }, { "events", "[99999999999]" }, { "newest_s", "null" },
+		{ "newest_s", "9223372036854775807" } };
 	for (size_t i = 0; i < ARRAY_SIZE(paces); i++) {
 		struct json *broken = json_copy(&a, doc);
 		json_each (v, json_get(broken, "entries"))
@@ -484,6 +522,17 @@ static void two_writers_share_one_budget(void **state)
 	assert_refused(&other, 1, 100);
 	assert_int_equal(recorder_drawn(&other, &f.a, &d, &e), OK);
 	assert_int_equal(drawn_find(d, DRAW_BUDGET, "4:cash", 0)->used, 100);
+	/* Who has no key only looks; with one, it goes on by the chain and not by what it saw. */
+	struct recorder reader;
+	recorder_open(&reader, sys_real(), f.dir.fd, NULL);
+	assert_int_equal(recorder_drawn(&reader, &f.a, &d, &e), OK);
+	assert_int_equal(drawn_find(d, DRAW_BUDGET, "4:cash", 0)->used, 100);
+	reader.key = f.key;
+	assert_int_equal(draw_with(&reader, "dec-4", 10, 110, false, &e), OK);
+	assert_int_equal(left_of(&f, 110), 0);
+	assert_int_equal(recorder_drawn(&reader, &f.a, &d, &e), OK);
+	assert_int_equal(drawn_find(d, DRAW_BUDGET, "4:cash", 0)->used, 110);
+	recorder_close(&reader);
 	/* A refusal left nothing in the chain. */
 	assert_null(strstr(scratch_get(&f.dir, "receipts.jsonl"), "\"decision_id\":\"no\""));
 	recorder_close(&other);
@@ -678,6 +727,7 @@ int main(void)
 		cmocka_unit_test(a_bucket_fills_again),
 		cmocka_unit_test(the_ladder),
 		cmocka_unit_test(pace_is_refused_above_throttle),
+		cmocka_unit_test(what_is_drawn_can_be_read),
 		cmocka_unit_test(what_cannot_be_read_is_told),
 		cmocka_unit_test(a_document_and_back),
 		cmocka_unit_test(what_is_over_is_forgotten),

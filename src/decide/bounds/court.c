@@ -41,11 +41,12 @@ static bool is_authentic(const struct json *capsule, int64_t now_us)
 	const struct json *fresh = json_get(capsule, "freshness"),
 			  *signatures = json_get(json_get(capsule, "provenance"), "signatures");
 	const char *text = text_of(fresh, "retrieved_at");
-	int64_t at, ttl = json_get_int(fresh, "ttl_seconds", -1), until;
+	int64_t at = INT64_MIN, ttl = json_get_int(fresh, "ttl_seconds", 0), until;
 
-	return json_is(signatures, JSON_ARRAY) && signatures->n && text_parse_time(text, strlen(text), &at) &&
-		ttl >= 0 && !__builtin_mul_overflow(ttl, 1000000, &ttl) &&
-		!__builtin_add_overflow(at, ttl, &until) && now_us <= until;
+	(void)text_parse_time(text, strlen(text), &at);
+	return json_is(signatures, JSON_ARRAY) && signatures->n &&
+		!__builtin_mul_overflow(ttl, 1000000, &ttl) && !__builtin_add_overflow(at, ttl, &until) &&
+		now_us <= until;
 }
 
 static bool memory_is_authentic(const struct hearing *h)
@@ -315,7 +316,7 @@ const char *court_commit(struct arena *a, const struct json *token, const struct
 		.key = draw_key(a, "token", text_of(token, "token_id"), NULL),
 		.amount = 1,
 		.limit = 1,
-		.window_length_us = until_us };
+		.window_length_us = draw_until(until_us) };
 	if (json_get_bool(token, "consumed", false) || drawn_check(drawn, ret_draw, now_us) != DRAW_FITS)
 		return "TOKEN_USED";
 	return NULL;

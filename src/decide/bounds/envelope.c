@@ -296,7 +296,7 @@ static void check_rates(struct reading *r, const struct json *list)
 			add(r, below(r->a, path, "resource"), "DUPLICATE");
 		must_reach(r, v, path, "max_per_minute", 0);
 		must_reach(r, v, path, "max_per_day", 0);
-		if (minute <= 0 && day <= 0 && minute + day == 0)
+		if (!minute && !day)
 			add(r, arena_strdup(r->a, path), "INVALID_VALUE");
 		if (text_eq(resource, "*") && json_get_bool(v, "per_instance", false))
 			add(r, below(r->a, path, "per_instance"), "INVALID_VALUE");

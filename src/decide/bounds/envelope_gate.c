@@ -39,7 +39,7 @@ static void ask_triggers(struct judging *j, const struct envelope *env, struct g
 static void judge(struct judging *j, const struct envelope_facts *f, struct gate_answer *ret)
 {
 	struct envelope_request q = { .effect_class = json_get_text(j->facts->known, "effect_class",
-						  effect_class(j->ask->effect_type, j->ask->proposal)),
+					      effect_class(j->ask->effect_type, j->ask->proposal)),
 		.effect_type = j->ask->effect_type,
 		.jurisdiction = json_get_text(j->facts->known, "jurisdiction", ""),
 		.data_class = said(j, "data_class"),
@@ -74,7 +74,7 @@ static void judge(struct judging *j, const struct envelope_facts *f, struct gate
 			.rule = f->bound ? f->bound->id : NULL,
 			.text = answer.text };
 	}
-	if (answer.verdict != V_DENY && f->bound)
+	if (answer.verdict != V_DENY)
 		ask_triggers(j, f->bound, ret);
 }
 

@@ -209,12 +209,12 @@ static struct json *row_of(
 	struct arena *a, const struct limit *l, const struct drawn_entry *e, const char *who, int64_t now_us)
 {
 	struct json *row = json_new(a, JSON_OBJECT);
-	int64_t used = e ? e->used : 0, held = e ? e->held : 0, left = l->most - used - held;
+	int64_t used = e ? e->used : 0, held = e ? e->held : 0, left;
 
-	if (e && e->kind == DRAW_BUCKET) {
-		used = e->used <= now_us ? 0 : (e->used - now_us + e->length_us - 1) / e->length_us;
-		left = l->most - used;
-	}
+	if (e && e->kind == DRAW_BUCKET)
+		used = e->used <= now_us ? 0 : (e->used - now_us - 1) / e->length_us + 1;
+	if (__builtin_sub_overflow(l->most - used, held, &left))
+		left = -INT64_MAX;
 	json_sets(a, row, "who", who);
 	json_seti(a, row, "used", used);
 	json_seti(a, row, "held", held);

@@ -133,7 +133,7 @@ enum permit_answer permit_check(struct arena *a, const struct json *permit, cons
 				text_of(permit, members[i]), NULL),
 			.amount = 1,
 			.limit = 1,
-			.window_length_us = time_of(permit, "expires_at") };
+			.window_length_us = draw_until(time_of(permit, "expires_at")) };
 		if (drawn_check(use->drawn, &x, use->now_us) != DRAW_FITS)
 			return PERMIT_REPLAY;
 		ret_draws[i] = x;

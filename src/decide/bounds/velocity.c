@@ -148,7 +148,8 @@ int backoff_schedule(
 	for (uint32_t i = 0; i < b->max_attempts; i++) {
 		at += wait + jitter(a, seed, i, b->max_jitter_ms);
 		list[i] = at;
-		if (__builtin_mul_overflow(wait, b->exponential_base, &wait) || wait > b->max_ms)
+		wait *= b->exponential_base; /* both are below 2^32 */
+		if (wait > b->max_ms)
 			wait = b->max_ms;
 	}
 	*ret_ms = list;
