@@ -405,6 +405,7 @@ static void where_data_may_go(void **state)
 {
 	static const char constraints[] =
 		"data_handling.transfer_constraints=[{'from_region':'EU','to_region':'US','allowed':true,'requires_encryption':true},{'from_region':'EU','to_region':'CN','allowed':false},{'from_region':'EU','to_region':'JP','allowed':true}]";
+	AUTO(arena_done) struct arena own = { 0 };
 	struct run r;
 
 	(void)state;
@@ -424,7 +425,7 @@ static void where_data_may_go(void **state)
 	ASK(&r, "{'from':'EU'}", "ALLOW");
 	ASK(&r, "{'to':'EU'}", "ALLOW");
 	done(&r);
-	begin(&r, arena_printf(&r.a, "%s;jurisdiction_scope.regulatory_mode='permissive'", constraints));
+	begin(&r, arena_printf(&own, "%s;jurisdiction_scope.regulatory_mode='permissive'", constraints));
 	ASK(&r, "{'from':'US','to':'CN'}", "ALLOW");
 	ASK(&r, "{'from':'EU','to':'CN'}", "JURISDICTION_DENIED!");
 	done(&r);
