@@ -95,94 +95,86 @@ static const char *problems_of(struct arena *a, const struct json *doc)
 	return b.p;
 }
 
+/* Changes, and what is wrong then. */
+static const char *const problem_rows[][2] = { { "", "" }, { "tenant_id='t'", "" },
+	{ "envelope_id=''", "envelope_id:REQUIRED" }, { "version", "version:REQUIRED" },
+	{ "format_version=''", "format_version:REQUIRED" },
+	{ "format_version='2'", "format_version:UNSUPPORTED_FORMAT" },
+	{ "valid_until='2025-12-31T00:00:00Z'", "valid_until:INVALID_WINDOW valid_until:EXPIRED" },
+	{ "valid_from;valid_until", "" }, { "valid_until", "" }, { "valid_from", "" },
+	{ "valid_until='2026-06-01T11:59:59Z'", "valid_until:EXPIRED" },
+	{ "valid_from='2026-07-01T00:00:00Z'", "" },
+	{ "jurisdiction_scope.allowed_jurisdictions=[]",
+		"jurisdiction_scope.allowed_jurisdictions:REQUIRED" },
+	{ "jurisdiction_scope.allowed_jurisdictions=null",
+		"jurisdiction_scope.allowed_jurisdictions:REQUIRED" },
+	{ "jurisdiction_scope.regulatory_mode='STRICT'", "jurisdiction_scope.regulatory_mode:INVALID_VALUE" },
+	{ "jurisdiction_scope.prohibited_jurisdictions=['DE']", "jurisdiction_scope:CONFLICT" },
+	{ "data_handling.max_classification='secret'", "data_handling.max_classification:INVALID_VALUE" },
+	{ "data_handling.redaction_policy=''", "data_handling.redaction_policy:INVALID_VALUE" },
+	{ "allowed_effects=[]", "allowed_effects:REQUIRED" },
+	{ "allowed_effects", "allowed_effects:REQUIRED" },
+	{ "allowed_effects.0.effect_class='E9'", "allowed_effects[0].effect_class:INVALID_VALUE" },
+	{ "allowed_effects.1.effect_class='E0'", "allowed_effects[1].effect_class:DUPLICATE" },
+	{ "allowed_effects.0.max_per_run=-1", "allowed_effects[0].max_per_run:INVALID_VALUE" },
+	{ "allowed_effects.0.requires_approval_above=-1",
+		"allowed_effects[0].requires_approval_above:INVALID_VALUE" },
+	{ "budgets.cost_ceiling_cents=0", "budgets.cost_ceiling_cents:INVALID_VALUE" },
+	{ "budgets.time_ceiling_seconds=-1", "budgets.time_ceiling_seconds:INVALID_VALUE" },
+	{ "budgets.tool_call_cap", "budgets.tool_call_cap:INVALID_VALUE" },
+	{ "budgets.compute_units_cap=-1", "budgets.compute_units_cap:INVALID_VALUE" },
+	{ "budgets.blast_radius='galaxy'", "budgets.blast_radius:INVALID_VALUE" },
+	{ "budgets.blast_radius", "" },
+	{ "budgets.rate_limits.0.resource=''", "budgets.rate_limits[0].resource:REQUIRED" },
+	{ "budgets.rate_limits.1.resource='mail'", "budgets.rate_limits[1].resource:DUPLICATE" },
+	{ "budgets.rate_limits.0.max_per_minute=0", "" }, { "budgets.rate_limits.0.max_per_day=0", "" },
+	{ "budgets.rate_limits.1.max_per_day=0", "budgets.rate_limits[1]:INVALID_VALUE" },
+	{ "budgets.rate_limits.0.max_per_minute=-1", "budgets.rate_limits[0].max_per_minute:INVALID_VALUE" },
+	{ "budgets.rate_limits.0.max_per_day=-5", "budgets.rate_limits[0].max_per_day:INVALID_VALUE" },
+	{ "budgets.rate_limits.2.per_instance=true", "budgets.rate_limits[2].per_instance:INVALID_VALUE" },
+	{ "required_evidence=[{'action_class':'','evidence_type':'word','when':'never'}]",
+		"required_evidence[0].action_class:REQUIRED required_evidence[0].evidence_type:INVALID_VALUE required_evidence[0].when:INVALID_VALUE" },
+	{ "escalation_policy.default_mode='none'", "escalation_policy.default_mode:INVALID_VALUE" },
+	{ "escalation_policy.escalation_triggers=[{'condition':'','action':'shout'}]",
+		"escalation_policy.escalation_triggers[0].condition:REQUIRED escalation_policy.escalation_triggers[0].action:INVALID_VALUE" },
+	{ "escalation_policy.escalation_triggers=[{'condition':'true','action':'require_approval'}]",
+		"escalation_policy.escalation_triggers[0].quorum:INVALID_VALUE" },
+	{ "escalation_policy.judgment_taxonomy=[{'category':'','classification':'x'}]",
+		"escalation_policy.judgment_taxonomy[0].category:REQUIRED escalation_policy.judgment_taxonomy[0].classification:INVALID_VALUE" },
+	{ "attestation", "attestation.content_hash:REQUIRED" },
+	{ "attestation.content_hash='sha256:0'", "attestation.content_hash:HASH_MISMATCH" },
+	{ "attestation.signature='00';attestation.algorithm='MD5'", "attestation.algorithm:INVALID_VALUE" },
+	{ "attestation.signature='00';attestation.algorithm='ECDSA-P256'", "" },
+	{ "attestation.algorithm='MD5'", "" },
+	/* kinds and names */
+	{ "colour='red'", "colour:INVALID_VALUE" }, { "budgets.colour=1", "budgets.colour:INVALID_VALUE" },
+	{ "budgets.tool_call_cap='8'",
+		"budgets.tool_call_cap:INVALID_VALUE budgets.tool_call_cap:INVALID_VALUE" },
+	{ "budgets.tool_call_cap=1.5",
+		"budgets.tool_call_cap:INVALID_VALUE budgets.tool_call_cap:INVALID_VALUE" },
+	{ "valid_from='soon'", "valid_from:INVALID_VALUE" }, { "valid_from=7", "valid_from:INVALID_VALUE" },
+	{ "tenant_id=7", "tenant_id:INVALID_VALUE" },
+	{ "allowed_effects.0.allowed='yes'", "allowed_effects[0].allowed:INVALID_VALUE" },
+	{ "allowed_effects.2.allowed_types=[7]", "allowed_effects[2].allowed_types[0]:INVALID_VALUE" },
+	{ "allowed_effects.0=7",
+		"allowed_effects[0]:INVALID_VALUE allowed_effects[0].effect_class:INVALID_VALUE" },
+	{ "required_evidence={}", "required_evidence:INVALID_VALUE" },
+	{ "jurisdiction_scope.data_residency_regions='EU'",
+		"jurisdiction_scope.data_residency_regions:INVALID_VALUE" },
+	{ "required_evidence", "" } };
+
 static void each_problem_is_named(void **state)
 {
-	static const char *const rows[][2] = { { "", "" }, { "tenant_id='t'", "" },
-		{ "envelope_id=''", "envelope_id:REQUIRED" }, { "version", "version:REQUIRED" },
-		{ "format_version=''", "format_version:REQUIRED" },
-		{ "format_version='2'", "format_version:UNSUPPORTED_FORMAT" },
-		{ "valid_until='2025-12-31T00:00:00Z'", "valid_until:INVALID_WINDOW valid_until:EXPIRED" },
-		{ "valid_from;valid_until", "" }, { "valid_until", "" }, { "valid_from", "" },
-		{ "valid_until='2026-06-01T11:59:59Z'", "valid_until:EXPIRED" },
-		{ "valid_from='2026-07-01T00:00:00Z'", "" },
-		{ "jurisdiction_scope.allowed_jurisdictions=[]",
-			"jurisdiction_scope.allowed_jurisdictions:REQUIRED" },
-		{ "jurisdiction_scope.allowed_jurisdictions=null",
-			"jurisdiction_scope.allowed_jurisdictions:REQUIRED" },
-		{ "jurisdiction_scope.regulatory_mode='STRICT'",
-			"jurisdiction_scope.regulatory_mode:INVALID_VALUE" },
-		{ "jurisdiction_scope.prohibited_jurisdictions=['DE']", "jurisdiction_scope:CONFLICT" },
-		{ "data_handling.max_classification='secret'",
-			"data_handling.max_classification:INVALID_VALUE" },
-		{ "data_handling.redaction_policy=''", "data_handling.redaction_policy:INVALID_VALUE" },
-		{ "allowed_effects=[]", "allowed_effects:REQUIRED" },
-		{ "allowed_effects", "allowed_effects:REQUIRED" },
-		{ "allowed_effects.0.effect_class='E9'", "allowed_effects[0].effect_class:INVALID_VALUE" },
-		{ "allowed_effects.1.effect_class='E0'", "allowed_effects[1].effect_class:DUPLICATE" },
-		{ "allowed_effects.0.max_per_run=-1", "allowed_effects[0].max_per_run:INVALID_VALUE" },
-		{ "allowed_effects.0.requires_approval_above=-1",
-			"allowed_effects[0].requires_approval_above:INVALID_VALUE" },
-		{ "budgets.cost_ceiling_cents=0", "budgets.cost_ceiling_cents:INVALID_VALUE" },
-		{ "budgets.time_ceiling_seconds=-1", "budgets.time_ceiling_seconds:INVALID_VALUE" },
-		{ "budgets.tool_call_cap", "budgets.tool_call_cap:INVALID_VALUE" },
-		{ "budgets.compute_units_cap=-1", "budgets.compute_units_cap:INVALID_VALUE" },
-		{ "budgets.blast_radius='galaxy'", "budgets.blast_radius:INVALID_VALUE" },
-		{ "budgets.blast_radius", "" },
-		{ "budgets.rate_limits.0.resource=''", "budgets.rate_limits[0].resource:REQUIRED" },
-		{ "budgets.rate_limits.1.resource='mail'", "budgets.rate_limits[1].resource:DUPLICATE" },
-		{ "budgets.rate_limits.0.max_per_minute=0", "" },
-		{ "budgets.rate_limits.0.max_per_day=0", "" },
-		{ "budgets.rate_limits.1.max_per_day=0", "budgets.rate_limits[1]:INVALID_VALUE" },
-		{ "budgets.rate_limits.0.max_per_minute=-1",
-			"budgets.rate_limits[0].max_per_minute:INVALID_VALUE" },
-		{ "budgets.rate_limits.0.max_per_day=-5",
-			"budgets.rate_limits[0].max_per_day:INVALID_VALUE" },
-		{ "budgets.rate_limits.2.per_instance=true",
-			"budgets.rate_limits[2].per_instance:INVALID_VALUE" },
-		{ "required_evidence=[{'action_class':'','evidence_type':'word','when':'never'}]",
-			"required_evidence[0].action_class:REQUIRED required_evidence[0].evidence_type:INVALID_VALUE required_evidence[0].when:INVALID_VALUE" },
-		{ "escalation_policy.default_mode='none'", "escalation_policy.default_mode:INVALID_VALUE" },
-		{ "escalation_policy.escalation_triggers=[{'condition':'','action':'shout'}]",
-			"escalation_policy.escalation_triggers[0].condition:REQUIRED escalation_policy.escalation_triggers[0].action:INVALID_VALUE" },
-		{ "escalation_policy.escalation_triggers=[{'condition':'true','action':'require_approval'}]",
-			"escalation_policy.escalation_triggers[0].quorum:INVALID_VALUE" },
-		{ "escalation_policy.judgment_taxonomy=[{'category':'','classification':'x'}]",
-			"escalation_policy.judgment_taxonomy[0].category:REQUIRED escalation_policy.judgment_taxonomy[0].classification:INVALID_VALUE" },
-		{ "attestation", "attestation.content_hash:REQUIRED" },
-		{ "attestation.content_hash='sha256:0'", "attestation.content_hash:HASH_MISMATCH" },
-		{ "attestation.signature='00';attestation.algorithm='MD5'",
-			"attestation.algorithm:INVALID_VALUE" },
-		{ "attestation.signature='00';attestation.algorithm='ECDSA-P256'", "" },
-		{ "attestation.algorithm='MD5'", "" },
-		/* kinds and names */
-		{ "colour='red'", "colour:INVALID_VALUE" },
-		{ "budgets.colour=1", "budgets.colour:INVALID_VALUE" },
-		{ "budgets.tool_call_cap='8'",
-			"budgets.tool_call_cap:INVALID_VALUE budgets.tool_call_cap:INVALID_VALUE" },
-		{ "budgets.tool_call_cap=1.5",
-			"budgets.tool_call_cap:INVALID_VALUE budgets.tool_call_cap:INVALID_VALUE" },
-		{ "valid_from='soon'", "valid_from:INVALID_VALUE" },
-		{ "valid_from=7", "valid_from:INVALID_VALUE" }, { "tenant_id=7", "tenant_id:INVALID_VALUE" },
-		{ "allowed_effects.0.allowed='yes'", "allowed_effects[0].allowed:INVALID_VALUE" },
-		{ "allowed_effects.2.allowed_types=[7]",
-			"allowed_effects[2].allowed_types[0]:INVALID_VALUE" },
-		{ "allowed_effects.0=7",
-			"allowed_effects[0]:INVALID_VALUE allowed_effects[0].effect_class:INVALID_VALUE" },
-		{ "required_evidence={}", "required_evidence:INVALID_VALUE" },
-		{ "jurisdiction_scope.data_residency_regions='EU'",
-			"jurisdiction_scope.data_residency_regions:INVALID_VALUE" },
-		{ "required_evidence", "" } };
-
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(problem_rows); i++) {
 		AUTO(arena_done) struct arena a = { 0 };
 		/* A document that cannot be written has no hash to compare with, too. */
-		struct json *doc = changed(&a, rows[i][0]);
+		struct json *doc = changed(&a, problem_rows[i][0]);
 		const char *got = problems_of(&a, doc),
-			   *want = arena_printf(&a, "%s%s", rows[i][1],
+			   *want = arena_printf(&a, "%s%s", problem_rows[i][1],
 				   envelope_hash_v1(&a, doc) ? "" : " attestation.content_hash:HASH_ERROR");
 		if (strcmp(got, want) != 0)
-			fail_msg("%s\n  expected %s\n  got      %s", rows[i][0], want, got);
+			fail_msg("%s\n  expected %s\n  got      %s", problem_rows[i][0], want, got);
 	}
 	AUTO(arena_done) struct arena a = { 0 };
 	assert_true(strlen(problems_of(&a, parse(&a, "[]"))) > 0);
@@ -413,6 +405,7 @@ static void where_data_may_go(void **state)
 {
 	static const char constraints[] =
 		"data_handling.transfer_constraints=[{'from_region':'EU','to_region':'US','allowed':true,'requires_encryption':true},{'from_region':'EU','to_region':'CN','allowed':false},{'from_region':'EU','to_region':'JP','allowed':true}]";
+	AUTO(arena_done) struct arena own = { 0 };
 	struct run r;
 
 	(void)state;
@@ -432,7 +425,7 @@ static void where_data_may_go(void **state)
 	ASK(&r, "{'from':'EU'}", "ALLOW");
 	ASK(&r, "{'to':'EU'}", "ALLOW");
 	done(&r);
-	begin(&r, arena_printf(&r.a, "%s;jurisdiction_scope.regulatory_mode='permissive'", constraints));
+	begin(&r, arena_printf(&own, "%s;jurisdiction_scope.regulatory_mode='permissive'", constraints));
 	ASK(&r, "{'from':'US','to':'CN'}", "ALLOW");
 	ASK(&r, "{'from':'EU','to':'CN'}", "JURISDICTION_DENIED!");
 	done(&r);
