@@ -10,7 +10,7 @@
  *	policy_shadow	{ sha256, name, version, since, facts }: decides beside the one in use, and only differences are noted
  *
  * A policy only ever makes the answer of profiles and guard rules stricter, except that its explicit ALLOW answers what one of the
- * rules named in `lifts` merely asks about (decision 0050). */
+ * rules named in `lifts` merely asks about (decision 0045). */
 #ifndef KERNEL_POLICY_POLICY_H
 #define KERNEL_POLICY_POLICY_H
 
