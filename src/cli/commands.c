@@ -683,8 +683,8 @@ static const struct cmd row_policy_test = { KNOWN(policy_test), "FILE...", 1, -1
 
 static const struct cmd row_policy_coverage = { KNOWN(policy_coverage), "FILE", 1, 1,
 	"say which rules of a policy no test reaches",
-	"Runs the tests beside it.  Exit 1 when a rule is not reached, or a test fails.", NULL, NULL, MAY_WORKSPACE,
-	cmd_policy_coverage };
+	"Runs the tests beside it.  Exit 1 when a rule is not reached, or a test fails.", NULL, NULL,
+	MAY_WORKSPACE, cmd_policy_coverage };
 
 static const struct cmd row_policy_simulate = { KNOWN(policy_simulate), "CANDIDATE", 1, 1,
 	"ask a candidate everything that was asked here, and say what would change, by rule",
@@ -706,8 +706,8 @@ static const struct cmd row_policy_shadow = { KNOWN(policy_shadow), "start FILE|
 
 static const struct cmd row_policy_revoke = { KNOWN(policy_revoke), "DIGEST", 1, 1,
 	"never again put the policy of this digest in use",
-	"Where it is in use, everything is denied until another policy is, or 'helm policy use --none'.", NULL,
-	policy_revoke_opts, NEEDS_WORKSPACE, cmd_policy_revoke };
+	"Where it is in use, everything is denied until another policy is, or 'helm policy use --none'.",
+	NULL, policy_revoke_opts, NEEDS_WORKSPACE, cmd_policy_revoke };
 
 static const struct cmd row_policy_fmt = { KNOWN(policy_fmt), "FILE", 1, 1,
 	"print a policy file in its one layout",
@@ -769,8 +769,8 @@ static const struct cmd row_policy_bench = { KNOWN(policy_bench), "RULES REQUEST
 	"$ helm policy bench rules.json requests.ndjson", NULL, DOCUMENT, cmd_policy_bench };
 
 static const struct cmd row_conform_list = { KNOWN(conform_list), "", 0, 0,
-	"list the suites, families of cases, levels, profiles and gates that this program answers", NULL, "$ helm conform list",
-	NULL, 0, cmd_conform_list };
+	"list the suites, families of cases, levels, profiles and gates that this program answers", NULL,
+	"$ helm conform list", NULL, 0, cmd_conform_list };
 
 static const struct cmd row_conform_run = { KNOWN(conform_run), "", 0, 0,
 	"run a directory of published cases and compare the answers",

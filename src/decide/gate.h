@@ -68,7 +68,8 @@ struct submission {
 	const char *tool; /* or NULL */
 	const char *budget_id; /* or NULL */
 	const struct json *params; /* NULL: none */
-	const struct json *context; /* the caller's own remarks; rules can read them, no gate believes them; or NULL */
+	const struct json
+		*context; /* the caller's own remarks; rules can read them, no gate believes them; or NULL */
 	const struct proposal *proposal; /* of a command or tool call that was understood; or NULL */
 };
 
@@ -77,7 +78,8 @@ struct submission {
 struct facts {
 	int64_t now_us;
 	const char *principal, *tenant, *workspace, *session; /* as authenticated; NULL when unknown */
-	const struct json *known; /* further trusted facts by name, for rules and packs: jurisdiction, industry, ...; or NULL */
+	const struct json *
+		known; /* further trusted facts by name, for rules and packs: jurisdiction, industry, ...; or NULL */
 	const struct json *taint; /* labels on what led here: a list of texts; or NULL */
 
 	const struct stop_facts *stop; /* authority/ */
@@ -109,7 +111,8 @@ struct gate_answer {
 	const char *rule; /* id of the rule that spoke; or NULL */
 	const char *origin; /* "file:line:column" of it; or NULL */
 	const char *text; /* one sentence for a person; or NULL */
-	const struct json *bound; /* further members that the receipt must bind (evidence, counterfactual, fact requests, approvers); or NULL */
+	const struct json *
+		bound; /* further members that the receipt must bind (evidence, counterfactual, fact requests, approvers); or NULL */
 };
 
 struct ruleset; /* engine/: a compiled policy */
@@ -118,7 +121,8 @@ struct ruleset; /* engine/: a compiled policy */
 struct judging {
 	struct arena *a;
 	const struct ruleset *rules; /* NULL: no policy in use */
-	const struct json *document; /* what it was compiled from, for gates with a section of their own; NULL: none */
+	const struct json
+		*document; /* what it was compiled from, for gates with a section of their own; NULL: none */
 	const struct limits *limits; /* bounds/: those of the policy, compiled; NULL: it bounds nothing */
 	const struct submission *ask;
 	const struct facts *facts;
@@ -140,10 +144,10 @@ void gate_draw(struct judging *j, const struct draw *d);
 const struct json *gate_variables(struct judging *j);
 
 /* Who implements which. */
-gate_fn gate_shape, gate_policy, gate_schema, gate_tenant, gate_provenance, gate_verification, gate_pins, gate_coverage,
-	gate_requirements, gate_rules, gate_effects, gate_graph, gate_sandbox; /* engine/ */
-gate_fn gate_stop, gate_identity, gate_delegation, gate_capability, gate_mcp, gate_pdp, gate_egress, gate_taint,
-	gate_threat, gate_assumptions, gate_privilege; /* authority/ */
+gate_fn gate_shape, gate_policy, gate_schema, gate_tenant, gate_provenance, gate_verification, gate_pins,
+	gate_coverage, gate_requirements, gate_rules, gate_effects, gate_graph, gate_sandbox; /* engine/ */
+gate_fn gate_stop, gate_identity, gate_delegation, gate_capability, gate_mcp, gate_pdp, gate_egress,
+	gate_taint, gate_threat, gate_assumptions, gate_privilege; /* authority/ */
 gate_fn gate_envelope, gate_velocity, gate_budget; /* bounds/ */
 
 #endif

@@ -428,7 +428,7 @@ SH
 cat $scratch/evil >evil; chmod +x evil
 git config core.sshCommand "$project/evil"
 SH
-    said 'redeemed 126' 'again 25' 'what would start programs: .git/config (put back' 'propose it again' &&
+    said 'redeemed 24' 'again 25' '.git/config (put back' 'propose it again' &&
       [ ! -e ran ] && is "$(git config core.sshCommand)" "$scratch/ssh"
   }
   ok "a setting that was planted after the person's yes keeps the command inside, and is put back" by_setting
@@ -439,21 +439,27 @@ SH
     said 'redeemed 126' 'again 25' '.git/hooks/pre-push (held' && [ ! -e ran ] && [ ! -e .git/hooks/pre-push ]
   }
   ok "and so does a hook" by_hook
+  held_on_record() {
+    helm agent report --json | python3 -c 'import json,sys
+one = json.load(sys.stdin)["outside"][0]
+assert one["status"] == "failed" and ".git/hooks/pre-push" in one["why"], one' &&
+      helm agent report | grep -q '.git/hooks/pre-push' && helm log check
+  }
+  ok "the report says that it was kept inside, and why" held_on_record
   below() {
     git init -q sub
     redeems below 'git -C sub push' <<SH
 git -C sub config core.fsmonitor $project/evil
 SH
-    said 'redeemed 126' 'sub/.git/config (held' && [ ! -e ran ]
+    said 'redeemed 24' 'has changed since it was permitted' 'sub/.git/config (held' && [ ! -e ran ]
   }
   ok "also in a repository below" below
-  held_on_record() {
+  changed_on_record() {
     helm agent report --json | python3 -c 'import json,sys
 one = json.load(sys.stdin)["outside"][0]
-assert one["status"] == "failed" and "sub/.git/config" in one["why"], one' &&
-      helm agent report | grep -q 'sub/.git/config' && helm log check
+assert one["status"] == "blocked" and "has changed since it was permitted" in one["why"], one'
   }
-  ok "the report says that it was kept inside, and why" held_on_record
+  ok "and of what has become another command, that it has" changed_on_record
   # The name of a remote is what the settings make of it: the answer holds for the address that it was given for.
   git init -q --bare "$project/elsewhere"
   elsewhere() { # elsewhere NAME COMMAND SETTING...: the settings that the session changes once it has its permit

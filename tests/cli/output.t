@@ -45,6 +45,10 @@ def prepare():
         f.write('format: helm.policy.v1\nname: p\nrules:\n  - {id: one, action: x, verdict: ALLOW}\n')
     with open(os.path.join(project, "p.test.yaml"), "w") as f:
         f.write('format: helm.policy-test.v1\ntests:\n  - {name: t, request: {action: x}, expect: {verdict: ALLOW}}\n')
+    with open(os.path.join(project, "bench.json"), "w") as f:
+        f.write('[{"tool": "read", "prefix": "/srv/", "max": 10}]\n')
+    with open(os.path.join(project, "bench.ndjson"), "w") as f:
+        f.write('{"tool": "read", "args": {"path": "/srv/a", "size": 1, "mode": "ro"}, "expect": true}\n')
     with open(os.path.join(project, "script.sh"), "w") as f:
         f.write("ls\nrm -rf /\n")
     with open(os.path.join(project, "r.jsonl"), "wb") as f:
@@ -53,7 +57,7 @@ def prepare():
 # How each command is called here.  One that has arguments no line knows must be given one.
 SPECIAL = {
     "verify": "r.jsonl", "guard scan": "script.sh", "schema validate": "doc.json doc.json", "canonical": "doc.json",
-    "evidence prove": "p.tar manifest.json", "evidence export": "--all --out q.tar", "conform run": "--cases .", "policy eval": "true", "policy lint": "p.policy", "policy fmt": "p.policy", "policy new": "two-tools", "policy compile": "p.policy", "policy import": "p.policy", "policy sign": "p.policy", "policy verify": "p.policy", "pack show": "pack.yaml", "policy explain": "p.policy --request request.json", "policy test": "p.yaml", "policy coverage": "p.yaml", "policy simulate": "p.yaml", "policy diff": "p.yaml p.yaml", "policy use": "p.yaml", "policy shadow": "report", "policy revoke": "00 --reason x", "profile pause": "inspect_local --reason x", "task complete": "TASK --force --evidence note:x",
+    "evidence prove": "p.tar manifest.json", "evidence export": "--all --out q.tar", "conform run": "--cases .", "policy eval": "true", "policy bench": "bench.json bench.ndjson", "policy lint": "p.policy", "policy fmt": "p.policy", "policy new": "two-tools", "policy compile": "p.policy", "policy import": "p.policy", "policy sign": "p.policy", "policy verify": "p.policy", "pack show": "pack.yaml", "policy explain": "p.policy --request request.json", "policy test": "p.yaml", "policy coverage": "p.yaml", "policy simulate": "p.yaml", "policy diff": "p.yaml p.yaml", "policy use": "p.yaml", "policy shadow": "report", "policy revoke": "00 --reason x", "profile pause": "inspect_local --reason x", "task complete": "TASK --force --evidence note:x",
     "task block": "TASK --reason because", "task mark-stale": "TASK --reason because", "task reclaim": "TASK --reason because",
     "profile resume": "inspect_local --token x", "log anchor": "--to anchor.json", "hook post-tool": "--client codex",
     "hook pre-tool": "--client codex", "key revoke": "00", "approval grant": "-- rm -rf x", "profile run": "inspect_local -- true",

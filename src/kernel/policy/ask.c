@@ -345,7 +345,7 @@ static struct policy_facts state_of(
 	return about;
 }
 
-static const struct policy_answer *ask_one(struct arena *a, const struct json *word, const struct json *entry,
+static struct policy_answer *ask_one(struct arena *a, const struct json *word, const struct json *entry,
 	const struct loaded *l, const struct policy_question *q, const struct decision *guard)
 {
 	const struct policy_facts about = state_of(a, word, entry, l);
@@ -395,19 +395,55 @@ static int strictness(const struct policy_answer *p)
 	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? 1 : 2;
 }
 
+static bool draws_already(const struct policy_answer *p, const struct draw *d)
+{
+	for (size_t i = 0; i < p->draw_count; i++)
+		if (p->draws[i].kind == d->kind && p->draws[i].window_us == d->window_us &&
+			text_eq(p->draws[i].key, d->key))
+			return true;
+	return false;
+}
+
+/* Where two hold, each is obeyed: what either wants to be asked is asked, and what either counts is counted. */
+static void obey_also(struct arena *a, struct policy_answer *to, const struct policy_answer *other)
+{
+	const char **asks = arena_zalloc(a, to->ask_count + other->ask_count + 1, sizeof(*asks));
+	struct draw *draws = arena_zalloc(a, to->draw_count + other->draw_count + 1, sizeof(*draws));
+	size_t n = to->draw_count;
+
+	for (size_t i = 0; i < to->ask_count + other->ask_count; i++)
+		asks[i] = i < to->ask_count ? to->asks[i] : other->asks[i - to->ask_count];
+	for (size_t i = 0; i < to->draw_count; i++)
+		draws[i] = to->draws[i];
+	for (size_t i = 0; i < other->draw_count; i++)
+		if (!draws_already(to, &other->draws[i]))
+			draws[n++] = other->draws[i];
+	to->asks = asks;
+	to->ask_count += other->ask_count;
+	to->draws = draws;
+	to->draw_count = n;
+	if (other->approvers > to->approvers)
+		to->approvers = other->approvers;
+}
+
 const struct policy_answer *policy_ask(struct sys *s, struct arena *a, const struct workspace *ws,
 	const struct policy_question *q, const struct decision *guard)
 {
-	const struct policy_answer *worst = NULL;
+	struct policy_answer *worst = NULL;
 
 	if (!policy_is_in_use(s, ws))
 		return NULL;
 	const struct json *word = posture_of(s, ws)->word;
 	const struct policy_memo *m = loaded(s, a, ws, word);
 	for (size_t i = 0; i < m->n; i++) {
-		const struct policy_answer *p = ask_one(a, word, entry_at(word, i), &m->list[i], q, guard);
+		struct policy_answer *p = ask_one(a, word, entry_at(word, i), &m->list[i], q, guard);
+		struct policy_answer *milder = worst;
 		if (!worst || strictness(p) > strictness(worst))
 			worst = p;
+		else
+			milder = p;
+		if (milder)
+			obey_also(a, worst, milder);
 	}
 	return worst;
 }

@@ -276,7 +276,12 @@ static int stop_blocked(struct task *t, struct err *e)
 	bool denied = t->report->handling.verdict != V_ESCALATE;
 	/* While everything is frozen, that is the reason, whatever else the guard would say. */
 	const char *why = d->reason_code == REASON_SYSTEM_FROZEN ? d->summary : joined_reasons(t, d);
+	const char *note = t->spec->permitted_by && !denied ? t->report->handling.approval_note : NULL;
 	struct arena *a = t->a;
+
+	/* It was permitted, and is not what was permitted: that is what keeps it from being done. */
+	if (note)
+		why = arena_printf(a, "%s: %s", note, why);
 
 	t->report->exit_code = denied ? EXIT_DENIED : EXIT_ASKED;
 	t->report->message = arena_printf(a, "%s: %s",
