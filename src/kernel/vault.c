@@ -285,8 +285,10 @@ int vault_restore(struct kernel *k, struct arena *a, const struct vault *v, cons
 	struct doc d = doc_of(a, v);
 	struct json *doc, *scopes, *own = NULL, *answer, *receipt;
 	int64_t version;
-	int rc = doc_load(v->sys, a, v->dirfd, &d, &doc, e);
+	int rc = person_is_outside(k->sys, a, k->ws, e);
 
+	if (rc == OK)
+		rc = doc_load(v->sys, a, v->dirfd, &d, &doc, e);
 	if (rc == OK)
 		rc = scopes_of(v, doc, &version, &scopes, e);
 	if (rc == OK)

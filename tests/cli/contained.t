@@ -188,8 +188,13 @@ arm() { call 'python3 arm.py' >"$scratch/.armed" 2>&1; [ ! -e .gemini/settings.j
 ok "what arms later code is held, and told" arm
 deep() { i=0; while [ -e deep/er/.envrc ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done; [ -e deep/er/.envrc.held-by-helm ]; }
 ok "deep in the tree soon after" deep
+cat >later.py <<'PY'
+import os
+os.makedirs("quiet/sub/one")
+open("quiet/sub/one/.en" + "vrc", "w").write("x")
+PY
 quiet() { # the tree was walked, nothing was heard for three calls, and then something comes
-  client "$H" "mkdir -p quiet/sub" true "sleep 0.3" true "sleep 0.3" "mkdir quiet/sub/one; echo x >quiet/sub/one/.envrc" "sleep 0.5" true >/dev/null 2>&1
+  client "$H" "mkdir -p quiet/sub" true "sleep 0.3" true "sleep 0.3" "python3 later.py" "sleep 0.5" true >/dev/null 2>&1
   i=0
   while [ -e quiet/sub/one/.envrc ] && [ $i -lt 50 ]; do
     sleep 0.1

@@ -79,7 +79,9 @@ ok "starting a shadow is a person's act" says 25 "only a person" helm policy sha
 ok "a person can" says 0 "started" terminal -- helm policy shadow start two-tools.yaml
 ok "it answers nobody" says 0 "" sh -c '"$@" && echo fine' sh env HOME="$scratch/home" PATH="$PATH" "$HELM_REAL" run -- touch five
 helm run -- echo six >/dev/null
-ok "only differences are noted" says 0 "1 decisions would have been different" helm policy shadow report
+helm run -- touch ghp_a1b2c3d4e5f6a7b8c9d0 >/dev/null
+ok "only differences are noted" says 0 "2 decisions would have been different" helm policy shadow report
+ok "no credential stands in the notes" sh -c '! grep -q ghp_a1b2 "$0"/home/.helm/trees/*/policy-shadow.jsonl' "$scratch"
 ok "the report is JSON, too" is_json helm policy shadow report --json
 ok "stopping it ends the notes" says 0 "stopped" terminal -- helm policy shadow stop
 ok "and the report" says 1 "no policy decides beside" helm policy shadow report

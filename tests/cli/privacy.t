@@ -42,6 +42,7 @@ ok "without a vault nothing is kept" says 0 "<PRIVATE_EMAIL_1>" helm privacy tok
 ok "really nothing" says 1 "has no scope" helm privacy restore --scope u --text x
 ok "bytes that are no text are refused" says 1 "not UTF-8" sh -c 'printf "\377 ann@corp.io" | env HOME="$1" "$0" privacy tokenize' "$HELM_REAL" "$scratch/home"
 ok "an agent asks before it turns names back" exits 25 helm guard check --shell "helm privacy restore --scope s --text x"
+ok "and is stopped when it tries" says 25 "agent client" governed privacy restore --scope s --text x
 
 # Two scopes put in each other's place, one changed character, another key: none opens.
 cp "$vault" kept

@@ -380,7 +380,9 @@ int approval_answered_elsewhere(struct kernel *k, struct arena *a, const char *i
 	int rc = approval_store_open(&st, k, a, e);
 	struct json *entry = rc ? NULL : json_get(st.requests, id);
 
-	if (rc || !entry || !text_eq(request_state(entry, k->sys->now_us(k->sys)), "pending"))
+	/* What several people have to answer is not answered by the one who sits at the client. */
+	if (rc || !entry || quorum_of(json_get(entry, "request")) > 1 ||
+		!text_eq(request_state(entry, k->sys->now_us(k->sys)), "pending"))
 		return rc;
 	resolve(k, a, entry, "answered in the client", "the client's own question");
 	return approval_store_write(&st, e);

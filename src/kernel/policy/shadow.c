@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/posture.h"
+#include "privacy/privacy.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static bool has_room(struct sys *s, const char *file)
 	return s->stat(s, AT_FDCWD, file, &st, AT_SYMLINK_NOFOLLOW) || st.st_size < SHADOW_LIMIT_BYTES;
 }
 
-static void note(struct kernel *k, struct arena *a, const struct json *row)
+/* Nothing that looks like a credential is written down here either. */
+static void note(struct kernel *k, struct arena *a, struct json *row)
 {
 	const char *file = shadow_file(a, k->ws);
 	AUTO(close_fd) int fd = -1;
@@ -37,6 +39,7 @@ static void note(struct kernel *k, struct arena *a, const struct json *row)
 
 	if (!file || !has_room(k->sys, file))
 		return;
+	privacy_redact_json(a, row);
 	buf_init(&line, a);
 	json_write(&line, row, JSON_SPACED | JSON_SORT);
 	(void)file_append_later(k->sys, AT_FDCWD, file, 0600, buf_bytes(&line), &fd, NULL);
