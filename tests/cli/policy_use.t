@@ -86,6 +86,15 @@ ok "so that it decides again" says 0 "hello" helm run -- echo hello
 helm freeze --reason drill >/dev/null
 ok "another policy is not put in use while everything is frozen" says 25 "frozen" terminal -- helm policy use two-tools.yaml
 terminal -- helm unfreeze >/dev/null
+# A place below: what is revoked there is revoked there, though it has no policy of its own.
+mkdir -p below
+used=$(helm policy show --json | sed -n 's/.*"sha256": "\(sha256:[0-9a-f]*\)".*/\1/p' | head -n 1)
+below() { (cd below && "$@"); }
+agent init --path below >/dev/null 2>&1
+ok "the policy above holds below" says 0 "hello" below helm run -- echo hello
+ok "it is revoked below" says 0 "revoked" below terminal -- helm policy revoke "$used" --reason here
+ok "and then denies everything there" says 25 "revoked" below helm run -- echo hello
+ok "but not above" says 0 "hello" helm run -- echo hello
 # An ALLOW answers only the questions that it was given.
 cat >lifts.yaml <<'EOT'
 format: helm.policy.v1

@@ -92,6 +92,39 @@ static void hosts_are_allowed_by_a_person(void **state)
 	kernel_fixture_done(&x);
 }
 
+static struct json *word_of(const char *text)
+{
+	struct json *word;
+
+	assert_int_equal(json_parse(&x.request, bytes_of(text), "word", NULL, &word, NULL), OK);
+	return word;
+}
+
+/* Each policy that holds by either of two words is asked, once, and none answers for a person. */
+static void all_policies_of_both_words_hold(void **state)
+{
+	(void)state;
+	kernel_fixture_begin(&x);
+	struct json *unfinished = word_of(
+		"{\"policy\":{\"sha256\":\"a\",\"lifts\":[\"r\"]},\"policy_also\":[{\"sha256\":\"b\"}]}");
+	struct json *own = word_of(
+		"{\"policy\":{\"sha256\":\"c\"},\"policy_also\":[{\"sha256\":\"d\"},{\"sha256\":\"a\"}]}");
+	struct json *both = posture_strictest(&x.request, unfinished, own);
+	assert_true(json_eq(json_get(both, "policy"), word_of("{\"sha256\":\"a\"}")));
+	assert_true(json_eq(json_get(both, "policy_also"),
+		word_of("[{\"sha256\":\"b\"},{\"sha256\":\"c\"},{\"sha256\":\"d\"}]")));
+	both = posture_strictest(&x.request, word_of("{}"), unfinished);
+	assert_true(json_eq(json_get(both, "policy"), word_of("{\"sha256\":\"a\"}")));
+	assert_true(json_eq(json_get(both, "policy_also"), word_of("[{\"sha256\":\"b\"}]")));
+	both = posture_strictest(&x.request, word_of("{\"policy\":{\"sha256\":\"a\"}}"), word_of("{}"));
+	assert_null(json_get(both, "policy_also"));
+	/* Two words that say the same leave what it answers. */
+	struct json *same = word_of("{\"policy\":{\"sha256\":\"a\",\"lifts\":[\"r\"]}}");
+	both = posture_strictest(&x.request, same, same);
+	assert_non_null(json_get(json_get(both, "policy"), "lifts"));
+	kernel_fixture_done(&x);
+}
+
 /* Every byte of the document that is changed alone is noticed: everything is frozen, or the byte was white space. */
 static void a_changed_word_freezes(void **state)
 {
@@ -536,6 +569,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_changed_word_freezes),
 		cmocka_unit_test(hosts_are_allowed_by_a_person),
+		cmocka_unit_test(all_policies_of_both_words_hold),
 		cmocka_unit_test(less_is_accepted_for_one_machine),
 		cmocka_unit_test(a_lost_word_is_found),
 		cmocka_unit_test(seen_at_once),

@@ -146,22 +146,54 @@ static struct json *policy_without_lifts(struct arena *a, const struct json *pol
 	return strict;
 }
 
-/* Both policies are asked where they differ, and neither answers for a person.  One that is revoked in either word is revoked. */
-static void both_policies(struct arena *a, struct json *to, const struct json *x)
+/* What either word holds against policies: one that is revoked in either is revoked, and signatures that either wants are wanted. */
+static void bar_policies(struct arena *a, struct json *to, const struct json *x)
 {
-	const struct json *mine = json_get(to, "policy"), *other = json_get(x, "policy");
-
 	unite(a, to, "policy_revoked", x);
 	if (json_get_bool(x, "policy_signed", false))
 		json_setb(a, to, "policy_signed", true);
-	if ((!mine && !other) || (mine && other && json_eq(mine, other)))
-		return;
-	if (mine && other) {
-		struct json *also = json_new(a, JSON_ARRAY);
-		json_push(a, also, policy_without_lifts(a, other));
-		json_set(a, to, "policy_also", also);
+}
+
+static void collect_policy(struct arena *a, struct json *list, const struct json *policy)
+{
+	struct json *strict = policy_without_lifts(a, policy);
+
+	json_each (one, list)
+		if (json_eq(one, strict))
+			return;
+	json_push(a, list, strict);
+}
+
+/* Every policy that holds by this word. */
+static void collect_policies(struct arena *a, struct json *list, const struct json *word)
+{
+	if (json_get(word, "policy"))
+		collect_policy(a, list, json_get(word, "policy"));
+	json_each (one, json_get(word, "policy_also"))
+		collect_policy(a, list, one);
+}
+
+/* Every policy of both is asked where they differ, and none answers for a person. */
+static void both_policies(struct arena *a, struct json *to, const struct json *x)
+{
+	static const char *const parts[] = { "policy", "policy_also" };
+	struct json *list = json_new(a, JSON_ARRAY), *also = json_new(a, JSON_ARRAY);
+	bool differ = false;
+
+	bar_policies(a, to, x);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		const struct json *mine = json_get(to, parts[i]), *other = json_get(x, parts[i]);
+		differ |= mine && other ? !json_eq(mine, other) : mine != other;
 	}
-	json_set(a, to, "policy", policy_without_lifts(a, mine ? mine : other));
+	if (!differ)
+		return;
+	collect_policies(a, list, to);
+	collect_policies(a, list, x);
+	for (size_t i = 1; i < list->n; i++)
+		json_push(a, also, json_at(list, i));
+	json_set(a, to, "policy", json_at(list, 0));
+	if (also->n)
+		json_set(a, to, "policy_also", also);
 }
 
 /* Which profile is the stricter one is not asked here, where profiles themselves may be in question: two different choices count
@@ -355,6 +387,8 @@ static bool lies_under(
 	unite(a, word, "pauses", p->own);
 	if (json_get(p->own, "policy"))
 		both_policies(a, word, p->own);
+	else
+		bar_policies(a, word, p->own);
 	p->word = word;
 	p->dir = above.dir;
 	p->broken = above.broken;
