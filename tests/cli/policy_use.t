@@ -174,4 +174,18 @@ ok "so that the next one is refused" says 25 "only signed policies" terminal -- 
 ok "until a person takes it back" says 0 "Every door" terminal -- helm policy use facts.yaml --require-signature no
 sed 's/verdict: ESCALATE/verdict: PERHAPS/' facts.yaml >wrong.yaml
 ok "a file with a mistake is not put in use, and says where" says 1 "wrong.yaml:9:" terminal -- helm policy use wrong.yaml
+
+# Two places, one in the other, lead nowhere: what holds above holds in the inner one.
+cp "$HELM_SOURCE/tests/cases/policy-use/two-tools.yaml" two-tools.yaml
+terminal -- helm policy use two-tools.yaml --allow-rollback >/dev/null
+governed init --path u >/dev/null 2>&1
+governed freeze --path u --principal agent:zzz --reason x >/dev/null 2>&1
+governed init --path u/mid >/dev/null 2>&1
+inner() { HELM_ENV="HELM_WORKSPACE=$PWD/u/mid" helm "$@"; }
+ok "the inner place is one" test -d u/mid/.helm
+ok "a place in a place with a word of its own lies under the policy" says 0 "two-tools" inner policy show
+ok "which it obeys" says 25 "" inner run -- touch "$PWD/led-out"
+ok "really" test ! -e led-out
+helm freeze --principal user:"$(id -u)" --reason fire >/dev/null
+ok "and under a freeze" says 25 "fire" inner run -- echo x
 finish

@@ -367,9 +367,10 @@ static void add_intent(struct sys *s, struct arena *a, struct posture *p)
 		"a change of what governs this place was interrupted; until it is finished the stricter choice holds";
 }
 
-/* The word about another place holds here, with what is forbidden here besides. */
-static bool lies_under(
-	struct sys *s, struct arena *a, const struct workspace *ws, const char *root, struct posture *p)
+/* The word about another place holds here, with what is forbidden below it besides: here, and in the places between.  *ret_is_last: nothing
+ * above it counts any more. */
+static bool lies_under(struct sys *s, struct arena *a, const struct workspace *ws, const char *root,
+	struct posture *p, bool *ret_is_last)
 {
 	struct posture above = { .dir = workspace_place(a, ws, root) };
 	struct err e = { 0 };
@@ -379,36 +380,42 @@ static bool lies_under(
 		return false;
 	p->outer = arena_strdup(a, root);
 	p->broken = rc ? arena_strdup(a, e.text) : NULL;
+	*ret_is_last = true;
 	if (rc)
 		return true;
 	add_intent(s, a, &above);
 	struct json *word = json_copy(a, above.word);
-	unite(a, word, "freezes", p->own);
-	unite(a, word, "pauses", p->own);
-	if (json_get(p->own, "policy"))
-		both_policies(a, word, p->own);
+	unite(a, word, "freezes", p->word);
+	unite(a, word, "pauses", p->word);
+	if (json_get(p->word, "policy"))
+		both_policies(a, word, p->word);
 	else
-		bar_policies(a, word, p->own);
+		bar_policies(a, word, p->word);
 	p->word = word;
 	p->dir = above.dir;
 	p->broken = above.broken;
+	*ret_is_last = p->broken || json_get_bool(above.word, "stands_alone", false);
 	return true;
 }
 
-/* Where nobody has spoken for this place alone: the nearest directory above that somebody has spoken about, and at last the
- * default workspace, which governs work in any place. */
+/* Where nobody has spoken for this place alone: every directory above that somebody has spoken about, up to the first that stands alone, and at
+ * last the default workspace, which governs work in any place.  What a place between says can only add to that: otherwise whoever makes two
+ * places, one in the other, would be out of reach in the inner one. */
 static void look_above(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *p)
 {
 	char *dir = arena_strdup(a, ws->root), *slash;
-
-	while ((slash = strrchr(dir, '/')) && slash != dir) {
-		*slash = '\0';
-		if (lies_under(s, a, ws, dir, p))
-			return;
-	}
 	const char *anywhere = workspace_default_root(a, ws);
-	if (anywhere && !text_eq(anywhere, ws->root))
-		(void)lies_under(s, a, ws, anywhere, p);
+	bool is_last = false;
+
+	if (anywhere && text_eq(anywhere, ws->root))
+		anywhere = NULL;
+	while (!is_last && (slash = strrchr(dir, '/')) && slash != dir) {
+		*slash = '\0';
+		if (lies_under(s, a, ws, dir, p, &is_last) && anywhere && text_eq(anywhere, dir))
+			anywhere = NULL;
+	}
+	if (!is_last && anywhere)
+		(void)lies_under(s, a, ws, anywhere, p, &is_last);
 }
 
 /* The digest, not the id itself: receipts travel, and the id is not for others (machine-id(5)). */
@@ -511,7 +518,7 @@ static struct stamps stamps_of(struct sys *s, const struct workspace *ws)
 		      : (struct stamp){ 0 } };
 }
 
-/* Where nobody has spoken, somebody may speak about any place above it: that is looked for again after a second.  The stamps are those
+/* Where a place does not stand alone, somebody may speak about any place above it: that is looked for again after a second.  The stamps are those
  * from before the reading, so that what changes meanwhile is noticed the next time. */
 const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 {
@@ -525,7 +532,7 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 	int64_t now = s->mono_us(s);
 
 	if (m->is_there && memcmp(&at, &m->at, sizeof(at)) == 0 &&
-		(m->p.is_spoken || now - m->read_us < 1000000))
+		(m->p.stands_alone || now - m->read_us < 1000000))
 		return &m->p;
 	posture_read(s, &m->a, ws, &m->p);
 	m->at = at;
