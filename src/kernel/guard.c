@@ -293,7 +293,7 @@ int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile
 		for (size_t i = 0; i < argc; i++)
 			json_pushs(a, words, argv[i]);
 		json_set(a, params, "argv", words);
-		ask_policy(g, a, path_base(argv[0]), params, ret);
+		ask_policy(g, a, policy_tool(argv, path_base(argv[0])), params, ret);
 	}
 	return rc;
 }

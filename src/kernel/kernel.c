@@ -243,7 +243,7 @@ static void ask_policy(struct kernel *k, const struct request *q, struct handlin
 		return;
 	asked = arena_zalloc(h->a, 1, sizeof(*asked));
 	*asked = (struct policy_question){ .action = q->what.action,
-		.tool = q->what.tool,
+		.tool = policy_tool(q->what.argv, q->what.tool),
 		.principal = q->who.subject_id,
 		.session = q->who.session,
 		.params = params_of(q, h->a),

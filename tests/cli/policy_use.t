@@ -175,6 +175,34 @@ ok "until a person takes it back" says 0 "Every door" terminal -- helm policy us
 sed 's/verdict: ESCALATE/verdict: PERHAPS/' facts.yaml >wrong.yaml
 ok "a file with a mistake is not put in use, and says where" says 1 "wrong.yaml:9:" terminal -- helm policy use wrong.yaml
 
+# Other names of one place, and of one host.
+cat >names.yaml <<'EOT'
+format: helm.policy.v1
+name: names
+version: "1"
+coverage: open
+rules:
+  - {id: hidden, action: "*", verdict: DENY, all: [{field: params.file_path, op: path_under, values: [/proj/hidden/]}]}
+  - {id: evil, action: "*", verdict: DENY, all: [{field: params.url, op: host_in, values: [evil.example]}]}
+EOT
+for path in /proj/hidden/x /proj/hidden hidden/x ./a/../hidden/x /proc/self/root/proj/hidden/x '~/x' file:///proj/hidden/x; do
+  printf '{"tool": "Write", "params": {"file_path": "%s"}, "facts": {"cwd": "/proj"}}' "$path" >named.json
+  ok "denied by the place, not by its spelling: $path" exits 25 helm policy explain named.json --policy names.yaml
+done
+printf '{"tool": "Write", "params": {"file_path": "open/x"}, "facts": {"cwd": "/proj"}}' >named.json
+ok "another place is not" exits 0 helm policy explain named.json --policy names.yaml
+for url in https://evil.example/ https://evil.example./ https:/evil.example https:evil.example; do
+  printf '{"tool": "Fetch", "params": {"url": "%s"}}' "$url" >named.json
+  ok "denied by the host: $url" exits 25 helm policy explain named.json --policy names.yaml
+done
+
+# A name is not a program.
+terminal -- helm policy use two-tools.yaml --allow-rollback >/dev/null
+printf '#!/bin/sh\n: >ran\n' >echo && chmod +x echo && cp echo AGENT_TOOL_CALL
+ok "a file of the tree has no other program's name" says 25 "" helm run -- ./echo x
+ok "nor that of an action" says 25 "" helm run -- ./AGENT_TOOL_CALL
+ok "neither ran" test ! -e ran
+
 # Two places, one in the other, lead nowhere: what holds above holds in the inner one.
 cp "$HELM_SOURCE/tests/cases/policy-use/two-tools.yaml" two-tools.yaml
 terminal -- helm policy use two-tools.yaml --allow-rollback >/dev/null

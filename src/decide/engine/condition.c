@@ -388,17 +388,29 @@ static bool climbs(const char *clean)
 	return clean[0] == '.' && clean[1] == '.' && (clean[2] == '/' || clean[2] == '\0');
 }
 
+/* The same place has other names: a home that only a shell knows, an address, what the kernel shows of processes. */
+static bool is_other_name(const char *text)
+{
+	return text[0] == '~' || strstr(text, "://") || path_is_below(text, "/proc") ||
+		path_is_below(text, "/dev/fd");
+}
+
+/* A relative path begins where the door says that the call is made; without a door that knows, it stays as it is. */
 static enum holds test_path(struct judging *j, const struct test *t, const struct json *v)
 {
-	const char *text = json_text(v);
+	const char *text = json_text(v), *cwd = json_get_text(j->facts->known, "cwd", NULL);
 
 	if (!text)
 		return HOLDS_ERROR;
-	const char *clean = path_clean(j->a, text);
-	if (t->op == OP_PATH_UNDER && climbs(clean))
+	const char *clean = path_clean(j->a, cwd ? path_join(j->a, cwd, text) : text);
+	if (t->op == OP_PATH_UNDER &&
+		(climbs(clean) || (cwd && (is_other_name(text) || is_other_name(clean)))))
 		return yes_no(!t->is_allowing);
 	for (uint32_t i = 0; i < t->n; i++) {
 		const char *want = t->values[i]->text;
+		size_t len = strlen(want);
+		if (len > 1 && want[len - 1] == '/')
+			want = path_clean(j->a, want);
 		if (t->op == OP_PATH_UNDER ? path_is_below(clean, want) : path_has_name(clean, want))
 			return HOLDS_YES;
 	}
@@ -434,7 +446,13 @@ static const char *plain_host(struct arena *a, const struct json *v)
 
 	if (rest && memchr(rest + 3, '@', strcspn(rest + 3, "/?#")))
 		return NULL;
-	return text ? host_of(a, text) : NULL;
+	/* "https:/host" and "https:host" are addresses to some programs. */
+	if (text && !rest && (strncasecmp(text, "http:", 5) == 0 || strncasecmp(text, "https:", 6) == 0))
+		return NULL;
+	const char *host = text ? host_of(a, text) : NULL;
+	size_t n = host ? strlen(host) : 0;
+	/* The dot at the end of a full name. */
+	return n > 1 && host[n - 1] == '.' ? arena_strndup(a, host, n - 1) : host;
 }
 
 static bool host_matches(const char *host, const char *want)

@@ -63,6 +63,9 @@ struct policy_question {
 	const struct drawn *drawn; /* what was used up so far; NULL: nothing */
 	const char *drawn_error; /* why that is not known; or NULL */
 };
+/* What a policy sees as the tool of an argv: a program by its name, where it is looked for by its name; one that is named with its place is that
+ * place, so that no file somebody puts into the tree has the name of another program. */
+const char *policy_tool(const char *const *argv, const char *name);
 /* As it is kept in rows and files: {action, tool, principal, session, params, context, effects, facts}; docs/formats/policy-request.md.  Texts of more
  * than 4096 bytes and more than 64 effects are cut, and `is_cut` says so. */
 struct json *policy_question_json(struct arena *a, const struct policy_question *q);

@@ -60,6 +60,11 @@ static struct json *effects_json(struct arena *a, const struct proposal *p, bool
 	return list;
 }
 
+const char *policy_tool(const char *const *argv, const char *name)
+{
+	return argv && argv[0] && strchr(argv[0], '/') ? argv[0] : name;
+}
+
 struct json *policy_question_json(struct arena *a, const struct policy_question *q)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);

@@ -142,7 +142,9 @@ static int edit_use(void *arg, struct arena *a, struct json *word, struct err *e
 	struct json *epochs = doc_part(a, word, "policy_epochs");
 	const char *name = json_get_text(c->document, "name", "");
 	json_set(a, word, "policy", entry_of(a, x));
-	json_seti(a, epochs, name, json_get_int(c->document, "epoch", 0));
+	/* The highest that was ever in use: going back once is no leave to go back again. */
+	if (json_get_int(c->document, "epoch", 0) >= json_get_int(epochs, name, 0))
+		json_seti(a, epochs, name, json_get_int(c->document, "epoch", 0));
 	/* Whoever lets a policy answer questions permits more than holds around this place, and so lets it stand alone. */
 	if (c->lifts && c->lifts->n)
 		json_setb(a, word, "stands_alone", true);
