@@ -196,6 +196,20 @@ for url in https://evil.example/ https://evil.example./ https:/evil.example http
   ok "denied by the host: $url" exits 25 helm policy explain named.json --policy names.yaml
 done
 
+# What is only known when it runs can be what a rule is about.
+cat >people.yaml <<'EOT'
+format: helm.policy.v1
+name: people
+version: "1"
+rules:
+  - {id: everything, action: "*", verdict: ALLOW}
+  - {id: two-for-deleting, action: "*", effects: [delete], verdict: ESCALATE, approvers: 2}
+EOT
+for text in 'rm x' 'eval "$(cat commands)"' 'cat commands | sh' 'echo cm0gLXJmIC4= | base64 -d | sh'; do
+  ok "asked by the rule: $text" says 24 "two-for-deleting" helm policy explain --command "$text" --policy people.yaml
+done
+ok "what is known to be harmless is not" exits 0 helm policy explain --command 'ls' --policy people.yaml
+
 # A name is not a program.
 terminal -- helm policy use two-tools.yaml --allow-rollback >/dev/null
 printf '#!/bin/sh\n: >ran\n' >echo && chmod +x echo && cp echo AGENT_TOOL_CALL

@@ -309,15 +309,39 @@ static void ask_rule(struct saying *s, const struct rule *r, const struct json *
 	}
 }
 
+/* Text that is only known when it runs can do whatever a rule is about. */
+static bool can_be_anything(enum effect_kind k)
+{
+	return k == FX_DYNAMIC_EXEC || k == FX_DECODE_EXEC || k == FX_FETCH_EXEC || k == FX_STDIN_SHELL;
+}
+
+/* Each rule about effects that denies or asks, once; those about `but` were asked already. */
+static void ask_anything(struct saying *s, const struct bucket *b, const struct json *effect, uint64_t but)
+{
+	for (unsigned k = 0; k < FX_KIND_COUNT; k++)
+		for (uint32_t i = 0; i < b->kinds[k].n; i++) {
+			const struct rule *r = list_at(&b->kinds[k], i);
+			if (r->verdict != V_ALLOW && !(r->kinds & but) &&
+				(unsigned)__builtin_ctzll(r->kinds) == k)
+				ask_rule(s, r, effect, NULL);
+		}
+}
+
 static void ask_effects(struct saying *s, const struct bucket *b, bool may_allow)
 {
 	const struct proposal *p = s->j->ask->proposal;
 
-	for (size_t i = 0; b->kinds && p && i < p->effect_count; i++) {
-		const struct rule_list *l = &b->kinds[p->effects[i].kind];
-		for (uint32_t k = 0; k < l->n; k++)
-			ask_rule(s, list_at(l, k), variables_effects(s->j)->items[i],
-				may_allow ? &s->covered[i] : NULL);
+	if (!b->kinds || !p)
+		return;
+	if (!p->readable)
+		ask_anything(s, b, NULL, 0);
+	for (size_t i = 0; i < p->effect_count; i++) {
+		enum effect_kind kind = p->effects[i].kind;
+		const struct json *effect = variables_effects(s->j)->items[i];
+		for (uint32_t k = 0; k < b->kinds[kind].n; k++)
+			ask_rule(s, list_at(&b->kinds[kind], k), effect, may_allow ? &s->covered[i] : NULL);
+		if (p->readable && can_be_anything(kind))
+			ask_anything(s, b, effect, UINT64_C(1) << kind);
 	}
 }
 
