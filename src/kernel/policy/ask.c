@@ -331,7 +331,8 @@ static struct policy_facts state_of(
 	struct arena *a, const struct json *word, const struct json *entry, const struct loaded *l)
 {
 	const char *at = json_get_text(entry, "at", "");
-	const struct json *revoked = json_get(json_get(word, "policy_revoked"), l->sha256);
+	const struct json *revoked =
+		policy_revocation(word, l->sha256, json_get_text(entry, "content_sha256", NULL));
 	struct policy_facts about = { .is_required = true,
 		.refused_code = REASON_POLICY_NOT_READY,
 		.fresh_us = json_get_int(entry, "fresh_seconds", 0) * 1000000 };
