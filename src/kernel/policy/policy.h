@@ -142,9 +142,13 @@ int policy_replay_each(struct sys *s, const struct workspace *ws, int64_t since_
 
 /* ---- the candidate beside it (shadow.c) ---- */
 
-/* After a decision: what the shadow would have said, noted when that differs.  Cannot fail: what cannot be noted is not. */
-void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_question *q,
-	const struct decision *guard, enum verdict live, const char *live_rule, const char *decision_id);
+/* What the shadow says, by what was used up before this decision; NULL: there is none. */
+const struct policy_answer *policy_shadow_ask(
+	struct kernel *k, struct arena *a, const struct policy_question *q, const struct decision *guard);
+/* After a decision: what the shadow has said (`p`, or NULL), noted when that differs.  Cannot fail: what cannot be noted is not. */
+void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_answer *p,
+	const struct policy_question *q, const struct decision *guard, enum verdict live,
+	const char *live_rule, const char *decision_id);
 /* Everything that was noted since it started: {shadow, asked, differences: [...], by_rule: [...]}.  E_MISSING POLICY_NO_SHADOW. */
 int policy_shadow_report(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
