@@ -37,6 +37,8 @@ const struct opt policy_use_opts[] = {
 
 const struct opt policy_revoke_opts[] = {
 	{ "reason", OPT_VALUE, "TEXT", "why, for the record", NULL, true },
+	{ "even-unknown", OPT_FLAG, NULL,
+		"also a digest that is not known here: it is refused should it come", NULL, false },
 	PERSON_KEY,
 	{ 0 },
 };
@@ -256,6 +258,21 @@ int cmd_policy_use(struct cli *r, struct err *e)
 
 /* ---- revoke ---- */
 
+static void print_known(struct cli *r)
+{
+	enum { MOST = 20 };
+	const struct json *list = policy_known_here(r->sys, r->a, r->ws);
+	size_t n = 0;
+
+	json_each (one, list)
+		if (n++ < MOST)
+			out(r, "%s  %s %s %s\n", json_get_bool(one, "in_use", false) ? "in use " : "known  ",
+				safe_member(r, one, "sha256"), safe_member(r, one, "name"),
+				safe_member(r, one, "version"));
+	if (n > MOST)
+		out(r, "and %zu more\n", n - MOST);
+}
+
 /* Revoking only ever forbids, so it is possible while everything is frozen. */
 int cmd_policy_revoke(struct cli *r, struct err *e)
 {
@@ -269,10 +286,13 @@ int cmd_policy_revoke(struct cli *r, struct err *e)
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
 		k.person = &who;
-		rc = policy_revoke(&k, r->a, r->args[0], opt_text(r, "reason", ""), who.name, &receipt, e);
+		rc = policy_revoke(&k, r->a, r->args[0], opt_text(r, "reason", ""),
+			opt_flag(r, "even-unknown"), who.name, &receipt, e);
 		kernel_close(&k);
 	}
 	key_free(&who.key);
+	if (rc && text_eq(e->code, "POLICY_UNKNOWN") && !r->is_json)
+		print_known(r);
 	if (rc)
 		return rc;
 	if (r->is_json)
@@ -369,8 +389,6 @@ static void print_rules(struct cli *r, const struct ruleset *rules)
 
 static void print_entry(struct cli *r, const struct json *word, const struct json *entry)
 {
-	const char *sha256 = json_get_text(entry, "sha256", "");
-
 	out(r, "in use   since %s", safe_member(r, entry, "at"));
 	out(r, "%s%s\n", json_get(entry, "source") ? ", from " : "",
 		json_get(entry, "source") ? safe_member(r, entry, "source") : "");
@@ -382,7 +400,8 @@ static void print_entry(struct cli *r, const struct json *word, const struct jso
 		out(r, "signed   %s\n", safe_member(r, entry, "signer"));
 	if (json_get(entry, "fresh_seconds"))
 		out(r, "fresh    for %lld seconds\n", (long long)json_get_int(entry, "fresh_seconds", 0));
-	if (json_get(json_get(word, "policy_revoked"), sha256))
+	if (policy_revocation(
+		    word, json_get_text(entry, "sha256", ""), json_get_text(entry, "content_sha256", NULL)))
 		out(r, "REVOKED: everything is denied until another policy is in use\n");
 	if (json_get_bool(word, "policy_signed", false))
 		out(r, "only signed policies are put in use here\n");

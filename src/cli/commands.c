@@ -706,7 +706,9 @@ static const struct cmd row_policy_shadow = { KNOWN(policy_shadow), "start FILE|
 
 static const struct cmd row_policy_revoke = { KNOWN(policy_revoke), "DIGEST", 1, 1,
 	"never again put the policy of this digest in use",
-	"Where it is in use, everything is denied until another policy is, or 'helm policy use --none'.",
+	"Where it is in use, everything is denied until another policy is, or 'helm policy use --none'.  "
+	"It holds for what the policy says: a copy of the file under another name is refused, too.  "
+	"A digest that is not known here is refused, and those that are known are shown, unless --even-unknown says that it is meant.",
 	NULL, policy_revoke_opts, NEEDS_WORKSPACE, cmd_policy_revoke };
 
 static const struct cmd row_policy_fmt = { KNOWN(policy_fmt), "FILE", 1, 1,

@@ -25,15 +25,34 @@ void gate_escalate(struct gate_answer *ret, enum reason_code code, const char *r
 	say(ret, V_ESCALATE, code, rule, text);
 }
 
-/* What is drawn from the same thing twice is one draw of both; a sum that does not fit is more than any limit. */
+static int64_t larger(int64_t x, int64_t y)
+{
+	return x > y ? x : y;
+}
+
+/* The smaller limit holds, and what is counted longer is.  A sum that does not fit is more than any limit. */
+bool draw_join(struct draw *list, size_t n, const struct draw *d, bool is_sum)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct draw *x = &list[i];
+		if (x->kind != d->kind || x->window_us != d->window_us || !text_eq(x->key, d->key))
+			continue;
+		if (!is_sum)
+			x->amount = larger(x->amount, d->amount);
+		else if (__builtin_add_overflow(x->amount, d->amount, &x->amount))
+			x->amount = INT64_MAX;
+		if (d->limit < x->limit)
+			x->limit = d->limit;
+		x->window_length_us = larger(x->window_length_us, d->window_length_us);
+		return true;
+	}
+	return false;
+}
+
 void gate_draw(struct judging *j, const struct draw *d)
 {
-	for (size_t i = 0; i < j->draw_count; i++)
-		if (j->draws[i].kind == d->kind && text_eq(j->draws[i].key, d->key)) {
-			if (__builtin_add_overflow(j->draws[i].amount, d->amount, &j->draws[i].amount))
-				j->draws[i].amount = INT64_MAX;
-			return;
-		}
+	if (draw_join(j->draws, j->draw_count, d, true))
+		return;
 	if (j->draw_count == j->draw_room) {
 		size_t room = j->draw_room ? j->draw_room * 2 : 4;
 		j->draws = arena_grow(

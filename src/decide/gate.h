@@ -127,7 +127,8 @@ struct judging {
 	const struct submission *ask;
 	const struct facts *facts;
 	const struct json *variables; /* what expressions see; made once, on first use (gate_variables) */
-	struct draw *draws; /* what is used up when it is done, so far: no two have the same kind and key */
+	struct draw *
+		draws; /* what is used up when it is done, so far: no two have the same kind, key and window */
 	size_t draw_count, draw_room;
 	const char **active_packs; /* in the order of their activation */
 	size_t active_pack_count;
@@ -141,6 +142,9 @@ typedef void gate_fn(struct judging *j, struct gate_answer *ret);
 void gate_deny(struct gate_answer *ret, enum reason_code code, const char *rule, const char *text);
 void gate_escalate(struct gate_answer *ret, enum reason_code code, const char *rule, const char *text);
 void gate_draw(struct judging *j, const struct draw *d);
+/* Does the list draw on the same thing already (kind, key, window)?  Then that is one draw of both: with is_sum of what both take, otherwise of
+ * the larger, where two policies count the same deed; and by the smaller limit. */
+bool draw_join(struct draw *list, size_t n, const struct draw *d, bool is_sum);
 const struct json *gate_variables(struct judging *j);
 
 /* Who implements which. */

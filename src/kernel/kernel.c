@@ -256,6 +256,8 @@ static void ask_policy(struct kernel *k, const struct request *q, struct handlin
 	h->rules_said = said;
 	sum_up(k, h, asked);
 	h->policy = policy_ask(k->sys, h->a, k->ws, asked, said);
+	/* Now, while what this very request takes is not in the sum. */
+	h->shadow = policy_shadow_ask(k, h->a, asked, said);
 }
 
 /* A policy stands above every mode of the guard, as a freeze does. */
@@ -460,8 +462,8 @@ static void keep_question(struct kernel *k, struct handling *h)
 void kernel_shadow(struct kernel *k, struct handling *h, enum verdict decided)
 {
 	if (h->asked)
-		policy_shadow_note(
-			k, h->a, h->asked, h->rules_said, decided, h->decision.detail_code, h->decision_id);
+		policy_shadow_note(k, h->a, h->shadow, h->asked, h->rules_said, decided,
+			h->decision.detail_code, h->decision_id);
 }
 
 /* What was judged to fit does not fit any more, by what others drew meanwhile or because a window closed: nothing is written yet, and

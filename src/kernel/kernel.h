@@ -123,6 +123,7 @@ struct handling {
 	const struct policy_question
 		*asked; /* in the words of policies; NULL: no policy is asked at this door */
 	const struct policy_answer *policy; /* what the policy in use said (policy/policy.h); NULL: none is */
+	const struct policy_answer *shadow; /* and what the candidate beside it did; NULL: there is none */
 	enum verdict verdict; /* what happens: the decision, after mode and settlement */
 	struct settlement settled;
 	struct json *question; /* what a person is asked; NULL unless verdict is V_ESCALATE */
@@ -144,7 +145,7 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
  * is left.  On disk, except for an ALLOW that is done here: kernel_permit() waits for that, as late as
  * possible. */
 int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e);
-/* A candidate policy is asked beside it, where there is one; `decided` is what kernel_decide() said.  kernel_record() does that itself. */
+/* What a candidate policy said beside it is noted, where there is one and it differs; `decided` is what kernel_decide() said.  kernel_record() does that itself. */
 void kernel_shadow(struct kernel *k, struct handling *h, enum verdict decided);
 /* OK when the verdict is ALLOW and it is on disk, with the rows put so far.  Whoever acts has this OK
  * first. */

@@ -85,4 +85,19 @@ ok "no credential stands in the notes" sh -c '! grep -q ghp_a1b2 "$0"/home/.helm
 ok "the report is JSON, too" is_json helm policy shadow report --json
 ok "stopping it ends the notes" says 0 "stopped" terminal -- helm policy shadow stop
 ok "and the report" says 1 "no policy decides beside" helm policy shadow report
+# A limit is judged by what was used up before, as the policy in use is.
+cat >two.yaml <<'EOT'
+format: helm.policy.v1
+name: two
+version: "1"
+coverage: open
+limits:
+  budgets:
+    - {id: runs, limit: 2, unit: requests, period: total, actions: [EXECUTE_COMMAND]}
+EOT
+terminal -- helm policy use two.yaml >/dev/null
+terminal -- helm policy shadow start two.yaml >/dev/null
+ok "the last unit of a limit" says 0 "b" sh -c '"$@" run -- echo a && "$@" run -- echo b' sh env HOME="$scratch/home" PATH="$PATH" "$HELM_REAL"
+ok "and one more" says 25 "less than 1 left" helm run -- echo c
+ok "are no difference between a policy and itself" says 0 "0 decisions would have been different" helm policy shadow report
 finish

@@ -71,6 +71,15 @@ ok "on record" says 0 "revoked" terminal -- helm policy revoke "$old" --reason l
 ok "and denies everything while it is in use" says 25 "revoked" helm run -- echo hello
 ok "status says why nothing goes on" says 0 "was revoked" helm status --brief
 ok "it is not put in use again" says 25 "was revoked" terminal -- helm policy use older.yaml --allow-rollback
+cp older.yaml renamed.yaml
+ok "nor under another name" says 25 "was revoked" terminal -- helm policy use renamed.yaml --allow-rollback
+{ echo "# one line further down"; cat older.yaml; } >moved.yaml
+ok "nor with its rules on other lines" says 25 "was revoked" terminal -- helm policy use moved.yaml --allow-rollback
+none=sha256:$(printf '%064d' 0)
+ok "a digest that was never here is not revoked" says 1 "is known here" terminal -- helm policy revoke "$none" --reason x
+ok "and those that were are shown" says 1 "in use   $old" terminal -- helm policy revoke "$none" --reason x
+ok "nothing of it is on record" sh -c "! grep -q '$none' '$ws/.helm/receipts.jsonl'"
+ok "unless it is meant" says 0 "revoked" terminal -- helm policy revoke "$none" --reason x --even-unknown
 ok "a digest that is none is refused" says 1 "no digest" terminal -- helm policy revoke nonsense --reason x
 ok "an agent cannot go back" says 25 "only a person" helm policy use --none
 ok "a person can" says 0 "none" terminal -- helm policy use --none

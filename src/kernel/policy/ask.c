@@ -331,7 +331,8 @@ static struct policy_facts state_of(
 	struct arena *a, const struct json *word, const struct json *entry, const struct loaded *l)
 {
 	const char *at = json_get_text(entry, "at", "");
-	const struct json *revoked = json_get(json_get(word, "policy_revoked"), l->sha256);
+	const struct json *revoked =
+		policy_revocation(word, l->sha256, json_get_text(entry, "content_sha256", NULL));
 	struct policy_facts about = { .is_required = true,
 		.refused_code = REASON_POLICY_NOT_READY,
 		.fresh_us = json_get_int(entry, "fresh_seconds", 0) * 1000000 };
@@ -395,15 +396,6 @@ static int strictness(const struct policy_answer *p)
 	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? 1 : 2;
 }
 
-static bool draws_already(const struct policy_answer *p, const struct draw *d)
-{
-	for (size_t i = 0; i < p->draw_count; i++)
-		if (p->draws[i].kind == d->kind && p->draws[i].window_us == d->window_us &&
-			text_eq(p->draws[i].key, d->key))
-			return true;
-	return false;
-}
-
 /* Where two hold, each is obeyed: what either wants to be asked is asked, and what either counts is counted. */
 static void obey_also(struct arena *a, struct policy_answer *to, const struct policy_answer *other)
 {
@@ -416,7 +408,7 @@ static void obey_also(struct arena *a, struct policy_answer *to, const struct po
 	for (size_t i = 0; i < to->draw_count; i++)
 		draws[i] = to->draws[i];
 	for (size_t i = 0; i < other->draw_count; i++)
-		if (!draws_already(to, &other->draws[i]))
+		if (!draw_join(draws, n, &other->draws[i], false))
 			draws[n++] = other->draws[i];
 	to->asks = asks;
 	to->ask_count += other->ask_count;

@@ -3,9 +3,9 @@
  * A policy is a file that anybody can write.  It counts when a person says so: then the document that was made of it is kept by its
  * digest in <helm home>/policies/, and the standing word about the place (posture.h) names that digest:
  *
- *	policy		{ sha256, name, version, epoch, at, source, facts, lifts, fresh_seconds, signer }
+ *	policy		{ sha256, content_sha256, name, version, epoch, at, source, facts, lifts, fresh_seconds, signer }
  *	policy_epochs	{ name: the highest epoch that was ever in use }
- *	policy_revoked	{ "sha256:...": { at, reason } }
+ *	policy_revoked	{ "sha256:...": { at, reason, content_sha256 } }
  *	policy_signed	true: only what a trusted key has signed is taken
  *	policy_shadow	{ sha256, name, version, since, facts }: decides beside the one in use, and only differences are noted
  *
@@ -38,9 +38,16 @@ bool policy_choice_is_stricter(struct kernel *k, const struct policy_choice *c);
  * POLICY_UNSIGNED. */
 int policy_use(struct kernel *k, struct arena *a, const struct policy_choice *c, struct json **ret_receipt,
 	struct err *e);
-/* From now on nothing with this digest is put in use, and where it is, everything is denied until another one is. */
+/* From now on nothing with this digest or the same content is put in use, and where it is, everything is denied until another one is.
+ * E_MISSING POLICY_UNKNOWN for a digest that is not known here, unless `is_unknown_meant`. */
 int policy_revoke(struct kernel *k, struct arena *a, const char *sha256, const char *reason,
-	const char *executor, struct json **ret_receipt, struct err *e);
+	bool is_unknown_meant, const char *executor, struct json **ret_receipt, struct err *e);
+/* The digest of what it says, without where it was written: a copy of the file has the same. */
+const char *policy_content_sha256(struct arena *a, const struct json *document);
+/* What the standing word says against this policy: { at, reason }; NULL: nothing.  `content_sha256` may be NULL. */
+const struct json *policy_revocation(const struct json *word, const char *sha256, const char *content_sha256);
+/* Every policy that a digest can name here: [{sha256, name, version, in_use}], those of the standing word first. */
+struct json *policy_known_here(struct sys *s, struct arena *a, const struct workspace *ws);
 /* A candidate decides beside the policy in use; document NULL ends that.  E_MISSING when there is none to end. */
 int policy_shadow(struct kernel *k, struct arena *a, const struct policy_choice *c, struct json **ret_receipt,
 	struct err *e);
@@ -138,9 +145,13 @@ int policy_replay_each(struct sys *s, const struct workspace *ws, int64_t since_
 
 /* ---- the candidate beside it (shadow.c) ---- */
 
-/* After a decision: what the shadow would have said, noted when that differs.  Cannot fail: what cannot be noted is not. */
-void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_question *q,
-	const struct decision *guard, enum verdict live, const char *live_rule, const char *decision_id);
+/* What the shadow says, by what was used up before this decision; NULL: there is none. */
+const struct policy_answer *policy_shadow_ask(
+	struct kernel *k, struct arena *a, const struct policy_question *q, const struct decision *guard);
+/* After a decision: what the shadow has said (`p`, or NULL), noted when that differs.  Cannot fail: what cannot be noted is not. */
+void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_answer *p,
+	const struct policy_question *q, const struct decision *guard, enum verdict live,
+	const char *live_rule, const char *decision_id);
 /* Everything that was noted since it started: {shadow, asked, differences: [...], by_rule: [...]}.  E_MISSING POLICY_NO_SHADOW. */
 int policy_shadow_report(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);

@@ -45,27 +45,26 @@ static void note(struct kernel *k, struct arena *a, struct json *row)
 	(void)file_append_later(k->sys, AT_FDCWD, file, 0600, buf_bytes(&line), &fd, NULL);
 }
 
-static const struct policy_answer *ask_candidate(struct kernel *k, struct arena *a, const struct json *entry,
-	const struct policy_question *q, const struct decision *guard)
+const struct policy_answer *policy_shadow_ask(
+	struct kernel *k, struct arena *a, const struct policy_question *q, const struct decision *guard)
 {
+	const struct json *entry = json_get(posture_of(k->sys, k->ws)->word, "policy_shadow");
 	const struct policy_facts about = { .is_required = true };
 	struct policy_question whole = *q;
 	struct json *document;
 	struct ruleset *rules;
 
-	if (policy_kept(k->sys, a, k->ws, json_get_text(entry, "sha256", ""), &document, NULL) ||
+	if (!entry || policy_kept(k->sys, a, k->ws, json_get_text(entry, "sha256", ""), &document, NULL) ||
 		ruleset_compile(a, document, &rules, NULL))
 		return NULL;
 	whole.known = policy_known(a, entry, q);
 	return policy_judge(a, rules, &about, &whole, guard);
 }
 
-void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_question *q,
-	const struct decision *guard, enum verdict live, const char *live_rule, const char *decision_id)
+void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_answer *p,
+	const struct policy_question *q, const struct decision *guard, enum verdict live,
+	const char *live_rule, const char *decision_id)
 {
-	const struct json *entry = json_get(posture_of(k->sys, k->ws)->word, "policy_shadow");
-	const struct policy_answer *p = entry ? ask_candidate(k, a, entry, q, guard) : NULL;
-
 	if (!p || policy_with_guard(p, guard) == live)
 		return;
 	struct json *row = json_new(a, JSON_OBJECT);

@@ -68,12 +68,45 @@ static int keep(
 	return rc ? rc : file_replace(k->sys, AT_FDCWD, file, 0600, buf_bytes(&text), e);
 }
 
+/* ---- what it says ---- */
+
+static void drop_origins(struct json *v)
+{
+	if (json_is(json_get(v, "origin"), JSON_STRING))
+		(void)json_remove(v, "origin");
+	json_each_member (m, v)
+		drop_origins(m->value);
+	json_each (one, v)
+		drop_origins(one);
+}
+
+const char *policy_content_sha256(struct arena *a, const struct json *document)
+{
+	struct json *content = json_copy(a, document);
+
+	drop_origins(content);
+	return json_sha256(a, content);
+}
+
+const struct json *policy_revocation(const struct json *word, const char *sha256, const char *content_sha256)
+{
+	const struct json *revoked = json_get(word, "policy_revoked"), *found = json_get(revoked, sha256);
+
+	if (!found && content_sha256)
+		found = json_get(revoked, content_sha256);
+	json_each_member (m, revoked)
+		if (!found && content_sha256 &&
+			text_eq(json_get_text(m->value, "content_sha256", ""), content_sha256))
+			found = m->value;
+	return found;
+}
+
 /* ---- the act ---- */
 
 struct change {
 	struct kernel *k;
 	const struct policy_choice *c;
-	const char *sha256;
+	const char *sha256, *content_sha256;
 	struct json *about; /* of the act */
 };
 
@@ -83,6 +116,7 @@ static struct json *entry_of(struct arena *a, const struct change *x)
 	struct json *entry = json_new(a, JSON_OBJECT);
 
 	json_sets(a, entry, "sha256", x->sha256);
+	json_sets(a, entry, "content_sha256", x->content_sha256);
 	json_sets(a, entry, "name", json_get_text(c->document, "name", ""));
 	json_sets(a, entry, "version", json_get_text(c->document, "version", ""));
 	json_seti(a, entry, "epoch", json_get_int(c->document, "epoch", 0));
@@ -106,8 +140,11 @@ static int check(const struct change *x, const struct json *word, struct err *e)
 	const char *name = json_get_text(c->document, "name", "");
 	int64_t epoch = json_get_int(c->document, "epoch", 0),
 		highest = json_get_int(json_get(word, "policy_epochs"), name, 0);
-	const struct json *revoked = json_get(json_get(word, "policy_revoked"), x->sha256);
+	const struct json *revoked = policy_revocation(word, x->sha256, x->content_sha256);
 
+	if (!revoked) /* by the word above this place? */
+		revoked = policy_revocation(
+			posture_of(x->k->sys, x->k->ws)->word, x->sha256, x->content_sha256);
 	if (revoked)
 		return err_set(e, E_DENIED, "POLICY_REVOKED", "this policy (%s) was revoked on %s: %s",
 			x->sha256, json_get_text(revoked, "at", ""),
@@ -184,7 +221,10 @@ static struct json *about_change(struct arena *a, const struct change *x)
 static int change(struct kernel *k, struct arena *a, const struct policy_choice *c, const char *effect,
 	posture_edit *edit, struct json **ret_receipt, struct err *e)
 {
-	struct change x = { k, c, c->document ? json_sha256(a, c->document) : NULL, NULL };
+	struct change x = { .k = k,
+		.c = c,
+		.sha256 = c->document ? json_sha256(a, c->document) : NULL,
+		.content_sha256 = c->document ? policy_content_sha256(a, c->document) : NULL };
 	int rc = c->document ? keep(k, a, c->document, x.sha256, e) : OK;
 
 	if (rc)
@@ -227,8 +267,65 @@ bool policy_choice_is_stricter(struct kernel *k, const struct policy_choice *c)
 
 struct revocation {
 	struct kernel *k;
-	const char *sha256, *reason;
+	const char *sha256, *content_sha256, *reason;
 };
+
+static void add_known(struct arena *a, struct json *list, const struct json *entry, bool in_use)
+{
+	const char *sha256 = json_get_text(entry, "sha256", "");
+	struct json *row = json_new(a, JSON_OBJECT);
+
+	json_each (one, list)
+		if (text_eq(json_get_text(one, "sha256", ""), sha256))
+			return;
+	json_sets(a, row, "sha256", sha256);
+	json_sets(a, row, "name", json_get_text(entry, "name", ""));
+	json_sets(a, row, "version", json_get_text(entry, "version", ""));
+	json_sets(a, row, "content_sha256", json_get_text(entry, "content_sha256", NULL));
+	json_setb(a, row, "in_use", in_use);
+	json_push(a, list, row);
+}
+
+/* One that was kept, by the name of its file; of one that cannot be read any more only the digest is known. */
+static void add_kept(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct json *list, const char *file)
+{
+	static const char end[] = ".json";
+	const char *sha256;
+	struct json *document = NULL, *entry = json_new(a, JSON_OBJECT);
+
+	if (!text_ends(file, end))
+		return;
+	sha256 = arena_printf(a, "sha256:%.*s", (int)(strlen(file) - strlen(end)), file);
+	if (!store_file(a, ws, sha256))
+		return;
+	json_sets(a, entry, "sha256", sha256);
+	if (policy_kept(s, a, ws, sha256, &document, NULL) == OK) {
+		json_sets(a, entry, "name", json_get_text(document, "name", ""));
+		json_sets(a, entry, "version", json_get_text(document, "version", ""));
+		json_sets(a, entry, "content_sha256", policy_content_sha256(a, document));
+	}
+	add_known(a, list, entry, false);
+}
+
+struct json *policy_known_here(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	const struct json *word = posture_of(s, ws)->word;
+	struct json *list = json_new(a, JSON_ARRAY);
+	char **files;
+	size_t n = 0;
+
+	if (json_get(word, "policy"))
+		add_known(a, list, json_get(word, "policy"), true);
+	json_each (one, json_get(word, "policy_also"))
+		add_known(a, list, one, true);
+	if (json_get(word, "policy_shadow"))
+		add_known(a, list, json_get(word, "policy_shadow"), false);
+	if (ws->helm_home && file_list(s, a, AT_FDCWD, store_dir(a, ws), &files, &n, NULL) == OK)
+		for (size_t i = 0; i < n; i++)
+			add_kept(s, a, ws, list, files[i]);
+	return list;
+}
 
 static int edit_revoke(void *arg, struct arena *a, struct json *word, struct err *e)
 {
@@ -238,19 +335,32 @@ static int edit_revoke(void *arg, struct arena *a, struct json *word, struct err
 	(void)e;
 	json_sets(a, one, "at", text_time_iso(a, x->k->sys->now_us(x->k->sys)));
 	json_sets(a, one, "reason", x->reason);
+	if (x->content_sha256)
+		json_sets(a, one, "content_sha256", x->content_sha256);
 	json_set(a, doc_part(a, word, "policy_revoked"), x->sha256, one);
 	return OK;
 }
 
 int policy_revoke(struct kernel *k, struct arena *a, const char *sha256, const char *reason,
-	const char *executor, struct json **ret_receipt, struct err *e)
+	bool is_unknown_meant, const char *executor, struct json **ret_receipt, struct err *e)
 {
-	struct revocation x = { k, sha256, reason };
+	struct revocation x = { .k = k, .sha256 = sha256, .reason = reason };
 	struct json *about = json_new(a, JSON_OBJECT);
+	bool is_known = false;
 
 	if (!store_file(a, k->ws, sha256))
 		return err_set(e, E_INPUT, "POLICY_DIGEST",
 			"'%s' is no digest of a policy; it is 'sha256:' and 64 hexadecimal digits, as 'helm policy show' prints it",
+			sha256);
+	json_each (one, policy_known_here(k->sys, a, k->ws))
+		if (text_eq(json_get_text(one, "sha256", ""), sha256)) {
+			is_known = true;
+			x.content_sha256 = json_get_text(one, "content_sha256", NULL);
+		}
+	if (!is_known && !is_unknown_meant)
+		return err_set(e, E_MISSING, "POLICY_UNKNOWN",
+			"no policy with the digest %s is known here, so nothing is revoked; "
+			"--even-unknown refuses it should it come",
 			sha256);
 	json_sets(a, about, "policy", sha256);
 	json_sets(a, about, "reason", reason);
