@@ -177,9 +177,10 @@ static struct json *row_of(struct conform_tally *t, const char *family)
 
 void conform_tally_begin(struct conform_tally *t, struct arena *a)
 {
-	*t = (struct conform_tally){
-		.a = a, .families = json_new(a, JSON_ARRAY), .failures = json_new(a, JSON_ARRAY)
-	};
+	*t = (struct conform_tally){ .a = a,
+		.families = json_new(a, JSON_ARRAY),
+		.failures = json_new(a, JSON_ARRAY),
+		.left_out = json_new(a, JSON_ARRAY) };
 }
 
 void conform_count(struct conform_tally *t, const char *family, enum conform_outcome o, const char *id,
@@ -194,8 +195,18 @@ void conform_count(struct conform_tally *t, const char *family, enum conform_out
 	struct json *f = json_new(t->a, JSON_OBJECT);
 	json_sets(t->a, f, "id", id);
 	json_set(t->a, f, "expected", expected ? json_copy(t->a, expected) : json_new(t->a, JSON_NULL));
-	json_set(t->a, f, "got", json_copy(t->a, got));
+	json_set(t->a, f, "got", got ? json_copy(t->a, got) : json_new(t->a, JSON_NULL));
 	json_push(t->a, t->failures, f);
+}
+
+void conform_leave(struct conform_tally *t, const char *family, const char *id, const char *why)
+{
+	struct json *row = json_new(t->a, JSON_OBJECT);
+
+	conform_count(t, family, CONFORM_NOT_SUPPORTED, id, NULL, NULL);
+	json_sets(t->a, row, "id", id);
+	json_sets(t->a, row, "reason", why);
+	json_push(t->a, t->left_out, row);
 }
 
 /* What the case expects, with what its own file states. */
@@ -277,6 +288,7 @@ struct json *conform_report(const struct conform_tally *t, const char *dir)
 		json_seti(t->a, r, outcome_names[i], t->counts[i]);
 	json_set(t->a, r, "families", t->families);
 	json_set(t->a, r, "failures", t->failures);
+	json_set(t->a, r, "left_out", t->left_out);
 	return r;
 }
 
@@ -314,6 +326,20 @@ int conform_read(struct conform_place *p, struct arena *a, const char *name, str
 	int rc = file_read(p->sys, a, p->dirfd, name, MAX_CASES_BYTES, FILE_BENEATH, ret, &why);
 	if (rc == E_MISSING) {
 		json_pushs(a, p->absent, name);
+		return OK;
+	}
+	return rc ? err_set(e, rc, why.code, "%s", why.text) : OK;
+}
+
+int conform_names(
+	struct conform_place *p, struct arena *a, const char *dir, char ***ret, size_t *ret_n, struct err *e)
+{
+	struct err why = { 0 };
+	int rc = file_list(p->sys, a, p->dirfd, dir, ret, ret_n, &why);
+
+	if (rc == E_MISSING) {
+		*ret_n = 0;
+		json_pushs(a, p->absent, dir);
 		return OK;
 	}
 	return rc ? err_set(e, rc, why.code, "%s", why.text) : OK;

@@ -301,6 +301,10 @@ void gate_bundles(struct gating *g)
 	while (gate_each(g, "bundles", &at, &path, &doc)) {
 		struct buf text;
 		g->looked_at++;
+		if (!doc) {
+			gate_fail(g, "BUNDLE_HASH_DIFFERS", path);
+			continue;
+		}
 		buf_init(&text, g->a);
 		json_canonical(&text, doc);
 		struct json *unstated = json_copy(g->a, doc);

@@ -83,6 +83,7 @@ static int read_run(
 /* Decision receipts that came with the run, whose bytes hold.  Their signer is trusted for the sake of the suite only. */
 static struct json *receipts_of(struct conform_place *p, struct arena *a, const char *dir)
 {
+	struct conform_place quiet = { p->sys, p->dirfd, json_new(a, JSON_ARRAY) };
 	struct json *found = json_new(a, JSON_OBJECT);
 	const char *folder = arena_printf(a, "%s/receipts", dir);
 	char **names;
@@ -93,7 +94,7 @@ static struct json *receipts_of(struct conform_place *p, struct arena *a, const 
 	for (size_t i = 0; i < n; i++) {
 		struct json *receipt;
 		struct verification v;
-		if (conform_document(p, a, arena_printf(a, "%s/%s", folder, names[i]), &receipt, NULL) ||
+		if (conform_document(&quiet, a, arena_printf(a, "%s/%s", folder, names[i]), &receipt, NULL) ||
 			!receipt)
 			continue;
 		verification_begin(&v, a, &nobody, "workstation receipt");
@@ -131,7 +132,7 @@ static void run_verdicts(struct conform_tally *t, struct arena *a, const char *d
 		const char *name = arena_printf(a, "%s/%s", dir, id);
 		/* Without the receipt that the recording names there is nothing to allow it. */
 		if (ref && !json_get(run->receipts, ref))
-			conform_count(t, "runs", CONFORM_NOT_SUPPORTED, name, NULL, NULL);
+			conform_leave(t, "runs", name, "the receipt that the recording names is not there");
 		else
 			conform_answer(t, "runs", name, expected, got);
 	}
@@ -165,10 +166,8 @@ static int run_scenarios(struct conform_place *p, struct conform_tally *t, struc
 	char **names;
 	size_t n;
 
-	if (file_list(p->sys, t->a, p->dirfd, "fixtures/workstation", &names, &n, NULL)) {
-		json_pushs(t->a, p->absent, "fixtures/workstation");
-		return OK;
-	}
+	if (conform_names(p, t->a, "fixtures/workstation", &names, &n, e))
+		return e->rc;
 	for (size_t i = 0; i < n; i++)
 		if (run_scenario(p, t, arena_printf(t->a, RUNS "%s", names[i]), e))
 			return e->rc;
@@ -205,6 +204,10 @@ static void run_receipt(struct conform_tally *t, const char *name, const struct 
 	bool is_import = json_get(doc, "proofgraph") != NULL;
 	struct json *inner = is_import ? json_get(changed, "receipt") : changed;
 
+	if (!json_is(inner, JSON_OBJECT)) {
+		conform_text(t, "receipts", name, yes, "is no receipt");
+		return;
+	}
 	json_sets(&a, inner, "policy_profile", "another");
 	bool holds = is_import
 		? workstation_import_holds(&a, doc) && has_integrity(&a, json_get(doc, "receipt"))
@@ -222,10 +225,8 @@ static int each_file(struct conform_place *p, struct conform_tally *t, const cha
 	char **names;
 	size_t n;
 
-	if (file_list(p->sys, t->a, p->dirfd, dir, &names, &n, NULL)) {
-		json_pushs(t->a, p->absent, dir);
-		return OK;
-	}
+	if (conform_names(p, t->a, dir, &names, &n, e))
+		return e->rc;
 	for (size_t i = 0; i < n; i++) {
 		const char *path = arena_printf(t->a, "%s/%s", dir, names[i]);
 		struct json *doc;
@@ -233,7 +234,8 @@ static int each_file(struct conform_place *p, struct conform_tally *t, const cha
 			continue;
 		if (conform_document(p, t->a, path, &doc, e))
 			return e->rc;
-		run(t, path, doc);
+		if (doc)
+			run(t, path, doc);
 	}
 	return OK;
 }
@@ -345,8 +347,10 @@ int conform_denial_legibility(struct conform_place *p, struct conform_tally *t, 
 	struct json *golden, *profile, *all = json_new(t->a, JSON_ARRAY);
 	struct buf text;
 
-	if (conform_document(p, t->a, arena_printf(t->a, "%s/golden.json", dir), &golden, e) || !golden)
-		return golden ? e->rc : OK;
+	if (conform_document(p, t->a, arena_printf(t->a, "%s/golden.json", dir), &golden, e))
+		return e->rc;
+	if (!golden)
+		return OK;
 	if (conform_document(p, t->a,
 		    arena_printf(t->a, "%s/%s", dir,
 			    json_get_text(golden, "policy_snapshot", "policy-snapshot.json")),
@@ -357,7 +361,7 @@ int conform_denial_legibility(struct conform_place *p, struct conform_tally *t, 
 		const char *name = json_get_text(x, "case", "?"), *question = question_for(name);
 		struct json *seen = question ? observe(t->a, profile, name, question) : NULL;
 		if (!seen) {
-			conform_count(t, "observations", CONFORM_NOT_SUPPORTED, name, NULL, NULL);
+			conform_leave(t, "observations", name, "no question of ours belongs to it");
 			continue;
 		}
 		json_push(t->a, all, seen);
