@@ -105,19 +105,6 @@ static void bad_plan(struct folder *f, const char *path, const struct json *doc)
 	score(f, "plans", path, false, capability_plan_check(f->t->a, doc, f->registry, &e) == OK, e.text);
 }
 
-/* As authority a record counts only when it is active and bound to what it was made for. */
-static void authority_record(struct folder *f, const char *path, const struct json *doc)
-{
-	static const char *const bindings[] = { "schema_hash", "policy_hash", "signer_id" };
-	bool is_authority = text_eq(json_get_text(doc, "status", ""), "active");
-
-	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++)
-		is_authority =
-			is_authority && !text_ends(json_get_text(doc, bindings[i], ":unbound"), ":unbound");
-	bool is_declared = text_eq(json_get_text(doc, "status", ""), "active");
-	score(f, "authority", path, is_declared, is_authority, "refused");
-}
-
 int conform_capability(struct conform_place *p, struct conform_tally *t, struct err *e)
 {
 	struct folder f = { p, t, json_new(t->a, JSON_OBJECT) };
@@ -126,8 +113,7 @@ int conform_capability(struct conform_place *p, struct conform_tally *t, struct 
 			each_document(&f, "docs/governance/examples", good_manifest, e) ||
 			each_document(&f, CAPABILITY "invalid", bad_manifest, e) ||
 			each_document(&f, CAPABILITY "plans", good_plan, e) ||
-			each_document(&f, CAPABILITY "plans-invalid", bad_plan, e) ||
-			each_document(&f, "protocols/json-schemas/authority/fixtures", authority_record, e)
+			each_document(&f, CAPABILITY "plans-invalid", bad_plan, e)
 		? e->rc
 		: OK;
 }

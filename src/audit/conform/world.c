@@ -215,18 +215,15 @@ static int seed_facts(struct scene *s, const struct json *effect, struct facts_o
 
 /* ---- judged, completed, recorded ---- */
 
-/* What came out: as the case says, or, of code that ran, a pure function of what went in. */
-static void complete(struct scene *s, const struct json *effect, struct outcome *ret)
+/* What came out, as the case says: nothing is run. */
+static void complete(struct scene *s, struct outcome *ret)
 {
-	const struct json *output = json_get(s->vector, "output_override"),
-			  *params = json_get(effect, "params");
+	const struct json *output = json_get(s->vector, "output_override");
 	const char *schema = json_get_text(context_of(s), "output_schema_id", NULL);
 	struct gate_answer out;
 
 	if (ret->verdict != V_ALLOW)
 		return;
-	if (!output && json_get(params, "code_hash"))
-		output = params;
 	if (output)
 		ret->output_hash = json_sha256(s->a, output);
 	if (!schema)
@@ -250,7 +247,7 @@ static struct json *make_intent(struct scene *s, const char *decision_id, const 
 	return o;
 }
 
-/* Packs and evidence that a receipt names. */
+/* Packs that a receipt names, and what the engine bound. */
 static struct json *metadata(struct scene *s, const struct outcome *x)
 {
 	struct json *m = json_new(s->a, JSON_OBJECT), *packs = json_new(s->a, JSON_ARRAY);
@@ -260,14 +257,15 @@ static struct json *metadata(struct scene *s, const struct outcome *x)
 		json_pushs(s->a, packs, j->active_packs[i]);
 	json_set(s->a, m, "active_packs", packs);
 	json_sets(s->a, m, "gate_roster_hash", judgement_roster_sha256(s->a, j));
-	json_set(s->a, m, "policy_epoch",
-		json_stringf(s->a, "%llu", s->rules ? (unsigned long long)ruleset_epoch(s->rules) : 0));
+	if (s->rules)
+		json_set(s->a, m, "policy_epoch",
+			json_stringf(s->a, "%llu", (unsigned long long)ruleset_epoch(s->rules)));
 	if (x->detail_code)
 		json_sets(s->a, m, "detail_code", x->detail_code);
 	if (x->intent)
 		json_set(s->a, m, "intent", x->intent);
-	if (json_get(s->known, "evidence"))
-		json_set(s->a, m, "evidence", json_get(s->known, "evidence"));
+	if (j->bound)
+		json_set(s->a, m, "bound", json_copy(s->a, j->bound));
 	if (x->verdict == V_ALLOW && j->draw_count)
 		json_set(s->a, m, DRAWS_MEMBER, draws_json(s->a, j->draws, j->draw_count));
 	return m;
@@ -321,7 +319,7 @@ int scene_ask(struct scene *s, const struct json *effect, struct outcome *ret, s
 	if (ret->verdict != V_ALLOW)
 		ret->reason_code = reason_get(ret->judgement.code)->code;
 	ret->is_quarantined = ret->detail_code && text_eq(ret->detail_code, "MCP_SERVER_QUARANTINED");
-	complete(s, effect, ret);
+	complete(s, ret);
 	return record(s, effect, ret, e);
 }
 
