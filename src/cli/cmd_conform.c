@@ -191,6 +191,9 @@ int cmd_conform_run(struct cli *r, struct err *e)
 		show(r, report);
 	if (opt_flag(r, "signed") && !r->is_json)
 		out(r, "signed by %s\n", json_get_text(said, "signer_id", "this user's key"));
-	/* Nothing passed means nothing was tested. */
-	return json_get_int(report, "failed", 0) == 0 && json_get_int(report, "passed", 0) > 0 ? 0 : EXIT_NO;
+	/* Nothing passed means nothing was tested; a gate that was not run has not passed. */
+	return json_get_int(report, "failed", 0) == 0 && json_get_int(report, "not_run", 0) == 0 &&
+			json_get_int(report, "passed", 0) > 0
+		? 0
+		: EXIT_NO;
 }

@@ -44,6 +44,15 @@ ok "what a profile demands beyond gates is said not to be checked" says 1 "not c
   helm conform run --profile AGENTIC_WEB_ROUTER --evidence pack
 ok "the list has levels, profiles and gates" says 0 "GX_TENANT" helm conform list
 
+mkdir -p bare/07_ATTESTATIONS
+echo '{"keys":[]}' >bare/07_ATTESTATIONS/trusted_roots.json
+ok "a gate with nothing to look at was not run" says 1 "not run" helm conform run --gate G4 --evidence bare
+ok "so with packs" says 1 '"not_run": 1' helm conform run --gate G12 --evidence bare --json
+ok "beside one that passes, too, the run has not passed" says 1 "failed, 1 of 2 gates" helm conform run --gate G4 --gate G13 --evidence bare
+mkdir -p empty/protocols/conformance/workstation/v1
+echo '{"modes":[{"id":"one"}],"fixtures":{}}' >empty/protocols/conformance/workstation/v1/conformance-pack.json
+ok "a level is not shown by nothing" says 1 "0 passed, 0 failed, 1 not supported" helm conform run --suite workstation --cases empty
+
 # Files that are no JSON, and cases that lack a member: reported, never a crash.
 mkdir -p broken/bundles
 echo '{' >broken/bundles/bad.json

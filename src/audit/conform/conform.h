@@ -60,6 +60,8 @@ struct conform_tally {
 	struct json *families; /* rows, in order of first appearance */
 	struct json *failures;
 	struct json *left_out; /* what is not supported, with the reason: {id, reason} */
+	struct json *
+		edition; /* of the published vectors that were run: {version, vectors, sha256, is_published}; or NULL */
 	int64_t counts[CONFORM_OUTCOMES];
 };
 void conform_tally_begin(struct conform_tally *t, struct arena *a);

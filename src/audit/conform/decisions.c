@@ -1,6 +1,6 @@
 /* decisions.c — suites of decisions: `v1` (published vectors and the fixtures in the same file) and `mutations` (the same kind of vectors, other values).
  *
- *     protocols/conformance/v1/test-vectors.json   {vectors, receipt_invariants, hash_chain_vectors, golden_receipts, lifecycle_fixtures,
+ *     protocols/conformance/v1/test-vectors.json   {vectors, receipt_invariants, hash_chain_vectors, golden_receipts,
  *                                                   jurisdiction_fixtures, evidence_bundle_fixture}
  *     derived/decision-mutations.json              {vectors}
  *
@@ -8,6 +8,7 @@
  * the input and describe the world.  A member of `expected` that is not known here fails the vector. */
 #include "audit/conform/v1.h"
 
+#include "base/embed.h"
 #include "base/hash.h"
 #include "verify/verify.h"
 
@@ -144,6 +145,35 @@ int conform_mutations(struct conform_place *p, struct conform_tally *t, struct e
 	return OK;
 }
 
+static bool is_published(const struct json *edition)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *doc;
+	struct bytes text;
+
+	if (!embed_find("share/conform/editions.json", &text) ||
+		json_parse(&a, text, "editions.json", NULL, &doc, NULL))
+		BUG("the editions are not shipped");
+	json_each (row, json_get(doc, "editions"))
+		if (json_eq(row, edition))
+			return true;
+	return false;
+}
+
+/* Which edition of the vectors this is, by what the file says and by its digest. */
+static struct json *edition_of(struct arena *a, const struct json *doc)
+{
+	const struct json *vectors = json_get(doc, "vectors");
+	struct json *o = json_new(a, JSON_OBJECT);
+
+	json_sets(a, o, "version", json_get_text(doc, "version", ""));
+	json_seti(a, o, "vectors", json_is(vectors, JSON_ARRAY) ? vectors->n : 0);
+	json_sets(a, o, "sha256", json_sha256(a, doc));
+	bool is_known = is_published(o);
+	json_setb(a, o, "is_published", is_known);
+	return o;
+}
+
 int conform_v1(struct conform_place *p, struct conform_tally *t, struct err *e)
 {
 	AUTO(world_close) struct world w = { 0 };
@@ -156,6 +186,7 @@ int conform_v1(struct conform_place *p, struct conform_tally *t, struct err *e)
 		return OK;
 	if (world_open(&w, p->sys, "share/policies/default.json", e))
 		return e->rc;
+	t->edition = edition_of(t->a, doc);
 	json_each (v, json_get(doc, "vectors"))
 		run_vector(&w, t, "vectors", v, &run);
 	json_each (v, json_get(doc, "jurisdiction_fixtures"))

@@ -154,7 +154,8 @@ int conform_envelope(struct conform_place *p, struct conform_tally *t, struct er
 
 /* ---- lifecycles ---- */
 
-/* Two ways out of one state stand in one fixture: each transition begins where the fixture says, and must have been reached. */
+/* Two ways out of one state stand in one fixture: each transition begins where the fixture says, and must have been reached.  None can be
+ * taken back, and a fixture without any shows nothing. */
 static void run_lifecycle(struct conform_tally *t, const struct json *c)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -166,8 +167,11 @@ static void run_lifecycle(struct conform_tally *t, const struct json *c)
 		bool may = (!*from || json_get(reached, from)) && lifecycle_may(LIFECYCLE_EFFECT, from, to);
 		json_setb(&a, reached, to, true);
 		json_pushs(&a, expected, to);
-		json_pushs(&a, got, may ? to : "refused");
+		bool is_two_way = *from && lifecycle_may(LIFECYCLE_EFFECT, to, from);
+		json_pushs(&a, got, !may ? "refused" : is_two_way ? "can be taken back" : to);
 	}
+	if (expected->n == 0)
+		json_pushs(&a, got, "no transition");
 	count(t, "lifecycle", c, expected, got);
 }
 

@@ -127,6 +127,7 @@ void gate_secrets(struct gating *g)
 				gate_fail(g, "SECRET_LEAK_DETECTED", f->path);
 		}
 	}
+	g->is_not_run = !g->looked_at;
 }
 
 /* ---- G5, G6 ---- */
@@ -264,6 +265,7 @@ void gate_supply(struct gating *g)
 		else if (!is_signed_pack(g, dir, signature, roots))
 			gate_fail(g, "PACK_SIG_INVALID", dir);
 	}
+	g->is_not_run = !g->looked_at;
 }
 
 /* ---- G13, G14, G15 ---- */

@@ -294,21 +294,6 @@ static bool golden_holds(struct arena *a, const struct json *fixture)
 		reason->verdicts & (REASON_ESCALATES | REASON_ALSO_ESCALATES);
 }
 
-/* Every step may be taken, and none of them back. */
-static bool lifecycle_holds(struct arena *a, const struct json *fixture)
-{
-	const struct json *steps = json_get(fixture, "transitions");
-
-	(void)a;
-	json_each (s, steps) {
-		const char *from = json_get_text(s, "from", NULL), *to = json_get_text(s, "to", "");
-		if (!lifecycle_may(LIFECYCLE_EFFECT, from, to) ||
-			(from && lifecycle_may(LIFECYCLE_EFFECT, to, from)))
-			return false;
-	}
-	return json_is(steps, JSON_ARRAY) && steps->n > 0;
-}
-
 static bool evidence_holds(struct arena *a, const struct json *fixture)
 {
 	const struct json *sample = json_get(fixture, "sample"),
@@ -341,8 +326,6 @@ void v1_fixtures(struct conform_tally *t, const struct json *doc)
 		check_fixture(t, "hash_chain_vectors", f, chain_holds);
 	json_each (f, json_get(doc, "golden_receipts"))
 		check_fixture(t, "golden_receipts", f, golden_holds);
-	json_each (f, json_get(doc, "lifecycle_fixtures"))
-		check_fixture(t, "lifecycle_fixtures", f, lifecycle_holds);
 	if (json_get(doc, "evidence_bundle_fixture"))
 		check_fixture(t, "evidence_bundle_fixture", json_get(doc, "evidence_bundle_fixture"),
 			evidence_holds);

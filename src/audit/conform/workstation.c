@@ -261,8 +261,9 @@ static int run_pack(struct conform_place *p, struct conform_tally *t, struct err
 	return OK;
 }
 
-/* A level holds when everything that it names is there and nothing above has failed. */
-static int run_levels(struct conform_place *p, struct conform_tally *t, struct err *e)
+/* A level holds when everything that it names is there, something was run and nothing above has failed. */
+static int run_levels(struct conform_place *p, struct conform_tally *t,
+	const int64_t before[CONFORM_OUTCOMES], struct err *e)
 {
 	struct json *doc, *yes = json_string(t->a, "demonstrated");
 	const char *missing = NULL;
@@ -274,20 +275,30 @@ static int run_levels(struct conform_place *p, struct conform_tally *t, struct e
 			!file_exists(p->sys, p->dirfd,
 				arena_printf(t->a, "%s/run.manifest.json", json_text(m->value))))
 			missing = json_text(m->value);
-	json_each (mode, json_get(doc, "modes"))
-		conform_text(t, "levels", json_get_text(mode, "id", "?"), yes,
-			missing				    ? arena_printf(t->a, "%s is not there", missing)
-				: t->counts[CONFORM_FAILED] ? "something failed"
-							    : yes->text);
+	bool has_run = t->counts[CONFORM_PASSED] > before[CONFORM_PASSED];
+	bool has_failed = t->counts[CONFORM_FAILED] > before[CONFORM_FAILED];
+	json_each (mode, json_get(doc, "modes")) {
+		const char *id = json_get_text(mode, "id", "?");
+		if (!missing && !has_failed && !has_run)
+			conform_leave(t, "levels", id, "nothing was run that could show it");
+		else
+			conform_text(t, "levels", id, yes,
+				missing		     ? arena_printf(t->a, "%s is not there", missing)
+					: has_failed ? "something failed"
+						     : yes->text);
+	}
 	return OK;
 }
 
 int conform_workstation_suite(struct conform_place *p, struct conform_tally *t, struct err *e)
 {
+	int64_t before[CONFORM_OUTCOMES];
+
+	memcpy(before, t->counts, sizeof(before));
 	return run_events(p, t, e) || run_scenarios(p, t, e) ||
 			each_file(p, t, RUNS "policies", run_profile, e) ||
 			each_file(p, t, RUNS "reference/receipts", run_receipt, e) || run_pack(p, t, e) ||
-			run_levels(p, t, e)
+			run_levels(p, t, before, e)
 		? e->rc
 		: OK;
 }
