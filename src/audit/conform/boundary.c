@@ -8,7 +8,6 @@
  * for each, and no answer.  A situation without one is not supported. */
 #include "audit/conform/world.h"
 
-#include "base/embed.h"
 #include "decide/bounds/bounds.h"
 
 #include <string.h>
@@ -47,23 +46,10 @@ static void count(struct conform_tally *t, const char *family, const char *id, c
 
 /* ---- owasp ---- */
 
-/* Jurisdiction US, E0 to E3, data up to confidential, 10000 cents, blast radius of one dataset. */
-static const char standard_envelope[] =
-	"{\"envelope_id\":\"standard\",\"version\":\"1.0.0\",\"format_version\":\"1.0.0\",\"valid_from\":\"2000-01-01T00:00:00Z\","
-	"\"valid_until\":\"2100-01-01T00:00:00Z\","
-	"\"jurisdiction_scope\":{\"allowed_jurisdictions\":[\"US\"],\"regulatory_mode\":\"strict\"},"
-	"\"data_handling\":{\"max_classification\":\"confidential\",\"redaction_policy\":\"none\"},"
-	"\"allowed_effects\":[{\"effect_class\":\"E0\",\"allowed\":true},{\"effect_class\":\"E1\",\"allowed\":true},"
-	"{\"effect_class\":\"E2\",\"allowed\":true},{\"effect_class\":\"E3\",\"allowed\":true}],"
-	"\"budgets\":{\"cost_ceiling_cents\":10000,\"time_ceiling_seconds\":3600,\"tool_call_cap\":1000,\"blast_radius\":\"dataset\"},"
-	"\"required_evidence\":[],\"escalation_policy\":{\"default_mode\":\"autonomous\"},\"attestation\":{\"content_hash\":\"\"}}";
-
 static int bind_standard(struct arena *a, int64_t now_us, const struct envelope **ret, struct err *e)
 {
-	struct json *doc;
+	struct json *doc = json_get(conform_shipped(a, "share/conform/standard-envelope.json"), "envelope");
 
-	if (json_parse(a, bytes_of(standard_envelope), "envelope", NULL, &doc, e))
-		return e->rc;
 	json_sets(a, json_get(doc, "attestation"), "content_hash", envelope_hash_v1(a, doc));
 	return envelope_bind(a, doc, NULL, now_us, ret, e);
 }
@@ -254,18 +240,15 @@ static void ask_negative(
 int conform_negative(struct conform_place *p, struct conform_tally *t, struct err *e)
 {
 	AUTO(world_close) struct world w = { 0 };
-	struct json *doc, *worlds;
-	struct bytes text;
+	struct json *doc;
 
 	if (conform_document(p, t->a, "derived/negative-boundary-vectors.json", &doc, e))
 		return e->rc;
 	if (!doc)
 		return OK;
-	if (!embed_find("share/conform/boundary-worlds.json", &text))
-		BUG("the situations of the catalogue are not shipped");
-	if (json_parse(t->a, text, "boundary-worlds.json", NULL, &worlds, e) ||
-		world_open(&w, p->sys, "share/policies/boundary.json", e))
+	if (world_open(&w, p->sys, "share/policies/boundary.json", e))
 		return e->rc;
+	const struct json *worlds = conform_shipped(t->a, "share/conform/boundary-worlds.json");
 	json_each (c, json_get(doc, "vectors"))
 		ask_negative(&w, t, world_of(worlds, json_get_text(c, "id", "")), c);
 	return OK;

@@ -6,6 +6,7 @@
 #include "audit/conform/conform.h"
 
 #include "audit/audit.h"
+#include "base/embed.h"
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -329,6 +330,16 @@ int conform_read(struct conform_place *p, struct arena *a, const char *name, str
 		return OK;
 	}
 	return rc ? err_set(e, rc, why.code, "%s", why.text) : OK;
+}
+
+struct json *conform_shipped(struct arena *a, const char *name)
+{
+	struct json *doc;
+	struct bytes text;
+
+	if (!embed_find(name, &text) || json_parse(a, text, name, NULL, &doc, NULL))
+		BUG("a document of ours is not there or no JSON");
+	return doc;
 }
 
 int conform_names(

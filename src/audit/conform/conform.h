@@ -98,6 +98,8 @@ void conform_text(struct conform_tally *t, const char *family, const char *id, c
 /* The same as conform_read(), parsed; *ret is NULL when it is not there. */
 int conform_document(
 	struct conform_place *p, struct arena *a, const char *name, struct json **ret, struct err *e);
+/* A document that the program itself carries (share/conform/): what a case is about where its publisher only names it. */
+struct json *conform_shipped(struct arena *a, const char *name);
 /* The names in a folder of cases; none when it is not there. */
 int conform_names(
 	struct conform_place *p, struct arena *a, const char *dir, char ***ret, size_t *ret_n, struct err *e);

@@ -8,7 +8,6 @@
  * the input and describe the world.  A member of `expected` that is not known here fails the vector. */
 #include "audit/conform/v1.h"
 
-#include "base/embed.h"
 #include "base/hash.h"
 #include "verify/verify.h"
 
@@ -148,13 +147,8 @@ int conform_mutations(struct conform_place *p, struct conform_tally *t, struct e
 static bool is_published(const struct json *edition)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	struct json *doc;
-	struct bytes text;
 
-	if (!embed_find("share/conform/editions.json", &text) ||
-		json_parse(&a, text, "editions.json", NULL, &doc, NULL))
-		BUG("the editions are not shipped");
-	json_each (row, json_get(doc, "editions"))
+	json_each (row, json_get(conform_shipped(&a, "share/conform/editions.json"), "editions"))
 		if (json_eq(row, edition))
 			return true;
 	return false;

@@ -305,33 +305,12 @@ int conform_workstation_suite(struct conform_place *p, struct conform_tally *t, 
 
 /* ---- what a denial teaches ---- */
 
-/* The golden file has answers only; these are the questions its cases are about, by the name of each. */
-static const struct {
-	const char *name, *event;
-} legible[] = {
-	{ "instance_membership/egress_destination",
-		"{\"type\":\"network_egress\",\"target\":\"https://elsewhere.example/\"}" },
-	{ "class_forbidden/memory_class",
-		"{\"type\":\"memory_write\",\"memory_effect\":{\"memory_class\":\"unheard_of\",\"ttl_days\":1}}" },
-	{ "instance_membership/draft_outside_workspace",
-		"{\"type\":\"file_write\",\"target\":\"/elsewhere/file\"}" },
-	{ "ungranted/operate_permission_discloses_capability",
-		"{\"type\":\"shell_operate\",\"action\":\"operate\",\"effect_mode\":\"operate\"}" },
-	{ "instance_parameter/memory_ttl_discloses_bound",
-		"{\"type\":\"memory_write\",\"memory_effect\":{\"memory_class\":\"episodic\",\"ttl_days\":90}}" },
-	{ "instance_parameter/recurring_loop_discloses_nothing",
-		"{\"type\":\"recurring_loop\",\"recurring_loop_effect\":{}}" },
-	{ "instance_context/tainted",
-		"{\"type\":\"mcp_tool_call\",\"target\":\"mcp://x\",\"taint_labels\":[\"prompt_injection\"]}" },
-};
-
-static struct json *observe(struct arena *a, const struct json *profile, const char *name, const char *text)
+static struct json *observe(
+	struct arena *a, const struct json *profile, const char *name, const struct json *event)
 {
-	struct json *event, *seen = json_new(a, JSON_OBJECT);
+	struct json *seen = json_new(a, JSON_OBJECT);
 	struct workstation_answer said;
 
-	if (json_parse(a, bytes_of(text), name, NULL, &event, NULL))
-		BUG("a question of ours does not parse");
 	workstation_judge(a, profile, event, NULL, &said);
 	json_sets(a, seen, "case", name);
 	json_sets(a, seen, "verdict", verdict_name(said.verdict));
@@ -344,18 +323,12 @@ static struct json *observe(struct arena *a, const struct json *profile, const c
 	return seen;
 }
 
-static const char *question_for(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(legible); i++)
-		if (text_eq(legible[i].name, name))
-			return legible[i].event;
-	return NULL;
-}
-
 int conform_denial_legibility(struct conform_place *p, struct conform_tally *t, struct err *e)
 {
 	static const char dir[] = "tests/conformance/denial-legibility";
 	struct json *golden, *profile, *all = json_new(t->a, JSON_ARRAY);
+	const struct json *questions =
+		json_get(conform_shipped(t->a, "share/conform/denial-questions.json"), "questions");
 	struct buf text;
 
 	if (conform_document(p, t->a, arena_printf(t->a, "%s/golden.json", dir), &golden, e))
@@ -369,7 +342,8 @@ int conform_denial_legibility(struct conform_place *p, struct conform_tally *t, 
 		workstation_profile_check(t->a, profile, e))
 		return e->rc;
 	json_each (x, json_get(golden, "observations")) {
-		const char *name = json_get_text(x, "case", "?"), *question = question_for(name);
+		const char *name = json_get_text(x, "case", "?");
+		const struct json *question = json_get(questions, name);
 		struct json *seen = question ? observe(t->a, profile, name, question) : NULL;
 		if (!seen) {
 			conform_leave(t, "observations", name, "no question of ours belongs to it");
