@@ -7,6 +7,7 @@
 #include "cli/cmd.h"
 
 #include <fcntl.h>
+#include <string.h>
 
 const struct opt conform_run_opts[] = {
 	{ "cases", OPT_VALUE, "DIR", "directory with a cases.jsonl, or with the files of the suite", NULL,
@@ -147,6 +148,13 @@ static int run(struct cli *r, struct json **ret_report, struct err *e)
 		     : conform_run(r->sys, r->a, AT_FDCWD, dir, family, ret_report, e);
 }
 
+static const char *shown(struct cli *r, const struct json *row, const char *name)
+{
+	const char *text = json_get_text(row, name, "");
+
+	return text_safe(r->a, text, strlen(text), false);
+}
+
 static void show(struct cli *r, const struct json *report)
 {
 	if (json_get(report, "gate_results")) {
@@ -155,6 +163,8 @@ static void show(struct cli *r, const struct json *report)
 	}
 	show_failures(r, report);
 	show_families(r, report);
+	json_each (row, json_get(report, "left_out"))
+		out(r, "not supported: %s: %s\n", shown(r, row, "id"), shown(r, row, "reason"));
 	json_each (name, json_get(report, "absent"))
 		out(r, "not there: %s\n", text_safe(r->a, name->text, name->n, false));
 	out(r, "%lld passed, %lld failed, %lld not supported\n", (long long)json_get_int(report, "passed", 0),
@@ -181,6 +191,9 @@ int cmd_conform_run(struct cli *r, struct err *e)
 		show(r, report);
 	if (opt_flag(r, "signed") && !r->is_json)
 		out(r, "signed by %s\n", json_get_text(said, "signer_id", "this user's key"));
-	/* Nothing passed means nothing was tested. */
-	return json_get_int(report, "failed", 0) == 0 && json_get_int(report, "passed", 0) > 0 ? 0 : EXIT_NO;
+	/* Nothing passed means nothing was tested; a gate that was not run has not passed. */
+	return json_get_int(report, "failed", 0) == 0 && json_get_int(report, "not_run", 0) == 0 &&
+			json_get_int(report, "passed", 0) > 0
+		? 0
+		: EXIT_NO;
 }

@@ -44,6 +44,51 @@ ok "what a profile demands beyond gates is said not to be checked" says 1 "not c
   helm conform run --profile AGENTIC_WEB_ROUTER --evidence pack
 ok "the list has levels, profiles and gates" says 0 "GX_TENANT" helm conform list
 
+mkdir -p bare/07_ATTESTATIONS
+echo '{"keys":[]}' >bare/07_ATTESTATIONS/trusted_roots.json
+ok "a gate with nothing to look at was not run" says 1 "not run" helm conform run --gate G4 --evidence bare
+ok "so with packs" says 1 '"not_run": 1' helm conform run --gate G12 --evidence bare --json
+ok "beside one that passes, too, the run has not passed" says 1 "failed, 1 of 2 gates" helm conform run --gate G4 --gate G13 --evidence bare
+mkdir -p empty/protocols/conformance/workstation/v1
+echo '{"modes":[{"id":"one"}],"fixtures":{}}' >empty/protocols/conformance/workstation/v1/conformance-pack.json
+ok "a level is not shown by nothing" says 1 "0 passed, 0 failed, 1 not supported" helm conform run --suite workstation --cases empty
+
+# Files that are no JSON, and cases that lack a member: reported, never a crash.
+mkdir -p broken/bundles
+echo '{' >broken/bundles/bad.json
+ok "a bundle that is no JSON fails its gate" says 1 "BUNDLE_HASH_DIFFERS:bundles/bad.json" \
+  helm conform run --gate G14 --evidence broken
+mkdir -p odd/derived odd/core/pkg/mcp/testdata
+echo '{"policy":{},"cases":[{"destination":"x.example"}]}' >odd/derived/egress-firewall-cases.json
+ok "a case without an answer fails" says 1 "0 passed, 1 failed" helm conform run --suite egress --cases odd
+echo '{"vectors":[{"id":"t","kind":"tool_call","expected_verdict":"DENY","expected_reason":"NONE"}]}' \
+  >odd/core/pkg/mcp/testdata/mcp_2026_07_28_authz_vectors.json
+ok "so does a call that states no scopes" says 1 "0 passed, 1 failed" helm conform run --suite mcp --cases odd
+echo '{"decide":[{"id":"a"}],"effect_facts":[{"id":"b","expected_facts":[{"class":"network"}]}]}' >odd/derived/shell-guard-cases.json
+ok "and a case of the shell without a command" says 1 "0 passed, 2 failed" helm conform run --suite shell --cases odd
+
+# What is not supported says why; what is near an answer is not the answer.
+facts() { printf '{"effect_facts":[{"id":"f","command":"curl https://a.example/x","expected_facts":[{"class":"%s","target":"%s"}]}]}' "$1" "$2" >odd/derived/shell-guard-cases.json; }
+facts network https://a.example/x
+ok "a fact is met by its own target" says 0 "1 passed, 0 failed" helm conform run --suite shell --cases odd
+facts network https://a.example/
+ok "a part of the target is another one" says 1 "0 passed, 1 failed" helm conform run --suite shell --cases odd
+facts weather https://a.example/x
+ok "a class nobody knows is not supported, with the reason" says 1 "not supported: f: no effect here is of the class 'weather'" \
+  helm conform run --suite shell --cases odd
+echo '{"pass":["sudo ls","ls"]}' >odd/derived/shell-guard-cases.json
+ok "what is asked about by decision is not supported, with the reason" says 0 "not supported: sudo ls: here a person is asked" \
+  helm conform run --suite shell --cases odd
+echo '{"pass":["rm -rf /","ls"]}' >odd/derived/shell-guard-cases.json
+ok "any other question about a command that must pass fails" says 1 "1 passed, 1 failed, 0 not supported" helm conform run --suite shell --cases odd
+
+# Errors of reading are errors.
+mkdir -p odd/tests/conformance/denial-legibility odd/policies/deep
+echo '{' >odd/tests/conformance/denial-legibility/golden.json
+ok "a golden file that is no JSON is an error" says 1 "golden.json" helm conform run --suite denial-legibility --cases odd
+ln -s loop odd/policies/deep/loop
+ok "a folder below that cannot be read is an error" says 1 "loop" helm conform run --suite policy-packs --cases odd
+
 # The report for others.
 helm init >/dev/null
 revision=0123456789abcdef0123456789abcdef01234567

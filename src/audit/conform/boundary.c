@@ -8,21 +8,9 @@
  * for each, and no answer.  A situation without one is not supported. */
 #include "audit/conform/world.h"
 
-#include "base/embed.h"
 #include "decide/bounds/bounds.h"
 
 #include <string.h>
-
-static int read_document(
-	struct conform_place *p, struct conform_tally *t, const char *name, struct json **ret, struct err *e)
-{
-	struct bytes text;
-
-	*ret = NULL;
-	if (conform_read(p, t->a, name, &text, e))
-		return e->rc;
-	return text.p ? json_parse(t->a, text, name, NULL, ret, e) : OK;
-}
 
 /* A case as {input: {effect, principal, context}}. */
 static struct json *as_vector(
@@ -58,23 +46,10 @@ static void count(struct conform_tally *t, const char *family, const char *id, c
 
 /* ---- owasp ---- */
 
-/* Jurisdiction US, E0 to E3, data up to confidential, 10000 cents, blast radius of one dataset. */
-static const char standard_envelope[] =
-	"{\"envelope_id\":\"standard\",\"version\":\"1.0.0\",\"format_version\":\"1.0.0\",\"valid_from\":\"2000-01-01T00:00:00Z\","
-	"\"valid_until\":\"2100-01-01T00:00:00Z\","
-	"\"jurisdiction_scope\":{\"allowed_jurisdictions\":[\"US\"],\"regulatory_mode\":\"strict\"},"
-	"\"data_handling\":{\"max_classification\":\"confidential\",\"redaction_policy\":\"none\"},"
-	"\"allowed_effects\":[{\"effect_class\":\"E0\",\"allowed\":true},{\"effect_class\":\"E1\",\"allowed\":true},"
-	"{\"effect_class\":\"E2\",\"allowed\":true},{\"effect_class\":\"E3\",\"allowed\":true}],"
-	"\"budgets\":{\"cost_ceiling_cents\":10000,\"time_ceiling_seconds\":3600,\"tool_call_cap\":1000,\"blast_radius\":\"dataset\"},"
-	"\"required_evidence\":[],\"escalation_policy\":{\"default_mode\":\"autonomous\"},\"attestation\":{\"content_hash\":\"\"}}";
-
 static int bind_standard(struct arena *a, int64_t now_us, const struct envelope **ret, struct err *e)
 {
-	struct json *doc;
+	struct json *doc = json_get(conform_shipped(a, "share/conform/standard-envelope.json"), "envelope");
 
-	if (json_parse(a, bytes_of(standard_envelope), "envelope", NULL, &doc, e))
-		return e->rc;
 	json_sets(a, json_get(doc, "attestation"), "content_hash", envelope_hash_v1(a, doc));
 	return envelope_bind(a, doc, NULL, now_us, ret, e);
 }
@@ -144,7 +119,7 @@ int conform_owasp(struct conform_place *p, struct conform_tally *t, struct err *
 	AUTO(world_close) struct world w = { 0 };
 	struct json *doc;
 
-	if (read_document(p, t, "protocols/conformance/v1/owasp/owasp_threat_vectors.json", &doc, e))
+	if (conform_document(p, t->a, "protocols/conformance/v1/owasp/owasp_threat_vectors.json", &doc, e))
 		return e->rc;
 	if (!doc)
 		return OK;
@@ -173,26 +148,28 @@ static const struct json *world_of(const struct json *worlds, const char *id)
 	return NULL;
 }
 
-/* What the boundary holds as evidence of the situation: something for every name that must be bound. */
-static struct json *evidence_for(struct arena *a, const struct json *c)
+static bool is_there(const struct json *v)
 {
-	struct json *o = json_new(a, JSON_OBJECT);
+	const char *text = json_text(v);
 
-	json_each (name, json_get(c, "must_bind_evidence"))
-		if (json_text(name))
-			json_sets(a, o, name->text, json_sha256(a, name));
-	return o;
+	return v && !json_is(v, JSON_NULL) && (!text || *text);
 }
 
-/* Named in the receipt itself, or among the evidence that it binds, with the value that the world has. */
-static bool is_bound(const struct json *receipt, const struct json *evidence, const char *name)
+/* Every name that must be bound: in the receipt itself, among its metadata, or in what the engine bound.  The world of a case holds no
+ * evidence, so that what a door would add is not known here. */
+static void count_evidence(struct conform_tally *t, const struct json *c, const struct json *receipt)
 {
 	const struct json *meta = json_get(receipt, "metadata");
-	const char *bound = json_get_text(json_get(meta, "evidence"), name, NULL);
 
-	if (json_get_text(receipt, name, "")[0] || json_get_text(meta, name, "")[0])
-		return true;
-	return bound && text_eq(bound, json_get_text(evidence, name, ""));
+	json_each (name, json_get(c, "must_bind_evidence")) {
+		const char *text = json_text(name) ? json_text(name) : "?";
+		const char *id = arena_printf(t->a, "%s: %s", json_get_text(c, "id", "?"), text);
+		if (is_there(json_get(receipt, text)) || is_there(json_get(meta, text)) ||
+			is_there(json_get(json_get(meta, "bound"), text)))
+			conform_count(t, "negative-evidence", CONFORM_PASSED, id, NULL, NULL);
+		else
+			conform_leave(t, "negative-evidence", id, "neither engine nor recorder binds it");
+	}
 }
 
 static void set_world(
@@ -214,75 +191,80 @@ static void set_world(
 	}
 }
 
-static bool meets_negative(const struct json *c, const struct outcome *x, const struct json *evidence)
+static bool meets_negative(const struct json *c, const struct outcome *x)
 {
 	const char *code = json_get_text(c, "expected_reason_code", "");
 
-	json_each (name, json_get(c, "must_bind_evidence"))
-		if (!json_text(name) || !is_bound(x->receipt, evidence, name->text))
-			return false;
 	return x->verdict != V_ALLOW && !x->intent && x->receipt &&
 		text_eq(verdict_name(x->verdict), json_get_text(c, "expected_verdict", "")) &&
 		(text_eq(code, x->reason_code) || (x->detail_code && text_eq(code, x->detail_code)));
 }
 
-static enum conform_outcome ask_negative(struct world *w, struct arena *a, const struct json *worlds,
-	const struct json *c, struct json *got, struct err *e)
+static void ask_negative(
+	struct world *w, struct conform_tally *t, const struct json *world, const struct json *c)
 {
-	const struct json *world = world_of(worlds, json_get_text(c, "id", ""));
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct arena *a = &scratch;
+	struct json *got = json_new(a, JSON_OBJECT);
+	const char *id = json_get_text(c, "id", "?");
+	struct err e = { 0 };
 	struct policy_facts policy = { 0 };
 	struct pin_facts pins = { 0 };
 	struct scene s;
 	struct outcome x;
 
-	if (!world)
-		return CONFORM_NOT_SUPPORTED;
-	int rc = scene_begin(&s, w, a, world, e);
-	struct json *evidence = evidence_for(a, c);
+	if (!world) {
+		conform_leave(t, "negative", id, "boundary-worlds.json has no such situation");
+		return;
+	}
+	int rc = scene_begin(&s, w, a, world, &e);
 	if (!rc) {
 		set_world(&s, world, &policy, &pins);
-		json_set(a, s.known, "evidence", evidence);
-		rc = scene_ask(&s, json_get(json_get(world, "input"), "effect"), &x, e);
+		rc = scene_ask(&s, json_get(json_get(world, "input"), "effect"), &x, &e);
 	}
 	scene_done(&s);
 	if (rc) {
-		json_sets(a, got, "could_not_run", e->text);
-		return CONFORM_FAILED;
+		json_sets(a, got, "could_not_run", e.text);
+		conform_count(t, "negative", CONFORM_FAILED, id, c, got);
+		return;
 	}
 	json_sets(a, got, "verdict", verdict_name(x.verdict));
 	json_sets(a, got, "reason_code", x.reason_code);
 	json_sets(a, got, "detail_code", x.detail_code);
 	json_setb(a, got, "dispatched", x.intent != NULL);
 	json_set(a, got, "receipt", x.receipt);
-	return meets_negative(c, &x, evidence) ? CONFORM_PASSED : CONFORM_FAILED;
+	count(t, "negative", id, c, got, meets_negative(c, &x));
+	count_evidence(t, c, x.receipt);
 }
 
 int conform_negative(struct conform_place *p, struct conform_tally *t, struct err *e)
 {
 	AUTO(world_close) struct world w = { 0 };
-	struct json *doc, *worlds;
-	struct bytes text;
+	struct json *doc;
 
-	if (read_document(p, t, "derived/negative-boundary-vectors.json", &doc, e))
+	if (conform_document(p, t->a, "derived/negative-boundary-vectors.json", &doc, e))
 		return e->rc;
 	if (!doc)
 		return OK;
-	if (!embed_find("share/conform/boundary-worlds.json", &text))
-		BUG("the situations of the catalogue are not shipped");
-	if (json_parse(t->a, text, "boundary-worlds.json", NULL, &worlds, e) ||
-		world_open(&w, p->sys, "share/policies/boundary.json", e))
+	if (world_open(&w, p->sys, "share/policies/boundary.json", e))
 		return e->rc;
-	json_each (c, json_get(doc, "vectors")) {
-		AUTO(arena_done) struct arena a = { 0 };
-		struct json *got = json_new(&a, JSON_OBJECT);
-		struct err why = { 0 };
-		enum conform_outcome o = ask_negative(&w, &a, worlds, c, got, &why);
-		conform_count(t, "negative", o, json_get_text(c, "id", "?"), c, got);
-	}
+	const struct json *worlds = conform_shipped(t->a, "share/conform/boundary-worlds.json");
+	json_each (c, json_get(doc, "vectors"))
+		ask_negative(&w, t, world_of(worlds, json_get_text(c, "id", "")), c);
 	return OK;
 }
 
 /* ---- adversarial ---- */
+
+/* An ALLOW has no reason; the rule that held may name one.  NULL when it does not. */
+static const char *code_of_rule(const struct json *policy, const struct judgement *j)
+{
+	json_each (layer, json_get(policy, "layers"))
+		json_each (rule, json_get(layer, "rules"))
+			if (j->fired_count && text_eq(json_get_text(rule, "id", ""), j->fired[0]))
+				return json_get_text(rule, "detail_code", NULL);
+	return NULL;
+}
 
 static int ask_adversarial(
 	struct world *w, struct arena *a, const struct json *c, struct json *got, struct err *e)
@@ -299,7 +281,8 @@ static int ask_adversarial(
 	if (rc)
 		return rc;
 	json_sets(a, got, "decision", verdict_name(x.verdict));
-	json_sets(a, got, "reason_code", x.reason_code ? x.reason_code : "within_policy");
+	json_sets(
+		a, got, "reason_code", x.reason_code ? x.reason_code : code_of_rule(w->policy, &x.judgement));
 	return OK;
 }
 
@@ -308,7 +291,7 @@ int conform_adversarial(struct conform_place *p, struct conform_tally *t, struct
 	AUTO(world_close) struct world w = { 0 };
 	struct json *doc;
 
-	if (read_document(p, t, "reference_packs/adversarial-policy-v1/vectors.json", &doc, e))
+	if (conform_document(p, t->a, "reference_packs/adversarial-policy-v1/vectors.json", &doc, e))
 		return e->rc;
 	if (!doc)
 		return OK;

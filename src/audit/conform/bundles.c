@@ -19,17 +19,6 @@ static void count(struct conform_tally *t, const char *family, const struct json
 		json_get_text(c, "id", "?"), expected, got);
 }
 
-static int parse_cases(
-	struct conform_place *p, struct arena *a, const char *name, struct json **ret, struct err *e)
-{
-	struct bytes text;
-
-	*ret = NULL;
-	if (conform_read(p, a, name, &text, e))
-		return e->rc;
-	return text.p ? json_parse(a, text, name, NULL, ret, e) : OK;
-}
-
 /* ---- bundles ---- */
 
 /* Of the load rules of the format.  What is refused beyond them (an unknown version, a rule twice) is this program's own care, and no answer of the cases. */
@@ -150,7 +139,7 @@ int conform_bundles(struct conform_place *p, struct conform_tally *t, struct err
 {
 	struct json *doc;
 
-	if (parse_cases(p, t->a, "derived/policy-bundle-cases.json", &doc, e))
+	if (conform_document(p, t->a, "derived/policy-bundle-cases.json", &doc, e))
 		return e->rc;
 	json_each (c, json_get(doc, "cases"))
 		run_bundle(t, c);
@@ -198,7 +187,7 @@ int conform_stacks(struct conform_place *p, struct conform_tally *t, struct err 
 {
 	struct json *doc;
 
-	if (parse_cases(p, t->a, "derived/cpi-stack-cases.json", &doc, e))
+	if (conform_document(p, t->a, "derived/cpi-stack-cases.json", &doc, e))
 		return e->rc;
 	json_each (c, json_get(doc, "cases"))
 		run_stack(t, c);

@@ -6,6 +6,7 @@
 #include "audit/conform/conform.h"
 
 #include "audit/audit.h"
+#include "base/embed.h"
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -54,8 +55,7 @@ static const struct conform_suite suites[] = {
 		"the expression language of policies", conform_language },
 	{ "dsl", "derived/dsl-static-cases.json, derived/dsl-evaluation-cases.json",
 		"the policy language over nodes, edges and flows", conform_dsl },
-	{ "v1", "protocols/conformance/v1/test-vectors.json", "decisions, receipts, chains and lifecycles",
-		conform_v1 },
+	{ "v1", "protocols/conformance/v1/test-vectors.json", "decisions, receipts and chains", conform_v1 },
 	{ "owasp", "protocols/conformance/v1/owasp/owasp_threat_vectors.json",
 		"threats under the standard envelope", conform_owasp },
 	{ "mutations", "derived/decision-mutations.json",
@@ -82,8 +82,7 @@ static const struct conform_suite suites[] = {
 		"workers of managed agents: what they may do, and what a receipt binds",
 		conform_managed_agents },
 	{ "egress", "derived/egress-firewall-cases.json", "where data may go", conform_egress },
-	{ "capability",
-		"core/pkg/capability/testdata/, docs/governance/examples/, protocols/json-schemas/authority/fixtures/",
+	{ "capability", "core/pkg/capability/testdata/, docs/governance/examples/",
 		"capability manifests and rollback plans", conform_capability },
 	{ "mcp", "core/pkg/mcp/testdata/mcp_2026_07_28_authz_vectors.json",
 		"who may call which tool of which server", conform_mcp },
@@ -177,9 +176,10 @@ static struct json *row_of(struct conform_tally *t, const char *family)
 
 void conform_tally_begin(struct conform_tally *t, struct arena *a)
 {
-	*t = (struct conform_tally){
-		.a = a, .families = json_new(a, JSON_ARRAY), .failures = json_new(a, JSON_ARRAY)
-	};
+	*t = (struct conform_tally){ .a = a,
+		.families = json_new(a, JSON_ARRAY),
+		.failures = json_new(a, JSON_ARRAY),
+		.left_out = json_new(a, JSON_ARRAY) };
 }
 
 void conform_count(struct conform_tally *t, const char *family, enum conform_outcome o, const char *id,
@@ -194,8 +194,18 @@ void conform_count(struct conform_tally *t, const char *family, enum conform_out
 	struct json *f = json_new(t->a, JSON_OBJECT);
 	json_sets(t->a, f, "id", id);
 	json_set(t->a, f, "expected", expected ? json_copy(t->a, expected) : json_new(t->a, JSON_NULL));
-	json_set(t->a, f, "got", json_copy(t->a, got));
+	json_set(t->a, f, "got", got ? json_copy(t->a, got) : json_new(t->a, JSON_NULL));
 	json_push(t->a, t->failures, f);
+}
+
+void conform_leave(struct conform_tally *t, const char *family, const char *id, const char *why)
+{
+	struct json *row = json_new(t->a, JSON_OBJECT);
+
+	conform_count(t, family, CONFORM_NOT_SUPPORTED, id, NULL, NULL);
+	json_sets(t->a, row, "id", id);
+	json_sets(t->a, row, "reason", why);
+	json_push(t->a, t->left_out, row);
 }
 
 /* What the case expects, with what its own file states. */
@@ -277,6 +287,9 @@ struct json *conform_report(const struct conform_tally *t, const char *dir)
 		json_seti(t->a, r, outcome_names[i], t->counts[i]);
 	json_set(t->a, r, "families", t->families);
 	json_set(t->a, r, "failures", t->failures);
+	json_set(t->a, r, "left_out", t->left_out);
+	if (t->edition)
+		json_set(t->a, r, "edition", t->edition);
 	return r;
 }
 
@@ -314,6 +327,30 @@ int conform_read(struct conform_place *p, struct arena *a, const char *name, str
 	int rc = file_read(p->sys, a, p->dirfd, name, MAX_CASES_BYTES, FILE_BENEATH, ret, &why);
 	if (rc == E_MISSING) {
 		json_pushs(a, p->absent, name);
+		return OK;
+	}
+	return rc ? err_set(e, rc, why.code, "%s", why.text) : OK;
+}
+
+struct json *conform_shipped(struct arena *a, const char *name)
+{
+	struct json *doc;
+	struct bytes text;
+
+	if (!embed_find(name, &text) || json_parse(a, text, name, NULL, &doc, NULL))
+		BUG("a document of ours is not there or no JSON");
+	return doc;
+}
+
+int conform_names(
+	struct conform_place *p, struct arena *a, const char *dir, char ***ret, size_t *ret_n, struct err *e)
+{
+	struct err why = { 0 };
+	int rc = file_list(p->sys, a, p->dirfd, dir, ret, ret_n, &why);
+
+	if (rc == E_MISSING) {
+		*ret_n = 0;
+		json_pushs(a, p->absent, dir);
 		return OK;
 	}
 	return rc ? err_set(e, rc, why.code, "%s", why.text) : OK;

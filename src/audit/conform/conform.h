@@ -59,6 +59,9 @@ struct conform_tally {
 	struct arena *a;
 	struct json *families; /* rows, in order of first appearance */
 	struct json *failures;
+	struct json *left_out; /* what is not supported, with the reason: {id, reason} */
+	struct json *
+		edition; /* of the published vectors that were run: {version, vectors, sha256, is_published}; or NULL */
 	int64_t counts[CONFORM_OUTCOMES];
 };
 void conform_tally_begin(struct conform_tally *t, struct arena *a);
@@ -85,6 +88,8 @@ conform_suite_fn conform_envelope, conform_lifecycle; /* envelope.c */
 conform_suite_fn conform_workstation_suite, conform_denial_legibility; /* workstation.c */
 conform_suite_fn conform_egress, conform_capability, conform_mcp, conform_managed_agents; /* authority.c */
 conform_suite_fn conform_shell; /* shell.c */
+/* Counted as not supported; the report says why. */
+void conform_leave(struct conform_tally *t, const char *family, const char *id, const char *why);
 /* Passed when both are equal; a text is compared with an expected text. */
 void conform_answer(struct conform_tally *t, const char *family, const char *id, const struct json *expected,
 	const struct json *got);
@@ -93,6 +98,11 @@ void conform_text(struct conform_tally *t, const char *family, const char *id, c
 /* The same as conform_read(), parsed; *ret is NULL when it is not there. */
 int conform_document(
 	struct conform_place *p, struct arena *a, const char *name, struct json **ret, struct err *e);
+/* A document that the program itself carries (share/conform/): what a case is about where its publisher only names it. */
+struct json *conform_shipped(struct arena *a, const char *name);
+/* The names in a folder of cases; none when it is not there. */
+int conform_names(
+	struct conform_place *p, struct arena *a, const char *dir, char ***ret, size_t *ret_n, struct err *e);
 /* A file of cases; *ret is empty when it is not there. */
 int conform_read(
 	struct conform_place *p, struct arena *a, const char *name, struct bytes *ret, struct err *e);

@@ -13,17 +13,6 @@
 
 #include <string.h>
 
-static int read_file(
-	struct conform_place *p, struct conform_tally *t, const char *name, struct json **ret, struct err *e)
-{
-	struct bytes text;
-
-	*ret = NULL;
-	if (conform_read(p, t->a, name, &text, e))
-		return e->rc;
-	return text.p ? json_parse(t->a, text, name, NULL, ret, e) : OK;
-}
-
 static void count(struct conform_tally *t, const char *family, const struct json *c, struct json *expected,
 	struct json *got)
 {
@@ -149,7 +138,7 @@ int conform_envelope(struct conform_place *p, struct conform_tally *t, struct er
 	struct json *doc;
 	int64_t start_us;
 
-	if (read_file(p, t, "derived/autonomy-envelope-cases.json", &doc, e))
+	if (conform_document(p, t->a, "derived/autonomy-envelope-cases.json", &doc, e))
 		return e->rc;
 	if (!doc)
 		return OK;
@@ -165,7 +154,8 @@ int conform_envelope(struct conform_place *p, struct conform_tally *t, struct er
 
 /* ---- lifecycles ---- */
 
-/* Two ways out of one state stand in one fixture: each transition begins where the fixture says, and must have been reached. */
+/* Two ways out of one state stand in one fixture: each transition begins where the fixture says, and must have been reached.  None can be
+ * taken back, and a fixture without any shows nothing. */
 static void run_lifecycle(struct conform_tally *t, const struct json *c)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -177,8 +167,11 @@ static void run_lifecycle(struct conform_tally *t, const struct json *c)
 		bool may = (!*from || json_get(reached, from)) && lifecycle_may(LIFECYCLE_EFFECT, from, to);
 		json_setb(&a, reached, to, true);
 		json_pushs(&a, expected, to);
-		json_pushs(&a, got, may ? to : "refused");
+		bool is_two_way = *from && lifecycle_may(LIFECYCLE_EFFECT, to, from);
+		json_pushs(&a, got, !may ? "refused" : is_two_way ? "can be taken back" : to);
 	}
+	if (expected->n == 0)
+		json_pushs(&a, got, "no transition");
 	count(t, "lifecycle", c, expected, got);
 }
 
@@ -186,7 +179,7 @@ int conform_lifecycle(struct conform_place *p, struct conform_tally *t, struct e
 {
 	struct json *doc;
 
-	if (read_file(p, t, "protocols/conformance/v1/test-vectors.json", &doc, e))
+	if (conform_document(p, t->a, "protocols/conformance/v1/test-vectors.json", &doc, e))
 		return e->rc;
 	json_each (c, json_get(doc, "lifecycle_fixtures"))
 		run_lifecycle(t, c);

@@ -1,7 +1,7 @@
 /* gates.c — levels and profiles of conformance: a set of gates over one evidence pack, and what is reported.
  *
  * A gate passes when it has nothing to object to.  A set passes when each of its gates does.  Nothing is skipped: what a pack does not
- * hold is a reason, not an excuse. */
+ * hold is a reason, not an excuse; and where a pack need not hold it, a gate that had nothing to look at was not run, and has not passed. */
 #include "audit/conform/gates.h"
 #include "base/text.h"
 
@@ -188,9 +188,12 @@ static struct json *run_gate(struct gating *g, size_t i)
 	g->reasons = json_new(g->a, JSON_ARRAY);
 	g->paths = json_new(g->a, JSON_ARRAY);
 	g->looked_at = 0;
+	g->is_not_run = false;
 	gates[i].fn(g);
+	bool is_not_run = g->is_not_run && g->reasons->n == 0;
 	json_sets(g->a, row, "gate_id", gates[i].id);
-	json_setb(g->a, row, "pass", g->reasons->n == 0);
+	json_setb(g->a, row, "pass", g->reasons->n == 0 && !is_not_run);
+	json_setb(g->a, row, "not_run", is_not_run);
 	json_set(g->a, row, "reasons", g->reasons);
 	json_set(g->a, row, "evidence_paths", g->paths);
 	json_seti(g->a, counts, "looked_at", g->looked_at);
@@ -256,7 +259,7 @@ int conform_gates(
 	};
 	struct json *report = json_new(a, JSON_OBJECT), *results = json_new(a, JSON_ARRAY),
 		    *metadata = json_new(a, JSON_OBJECT);
-	int64_t begun = s->mono_us(s), passed = 0, failed = 0;
+	int64_t begun = s->mono_us(s), passed = 0, failed = 0, not_run = 0;
 	char *id;
 	int rc = check_names(ask, e);
 
@@ -270,16 +273,20 @@ int conform_gates(
 		if (!is_wanted(ask, gates[i].id))
 			continue;
 		struct json *row = run_gate(&g, i);
-		json_get_bool(row, "pass", false) ? passed++ : failed++;
+		if (json_get_bool(row, "not_run", false))
+			not_run++;
+		else
+			json_get_bool(row, "pass", false) ? passed++ : failed++;
 		json_push(a, results, row);
 	}
 	json_sets(a, report, "run_id", id);
 	if (ask->set)
 		json_sets(a, report, ask->set->scale, ask->set->name);
 	json_sets(a, report, "timestamp", text_time_z(a, s->now_us(s)));
-	json_setb(a, report, "pass", failed == 0 && passed > 0);
+	json_setb(a, report, "pass", failed == 0 && not_run == 0 && passed > 0);
 	json_seti(a, report, "passed", passed);
 	json_seti(a, report, "failed", failed);
+	json_seti(a, report, "not_run", not_run);
 	json_set(a, report, "gate_results", results);
 	json_seti(a, report, "duration_ms", (s->mono_us(s) - begun) / 1000);
 	/* What the profile demands of an operator beyond gates: named, not checked, and said to be so. */

@@ -15,6 +15,7 @@ struct gating {
 	/* Of the gate at hand. */
 	struct json *reasons, *paths;
 	int64_t looked_at;
+	bool is_not_run; /* there was nothing to look at, and that alone is no fault */
 };
 
 /* What is wrong, in the registry's words: "RECEIPT_CHAIN_BROKEN", "SLO_MISSING:policy_decision_latency".  Each once. */

@@ -13,6 +13,7 @@
 #include "decide/bundle/bundle.h"
 #include "decide/engine/engine.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { MOST_FILE_BYTES = 8 << 20 };
@@ -22,6 +23,7 @@ struct one {
 	struct arena *a;
 	struct conform_place *p;
 	const char *path, *dir; /* dir: of the file, "" at the top */
+	bool is_pack_absent; /* a file that it names is not in the folder of cases */
 	struct policy_reading reading;
 	struct ruleset *rules; /* NULL when it was not read */
 	struct json *expected, *got;
@@ -30,12 +32,14 @@ struct one {
 /* Relative to the file's own folder, and beneath the folder of cases. */
 static int fetch(void *ctx, const char *name, struct bytes *ret, struct err *e)
 {
-	const struct one *o = ctx;
+	struct one *o = ctx;
 	const char *rest = text_starts(name, "./") ? name + 2 : name;
-
-	return file_read(o->p->sys, o->a, o->p->dirfd,
+	int rc = file_read(o->p->sys, o->a, o->p->dirfd,
 		*o->dir ? arena_printf(o->a, "%s/%s", o->dir, rest) : rest, MOST_FILE_BYTES, FILE_BENEATH,
 		ret, e);
+
+	o->is_pack_absent |= rc == E_MISSING;
+	return rc;
 }
 
 static int load(struct one *o, bool as_policy, struct err *e)
@@ -148,14 +152,6 @@ struct folder {
 	void (*check)(struct one *o);
 };
 
-/* A serve policy whose pack is not in the folder cannot be asked. */
-static bool is_pack_absent(const struct one *o, const struct err *e)
-{
-	(void)o;
-	return strstr(e->text, "reference pack cannot be used") &&
-		(strstr(e->text, "No such file") || e->rc == E_MISSING);
-}
-
 static void run_file(const struct folder *f, const char *path)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -169,8 +165,8 @@ static void run_file(const struct folder *f, const char *path)
 
 	o.dir = slash ? arena_strndup(&a, path, (size_t)(slash - path)) : "";
 	int rc = load(&o, false, &why);
-	if (rc && is_pack_absent(&o, &why)) {
-		conform_count(f->t, f->family, CONFORM_NOT_SUPPORTED, path, NULL, o.got);
+	if (rc && o.is_pack_absent) {
+		conform_leave(f->t, f->family, path, "the pack that it names is not among the cases");
 		return;
 	}
 	expect(&o, "reads", "yes", rc ? why.text : "yes");
@@ -188,7 +184,7 @@ static int run_folder(const struct folder *f, const char *path, int depth, struc
 	size_t n;
 
 	int rc = file_list(f->p->sys, &a, f->p->dirfd, path, &names, &n, &why);
-	if (rc == E_MISSING || (rc && depth > 0)) {
+	if (rc == E_MISSING || (depth > 0 && why.sys == ENOTDIR)) {
 		if (depth == 0)
 			json_pushs(f->t->a, f->p->absent, path);
 		return OK;

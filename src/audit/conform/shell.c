@@ -33,6 +33,11 @@ static const struct json *command_of(const struct json *row)
 	return json_is(row, JSON_STRING) ? row : json_get(row, "command");
 }
 
+static void lacks_command(const struct shell_suite *s, const char *family, const struct json *row)
+{
+	conform_count(s->t, family, CONFORM_FAILED, json_get_text(row, "id", "?"), row, NULL);
+}
+
 /* Privileges and containers are asked about here whatever the command, which the published answers leave to others. */
 static bool is_asked_by_others(const struct decision *d)
 {
@@ -49,12 +54,15 @@ static void run_command(const struct shell_suite *s, const char *family, const s
 	const struct json *command = command_of(row);
 	struct decision d;
 
-	if (!json_is(command, JSON_STRING))
+	if (!json_is(command, JSON_STRING)) {
+		lacks_command(s, family, row);
 		return;
+	}
 	judge(s, &a, wants ? "workspace_edit" : "service_ops", command, &d);
 	const char *id = json_get_text(row, "id", command->text);
 	if (!wants && is_asked_by_others(&d))
-		conform_count(s->t, family, CONFORM_UNSCORED, id, NULL, NULL);
+		conform_leave(s->t, family, id,
+			"here a person is asked about privileges and containers, whatever the command");
 	else
 		conform_answer(s->t, family, id, json_bool(&a, wants), json_bool(&a, d.action >= ACTION_ASK));
 }
@@ -65,20 +73,39 @@ static void run_list(const struct shell_suite *s, const struct json *doc, const 
 		run_command(s, family, row, json_get_bool(row, "expected_decide", wants));
 }
 
-/* An effect of this class on this target. */
-static bool has_fact(const struct decision *d, const struct json *fact)
+static bool is_of_class(const struct effect *e, const char *class)
 {
-	const char *target = json_get_text(fact, "target", "");
-	bool is_secret = text_eq(json_get_text(fact, "class", ""), "secret");
+	return text_eq(class, "secret") ? e->kind == FX_SECRET_READ
+					: e->kind == FX_NETWORK || e->kind == FX_REMOTE;
+}
 
-	for (size_t i = 0; i < d->proposal->effect_count; i++) {
-		const struct effect *e = &d->proposal->effects[i];
-		bool is_class =
-			is_secret ? e->kind == FX_SECRET_READ : e->kind == FX_NETWORK || e->kind == FX_REMOTE;
-		if (is_class && e->target && (strstr(e->target, target) || strstr(target, e->target)))
-			return true;
+/* The targets of all effects of this class. */
+static struct json *targets_of(struct arena *a, const struct decision *d, const char *class)
+{
+	struct json *targets = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < d->proposal->effect_count; i++)
+		if (is_of_class(&d->proposal->effects[i], class) && d->proposal->effects[i].target)
+			json_pushs(a, targets, d->proposal->effects[i].target);
+	return targets;
+}
+
+/* An effect of this class on this target, and no other. */
+static void run_fact(const struct shell_suite *s, struct arena *a, const char *id, const struct decision *d,
+	const struct json *fact)
+{
+	const char *class = json_get_text(fact, "class", ""), *target = json_get_text(fact, "target", "");
+
+	if (!text_eq(class, "secret") && !text_eq(class, "network")) {
+		conform_leave(s->t, "effect_facts", id,
+			arena_printf(a, "no effect here is of the class '%s'", class));
+		return;
 	}
-	return false;
+	const struct json *targets = targets_of(a, d, class);
+	bool is_met = false;
+	json_each (x, targets)
+		is_met |= text_eq(x->text, target);
+	conform_count(s->t, "effect_facts", is_met ? CONFORM_PASSED : CONFORM_FAILED, id, fact, targets);
 }
 
 static void run_facts(const struct shell_suite *s, const struct json *doc)
@@ -86,10 +113,14 @@ static void run_facts(const struct shell_suite *s, const struct json *doc)
 	json_each (row, json_get(doc, "effect_facts")) {
 		AUTO(arena_done) struct arena a = { 0 };
 		struct decision d;
-		judge(s, &a, "service_ops", json_get(row, "command"), &d);
+		const struct json *command = json_get(row, "command");
+		if (!json_is(command, JSON_STRING)) {
+			lacks_command(s, "effect_facts", row);
+			continue;
+		}
+		judge(s, &a, "service_ops", command, &d);
 		json_each (fact, json_get(row, "expected_facts"))
-			conform_answer(s->t, "effect_facts", json_get_text(row, "id", "?"),
-				json_bool(&a, true), json_bool(&a, has_fact(&d, fact)));
+			run_fact(s, &a, json_get_text(row, "id", "?"), &d, fact);
 	}
 }
 
@@ -97,8 +128,8 @@ static void run_facts(const struct shell_suite *s, const struct json *doc)
 static void leave_out(const struct shell_suite *s, const struct json *doc, const char *family)
 {
 	json_each (row, json_get(doc, family))
-		conform_count(
-			s->t, family, CONFORM_NOT_SUPPORTED, json_get_text(row, "command", "?"), NULL, NULL);
+		conform_leave(
+			s->t, family, json_get_text(row, "command", "?"), "no answer here has such a member");
 }
 
 int conform_shell(struct conform_place *p, struct conform_tally *t, struct err *e)

@@ -83,6 +83,7 @@ static int read_run(
 /* Decision receipts that came with the run, whose bytes hold.  Their signer is trusted for the sake of the suite only. */
 static struct json *receipts_of(struct conform_place *p, struct arena *a, const char *dir)
 {
+	struct conform_place quiet = { p->sys, p->dirfd, json_new(a, JSON_ARRAY) };
 	struct json *found = json_new(a, JSON_OBJECT);
 	const char *folder = arena_printf(a, "%s/receipts", dir);
 	char **names;
@@ -93,7 +94,7 @@ static struct json *receipts_of(struct conform_place *p, struct arena *a, const 
 	for (size_t i = 0; i < n; i++) {
 		struct json *receipt;
 		struct verification v;
-		if (conform_document(p, a, arena_printf(a, "%s/%s", folder, names[i]), &receipt, NULL) ||
+		if (conform_document(&quiet, a, arena_printf(a, "%s/%s", folder, names[i]), &receipt, NULL) ||
 			!receipt)
 			continue;
 		verification_begin(&v, a, &nobody, "workstation receipt");
@@ -131,7 +132,7 @@ static void run_verdicts(struct conform_tally *t, struct arena *a, const char *d
 		const char *name = arena_printf(a, "%s/%s", dir, id);
 		/* Without the receipt that the recording names there is nothing to allow it. */
 		if (ref && !json_get(run->receipts, ref))
-			conform_count(t, "runs", CONFORM_NOT_SUPPORTED, name, NULL, NULL);
+			conform_leave(t, "runs", name, "the receipt that the recording names is not there");
 		else
 			conform_answer(t, "runs", name, expected, got);
 	}
@@ -165,10 +166,8 @@ static int run_scenarios(struct conform_place *p, struct conform_tally *t, struc
 	char **names;
 	size_t n;
 
-	if (file_list(p->sys, t->a, p->dirfd, "fixtures/workstation", &names, &n, NULL)) {
-		json_pushs(t->a, p->absent, "fixtures/workstation");
-		return OK;
-	}
+	if (conform_names(p, t->a, "fixtures/workstation", &names, &n, e))
+		return e->rc;
 	for (size_t i = 0; i < n; i++)
 		if (run_scenario(p, t, arena_printf(t->a, RUNS "%s", names[i]), e))
 			return e->rc;
@@ -205,6 +204,10 @@ static void run_receipt(struct conform_tally *t, const char *name, const struct 
 	bool is_import = json_get(doc, "proofgraph") != NULL;
 	struct json *inner = is_import ? json_get(changed, "receipt") : changed;
 
+	if (!json_is(inner, JSON_OBJECT)) {
+		conform_text(t, "receipts", name, yes, "is no receipt");
+		return;
+	}
 	json_sets(&a, inner, "policy_profile", "another");
 	bool holds = is_import
 		? workstation_import_holds(&a, doc) && has_integrity(&a, json_get(doc, "receipt"))
@@ -222,10 +225,8 @@ static int each_file(struct conform_place *p, struct conform_tally *t, const cha
 	char **names;
 	size_t n;
 
-	if (file_list(p->sys, t->a, p->dirfd, dir, &names, &n, NULL)) {
-		json_pushs(t->a, p->absent, dir);
-		return OK;
-	}
+	if (conform_names(p, t->a, dir, &names, &n, e))
+		return e->rc;
 	for (size_t i = 0; i < n; i++) {
 		const char *path = arena_printf(t->a, "%s/%s", dir, names[i]);
 		struct json *doc;
@@ -233,7 +234,8 @@ static int each_file(struct conform_place *p, struct conform_tally *t, const cha
 			continue;
 		if (conform_document(p, t->a, path, &doc, e))
 			return e->rc;
-		run(t, path, doc);
+		if (doc)
+			run(t, path, doc);
 	}
 	return OK;
 }
@@ -259,8 +261,9 @@ static int run_pack(struct conform_place *p, struct conform_tally *t, struct err
 	return OK;
 }
 
-/* A level holds when everything that it names is there and nothing above has failed. */
-static int run_levels(struct conform_place *p, struct conform_tally *t, struct err *e)
+/* A level holds when everything that it names is there, something was run and nothing above has failed. */
+static int run_levels(struct conform_place *p, struct conform_tally *t,
+	const int64_t before[CONFORM_OUTCOMES], struct err *e)
 {
 	struct json *doc, *yes = json_string(t->a, "demonstrated");
 	const char *missing = NULL;
@@ -272,53 +275,42 @@ static int run_levels(struct conform_place *p, struct conform_tally *t, struct e
 			!file_exists(p->sys, p->dirfd,
 				arena_printf(t->a, "%s/run.manifest.json", json_text(m->value))))
 			missing = json_text(m->value);
-	json_each (mode, json_get(doc, "modes"))
-		conform_text(t, "levels", json_get_text(mode, "id", "?"), yes,
-			missing				    ? arena_printf(t->a, "%s is not there", missing)
-				: t->counts[CONFORM_FAILED] ? "something failed"
-							    : yes->text);
+	bool has_run = t->counts[CONFORM_PASSED] > before[CONFORM_PASSED];
+	bool has_failed = t->counts[CONFORM_FAILED] > before[CONFORM_FAILED];
+	json_each (mode, json_get(doc, "modes")) {
+		const char *id = json_get_text(mode, "id", "?");
+		if (!missing && !has_failed && !has_run)
+			conform_leave(t, "levels", id, "nothing was run that could show it");
+		else
+			conform_text(t, "levels", id, yes,
+				missing		     ? arena_printf(t->a, "%s is not there", missing)
+					: has_failed ? "something failed"
+						     : yes->text);
+	}
 	return OK;
 }
 
 int conform_workstation_suite(struct conform_place *p, struct conform_tally *t, struct err *e)
 {
+	int64_t before[CONFORM_OUTCOMES];
+
+	memcpy(before, t->counts, sizeof(before));
 	return run_events(p, t, e) || run_scenarios(p, t, e) ||
 			each_file(p, t, RUNS "policies", run_profile, e) ||
 			each_file(p, t, RUNS "reference/receipts", run_receipt, e) || run_pack(p, t, e) ||
-			run_levels(p, t, e)
+			run_levels(p, t, before, e)
 		? e->rc
 		: OK;
 }
 
 /* ---- what a denial teaches ---- */
 
-/* The golden file has answers only; these are the questions its cases are about, by the name of each. */
-static const struct {
-	const char *name, *event;
-} legible[] = {
-	{ "instance_membership/egress_destination",
-		"{\"type\":\"network_egress\",\"target\":\"https://elsewhere.example/\"}" },
-	{ "class_forbidden/memory_class",
-		"{\"type\":\"memory_write\",\"memory_effect\":{\"memory_class\":\"unheard_of\",\"ttl_days\":1}}" },
-	{ "instance_membership/draft_outside_workspace",
-		"{\"type\":\"file_write\",\"target\":\"/elsewhere/file\"}" },
-	{ "ungranted/operate_permission_discloses_capability",
-		"{\"type\":\"shell_operate\",\"action\":\"operate\",\"effect_mode\":\"operate\"}" },
-	{ "instance_parameter/memory_ttl_discloses_bound",
-		"{\"type\":\"memory_write\",\"memory_effect\":{\"memory_class\":\"episodic\",\"ttl_days\":90}}" },
-	{ "instance_parameter/recurring_loop_discloses_nothing",
-		"{\"type\":\"recurring_loop\",\"recurring_loop_effect\":{}}" },
-	{ "instance_context/tainted",
-		"{\"type\":\"mcp_tool_call\",\"target\":\"mcp://x\",\"taint_labels\":[\"prompt_injection\"]}" },
-};
-
-static struct json *observe(struct arena *a, const struct json *profile, const char *name, const char *text)
+static struct json *observe(
+	struct arena *a, const struct json *profile, const char *name, const struct json *event)
 {
-	struct json *event, *seen = json_new(a, JSON_OBJECT);
+	struct json *seen = json_new(a, JSON_OBJECT);
 	struct workstation_answer said;
 
-	if (json_parse(a, bytes_of(text), name, NULL, &event, NULL))
-		BUG("a question of ours does not parse");
 	workstation_judge(a, profile, event, NULL, &said);
 	json_sets(a, seen, "case", name);
 	json_sets(a, seen, "verdict", verdict_name(said.verdict));
@@ -331,22 +323,18 @@ static struct json *observe(struct arena *a, const struct json *profile, const c
 	return seen;
 }
 
-static const char *question_for(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(legible); i++)
-		if (text_eq(legible[i].name, name))
-			return legible[i].event;
-	return NULL;
-}
-
 int conform_denial_legibility(struct conform_place *p, struct conform_tally *t, struct err *e)
 {
 	static const char dir[] = "tests/conformance/denial-legibility";
 	struct json *golden, *profile, *all = json_new(t->a, JSON_ARRAY);
+	const struct json *questions =
+		json_get(conform_shipped(t->a, "share/conform/denial-questions.json"), "questions");
 	struct buf text;
 
-	if (conform_document(p, t->a, arena_printf(t->a, "%s/golden.json", dir), &golden, e) || !golden)
-		return golden ? e->rc : OK;
+	if (conform_document(p, t->a, arena_printf(t->a, "%s/golden.json", dir), &golden, e))
+		return e->rc;
+	if (!golden)
+		return OK;
 	if (conform_document(p, t->a,
 		    arena_printf(t->a, "%s/%s", dir,
 			    json_get_text(golden, "policy_snapshot", "policy-snapshot.json")),
@@ -354,10 +342,11 @@ int conform_denial_legibility(struct conform_place *p, struct conform_tally *t, 
 		workstation_profile_check(t->a, profile, e))
 		return e->rc;
 	json_each (x, json_get(golden, "observations")) {
-		const char *name = json_get_text(x, "case", "?"), *question = question_for(name);
+		const char *name = json_get_text(x, "case", "?");
+		const struct json *question = json_get(questions, name);
 		struct json *seen = question ? observe(t->a, profile, name, question) : NULL;
 		if (!seen) {
-			conform_count(t, "observations", CONFORM_NOT_SUPPORTED, name, NULL, NULL);
+			conform_leave(t, "observations", name, "no question of ours belongs to it");
 			continue;
 		}
 		json_push(t->a, all, seen);

@@ -73,37 +73,37 @@ static const struct json *context_of(const struct scene *s)
 }
 
 /* The policy of the world with something more in it. */
-static int overlay(struct scene *s, const char *section, const char *name, const char *text, struct err *e)
+static int overlay(
+	struct scene *s, const char *section, const char *name, const struct json *value, struct err *e)
 {
-	struct json *doc = json_copy(s->a, s->w->policy), *more, *map = json_get(doc, section);
+	struct json *doc = json_copy(s->a, s->w->policy), *map = json_get(doc, section);
 	struct ruleset *rules = NULL;
 
-	if (json_parse(s->a, bytes_of(text), "overlay", NULL, &more, e))
-		return e->rc;
 	if (!map) {
 		map = json_new(s->a, JSON_OBJECT);
 		json_set(s->a, doc, section, map);
 	}
-	json_set(s->a, map, name, more);
+	json_set(s->a, map, name, json_copy(s->a, value));
 	if (ruleset_compile(s->a, doc, &rules, e))
 		return e->rc;
 	s->rules = rules;
 	return OK;
 }
 
+/* What a word of the context stands for is data; of one without a name it is about the effect's type.  The first that holds. */
 static int set_overlays(struct scene *s, struct err *e)
 {
-	static const char strict[] =
-		"{\"type\":\"object\",\"properties\":{\"data\":{}},\"additionalProperties\":false}";
-	static const char broken[] =
-		"{\"requirements\":[{\"id\":\"broken\",\"expression\":\"input.no_such_member == 1\"}]}";
-	const struct json *input = json_get(s->vector, "input");
-	const char *type = json_get_text(json_get(input, "effect"), "effect_type", "");
+	const struct json *effect = json_get(json_get(s->vector, "input"), "effect");
+	const char *type = json_get_text(effect, "effect_type", "");
 
-	if (json_get_bool(context_of(s), "force_prg_error", false) && type[0])
-		return overlay(s, "requirements", type, broken, e);
-	if (json_get(context_of(s), "output_schema_id"))
-		return overlay(s, "output_schemas", "schema-strict-001", strict, e);
+	if (!context_of(s))
+		return OK;
+	json_each (row, json_get(conform_shipped(s->a, "share/conform/overlays.json"), "overlays")) {
+		const struct json *said = json_get(context_of(s), json_get_text(row, "context", ""));
+		const char *name = json_get_text(row, "name", type);
+		if (said && json_eq(said, json_get(row, "equals")) && *name)
+			return overlay(s, json_get_text(row, "section", ""), name, json_get(row, "value"), e);
+	}
 	return OK;
 }
 
@@ -215,18 +215,15 @@ static int seed_facts(struct scene *s, const struct json *effect, struct facts_o
 
 /* ---- judged, completed, recorded ---- */
 
-/* What came out: as the case says, or, of code that ran, a pure function of what went in. */
-static void complete(struct scene *s, const struct json *effect, struct outcome *ret)
+/* What came out, as the case says: nothing is run. */
+static void complete(struct scene *s, struct outcome *ret)
 {
-	const struct json *output = json_get(s->vector, "output_override"),
-			  *params = json_get(effect, "params");
+	const struct json *output = json_get(s->vector, "output_override");
 	const char *schema = json_get_text(context_of(s), "output_schema_id", NULL);
 	struct gate_answer out;
 
 	if (ret->verdict != V_ALLOW)
 		return;
-	if (!output && json_get(params, "code_hash"))
-		output = params;
 	if (output)
 		ret->output_hash = json_sha256(s->a, output);
 	if (!schema)
@@ -250,7 +247,7 @@ static struct json *make_intent(struct scene *s, const char *decision_id, const 
 	return o;
 }
 
-/* Packs and evidence that a receipt names. */
+/* Packs that a receipt names, and what the engine bound. */
 static struct json *metadata(struct scene *s, const struct outcome *x)
 {
 	struct json *m = json_new(s->a, JSON_OBJECT), *packs = json_new(s->a, JSON_ARRAY);
@@ -260,14 +257,15 @@ static struct json *metadata(struct scene *s, const struct outcome *x)
 		json_pushs(s->a, packs, j->active_packs[i]);
 	json_set(s->a, m, "active_packs", packs);
 	json_sets(s->a, m, "gate_roster_hash", judgement_roster_sha256(s->a, j));
-	json_set(s->a, m, "policy_epoch",
-		json_stringf(s->a, "%llu", s->rules ? (unsigned long long)ruleset_epoch(s->rules) : 0));
+	if (s->rules)
+		json_set(s->a, m, "policy_epoch",
+			json_stringf(s->a, "%llu", (unsigned long long)ruleset_epoch(s->rules)));
 	if (x->detail_code)
 		json_sets(s->a, m, "detail_code", x->detail_code);
 	if (x->intent)
 		json_set(s->a, m, "intent", x->intent);
-	if (json_get(s->known, "evidence"))
-		json_set(s->a, m, "evidence", json_get(s->known, "evidence"));
+	if (j->bound)
+		json_set(s->a, m, "bound", json_copy(s->a, j->bound));
 	if (x->verdict == V_ALLOW && j->draw_count)
 		json_set(s->a, m, DRAWS_MEMBER, draws_json(s->a, j->draws, j->draw_count));
 	return m;
@@ -321,7 +319,7 @@ int scene_ask(struct scene *s, const struct json *effect, struct outcome *ret, s
 	if (ret->verdict != V_ALLOW)
 		ret->reason_code = reason_get(ret->judgement.code)->code;
 	ret->is_quarantined = ret->detail_code && text_eq(ret->detail_code, "MCP_SERVER_QUARANTINED");
-	complete(s, effect, ret);
+	complete(s, ret);
 	return record(s, effect, ret, e);
 }
 
