@@ -8,6 +8,7 @@
  * answers for a person. */
 #include "kernel/policy/policy.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "decide/authority/authority.h"
 #include "decide/bounds/bounds.h"
@@ -77,6 +78,19 @@ static const char *key_of(struct arena *a, const struct json *word)
 	for (size_t i = 0; (entry = entry_at(word, i)); i++)
 		buf_addf(&text, "%s\n", json_get_text(entry, "sha256", ""));
 	return text.p;
+}
+
+const char *policy_in_force(struct sys *s, struct arena *a, const struct workspace *ws, const char *rules)
+{
+	if (!policy_is_in_use(s, ws))
+		return rules;
+	const struct json *word = posture_of(s, ws)->word;
+	struct buf text;
+	buf_init(&text, a);
+	buf_addf(&text, "%s\n%s", rules, key_of(a, word));
+	json_each_member (m, json_get(word, "policy_revoked"))
+		buf_addf(&text, "%s\n", m->name);
+	return sha256_prefixed(a, text.p, text.n);
 }
 
 /* What was kept of another word is forgotten at once: nothing that was answered before points there. */

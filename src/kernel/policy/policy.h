@@ -102,6 +102,9 @@ enum verdict policy_with_guard(const struct policy_answer *p, const struct decis
 
 /* Is one in use here?  Cheap. */
 bool policy_is_in_use(struct sys *s, const struct workspace *ws);
+/* One digest of all that decides here: `rules`, which is that of profiles and guard rules, with the policies that hold and what was revoked.  What
+ * was permitted under another one has to be asked again. */
+const char *policy_in_force(struct sys *s, struct arena *a, const struct workspace *ws, const char *rules);
 /* Why the one in use denies everything: it is lost, revoked or not fresh; NULL: it does not, or there is none. */
 const char *policy_trouble(struct sys *s, struct arena *a, const struct workspace *ws);
 /* Does what is in use bound something?  Then a question needs what was used up so far. */

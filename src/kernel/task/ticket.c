@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "kernel/hook.h"
 #include "kernel/person.h"
+#include "kernel/policy/policy.h"
 #include "kernel/posture.h"
 #include "kernel/task/contain_parts.h"
 
@@ -110,7 +111,7 @@ static struct json *ticket_of(
 	json_sets(a, t, "tree", o->at->work_tree ? spelled(a, o->at->work_tree) : "");
 	json_sets(a, t, "cwd", o->at->cwd ? spelled(a, resolved(a, o->at->cwd)) : "");
 	json_sets(a, t, "profile", o->profile->name);
-	json_sets(a, t, "policy", k->policy_hash);
+	json_sets(a, t, "policy", policy_in_force(k->sys, a, k->ws, k->policy_hash));
 	json_sets(a, t, "boot", proc_boot_id(k->sys, a));
 	json_seti(a, t, "client_pid", caller.pid);
 	json_seti(a, t, "client_start", caller.start_ticks);
@@ -269,7 +270,7 @@ static int check_ticket(struct kernel *k, struct arena *a, const struct json *ti
 	if (!text_eq(r->session, ticket_session(a, ticket)) ||
 		!is_below(k->sys, r->peer, client, json_get_int(ticket, "client_start", 0)))
 		return refuse(e, "CONTAINED_SESSION", "it was allowed for another session");
-	if (!text_eq(json_get_text(ticket, "policy", ""), k->policy_hash))
+	if (!text_eq(json_get_text(ticket, "policy", ""), policy_in_force(k->sys, a, k->ws, k->policy_hash)))
 		return refuse(e, "CONTAINED_POLICY", "what is permitted was changed since");
 	return OK;
 }
