@@ -189,23 +189,79 @@ static void print_summary(struct cli *r, const struct json *document, const stru
 
 /* ---- use ---- */
 
+/* Packs that wait for a fact of a kind that nobody gave say nothing. */
+static void warn_silent_packs(struct cli *r, const struct policy_choice *c)
+{
+	static const struct {
+		const char *kind, *fact, *or_fact;
+	} kinds[] = { { "jurisdiction", "jurisdiction", "jurisdictions" },
+		{ "industry", "industry", "industry" }, { "preset", "business_preset", "business_preset" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct json *first = NULL;
+		size_t n = 0;
+		json_each (pack, json_get(c->document, "packs"))
+			if (text_eq(json_get_text(pack, "kind", ""), kinds[i].kind)) {
+				first = first ? first : pack;
+				n++;
+			}
+		if (!n || json_get(c->facts, kinds[i].fact) || json_get(c->facts, kinds[i].or_fact))
+			continue;
+		warn(r, "pack '%s'%s says nothing here without a fact, such as --fact %s=%s",
+			policy_shown(r, json_get_text(first, "id", "")),
+			n > 1 ? arena_printf(r->a, " (and %zu more of its kind)", n - 1) : "", kinds[i].fact,
+			policy_shown(r, json_text(json_at(json_get(first, "activates_on"), 0))));
+	}
+}
+
+/* What is most likely not meant is told before it is in use, and does not stop it. */
+static void warn_findings(struct cli *r, const struct policy_choice *c, const struct policy_file *f)
+{
+	struct policy_problems problems = f->reading.problems;
+
+	policy_lint(r->a, f->document, f->path, &problems);
+	for (size_t i = 0; i < problems.n; i++)
+		if (problems.items[i].severity == POLICY_WARNING)
+			warn(r, "%s", policy_problem_line(r->a, &problems.items[i]));
+	warn_silent_packs(r, c);
+}
+
+/* What would be said about a policy needs one. */
+static int check_alone(struct cli *r, struct err *e)
+{
+	static const char *const lists[] = { "pack", "fact", "lift" };
+	bool says_more = opt_text(r, "fresh", NULL) || opt_flag(r, "allow-rollback");
+	const char **words;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		says_more |= opt_list(r, lists[i], &words) > 0;
+	return says_more ? err_set(e, E_USAGE, "USAGE", "name the policy that all of this is about") : OK;
+}
+
 static int read_choice(
 	struct cli *r, const struct guard *g, struct policy_choice *c, struct policy_file *f, struct err *e)
 {
 	bool none = opt_flag(r, "none");
 
+	c->require_signature = opt_text(r, "require-signature", NULL);
+	c->is_as_before = !none && r->arg_count == 0 && c->require_signature;
+	if (c->is_as_before)
+		return check_alone(r, e);
 	if (none == (r->arg_count == 1))
 		return err_set(e, E_USAGE, "USAGE",
 			none ? "--none takes no FILE"
 			     : "name the policy to be put in use, or --none to go back");
-	c->require_signature = opt_text(r, "require-signature", NULL);
 	c->may_go_back = opt_flag(r, "allow-rollback");
 	if (none)
 		return OK;
 	int rc = read_file(r, r->args[0], c, f, e);
 	if (rc == OK)
 		rc = read_lifts(r, g, &c->lifts, e);
-	return rc ? rc : read_fresh(r, &c->fresh_seconds, e);
+	if (rc == OK)
+		rc = read_fresh(r, &c->fresh_seconds, e);
+	if (rc == OK)
+		warn_findings(r, c, f);
+	return rc;
 }
 
 static void print_used(
@@ -219,6 +275,11 @@ static void print_used(
 	}
 	if (c->document)
 		print_summary(r, f->document, summary_of(r, f->document, f->rules));
+	else if (c->is_as_before)
+		out(r, "policy   as before; %s\n",
+			text_eq(c->require_signature, "yes")
+				? "from now on only signed ones are put in use here"
+				: "unsigned ones are put in use here, too");
 	else
 		out(r, "policy   none: profiles and guard rules decide alone\n");
 	json_each (lift, c->lifts)

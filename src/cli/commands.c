@@ -653,7 +653,8 @@ static const struct cmd row_policy_use = { KNOWN(policy_use), "[FILE]", 0, 1,
 	"A person's act, on record: the document that is made of FILE is kept by its digest in the helm home, and holds whatever becomes of the file.  "
 	"A policy makes answers stricter; with --lift RULE an explicit ALLOW also answers what that guard rule only asks about.  "
 	"An epoch older than the one before is refused unless --allow-rollback says that it is meant.  "
-	"--none goes back to profiles and guard rules alone.",
+	"--none goes back to profiles and guard rules alone.  --require-signature alone leaves the policy in use as it is.  "
+	"Warnings say what may not be meant: that nothing is allowed, or that a pack waits for a fact that was not given.",
 	NULL, policy_use_opts, NEEDS_WORKSPACE, cmd_policy_use };
 
 static const struct cmd row_policy_show = { KNOWN(policy_show), "", 0, 0,

@@ -181,6 +181,34 @@ ok "and what was said with it does not hold either" says 0 "Every door" terminal
 ok "wanting them holds from then on" says 0 "none" terminal -- helm policy use --none --require-signature yes
 ok "so that the next one is refused" says 25 "only signed policies" terminal -- helm policy use facts.yaml
 ok "until a person takes it back" says 0 "Every door" terminal -- helm policy use facts.yaml --require-signature no
+ok "it is wanted without another policy, too" says 0 "as before; from now on only signed" terminal -- helm policy use --require-signature yes
+ok "which stays" says 0 "only signed policies are put in use here" helm policy show
+ok "and is the same one" says 0 "facts.yaml" helm policy show
+ok "the next one is refused" says 25 "only signed policies" terminal -- helm policy use facts.yaml
+ok "taking it back is a person's act" says 25 "only a person" helm policy use --require-signature no
+ok "which needs no policy either" says 0 "unsigned ones" terminal -- helm policy use --require-signature no
+ok "then others are taken" says 0 "Every door" terminal -- helm policy use facts.yaml
+ok "what is said about a policy needs one" says 2 "name the policy" terminal -- helm policy use --require-signature no --fact stage=x
+# What is most likely not meant is told.
+printf 'format: helm.policy.v1\nname: nothing\nversion: "1"\nrules:\n  - {id: no, action: EXECUTE_COMMAND, verdict: DENY}\n' >nothing.yaml
+ok "a policy that allows nothing says so" says 0 "no rule allows anything" terminal -- helm policy use nothing.yaml
+cat >packed.yaml <<'EOT'
+format: helm.policy.v1
+name: packed
+version: "1"
+coverage: open
+rules: []
+packs:
+  - id: eu
+    kind: jurisdiction
+    activates_on: [EU]
+    rules:
+      - {id: eu-asks, action: EXECUTE_COMMAND, verdict: ESCALATE}
+EOT
+ok "a pack that waits for a fact does, too" says 0 "pack 'eu' says nothing here without a fact, such as --fact jurisdiction=EU" terminal -- helm policy use packed.yaml
+ok "not when it was given" sh -c '! printf "%s" "$0" | grep -q "says nothing"' "$(terminal -- helm policy use packed.yaml --fact jurisdiction=EU 2>&1)"
+ok "in a list neither" sh -c '! printf "%s" "$0" | grep -q "says nothing"' "$(terminal -- helm policy use packed.yaml --fact 'jurisdictions=["US","EU"]' 2>&1)"
+terminal -- helm policy use facts.yaml >/dev/null
 sed 's/verdict: ESCALATE/verdict: PERHAPS/' facts.yaml >wrong.yaml
 ok "a file with a mistake is not put in use, and says where" says 1 "wrong.yaml:9:" terminal -- helm policy use wrong.yaml
 

@@ -863,45 +863,6 @@ static void draws_of_one_thing_are_one(void **state)
 	assert_true(j.draws[0].amount == INT64_MAX);
 }
 
-/* Of two limits of one thing the smaller holds, whichever came first; another window is another thing. */
-static void the_smaller_limit_of_one_thing_holds(void **state)
-{
-	AUTO(arena_done) struct arena a = { 0 };
-	struct judging j = { .a = &a };
-	struct draw wide = { .kind = DRAW_WINDOW, .key = "w", .amount = 1, .limit = 9, .window_us = 60 },
-		    close = { .kind = DRAW_WINDOW,
-			    .key = "w",
-			    .amount = 3,
-			    .limit = 4,
-			    .window_us = 60,
-			    .window_length_us = 5 };
-
-	(void)state;
-	gate_draw(&j, &wide);
-	gate_draw(&j, &close);
-	assert_int_equal(j.draw_count, 1);
-	assert_int_equal(j.draws[0].limit, 4);
-	assert_int_equal(j.draws[0].amount, 4);
-	assert_int_equal(j.draws[0].window_length_us, 5);
-	gate_draw(&j, &wide);
-	assert_int_equal(j.draws[0].limit, 4);
-	wide.window_us = 120;
-	gate_draw(&j, &wide);
-	assert_int_equal(j.draw_count, 2);
-	/* Two policies count one deed: it is as large as the larger of them says. */
-	struct draw list[] = { wide };
-	close.window_us = 120;
-	assert_true(draw_join(list, 1, &close, false));
-	assert_int_equal(list[0].amount, 3);
-	assert_int_equal(list[0].limit, 4);
-	wide.limit = DRAW_NO_LIMIT;
-	assert_true(draw_join(list, 1, &wide, false));
-	assert_int_equal(list[0].amount, 3);
-	assert_int_equal(list[0].limit, 4);
-	close.key = "v";
-	assert_false(draw_join(list, 1, &close, false));
-}
-
 static int begin(void **state)
 {
 	static const uint8_t seed[SIGN_SEED] = { 7 };
@@ -929,7 +890,6 @@ int main(void)
 		cmocka_unit_test(agents_agree_on_what_both_have),
 		cmocka_unit_test(agents_are_refused_for_the_first_reason),
 		cmocka_unit_test(draws_of_one_thing_are_one),
-		cmocka_unit_test(the_smaller_limit_of_one_thing_holds),
 	};
 
 	return cmocka_run_group_tests(tests, begin, NULL);

@@ -574,9 +574,49 @@ static void no_order_overdraws_and_more_limits_never_permit(void **state)
 	}
 }
 
+/* Of two limits of one thing the smaller holds, whichever came first; another window is another thing. */
+static void the_smaller_limit_of_one_thing_holds(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct judging j = { .a = &a };
+	struct draw wide = { .kind = DRAW_WINDOW, .key = "w", .amount = 1, .limit = 9, .window_us = 60 },
+		    close = { .kind = DRAW_WINDOW,
+			    .key = "w",
+			    .amount = 3,
+			    .limit = 4,
+			    .window_us = 60,
+			    .window_length_us = 5 };
+
+	(void)state;
+	gate_draw(&j, &wide);
+	gate_draw(&j, &close);
+	assert_int_equal(j.draw_count, 1);
+	assert_int_equal(j.draws[0].limit, 4);
+	assert_int_equal(j.draws[0].amount, 4);
+	assert_int_equal(j.draws[0].window_length_us, 5);
+	gate_draw(&j, &wide);
+	assert_int_equal(j.draws[0].limit, 4);
+	wide.window_us = 120;
+	gate_draw(&j, &wide);
+	assert_int_equal(j.draw_count, 2);
+	/* Two policies count one deed: it is as large as the larger of them says. */
+	struct draw list[] = { wide };
+	close.window_us = 120;
+	assert_true(draw_join(list, 1, &close, false));
+	assert_int_equal(list[0].amount, 3);
+	assert_int_equal(list[0].limit, 4);
+	wide.limit = DRAW_NO_LIMIT;
+	assert_true(draw_join(list, 1, &wide, false));
+	assert_int_equal(list[0].amount, 3);
+	assert_int_equal(list[0].limit, 4);
+	close.key = "v";
+	assert_false(draw_join(list, 1, &close, false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_smaller_limit_of_one_thing_holds),
 		cmocka_unit_test(limits_that_are_none),
 		cmocka_unit_test(periods),
 		cmocka_unit_test(budgets),

@@ -23,6 +23,7 @@ enum { POLICY_LIMIT_BYTES = 64 << 20 };
 /* What a person wants to be in use from now on. */
 struct policy_choice {
 	const struct json *document; /* checked and compiled by the caller; NULL: none */
+	bool is_as_before; /* which policy is in use is left as it is; there is no document then */
 	const char *source; /* the file it was made of; or NULL */
 	const struct json *facts; /* object of texts and numbers that rules may rely on here; or NULL */
 	const struct json *lifts; /* array: ids of guard rules whose question an ALLOW answers; or NULL */

@@ -169,6 +169,8 @@ static int edit_use(void *arg, struct arena *a, struct json *word, struct err *e
 	/* Said first, so that the very policy that comes with it is held to it. */
 	if (c->require_signature)
 		json_setb(a, word, "policy_signed", text_eq(c->require_signature, "yes"));
+	if (c->is_as_before)
+		return OK;
 	if (!c->document) {
 		(void)json_remove(word, "policy");
 		return OK;
@@ -208,7 +210,8 @@ static struct json *about_change(struct arena *a, const struct change *x)
 	const struct policy_choice *c = x->c;
 	struct json *about = json_new(a, JSON_OBJECT);
 
-	json_sets(a, about, "after", c->document ? x->sha256 : "none");
+	if (!c->is_as_before)
+		json_sets(a, about, "after", c->document ? x->sha256 : "none");
 	if (c->document)
 		json_sets(a, about, "policy_name", json_get_text(c->document, "name", ""));
 	if (c->require_signature)
@@ -259,6 +262,8 @@ bool policy_choice_is_stricter(struct kernel *k, const struct policy_choice *c)
 	bool drops_signature = c->require_signature && text_eq(c->require_signature, "no") &&
 		json_get_bool(word, "policy_signed", false);
 
+	if (c->is_as_before)
+		return !drops_signature;
 	return c->document && !json_get(word, "policy") && !(c->lifts && c->lifts->n) && !c->may_go_back &&
 		!drops_signature;
 }
