@@ -200,7 +200,7 @@ static int check_people(struct kernel *k, struct arena *a, const struct json *li
 				id);
 		if (!*labels[i])
 			return err_set(e, E_DENIED, "APPROVER_UNNAMED",
-				"key %.24s... is registered without a name, so nobody knows whose it is; 'helm approval trust add FILE --label NAME' names it",
+				"key %.24s... is registered without a name, so nobody knows whose it is; 'helm approval trust remove', then 'trust add FILE --label NAME'",
 				id);
 		for (uint32_t j = 0; j < i; j++)
 			if (text_eq(labels[i], labels[j]))
