@@ -137,6 +137,12 @@ static int edit(void *arg, struct arena *a, struct json *word, struct err *e)
 		if (rc)
 			return rc;
 	}
+	struct json *before = json_get(all, f->principal);
+	if (before && !f->envelope) { /* it stays what it was: since when, by whom, why */
+		if (f->kind)
+			json_sets(a, before, "kind", f->kind);
+		return OK;
+	}
 	json_sets(a, one, "reason", f->reason);
 	if (f->kind)
 		json_sets(a, one, "kind", f->kind);
