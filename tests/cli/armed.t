@@ -91,8 +91,11 @@ ok "one that only leads to another" held .git/objects/ab/cd "mkdir -p .git/objec
 closed() { # closed DIR TEXT: a repository behind a door that was shut is held by whoever can look (root), and told by whoever cannot
   run "$2"
   chmod 700 "$1"
-  if [ -e "$1/cd.held-by-helm" ]; then rm -rf "$1/cd.held-by-helm"; return 0; fi
-  grep -q "${1##*/}.*cannot be looked into" "$scratch/.said" && rm -rf "$1/cd" && return 0
+  if [ -e "$1/cd.held-by-helm" ]; then
+    rm -rf "$1"
+    return 0
+  fi
+  grep -q "$1 (left)" "$scratch/.said" && tail -n 1 "$ledger" | grep -q "it cannot be looked into" && rm -rf "$1" && return 0
   cat "$scratch/.said"
   return 1
 }
