@@ -267,7 +267,7 @@ static bool is_drawn(struct place *p, int64_t least)
 	struct drawn d;
 	struct err e;
 
-	if (draws_look(sys_real(), p->fd, &d, &e))
+	if (draws_look(sys_real(), p->fd, NULL, &d, &e))
 		return false;
 	const struct drawn_entry *x = drawn_find(&d, DRAW_BUDGET, "6:budget|5:bench|0:", 0);
 	bool is = x && x->used >= least && x->used % (WRITERS * EACH) == 0;

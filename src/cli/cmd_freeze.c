@@ -7,7 +7,9 @@
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
+#include "clients/clients.h"
 #include "kernel/freeze.h"
+#include "observe/observe.h"
 #include "proof/preimage.h"
 
 #include <fcntl.h>
@@ -17,7 +19,7 @@ const struct opt freeze_opts[] = {
 	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
 		false },
 	{ "agent", OPT_VALUE, "ID",
-		"stop this one agent: every call of agent:ID is denied until 'helm unfreeze --agent ID'",
+		"stop this one agent, by the name of its client: every call of agent:ID is denied until 'helm unfreeze --agent ID'",
 		NULL, false },
 	{ "fence", OPT_VALUE, "FILE",
 		"obey a signed emergency stop command (docs/formats/fence.md); --json prints the acknowledgement",
@@ -64,34 +66,72 @@ static int show(struct cli *r, struct err *e)
 		return 0;
 	}
 	json_each_member (m, doc)
-		out(r, "%s  since %s  %s\n", text_safe(r->a, m->name, m->name_n, false),
+		out(r, "%s  since %s  %s\n  to go on: %s\n", text_safe(r->a, m->name, m->name_n, false),
 			safe_member(r, m->value, "timestamp"),
-			safe_member(r, json_get(m->value, "metadata"), "reason"));
+			safe_member(r, json_get(m->value, "metadata"), "reason"),
+			observe_unfreeze(r->a, text_safe(r->a, m->name, m->name_n, false)));
 	if (!doc->n)
 		out(r, "nothing is frozen\n");
 	return 0;
 }
 
+/* The agent as its calls are recorded: a client has one name, whatever people call it.  One that nobody knows is stopped all the same. */
+static int agent_principal(struct cli *r, const char *name, const char **ret, struct err *e)
+{
+	if (text_starts(name, "agent:"))
+		name += strlen("agent:");
+	if (!*name || name[strcspn(name, "/ \t\r\n")])
+		return err_set(e, E_USAGE, "FREEZE_AGENT",
+			"'%s' is no name of an agent; give that of its client, for example claude-code",
+			name);
+	const struct client *c = clients_find(name);
+	if (!c)
+		warn(r, "no client is called '%s'; the clients are those of 'helm setup status'",
+			text_safe(r->a, name, strlen(name), false));
+	*ret = arena_printf(r->a, "agent:%s", c ? c->name : name);
+	return OK;
+}
+
+/* Who is meant.  What was frozen under another spelling is lifted under that one. */
+static int whom(struct cli *r, bool is_lift, const char **ret, struct err *e)
+{
+	const char *agent = opt_text(r, "agent", NULL), *who = opt_text(r, "principal", NULL);
+	bool is_fence = is_lift && opt_flag(r, "fence");
+	struct json *doc;
+	int rc = OK;
+
+	if (!!agent + !!who + is_fence > 1)
+		return err_set(e, E_USAGE, "USAGE", "give one of --agent, --principal and --fence");
+	if (who && !*who)
+		return err_set(e, E_USAGE, "USAGE", "--principal is empty; without it everybody is meant");
+	*ret = is_fence ? FREEZE_FENCE : who ? who : "*";
+	if (is_lift && agent)
+		who = text_starts(agent, "agent:") ? agent : arena_printf(r->a, "agent:%s", agent);
+	if (is_lift && who && freeze_load(r->sys, r->a, r->ws, &doc, NULL) == OK && json_get(doc, who)) {
+		*ret = who;
+		return OK;
+	}
+	if (agent || (who && text_starts(who, "agent:")))
+		rc = agent_principal(r, agent ? agent : who, ret, e);
+	return rc;
+}
+
 /* The freeze takes effect with its receipt, which is shown. */
 static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 {
-	const char *agent = opt_text(r, "agent", NULL), *who = opt_text(r, "principal", "*");
+	const char *who = NULL;
 	struct person by = { 0 };
 	struct kernel k;
 	struct json *receipt;
-	int rc = agent && opt_text(r, "principal", NULL)
-		? err_set(e, E_USAGE, "USAGE", "give --agent or --principal, not both")
-		: from_outside(r, fn, &by, e);
+	int rc = whom(r, fn == freeze_lift, &who, e);
 
+	if (rc == OK)
+		rc = from_outside(r, fn, &by, e);
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
 	k.person = &by;
-	if (agent)
-		who = strchr(agent, ':') ? agent : arena_printf(r->a, "agent:%s", agent);
-	if (fn == freeze_lift && opt_flag(r, "fence"))
-		who = FREEZE_FENCE;
 	rc = fn(&k, r->a, who, opt_text(r, "reason", ""), &receipt, e);
 	key_free(&by.key);
 	kernel_close(&k);

@@ -1,6 +1,7 @@
 /* cmd_policy_limits.c — helm policy limits: what the policy in use bounds, who has drawn on it, and what is left.
  *
  * The figures are the sum over the chain of this moment; nothing is written. */
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_policy.h"
@@ -41,11 +42,14 @@ int cmd_policy_limits(struct cli *r, struct err *e)
 {
 	AUTO(drawn_done) struct drawn drawn = { 0 };
 	const struct json *entry;
+	const char *home;
 	struct policy_file f;
 	int rc = policy_file_or_used(r, r->arg_count ? r->args[0] : NULL, &f, &entry, e);
 
 	if (rc == OK)
-		rc = draws_look(r->sys, r->ws->state_fd, &drawn, e);
+		rc = workspace_helm_home(r->sys, r->a, &home, e);
+	if (rc == OK)
+		rc = draws_look(r->sys, r->ws->state_fd, path_join(r->a, home, "keys"), &drawn, e);
 	if (rc)
 		return rc;
 	const struct limits *limits = ruleset_limits(f.rules);

@@ -42,7 +42,8 @@ const struct opt privacy_scan_opts[] = {
 	LABEL_OPTS,
 	{ "strict", OPT_FLAG, NULL, "report only what leaves little doubt, as in files", NULL, false },
 	{ "sarif", OPT_FLAG, NULL, "print SARIF 2.1.0 (files only)", NULL, false },
-	{ "fail-on-findings", OPT_FLAG, NULL, "end with 1 when there is something", NULL, false },
+	{ "fail-on-findings", OPT_FLAG, NULL,
+		"end with 1 when there is something, or when a file could not be read", NULL, false },
 	{ 0 },
 };
 const struct opt privacy_tokenize_opts[] = {
@@ -163,8 +164,9 @@ static int scan_text(struct cli *r, const struct privacy_options *options, struc
 		out(r, "privacy_findings=%zu\n", n);
 		for (size_t i = 0; i < n; i++) {
 			const struct json *f = json_at(list, i);
-			out(r, "  %s at %lld to %lld\n", json_get_text(f, "label", ""),
-				(long long)json_get_int(f, "start", 0), (long long)json_get_int(f, "end", 0));
+			out(r, "  %s at %lld to %lld, digest %s\n", json_get_text(f, "label", ""),
+				(long long)json_get_int(f, "start", 0), (long long)json_get_int(f, "end", 0),
+				json_get_text(f, "value_hash", ""));
 		}
 	}
 	return n && opt_flag(r, "fail-on-findings") ? EXIT_NO : OK;
@@ -185,7 +187,8 @@ struct tree {
 	const char *base; /* what the walk began with */
 	struct in_file *found;
 	size_t count, room;
-	uint64_t files, bytes, skipped; /* skipped: binary, too large or not readable */
+	uint64_t files, bytes, skipped; /* skipped: no text */
+	uint64_t unread; /* could not be read, or is too large */
 	bool is_cut;
 };
 
@@ -229,7 +232,7 @@ static void scan_file(struct tree *t, int dirfd, const char *name, const char *s
 
 	if (file_read(t->r->sys, &a, dirfd, name, MAX_FILE_BYTES, 0, &text, &e)) {
 		warn(t->r, "%s was not read: %s", text_safe(&a, shown, strlen(shown), false), e.text);
-		t->skipped++;
+		t->unread++;
 		return;
 	}
 	if (memchr(text.p, 0, text.n < 8192 ? text.n : 8192)) {
@@ -259,6 +262,41 @@ static int visit(
 	return OK;
 }
 
+static bool is_complete(const struct tree *t)
+{
+	return !t->is_cut && !t->unread;
+}
+
+/* What a reader of SARIF must know beside the results: that there may be more. */
+static void say_incomplete(struct arena *a, struct json *doc, const struct tree *t)
+{
+	struct json *run = json_at(json_get(doc, "runs"), 0), *list = json_new(a, JSON_ARRAY),
+		    *invocation = json_new(a, JSON_OBJECT), *all = json_new(a, JSON_ARRAY);
+	const char *texts[] = { t->unread
+			? arena_printf(a, "%llu files could not be read.", (unsigned long long)t->unread)
+			: NULL,
+		t->is_cut ? arena_printf(
+				    a, "There are more than %d findings; the rest is left out.", MAX_FINDINGS)
+			  : NULL,
+		t->skipped ? arena_printf(a, "%llu files are no text and were not looked into.",
+				     (unsigned long long)t->skipped)
+			   : NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct json *one = json_new(a, JSON_OBJECT), *message = json_new(a, JSON_OBJECT);
+		if (!texts[i])
+			continue;
+		json_sets(a, message, "text", texts[i]);
+		json_set(a, one, "message", message);
+		json_sets(a, one, "level", i < 2 ? "error" : "note");
+		json_push(a, list, one);
+	}
+	json_setb(a, invocation, "executionSuccessful", is_complete(t));
+	json_set(a, invocation, "toolExecutionNotifications", list);
+	json_push(a, all, invocation);
+	json_set(a, run, "invocations", all);
+}
+
 static void show_tree(struct cli *r, const struct tree *t)
 {
 	if (opt_flag(r, "sarif")) {
@@ -274,7 +312,9 @@ static void show_tree(struct cli *r, const struct tree *t)
 					.file = t->found[i].file,
 					.line = t->found[i].line,
 					.is_error = t->found[i].label == PRIVACY_SECRET });
-		out_json(r, sarif_end(&doc));
+		struct json *whole = sarif_end(&doc);
+		say_incomplete(r->a, whole, t);
+		out_json(r, whole);
 		return;
 	}
 	struct json *doc = json_new(r->a, JSON_OBJECT), *list = json_new(r->a, JSON_ARRAY);
@@ -282,7 +322,8 @@ static void show_tree(struct cli *r, const struct tree *t)
 		const struct in_file *f = &t->found[i];
 		struct json *v = json_new(r->a, JSON_OBJECT);
 		if (!r->is_json) {
-			out(r, "%s:%u:%u: %s\n", f->file, f->line, f->column, privacy_label_name(f->label));
+			out(r, "%s:%u:%u: %s, digest %s\n", f->file, f->line, f->column,
+				privacy_label_name(f->label), f->hash);
 			continue;
 		}
 		json_sets(r->a, v, "file", f->file);
@@ -294,18 +335,20 @@ static void show_tree(struct cli *r, const struct tree *t)
 		json_push(r->a, list, v);
 	}
 	if (!r->is_json) {
-		out(r, "%zu finding%s in %llu file%s; %llu not looked into (no text, or not readable)\n",
+		out(r, "%zu finding%s in %llu file%s; %llu not looked into (no text); %llu could not be read\n",
 			t->count, t->count == 1 ? "" : "s", (unsigned long long)t->files,
-			t->files == 1 ? "" : "s", (unsigned long long)t->skipped);
+			t->files == 1 ? "" : "s", (unsigned long long)t->skipped,
+			(unsigned long long)t->unread);
 		if (t->is_cut)
 			out(r, "These are the first %d; there are more. Name fewer files or kinds.\n",
 				MAX_FINDINGS);
 		return;
 	}
 	json_seti(r->a, doc, "count", (int64_t)t->count);
-	json_setb(r->a, doc, "is_complete", !t->is_cut);
+	json_setb(r->a, doc, "is_complete", is_complete(t));
 	json_seti(r->a, doc, "files", (int64_t)t->files);
 	json_seti(r->a, doc, "skipped", (int64_t)t->skipped);
+	json_seti(r->a, doc, "unread", (int64_t)t->unread);
 	json_set(r->a, doc, "findings", list);
 	out_json(r, doc);
 }
@@ -329,7 +372,7 @@ static int scan_files(struct cli *r, const struct privacy_options *options, stru
 	if (rc)
 		return rc;
 	show_tree(r, &t);
-	return t.count && opt_flag(r, "fail-on-findings") ? EXIT_NO : OK;
+	return (t.count || !is_complete(&t)) && opt_flag(r, "fail-on-findings") ? EXIT_NO : OK;
 }
 
 int cmd_privacy_scan(struct cli *r, struct err *e)
@@ -350,7 +393,9 @@ int cmd_privacy_scan(struct cli *r, struct err *e)
 
 static int open_vault(struct cli *r, struct vault *ret, struct bytes *text, struct err *e)
 {
-	int rc = read_text(r, text, e);
+	int rc = *opt_text(r, "scope", "default")
+		? read_text(r, text, e)
+		: err_set(e, E_USAGE, "PRIVACY_SCOPE", "--scope is empty; without it the scope is 'default'");
 
 	if (rc == OK && text_utf8_valid((const char *)text->p, text->n) != text->n)
 		rc = err_set(e, E_INPUT, "PRIVACY_TEXT",

@@ -501,7 +501,7 @@ static const struct cmd row_egress_serve = { KNOWN(egress_serve), "", 0, 0,
 
 static const struct cmd row_privacy_scan = { KNOWN(privacy_scan), "[PATH...]", 0, -1,
 	"find secrets and what belongs to people in a text or in files",
-	"Without PATH the text is --text, --input or standard input.  Files and directories are looked through as program text: only what leaves little doubt is reported, .git and node_modules are left out, and what was not looked into is counted.  "
+	"Without PATH the text is --text, --input or standard input.  Files and directories are looked through as program text, as with --strict: only what leaves little doubt is reported; a text is looked through more widely.  .git and node_modules are left out, what is no text and what could not be read is counted, each apart.  With --fail-on-findings a file that could not be read ends with 1, too.  "
 	"Kinds are EMAIL, PHONE, KOREAN_RRN, CREDIT_CARD, IBAN and SECRET; IP_ADDRESS and MAC_ADDRESS when --only names them.  "
 	"Values are never printed: a finding has its kind, its place and the first digits of its SHA-256.  Writes nothing.",
 	"$ echo 'write to ann@corp.example.org' | helm privacy scan\n"
@@ -523,7 +523,7 @@ static const struct cmd row_privacy_restore = { KNOWN(privacy_restore), "", 0, 0
 static const struct cmd row_freeze = { KNOWN(freeze), "[status]", 0, 1,
 	"allow nothing any more, to one or to all",
 	"A signed record that every decision reads first; it stands above every mode and approval.  "
-	"'freeze status' shows what is frozen.",
+	"What is frozen already stays as it was: since when, and why.  'freeze status' shows what is frozen, and how each is lifted.",
 	"$ helm freeze status", freeze_opts, NEEDS_WORKSPACE, cmd_freeze };
 
 static const struct cmd row_unfreeze = { KNOWN(unfreeze), "", 0, 0, "lift a freeze",

@@ -137,6 +137,12 @@ static int edit(void *arg, struct arena *a, struct json *word, struct err *e)
 		if (rc)
 			return rc;
 	}
+	struct json *before = json_get(all, f->principal);
+	if (before && !f->envelope) { /* it stays what it was: since when, by whom, why */
+		if (f->kind)
+			json_sets(a, before, "kind", f->kind);
+		return OK;
+	}
 	json_sets(a, one, "reason", f->reason);
 	if (f->kind)
 		json_sets(a, one, "kind", f->kind);
@@ -187,7 +193,8 @@ int agent_kill(struct kernel *k, struct arena *a, const char *principal, const c
 }
 
 /* Signed by the key of the chain where its secret is here; the receipt is in the chain either way. */
-static struct json *acknowledgement(struct kernel *k, struct arena *a, struct json *state)
+static int acknowledgement(
+	struct kernel *k, struct arena *a, struct json *state, struct json **ret, struct err *e)
 {
 	struct json *ack = json_new(a, JSON_OBJECT);
 	char hex[2 * SIGN_SIZE + 1];
@@ -195,12 +202,16 @@ static struct json *acknowledgement(struct kernel *k, struct arena *a, struct js
 	struct bytes payload;
 
 	json_set(a, ack, "state", state);
-	if (!key_keeper(k->recorder.key) && fence_preimage(a, state, "FENCE_ACK", &payload, NULL) == OK) {
+	if (!key_keeper(k->recorder.key)) {
+		int rc = fence_preimage(a, state, "FENCE_ACK", &payload, e);
+		if (rc)
+			return rc;
 		key_sign(k->recorder.key, payload, sig);
 		hex_encode(sig, sizeof(sig), hex);
 		json_sets(a, ack, "kernel_signature", hex);
 	}
-	return ack;
+	*ret = ack;
+	return OK;
 }
 
 int fence_obey(
@@ -217,8 +228,7 @@ int fence_obey(
 
 	if (rc && !text_eq(e->code, "FENCE_REPLAY"))
 		return rc;
-	*ret_ack = acknowledgement(k, a, json_copy(a, f.state));
-	return OK;
+	return acknowledgement(k, a, json_copy(a, f.state), ret_ack, e);
 }
 
 /* Needs something that can be read: what is lifted must be known. */

@@ -256,7 +256,9 @@ static void ask_policy(const struct guard *g, struct arena *a, const char *tool,
 	struct err e = { 0 };
 	if (policy_is_bounded(g->sys, a, g->ws)) {
 		q.drawn = &drawn;
-		if (draws_look(g->sys, g->ws->state_fd, &drawn, &e))
+		const char *home;
+		if (workspace_helm_home(g->sys, a, &home, &e) ||
+			draws_look(g->sys, g->ws->state_fd, path_join(a, home, "keys"), &drawn, &e))
 			q.drawn_error = arena_strdup(a, e.text);
 	}
 	const struct policy_answer *p = policy_ask(g->sys, a, g->ws, &q, d);

@@ -118,20 +118,23 @@ static int open_scope(const struct vault *v, struct arena *a, const char *name, 
 	return rc;
 }
 
+/* `make`: nothing is sealed yet, so a key may be made.  Otherwise a new one would leave what is sealed closed for good. */
 static int seal_scope(const struct vault *v, struct arena *a, const char *name, const struct json *scope,
-	struct json **ret, struct err *e)
+	bool make, struct json **ret, struct err *e)
 {
 	uint8_t key[BOX_KEY], own[BOX_KEY], nonce[BOX_NONCE];
 	struct buf text;
-	int rc = load_key(v, a, true, key, e);
+	int rc = load_key(v, a, make, key, e);
 
 	if (rc)
 		return rc;
 	buf_init(&text, a);
 	json_canonical(&text, scope);
 	struct bytes plain = buf_bytes(&text);
-	if (v->sys->random(v->sys, nonce, sizeof(nonce)))
+	if (v->sys->random(v->sys, nonce, sizeof(nonce))) {
+		secret_wipe(key, sizeof(key));
 		return err_sys(e, "VAULT_KEY", "no random bytes to seal the vault with");
+	}
 	uint8_t *box = arena_alloc(a, plain.n + BOX_TAG);
 	box_derive(key, named(a, name), own);
 	box_seal(own, nonce, named(a, name), plain, box);
@@ -184,6 +187,7 @@ static int write_scopes(const struct vault *v, struct arena *a, const struct doc
 	struct err *e)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *out = json_new(a, JSON_OBJECT), *sealed;
+	bool make = version == 1 || !scopes || !scopes->n;
 	int rc = OK;
 
 	json_each_member (m, scopes) {
@@ -191,12 +195,12 @@ static int write_scopes(const struct vault *v, struct arena *a, const struct doc
 			continue;
 		sealed = m->value;
 		if (version == 1)
-			rc = seal_scope(v, a, m->name, m->value, &sealed, e);
+			rc = seal_scope(v, a, m->name, m->value, make, &sealed, e);
 		if (rc)
 			return rc;
 		json_set(a, out, m->name, sealed);
 	}
-	rc = seal_scope(v, a, name, changed, &sealed, e);
+	rc = seal_scope(v, a, name, changed, make, &sealed, e);
 	if (rc)
 		return rc;
 	json_set(a, out, name, sealed);
@@ -287,6 +291,8 @@ int vault_restore(struct kernel *k, struct arena *a, const struct vault *v, cons
 	int64_t version;
 	int rc = person_is_outside(k->sys, a, k->ws, e);
 
+	if (rc == OK && !file_exists(v->sys, v->dirfd, v->file))
+		rc = err_set(e, E_MISSING, "VAULT_MISSING", "the vault '%s' does not exist; nothing was restored", v->file);
 	if (rc == OK)
 		rc = doc_load(v->sys, a, v->dirfd, &d, &doc, e);
 	if (rc == OK)

@@ -48,7 +48,7 @@ char *draw_key(struct arena *a, const char *first, ...) __attribute__((sentinel)
 /* The parts again, as far as they can be read; false past the end. */
 bool draw_key_part(struct arena *a, const char *key, size_t i, const char **ret);
 
-/* ---- pace: how fast somebody acts, and what follows from it (policy.md §7.4) ---- */
+/* ---- pace: how fast somebody acts, and what follows from it (docs/formats/policy-limits.md) ---- */
 
 enum pace_level {
 	PACE_OBSERVE,

@@ -55,6 +55,8 @@ char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_
 char *observe_headline(struct arena *a, const struct json *doc);
 char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_us);
 char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_us);
+/* The command that lifts the freeze of this principal. */
+char *observe_unfreeze(struct arena *a, const char *principal);
 char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us);
 char *observe_profile_text(struct arena *a, const struct json *profile);
 

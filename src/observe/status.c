@@ -60,9 +60,20 @@ static void because(struct arena *a, struct json *reasons, int64_t n, const char
 		json_push(a, reasons, json_stringf(a, "%lld %s", (long long)n, n == 1 ? one : many));
 }
 
+char *observe_unfreeze(struct arena *a, const char *principal)
+{
+	if (text_eq(principal, "*"))
+		return arena_strdup(a, "helm unfreeze");
+	if (text_eq(principal, "*fence"))
+		return arena_strdup(a, "helm unfreeze --fence");
+	return text_starts(principal, "agent:")
+		? arena_printf(a, "helm unfreeze --agent %s", principal + strlen("agent:"))
+		: arena_printf(a, "helm unfreeze --principal %s", principal);
+}
+
 /* The one command a person does next: what is wrong comes before what is stopped, that before what waits
  * for an answer, that before what merely failed. */
-static const char *next_step(const struct json *status, int64_t dead, bool has_run)
+static const char *next_step(struct arena *a, const struct json *status, int64_t dead, bool has_run)
 {
 	const struct json *wrong = json_at(json_get(status, "wrong"), 0),
 			  *freeze = json_get(status, "freeze");
@@ -70,7 +81,8 @@ static const char *next_step(const struct json *status, int64_t dead, bool has_r
 	if (wrong)
 		return json_get_text(wrong, "remedy", "helm doctor");
 	if (freeze && freeze->n)
-		return "helm freeze status; to go on: helm unfreeze";
+		return arena_printf(a, "helm freeze status; to go on: %s",
+			observe_unfreeze(a, json_get_text(json_at(freeze, 0), "principal", "*")));
 	if (json_get_int(json_get(status, "approvals"), "pending", 0))
 		return "helm approval list";
 	if (dead)
@@ -174,7 +186,7 @@ int observe_status(const struct observed *o, const struct json *standing, struct
 	json_set(a, doc, "session_card", card);
 	json_set(a, doc, "reasons", reasons);
 	json_sets(a, doc, "health", reasons->n ? "attention" : "ok");
-	json_sets(a, doc, "next", next_step(doc, dead, json_get(doc, "recent_tasks")->n));
+	json_sets(a, doc, "next", next_step(a, doc, dead, json_get(doc, "recent_tasks")->n));
 	*ret = doc;
 	return OK;
 }
@@ -344,8 +356,7 @@ char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_u
 		buf_addf(&b, " since %s (%s)", text_time_local(a, us), observe_ago(a, us, now_us));
 	if (by)
 		buf_addf(&b, " by %s", by);
-	buf_addf(&b, "%s%s. To go on: helm unfreeze%s%s", *why ? ": " : "", why,
-		text_eq(who, "*") ? "" : " --principal ", text_eq(who, "*") ? "" : who);
+	buf_addf(&b, "%s%s. To go on: %s", *why ? ": " : "", why, observe_unfreeze(a, who));
 	return b.p;
 }
 

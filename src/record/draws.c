@@ -6,8 +6,8 @@
  *
  * The sum is kept in memory between appends, and now and then in log/draws with the place that it reaches.  It goes on from there by what the chain
  * has behind.  It is believed only where the receipt at that place continues the very chain hash that it was summed up to; otherwise everything is
- * summed up again.  The file is no truth: it has a digest of itself and is not synced, and whoever removes it
- * only makes the next one read more.
+ * summed up again.  The file is no truth: it is not synced, and whoever removes it only makes the next one read more.  Nor can whoever writes
+ * to the state directory write one that says less: it is believed only with the mark that a key of the helm home makes, which no run can read.
  *
  * Before parts of the chain are moved away the sum is put into log/draws.base, synced, because they may not be there to be read again. */
 #include "base/file.h"
@@ -23,6 +23,8 @@
 
 #define DRAWS LOG_DIR "/draws"
 #define DRAWS_BASE LOG_DIR "/draws.base"
+#define DRAWS_KEY "draws.key" /* in the directory of keys */
+#define DRAWS_DOMAIN "HELM/Draws/v2\n"
 
 enum { LARGEST_FOLD = 64 << 20 };
 
@@ -50,14 +52,70 @@ static void clear(struct fold *f)
 	*f = (struct fold){ 0 };
 }
 
+/* ---- the key ---- */
+
+static int make_key(struct sys *s, const char *path, struct err *e)
+{
+	uint8_t key[BOX_KEY];
+	char hex[2 * BOX_KEY + 1];
+
+	if (s->random(s, key, sizeof(key)))
+		return err_sys(e, "DRAWS_KEY", "no random bytes for '%s'", path);
+	hex_encode(key, sizeof(key), hex);
+	int rc = file_create(s, AT_FDCWD, path, 0600, (struct bytes){ (const uint8_t *)hex, 2 * BOX_KEY }, e);
+	secret_wipe(key, sizeof(key));
+	secret_wipe(hex, sizeof(hex));
+	return rc && text_eq(e->code, "FILE_EXISTS") ? OK : rc; /* somebody else was quicker */
+}
+
+/* `make`: when there is none.  It signs nothing and opens nothing: without it everything is summed up again. */
+static int load_key(struct sys *s, const char *keys_dir, bool make, uint8_t ret[BOX_KEY], struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct err own;
+	struct bytes text;
+
+	e = e ? e : &own;
+	if (!keys_dir)
+		return err_set(e, E_MISSING, "DRAWS_KEY", "there is no directory of keys");
+	const char *path = path_join(&a, keys_dir, DRAWS_KEY);
+	int rc = file_read(s, &a, AT_FDCWD, path, 4096, 0, &text, e);
+	if (rc == E_MISSING && make) {
+		rc = make_key(s, path, e);
+		if (rc == OK)
+			rc = file_read(s, &a, AT_FDCWD, path, 4096, 0, &text, e);
+	}
+	if (rc)
+		return rc;
+	return text.n == 2 * BOX_KEY && hex_decode((const char *)text.p, text.n, ret, BOX_KEY, true)
+		? OK
+		: err_set(e, E_CORRUPT, "DRAWS_KEY", "'%s' is no key; remove it, and another one is made",
+			  path);
+}
+
+/* Only with the key can anybody make it. */
+static const char *mark(struct arena *a, const uint8_t key[BOX_KEY], struct bytes text)
+{
+	uint8_t mac[BOX_KEY];
+	char *hex = arena_alloc(a, 2 * BOX_KEY + 1);
+	struct buf whole;
+
+	buf_init(&whole, a);
+	buf_adds(&whole, DRAWS_DOMAIN);
+	buf_add(&whole, text.p, text.n);
+	box_derive(key, buf_bytes(&whole), mac);
+	hex_encode(mac, sizeof(mac), hex);
+	return hex;
+}
+
 /* ---- the file ---- */
 
-static struct bytes fold_text(struct arena *a, const struct fold *f)
+static struct bytes fold_text(struct arena *a, const struct fold *f, const uint8_t key[BOX_KEY])
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
 	struct buf b, whole;
 
-	json_seti(a, doc, "version", 1);
+	json_seti(a, doc, "version", 2);
 	json_seti(a, doc, "clock", (int64_t)f->clock);
 	json_seti(a, doc, "at", (int64_t)f->at);
 	json_sets(a, doc, "last", hash_hex(a, &f->last));
@@ -65,21 +123,21 @@ static struct bytes fold_text(struct arena *a, const struct fold *f)
 	buf_init(&b, a);
 	json_canonical(&b, doc);
 	buf_init(&whole, a);
-	buf_addf(&whole, "%s\n", sha256_hex(a, b.p, b.n));
+	buf_addf(&whole, "%s\n", mark(a, key, buf_bytes(&b)));
 	buf_add(&whole, b.p, b.n);
 	return buf_bytes(&whole);
 }
 
-/* A digest of the rest stands in front: a file that was not written to its end is none. */
-static bool fold_parse(struct fold *f, struct bytes text)
+/* The mark of the rest stands in front: a file that was not written to its end is none. */
+static bool fold_parse(struct fold *f, struct bytes text, const uint8_t key[BOX_KEY])
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	struct bytes digest = text_cut(&text, '\n');
+	struct bytes marked = text_cut(&text, '\n');
 	struct json *doc;
 	int64_t clock, at;
 
-	if (!text.p || !bytes_is(digest, sha256_hex(&a, text.p, text.n)) ||
-		json_parse(&a, text, DRAWS, NULL, &doc, NULL) || json_get_int(doc, "version", 0) != 1 ||
+	if (!text.p || !bytes_is(marked, mark(&a, key, text)) ||
+		json_parse(&a, text, DRAWS, NULL, &doc, NULL) || json_get_int(doc, "version", 0) != 2 ||
 		!json_int(json_get(doc, "clock"), &clock) || clock < 0 ||
 		!json_int(json_get(doc, "at"), &at) || at < 0)
 		return false;
@@ -92,13 +150,15 @@ static bool fold_parse(struct fold *f, struct bytes text)
 	return true;
 }
 
-static bool fold_load(struct sys *s, int state_fd, const char *name, struct fold *f)
+static bool fold_load(struct sys *s, int state_fd, const char *keys_dir, const char *name, struct fold *f)
 {
 	AUTO(arena_done) struct arena a = { 0 };
+	uint8_t key[BOX_KEY];
 	struct bytes text;
 
 	clear(f);
-	if (file_read(s, &a, state_fd, name, LARGEST_FOLD, 0, &text, NULL) || !fold_parse(f, text)) {
+	if (file_read(s, &a, state_fd, name, LARGEST_FOLD, 0, &text, NULL) ||
+		load_key(s, keys_dir, false, key, NULL) || !fold_parse(f, text, key)) {
 		clear(f);
 		return false;
 	}
@@ -110,13 +170,17 @@ static bool fold_load(struct sys *s, int state_fd, const char *name, struct fold
 static void fold_store(struct recorder *r, struct fold *f)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	struct bytes text = fold_text(&a, f);
 	struct sys *s = r->sys;
+	uint8_t key[BOX_KEY];
+
+	f->since = 0;
+	if (load_key(s, r->keys_dir, true, key, NULL))
+		return;
+	struct bytes text = fold_text(&a, f, key);
 	AUTO(close_fd)
 	int fd = s->open(
 		s, r->state_fd, DRAWS, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK, 0600, 0);
 
-	f->since = 0;
 	f->kept = (off_t)text.n;
 	if (fd >= 0)
 		(void)write_all(s, fd, text.p, text.n);
@@ -266,14 +330,15 @@ static int sum_from(const struct log_cut *cut, struct fold *f, size_t i, off_t f
 }
 
 /* From what is stored, if the chain goes on there; else from the beginning. */
-static int sum_all(struct sys *s, int state_fd, const struct log_cut *cut, struct fold *f, struct err *e)
+static int sum_all(struct sys *s, int state_fd, const char *keys_dir, const struct log_cut *cut,
+	struct fold *f, struct err *e)
 {
 	static const char *const names[] = { DRAWS, DRAWS_BASE };
 	off_t from = 0;
 	size_t i = 0;
 
 	for (size_t k = 0; k < ARRAY_SIZE(names); k++)
-		if (fold_load(s, state_fd, names[k], f) && find_next(cut, f, &i, &from))
+		if (fold_load(s, state_fd, keys_dir, names[k], f) && find_next(cut, f, &i, &from))
 			return sum_from(cut, f, i, from, e);
 	clear(f);
 	return sum_from(cut, f, 0, 0, e);
@@ -310,7 +375,7 @@ static int reach_slowly(struct recorder *r, struct arena *a, struct fold *f, str
 	int rc = log_cut_take(r->sys, a, r->state_fd, CUT_LOCKED, &cut, e);
 
 	if (rc == OK)
-		rc = sum_all(r->sys, r->state_fd, &cut, f, e);
+		rc = sum_all(r->sys, r->state_fd, r->keys_dir, &cut, f, e);
 	return rc;
 }
 
@@ -323,7 +388,7 @@ static int reach(struct recorder *r, struct arena *a, struct err *e)
 	if (!r->fold && !(r->fold = calloc(1, sizeof(*r->fold))))
 		BUG("out of memory");
 	if (!was_known)
-		(void)fold_load(r->sys, r->state_fd, DRAWS, r->fold);
+		(void)fold_load(r->sys, r->state_fd, r->keys_dir, DRAWS, r->fold);
 	if (!is_at_end(r->fold, &r->at)) {
 		rc = follow(r, r->fold, &is_here, e);
 		if (rc == OK && !is_here)
@@ -423,13 +488,16 @@ static int settle_and_reach(struct recorder *r, struct arena *a, struct err *e)
 /* What was moved away before anybody kept a sum, and cannot be read, cannot be kept now either. */
 int draws_keep(struct recorder *r, struct arena *a, struct err *e)
 {
-	int rc = recorder_lock(r, e);
+	uint8_t key[BOX_KEY];
+	int rc = r->keys_dir ? load_key(r->sys, r->keys_dir, true, key, e) : OK;
 
+	if (rc == OK)
+		rc = recorder_lock(r, e);
 	if (rc)
 		return rc;
 	rc = settle_and_reach(r, a, e);
-	if (rc == OK)
-		rc = file_replace(r->sys, r->state_fd, DRAWS_BASE, 0600, fold_text(a, r->fold), e);
+	if (rc == OK && r->keys_dir)
+		rc = file_replace(r->sys, r->state_fd, DRAWS_BASE, 0600, fold_text(a, r->fold, key), e);
 	recorder_unlock(r);
 	return rc == E_MISSING ? OK : rc;
 }
@@ -440,7 +508,7 @@ int draws_keep(struct recorder *r, struct arena *a, struct err *e)
 static int look(struct recorder *r, struct err *e)
 {
 	struct drawn found;
-	int rc = draws_look(r->sys, r->state_fd, &found, e);
+	int rc = draws_look(r->sys, r->state_fd, r->keys_dir, &found, e);
 
 	if (rc)
 		return rc;
@@ -467,7 +535,7 @@ int recorder_drawn(struct recorder *r, struct arena *a, const struct drawn **ret
 	return rc;
 }
 
-int draws_look(struct sys *s, int state_fd, struct drawn *ret, struct err *e)
+int draws_look(struct sys *s, int state_fd, const char *keys_dir, struct drawn *ret, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(log_cut_close) struct log_cut cut;
@@ -475,7 +543,7 @@ int draws_look(struct sys *s, int state_fd, struct drawn *ret, struct err *e)
 	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
 
 	if (rc == OK)
-		rc = sum_all(s, state_fd, &cut, &f, e);
+		rc = sum_all(s, state_fd, keys_dir, &cut, &f, e);
 	if (rc) {
 		clear(&f);
 		return rc;

@@ -212,8 +212,9 @@ int lines_from(
 /* The sum over all receipts of this moment, for whoever judges: it may be older than the chain when it is used, and is looked at again when
  * something is drawn.  Valid until the next call with this recorder.  DRAWS_ARCHIVED with E_MISSING: a part of the chain cannot be read. */
 int recorder_drawn(struct recorder *r, struct arena *a, const struct drawn **ret, struct err *e);
-/* The same for whoever only looks: nothing is written.  drawn_done() frees it. */
-int draws_look(struct sys *s, int state_fd, struct drawn *ret, struct err *e);
+/* The same for whoever only looks: nothing is written.  `keys_dir` is that of the recorder; NULL: the chain is read from its beginning.  drawn_done()
+ * frees it. */
+int draws_look(struct sys *s, int state_fd, const char *keys_dir, struct drawn *ret, struct err *e);
 
 /* ---- the log over it ---- */
 

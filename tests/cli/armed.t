@@ -88,6 +88,19 @@ for place in objects/ab/cd refs/heads/a/b info/x logs/y/z rr-cache/r lfs/o rebas
   ok "one hidden in .git/$place" held ".git/$place" "git init -q --bare h; printf '#!/bin/sh\ntouch pwned\n' >h/hooks/pre-receive; mkdir -p .git/${place%/*}; mv h .git/$place"
 done
 ok "one that only leads to another" held .git/objects/ab/cd "mkdir -p .git/objects/ab/cd; cp .git/HEAD .git/objects/ab/cd; echo /tmp >.git/objects/ab/cd/commondir"
+closed() { # closed DIR TEXT: a repository behind a door that was shut is held by whoever can look (root), and told by whoever cannot
+  run "$2"
+  chmod 700 "$1"
+  if [ -e "$1/cd.held-by-helm" ]; then
+    rm -rf "$1"
+    return 0
+  fi
+  grep -q "$1 (left)" "$scratch/.said" && tail -n 1 "$ledger" | grep -q "it cannot be looked into" && rm -rf "$1" && return 0
+  cat "$scratch/.said"
+  return 1
+}
+ok "one in a directory that was closed" closed .git/objects/ab "rm -rf .git/objects/ab; mkdir -p .git/objects/ab; git init -q --bare .git/objects/ab/cd; chmod 0 .git/objects/ab"
+ok "one in a directory that can be entered and not listed" closed .git/objects/ac "mkdir -p .git/objects/ac; git init -q --bare .git/objects/ac/cd; chmod 0300 .git/objects/ac"
 git init -q --bare made && mv made .git/modules-made && mkdir -p .git/objects/ee
 ok "one that was made long before, and moved there" held .git/objects/ee/old "mv .git/modules-made .git/objects/ee/old"
 ok "in a submodule's repository" held .git/modules/m/objects/pack/h "mkdir -p .git/modules; git init -q --bare .git/modules/m; git init -q --bare .git/modules/m/objects/pack/h"

@@ -25,6 +25,61 @@ ok "that one is stopped" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook 
 ok "others are not" sh -c 'test -z "$0"' "$(hook claude-code)"
 ok "both are on record" sh -c 'grep -c "helm.freeze/" "$0" | grep -qx 3' "$ws/.helm/receipts.jsonl"
 ok "which verifies" says 0 "ADMISSIBLE" helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
+# One agent, by any name of its client.
+terminal -- helm unfreeze --principal agent:codex >/dev/null
+ok "one agent, by the short name of its client" says 0 "stopped=agent:claude-code" helm freeze --agent claude --reason "went astray"
+ok "its calls are denied" sh -c 'printf %s "$0" | grep -q AGENT_KILLED' "$(hook claude)"
+ok "by every name" sh -c 'printf %s "$0" | grep -q AGENT_KILLED' "$(hook claude-code)"
+ok "others are not stopped" sh -c 'test -z "$0"' "$(hook codex)"
+ok "status names the way back" says 0 "helm unfreeze --agent claude-code" helm status
+ok "so does freeze status" says 0 "to go on: helm unfreeze --agent claude-code" helm freeze status
+ok "nobody else is frozen" says 1 "not frozen" terminal -- helm unfreeze
+helm freeze --agent claude-code --reason "again" >/dev/null
+ok "stopped again, the first reason stays" says 0 "went astray" helm freeze status
+ok "a name that no client has is stopped, and told" says 0 "no client is called 'nobody'" helm freeze --agent nobody
+ok "that one, too" says 0 "agent:nobody" helm freeze status
+for name in '' 'a/b' 'a b' 'agent:'; do
+  ok "'$name' is no agent" says 2 "no name of an agent" helm freeze --agent "$name"
+done
+ok "an empty principal is refused" says 2 "empty" helm freeze --principal ''
+ok "agent or principal" says 2 "give one of" helm freeze --agent claude --principal x
+ok "lifted by any name" says 0 "unfrozen=agent:claude-code" terminal -- helm unfreeze --agent claude
+ok "so is one without a client" says 0 "unfrozen=agent:nobody" terminal -- helm unfreeze --agent nobody
+ok "it goes on" sh -c 'test -z "$0"' "$(hook claude)"
+# A fence is obeyed only when somebody known has signed it.
+ok "no fence is lifted where there is none" says 1 "not frozen" terminal -- helm unfreeze --fence
+echo '{"command": {"tenant_id": "local"}, "signature": "00"}' >fence.json
+ok "a fence for another place is refused" says 25 "another scope" helm freeze --fence fence.json
+ok "a file that is no command is refused" sh -c 'echo x >"$3"; HOME="$1" "$0" freeze --path "$2" --fence "$3"; test $? -ne 0' "$HELM_REAL" "$scratch/home" "$ws" fence.json
+ok "nothing is fenced by it" says 0 "nothing is frozen" helm freeze status
+mkdir -m 700 "$scratch/ops" && HOME=$scratch/ops "$HELM_REAL" key create >/dev/null 2>&1
+fence() { # fence ID EPOCH: a command by the key of ops, signed, in fence.json
+  python3 - "$scratch/ops/.helm/keys/root.key" "$ws" "$1" "$2" <<'END'
+import datetime, json, subprocess, sys
+key, root, name, epoch = sys.argv[1:]
+now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
+when = lambda t: t.strftime("%Y-%m-%dT%H:%M:%SZ")
+c = dict(contract_version="emergency-stop-fence.v1", audience="helm", key_id="ops", command_id=name, tenant_id="local", workspace_id=root,
+         epoch=int(epoch), actor_id="ann", reason="a runaway agent", issued_at=when(now), expires_at=when(now + datetime.timedelta(minutes=5)))
+open("payload", "w").write(json.dumps(dict(c, action="FENCE"), sort_keys=True, separators=(",", ":")))
+open("ops.der", "wb").write(bytes.fromhex("302e020100300506032b657004220420" + open(key).read().strip()))
+sig = subprocess.run(["openssl", "pkeyutl", "-sign", "-rawin", "-keyform", "DER", "-inkey", "ops.der", "-in", "payload"], check=True, capture_output=True).stdout
+json.dump(dict(command=c, signature=sig.hex()), open("fence.json", "w"))
+END
+}
+fence c1 5
+ok "by a key that nobody registered it is refused" exits 25 helm freeze --fence fence.json
+terminal TRUST -- helm approval trust add "$scratch/ops/.helm/keys/root.pub" --label ops >/dev/null
+ok "by a registered one it is obeyed" says 0 "fenced=$ws" helm freeze --fence fence.json
+ok "every call is denied" sh -c 'printf %s "$0" | grep -q EMERGENCY_STOP_FENCED' "$(hook codex)"
+ok "again it has the same answer, signed" says 0 '"kernel_signature"' helm freeze --fence fence.json --json
+ok "the way back is named" says 0 "to go on: helm unfreeze --fence" helm freeze status
+ok "a plain unfreeze does not lift it" says 1 "not frozen" terminal -- helm unfreeze
+ok "a person lifts it" exits 0 terminal -- helm unfreeze --fence
+ok "calls go on" sh -c 'test -z "$0"' "$(hook codex)"
+fence c2 4
+ok "an old command fences no more" exits 25 helm freeze --fence fence.json
+helm freeze --principal agent:codex >/dev/null
 # The file in the tree is a copy: damaged, emptied or removed, what a person decided holds, and is told.
 frozen() { hook codex | grep -q SYSTEM_FROZEN; }
 for text in '{' '{}' '[]' ''; do

@@ -9,6 +9,7 @@ vault=$ws/.helm/privacy-vault.json audit=$ws/.helm/privacy-audit.jsonl
 ok "a scan counts" says 0 "privacy_findings=2" helm privacy scan --text "$mail password=hunter2"
 helm privacy scan --text "$mail" --json >scan.json
 ok "and says nothing of the value" sh -c '! grep -q corp scan.json && grep -q "\"label\": \"EMAIL\"" scan.json'
+helm privacy scan --text "$mail" >scan.txt
 ok "standard input is read" sh -c 'printf %s "$2" | env HOME="$1" "$0" privacy scan | grep -q privacy_findings=1' "$HELM_REAL" "$scratch/home" "$mail"
 ok "findings can fail a pipeline" exits 1 helm privacy scan --text "$mail" --fail-on-findings
 ok "nothing found does not" exits 0 helm privacy scan --text "fine" --fail-on-findings
@@ -25,6 +26,17 @@ printf 'ann@corp.io' >tree/.git/x
 printf 'ann@corp.io\0' >tree/bin
 ok "a tree is looked through" says 0 "tree/sub/a.txt:2:6: EMAIL" helm privacy scan tree
 ok "all of it but .git" says 0 "2 findings in 2 files; 1 not looked into" helm privacy scan tree
+ok "each with its digest" sh -c 'test "$(grep -c "digest [0-9a-f]" "$0")" = 1' scan.txt
+ok "so in a tree" says 0 "EMAIL, digest " helm privacy scan tree
+ok "that is complete" says 0 '"is_complete": true' helm privacy scan tree --json
+ok "binary files are told in SARIF" says 0 "1 files are no text" helm privacy scan tree --sarif
+# One that cannot be read, not even by root: it is too large.
+mkdir large && echo fine >large/a && truncate -s 65M large/b
+ok "a file that was not read is counted" says 0 "1 could not be read" helm privacy scan large
+ok "the scan is not complete" says 0 '"is_complete": false' helm privacy scan large --json
+ok "nor does it pass" exits 1 helm privacy scan large --fail-on-findings
+ok "SARIF says so" says 0 '"executionSuccessful": false' helm privacy scan large --sarif
+rm -r large
 ok "as SARIF" says 0 '"uri": "tree/od%20d.py"' helm privacy scan tree --sarif
 ok "a file that is not there is an error" says 1 "does not exist" helm privacy scan nothing
 
@@ -38,6 +50,8 @@ ok "that is on record" sh -c 'grep helm.privacy/restore "$0" | grep -q "answer t
 ok "and in the audit" sh -c 'tail -n 1 "$0" | grep restore | grep -q "answer the customer" && ! grep -q corp "$0"' "$audit"
 ok "the record verifies" says 0 "ADMISSIBLE" helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
 ok "a scope that is not there is an error" says 1 "has no scope" helm privacy restore --scope nobody --text x
+ok "a vault that is not there is said to be" says 1 "nope' does not exist" helm privacy restore --vault nope --text x
+ok "an empty scope is refused" says 2 "scope is empty" helm privacy tokenize --scope '' --text "$mail"
 ok "without a vault nothing is kept" says 0 "<PRIVATE_EMAIL_1>" helm privacy tokenize --scope u --no-vault --text "$mail"
 ok "really nothing" says 1 "has no scope" helm privacy restore --scope u --text x
 ok "bytes that are no text are refused" says 1 "not UTF-8" sh -c 'printf "\377 ann@corp.io" | env HOME="$1" "$0" privacy tokenize' "$HELM_REAL" "$scratch/home"
@@ -58,6 +72,8 @@ ok "a damaged scope is said to be damaged" says 1 "damaged" helm privacy restore
 cp kept "$vault"
 mv "$scratch/home/.helm/keys/vault.key" .
 ok "without its key nothing opens, and the remedy is named" says 1 "backup of the helm home" helm privacy restore --scope s --text x
+ok "nor is anything sealed with a new one beside it" says 1 "backup of the helm home" helm privacy tokenize --scope brand-new --text new@corp.io
+ok "no key was made" test ! -e "$scratch/home/.helm/keys/vault.key"
 mv vault.key "$scratch/home/.helm/keys/"
 ok "with it all is as before" says 0 "bob@corp.io" helm privacy restore --scope s --text "<PRIVATE_EMAIL_2>"
 echo '{"version": 3, "scopes": {}}' >"$vault"

@@ -24,12 +24,21 @@ static void setup_key(struct crash *c)
 	assert_int_equal(key_create(sys_real(), c->t.fd, "keys", "root", &k, &e), OK);
 }
 
+static const char *keys_of(const struct scratch *t)
+{
+	static char path[sizeof(t->path) + 8];
+
+	snprintf(path, sizeof(path), "%s/keys", t->path);
+	return path;
+}
+
 static void open_recorder(struct scratch *t, struct sys *s, struct key **key, struct recorder *r)
 {
 	struct err e = { 0 };
 
 	assert_int_equal(key_load(sys_real(), t->fd, "keys", "root", key, &e), OK);
 	recorder_open(r, s, t->fd, *key);
+	r->keys_dir = keys_of(t);
 	r->draws_bytes = 0;
 }
 
@@ -65,14 +74,15 @@ static int settle(struct recorder *r, const char *id, int64_t amount, struct err
 	return recorder_append(r, &a, &d, 1, NULL, e);
 }
 
-/* The sum is made again from the receipts, as leaves and edge are, and so is never synced. */
-static void acknowledge(struct crash *c)
+/* The sum is made again from the receipts, as leaves and edge are, and so is never synced; its key, which is made with it, may be lost then, too.  Only
+ * before an archive the key must be there to stay. */
+static void acknowledge(struct crash *c, bool is_key_needed)
 {
 	static const char *const names[] = { "log", "log/leaves", "log/edge", "log/lock", "log/heads.jsonl",
-		"log/draws", "log/draws.new" };
+		"log/draws", "log/draws.new", "keys", "keys/draws.key" };
 	struct stat st;
 
-	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+	for (size_t k = 0; k < ARRAY_SIZE(names) - (is_key_needed ? 2 : 0); k++) {
 		if (fstatat(c->t.fd, names[k], &st, 0))
 			continue;
 		for (size_t i = 0; i < c->f.unsynced_count; i++)
@@ -92,19 +102,19 @@ static int act(struct crash *c, struct err *e)
 	r.rotate_bytes = *rotate_bytes;
 	int rc = reserve(&r, "dec-1", RESERVE, PERMIT, e); /* the first draw of the run, and the permit */
 	if (rc == OK)
-		acknowledge(c);
+		acknowledge(c, false);
 	if (rc == OK)
 		rc = settle(&r, "dec-1", ACTUAL, e);
 	if (rc == OK)
-		acknowledge(c);
+		acknowledge(c, false);
 	if (rc == OK)
 		rc = reserve(&r, "dec-2", RESERVE, "6:permit|3:p-2", e);
 	if (rc == OK)
-		acknowledge(c);
+		acknowledge(c, false);
 	if (rc == OK)
 		rc = settle(&r, "dec-2", 0, e); /* released */
 	if (rc == OK)
-		acknowledge(c);
+		acknowledge(c, false);
 	return rc;
 }
 
@@ -160,7 +170,7 @@ static void check(struct crash *c, const struct crash_end *end)
 		assert_int_equal(truth.steps, end->acks);
 	/* A permit that was used is used: this one may have it only when the first step never was. */
 	assert_int_equal(again == OK, truth.steps == 0);
-	assert_int_equal(draws_look(sys_real(), c->t.fd, &looked, &e), OK);
+	assert_int_equal(draws_look(sys_real(), c->t.fd, keys_of(&c->t), &looked, &e), OK);
 	if (truth.steps)
 		compare(&looked, truth.steps);
 	drawn_done(&looked);
@@ -171,7 +181,7 @@ static void check(struct crash *c, const struct crash_end *end)
 	assert_int_equal(reserve(&r, "none", 1, "1:z", &e), E_DENIED);
 	/* The sum that is kept is no more than the chain. */
 	(void)unlinkat(c->t.fd, "log/draws", 0);
-	assert_int_equal(draws_look(sys_real(), c->t.fd, &looked, &e), OK);
+	assert_int_equal(draws_look(sys_real(), c->t.fd, keys_of(&c->t), &looked, &e), OK);
 	const struct drawn_entry *cash = drawn_find(&looked, DRAW_BUDGET, CASH, 0);
 	assert_int_equal(cash->used + cash->held, LIMIT);
 	drawn_done(&looked);
@@ -224,7 +234,7 @@ static int act_archive(struct crash *c, struct err *e)
 	open_recorder(&c->t, &c->f.sys, &key, &r);
 	int rc = log_archive(&r, &a, &how, &report, e);
 	if (rc == OK)
-		acknowledge(c);
+		acknowledge(c, true);
 	return rc;
 }
 
@@ -239,7 +249,7 @@ static void check_archive(struct crash *c, const struct crash_end *end)
 		(void)unlinkat(c->t.fd, "log/draws", 0);
 		assert_int_equal(renameat(c->t.fd, "away", c->t.fd, "gone"), 0);
 	}
-	assert_int_equal(draws_look(sys_real(), c->t.fd, &looked, &e), OK);
+	assert_int_equal(draws_look(sys_real(), c->t.fd, keys_of(&c->t), &looked, &e), OK);
 	assert_int_equal(drawn_find(&looked, DRAW_BUDGET, CASH, 0)->held, 40);
 	drawn_done(&looked);
 	open_recorder(&c->t, sys_real(), &key, &r);
@@ -329,7 +339,7 @@ static void two_hundred_processes(void **state)
 	}
 	close(pipes[0]);
 	close(pipes[1]);
-	assert_int_equal(draws_look(sys_real(), c.t.fd, &looked, &e), OK);
+	assert_int_equal(draws_look(sys_real(), c.t.fd, keys_of(&c.t), &looked, &e), OK);
 	const struct drawn_entry *cash = drawn_find(&looked, DRAW_BUDGET, CASH, 0);
 	/* Not a cent more or less than those who were told OK have used; and who was refused was refused because nothing was left. */
 	assert_int_equal(cash->used, used);
@@ -338,7 +348,7 @@ static void two_hundred_processes(void **state)
 	assert_true(cash->used > BUDGET - TAKE);
 	/* The same from the receipts alone. */
 	(void)unlinkat(c.t.fd, "log/draws", 0);
-	assert_int_equal(draws_look(sys_real(), c.t.fd, &again, &e), OK);
+	assert_int_equal(draws_look(sys_real(), c.t.fd, keys_of(&c.t), &again, &e), OK);
 	assert_int_equal(drawn_find(&again, DRAW_BUDGET, CASH, 0)->used, used);
 	drawn_done(&looked);
 	drawn_done(&again);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { US = 1000000 };
@@ -424,9 +425,16 @@ static void what_is_over_is_forgotten(void **state)
 struct fixture {
 	struct arena a;
 	struct scratch dir;
+	const char *keys;
 	struct key *key;
 	struct recorder r;
 };
+
+static void open_with(struct fixture *f, struct recorder *r)
+{
+	recorder_open(r, sys_real(), f->dir.fd, f->key);
+	r->keys_dir = f->keys;
+}
 
 static void begin(struct fixture *f)
 {
@@ -435,7 +443,8 @@ static void begin(struct fixture *f)
 	*f = (struct fixture){ 0 };
 	scratch_open_fast(&f->dir);
 	assert_int_equal(key_create(sys_real(), f->dir.fd, "keys", "root", &f->key, &e), OK);
-	recorder_open(&f->r, sys_real(), f->dir.fd, f->key);
+	f->keys = arena_printf(&f->a, "%s/keys", f->dir.path);
+	open_with(f, &f->r);
 }
 
 static void end(struct fixture *f)
@@ -483,7 +492,7 @@ static int64_t left_of(struct fixture *f, int64_t limit)
 	struct drawn d;
 	struct err e = { 0 };
 
-	if (draws_look(sys_real(), f->dir.fd, &d, &e))
+	if (draws_look(sys_real(), f->dir.fd, f->keys, &d, &e))
 		fail_msg("%s", e.text);
 	const struct drawn_entry *x = drawn_find(&d, DRAW_BUDGET, "4:cash", 0);
 	int64_t left = limit - (x ? x->used + x->held : 0);
@@ -509,7 +518,7 @@ static void two_writers_share_one_budget(void **state)
 
 	(void)state;
 	begin(&f);
-	recorder_open(&other, sys_real(), f.dir.fd, f.key);
+	open_with(&f, &other);
 	assert_int_equal(left_of(&f, 100), 100);
 	assert_int_equal(draw_with(&f.r, "dec-1", 60, 100, true, &e), OK);
 	assert_refused(&other, 41, 100);
@@ -567,7 +576,7 @@ static void rotations_and_kept_sums(void **state)
 		begin(&f);
 		for (int i = 0; i < 30; i++) {
 			struct recorder r;
-			recorder_open(&r, sys_real(), f.dir.fd, f.key);
+			open_with(&f, &r);
 			r.rotate_bytes = 6000;
 			r.draws_bytes = keeps[k];
 			assert_int_equal(draw_with(&r, arena_printf(&f.a, "d-%d", i), 3, 90, i % 2, &e), OK);
@@ -580,6 +589,72 @@ static void rotations_and_kept_sums(void **state)
 		assert_refused(&f.r, 1, 90);
 		end(&f);
 	}
+}
+
+/* Whoever can write everything but the keys says that nothing was drawn, at the right place, with a digest, a mark of another key, or the mark of the
+ * true one; the sum of archived files, too. */
+static void sums_need_the_key(void **state)
+{
+	static const char *const names[] = { "log/draws", "log/draws.base" };
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++) {
+		struct fixture f;
+		struct recorder r;
+		struct err e = { 0 };
+		uint8_t key[BOX_KEY] = { 7 }, mac[BOX_KEY];
+		char hex[2 * BOX_KEY + 1];
+		begin(&f);
+		f.r.draws_bytes = 0;
+		assert_int_equal(draw_with(&f.r, "d-1", 70, 100, false, &e), OK);
+		char *text = arena_strdup(&f.a, scratch_get(&f.dir, "log/draws")),
+		     *body = strchr(text, '\n') + 1, *sum = strstr(body, "\"drawn\":");
+		const char *at = strstr(body, ",\"last\":");
+		assert_non_null(sum);
+		assert_non_null(at);
+		*strstr(body, "70") = '0'; /* the amount */
+		assert_non_null(strstr(body, "00"));
+		box_derive(key, bytes_of(arena_printf(&f.a, "HELM/Draws/v2\n%s", body)), mac);
+		hex_encode(mac, sizeof(mac), hex);
+		const char *front = i / 2 == 0 ? sha256_hex(&f.a, body, strlen(body))
+			: i / 2 == 1	       ? hex
+			: i / 2 == 2	       ? arena_strndup(&f.a, text, 64)
+					       : "";
+		unlinkat(f.dir.fd, "log/draws", 0);
+		scratch_put(&f.dir, names[i % 2], arena_printf(&f.a, "%s\n%s", front, body));
+		assert_int_equal(left_of(&f, 100), 30);
+		open_with(&f, &r);
+		assert_refused(&r, 31, 100);
+		recorder_close(&r);
+		end(&f);
+	}
+}
+
+/* The key is made once, for its owner only; without it, or with another, the chain is read. */
+static void the_key_of_the_sums(void **state)
+{
+	struct fixture f;
+	struct err e = { 0 };
+	struct drawn d;
+	struct stat st;
+
+	(void)state;
+	begin(&f);
+	f.r.draws_bytes = 0;
+	assert_int_equal(draw_with(&f.r, "d-1", 70, 100, false, &e), OK);
+	assert_int_equal(fstatat(f.dir.fd, "keys/draws.key", &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	char *made = arena_strdup(&f.a, scratch_get(&f.dir, "keys/draws.key"));
+	assert_int_equal(draw_with(&f.r, "d-2", 10, 100, false, &e), OK);
+	assert_string_equal(scratch_get(&f.dir, "keys/draws.key"), made);
+	assert_int_equal(draws_look(sys_real(), f.dir.fd, NULL, &d, &e), OK);
+	assert_int_equal(drawn_find(&d, DRAW_BUDGET, "4:cash", 0)->used, 80);
+	drawn_done(&d);
+	scratch_put(&f.dir, "keys/draws.key", "no key");
+	assert_int_equal(left_of(&f, 100), 20);
+	assert_int_equal(draw_with(&f.r, "d-3", 20, 100, false, &e), OK);
+	assert_int_equal(left_of(&f, 100), 0);
+	end(&f);
 }
 
 /* A sum that is lost, torn, forged or of another chain is not believed. */
@@ -612,7 +687,7 @@ static void only_the_chain_is_believed(void **state)
 				arena_printf(&f.a, "%s\n%s", sha256_hex(&f.a, doc, strlen(doc)), doc));
 		}
 		assert_int_equal(left_of(&f, 100), 10);
-		recorder_open(&r, sys_real(), f.dir.fd, f.key);
+		open_with(&f, &r);
 		assert_refused(&r, 11, 100);
 		assert_int_equal(draw_with(&r, "d-3", 10, 100, false, &e), OK);
 		recorder_close(&r);
@@ -642,14 +717,14 @@ static void archives(void **state)
 		assert_true(scratch_has(&f.dir, "log/draws.base"));
 		assert_int_equal(rename(to, arena_printf(&f.a, "%s/gone", f.dir.path)), 0);
 		recorder_close(&f.r);
-		recorder_open(&f.r, sys_real(), f.dir.fd, f.key);
+		open_with(&f, &f.r);
 		if (variant) {
 			unlinkat(f.dir.fd, "log/draws", 0);
 			unlinkat(f.dir.fd, "log/draws.base", 0);
 			assert_int_equal(draw_with(&f.r, "x", 1, 100, false, &e), E_MISSING);
 			assert_string_equal(e.code, "DRAWS_ARCHIVED");
 			struct drawn d;
-			assert_int_equal(draws_look(sys_real(), f.dir.fd, &d, &e), E_MISSING);
+			assert_int_equal(draws_look(sys_real(), f.dir.fd, f.keys, &d, &e), E_MISSING);
 			assert_int_equal(rename(arena_printf(&f.a, "%s/gone", f.dir.path), to), 0);
 		}
 		assert_refused(&f.r, 41, 100);
@@ -735,6 +810,8 @@ int main(void)
 		cmocka_unit_test(a_receipt_without_draws_is_as_before),
 		cmocka_unit_test(rotations_and_kept_sums),
 		cmocka_unit_test(only_the_chain_is_believed),
+		cmocka_unit_test(sums_need_the_key),
+		cmocka_unit_test(the_key_of_the_sums),
 		cmocka_unit_test(archives),
 		cmocka_unit_test(a_group_refuses_only_who_is_too_late),
 	};

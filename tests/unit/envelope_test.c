@@ -576,6 +576,16 @@ static void what_the_gate_believes(void **state)
 	assert_string_equal(judged(&r, "file_read", "{}", NULL, NULL),
 		"DENY PRG_EVALUATION_ERROR abort"); /* nobody knows whether it holds */
 	done(&r);
+	/* What asks for a person hides nothing that denies behind it; the first that asks is named. */
+	begin(&r,
+		"escalation_policy.escalation_triggers=[{'condition':'true','action':'pause_and_notify'},"
+		"{'condition':'true','action':'require_approval','quorum':1},{'condition':'input.params.size > 10','action':'abort'}]");
+	assert_string_equal(
+		judged(&r, "file_read", "{'size':11}", NULL, NULL), "DENY POLICY_VIOLATION abort");
+	assert_string_equal(judged(&r, "file_read", "{'size':1}", NULL, NULL),
+		"ESCALATE ESCALATION_REQUIRED pause_and_notify");
+	assert_string_equal(judged(&r, "file_read", "{}", NULL, NULL), "DENY PRG_EVALUATION_ERROR abort");
+	done(&r);
 }
 
 /* A policy with an envelope and a door that brings no facts: nothing is bound. */

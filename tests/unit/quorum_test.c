@@ -196,6 +196,20 @@ static void keys_must_still_be_registered(void **state)
 	refused(id_of(&h), &people[0], "APPROVER_UNKNOWN");
 }
 
+/* Two keys without a name may be one person's. */
+static void keys_without_a_name_count_for_nobody(void **state)
+{
+	(void)state;
+	struct handling h = ask_for(2);
+
+	register_keys(KEYS);
+	x.f.clock_us += 3 * SECOND;
+	refused(id_of(&h), &people[3], "APPROVER_UNNAMED");
+	assert_string_equal(so_far(id_of(&h), &people[0]), "not yet");
+	refused(id_of(&h), &people[3], "APPROVER_UNNAMED");
+	assert_string_equal(so_far(id_of(&h), &people[1]), "granted");
+}
+
 /* The challenge lasts an hour: who said yes before that says it again. */
 static void an_old_challenge_is_over(void **state)
 {
@@ -240,6 +254,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_person_is_not_two, begin, end),
 		cmocka_unit_test_setup_teardown(single_grants_never_answer, begin, end),
 		cmocka_unit_test_setup_teardown(keys_must_still_be_registered, begin, end),
+		cmocka_unit_test_setup_teardown(keys_without_a_name_count_for_nobody, begin, end),
 		cmocka_unit_test_setup_teardown(an_old_challenge_is_over, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_signed_cannot_be_exchanged, begin, end),
 	};

@@ -98,7 +98,7 @@ void envelope_check(struct arena *a, const struct envelope *env, const struct en
 struct json *envelope_counters(
 	struct arena *a, const struct envelope *env, const struct envelope_facts *facts, int64_t now_us);
 
-/* The class of an effect type (policy.md §5): "E0" to "E4"; what nobody has classified is E3.  Of a command that was understood, that of the worst
+/* The class of an effect type (docs/formats/authority-court.md): "E0" to "E4"; what nobody has classified is E3.  Of a command that was understood, that of the worst
  * thing it does; of one that was not, E4. */
 const char *effect_class(const char *type, const struct proposal *proposal);
 
@@ -159,7 +159,7 @@ bool lifecycle_may(enum lifecycle l, const char *from, const char *to);
 /* Nothing leads out of it. */
 bool lifecycle_is_end(enum lifecycle l, const char *state);
 
-/* ---- one connector that fails, and when to try again (policy.md §7.6) ---- */
+/* ---- one connector that fails, and when to try again (docs/formats/lifecycle.md) ---- */
 
 struct breaker {
 	enum { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN } state;

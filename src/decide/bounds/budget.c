@@ -44,7 +44,7 @@ static void judge_budget(struct judging *j, const struct limit *l, const struct 
 				l->id));
 }
 
-/* ---- risk (policy.md §7.3) ---- */
+/* ---- risk (docs/formats/policy-limits.md) ---- */
 
 /* What nobody has rated is critical. */
 static size_t rated(const struct judging *j)

@@ -1,7 +1,7 @@
 /* court.c — the authority court: what a dangerous effect must pass beside the pipeline, and the token that lets it be done once.
  *
  * It is no second engine: the pipeline's answer about the same effects comes in, and is the last stage.  The stages are in the order of
- * policy.md §9, before them what the others stand on (epoch, types, memory); the first that fails is the answer. */
+ * docs/formats/authority-court.md, before them what the others stand on (epoch, types, memory); the first that fails is the answer. */
 #include "decide/bounds/parts.h"
 
 #include "base/decimal.h"

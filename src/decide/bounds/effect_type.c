@@ -1,4 +1,4 @@
-/* effect_type.c — the types of effects that are known, and how dangerous each is (policy.md §5). */
+/* effect_type.c — the types of effects that are known, and how dangerous each is (docs/formats/authority-court.md). */
 #include "decide/bounds/parts.h"
 
 /* Canonical ones first, in the order of the published taxonomy; then those of the catalogue; then the names that the published cases use. */

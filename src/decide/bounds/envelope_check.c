@@ -1,4 +1,4 @@
-/* envelope_check.c — one effect against the bound envelope, step by step (policy.md §6.3).
+/* envelope_check.c — one effect against the bound envelope, step by step (docs/formats/autonomy-envelope.md).
  *
  * The first step that fails is what the published gate answers.  Where that is only a question for a person, the later steps are looked
  * at all the same: a yes to the number of effects is no yes to data that is too sensitive. */

@@ -12,7 +12,8 @@ static const char *said(const struct judging *j, const char *name)
 	return json_get_text(j->facts->known, name, json_get_text(j->ask->params, name, ""));
 }
 
-/* The first condition that holds.  One that cannot be evaluated denies: nobody knows whether it holds. */
+/* The first condition that denies; else the first that asks for a person.  One that cannot be evaluated denies: nobody knows whether it
+ * holds. */
 static void ask_triggers(struct judging *j, const struct envelope *env, struct gate_answer *ret)
 {
 	for (size_t i = 0; i < env->trigger_count; i++) {
@@ -21,18 +22,20 @@ static void ask_triggers(struct judging *j, const struct envelope *env, struct g
 		struct err e;
 		enum requirement r =
 			expression_requirement(env->triggers[i].condition, gate_variables(j), j->a, &e);
-		if (r == REQUIREMENT_MISSING)
+		bool is_denied = r == REQUIREMENT_ERROR || text_eq(action, "abort");
+		if (r == REQUIREMENT_MISSING || (!is_denied && ret->verdict == V_ESCALATE))
 			continue;
 		if (r == REQUIREMENT_ERROR)
 			gate_deny(ret, REASON_PRG_EVALUATION_ERROR, condition, arena_strdup(j->a, e.text));
-		else if (text_eq(action, "abort"))
+		else if (is_denied)
 			gate_deny(ret, REASON_POLICY_VIOLATION, condition, "The envelope ends the run here.");
 		else
 			gate_escalate(ret, REASON_ESCALATION_REQUIRED, condition,
 				"The envelope asks for a person here.");
 		ret->detail_code = action;
 		ret->bound = doc;
-		return;
+		if (is_denied)
+			return;
 	}
 }
 

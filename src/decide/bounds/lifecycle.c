@@ -1,4 +1,4 @@
-/* lifecycle.c — which state may follow which; tables, and nothing else (policy.md §8.2 to 8.4, 10.1, 7.6).
+/* lifecycle.c — which state may follow which; tables, and nothing else (docs/formats/lifecycle.md).
  *
  * What a table does not have is an error, and leaves the state as it is. */
 #include "decide/bounds/parts.h"

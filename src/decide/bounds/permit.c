@@ -1,4 +1,4 @@
-/* permit.c — permission for one connector, one action, one scope, once (policy.md §8.1).
+/* permit.c — permission for one connector, one action, one scope, once (docs/formats/permit.md).
  *
  * The order is part of the promise: nothing that a permit says is believed before its signature is, and what it uses up comes last.  Whoever
  * executes commits the draws with the receipt, before anything leaves: a second use finds the permit, its nonce or its verdict used. */

@@ -1,4 +1,4 @@
-/* spend.c — what calls of models may cost (policy.md §7.6).
+/* spend.c — what calls of models may cost (docs/formats/policy-limits.md).
  *
  * A request that names a provider or a model is bounded by the spend envelope that it names or that is written for who asks.  Its cost is what it
  * says, and where the policy has prices, what its tokens cost by these, whichever is more. */

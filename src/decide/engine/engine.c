@@ -8,8 +8,7 @@
 #include <string.h>
 
 /* Every gate that is built, and what makes it due beside a policy that configures it (ruleset.c): facts `f` that are there,
- * or what the question names.  Who lands
- * a gate adds its row here. */
+ * or what the question names.  A gate without a row here is never asked. */
 #define ROWS(X) \
 	X(SHAPE, gate_shape, true) \
 	X(STOP, gate_stop, f->stop) \

@@ -180,11 +180,14 @@ bool quorum_holds(struct arena *a, const struct json *proof, const struct grant 
 
 /* ---- people ---- */
 
-/* Every key is registered now, and no two belong to one person. */
+/* Every key is registered now, each with the name of a person, and no two belong to one. */
 static int check_people(struct kernel *k, struct arena *a, const struct json *list, struct err *e)
 {
 	const char *labels[MOST_APPROVERS + 1];
 
+	if (list->n > ARRAY_SIZE(labels))
+		return err_set(e, E_DENIED, "APPROVAL_QUORUM",
+			"more than %d people said yes; deny the request, and ask again", MOST_APPROVERS);
 	for (uint32_t i = 0; i < list->n; i++) {
 		const char *id = json_get_text(json_at(list, i), "key_id", "");
 		bool is_known;
@@ -195,8 +198,12 @@ static int check_people(struct kernel *k, struct arena *a, const struct json *li
 			return err_set(e, E_DENIED, "APPROVER_UNKNOWN",
 				"key %.24s... said yes and is no longer registered; deny the request, and ask again",
 				id);
+		if (!*labels[i])
+			return err_set(e, E_DENIED, "APPROVER_UNNAMED",
+				"key %.24s... is registered without a name, so nobody knows whose it is; 'helm approval trust remove', then 'trust add FILE --label NAME'",
+				id);
 		for (uint32_t j = 0; j < i; j++)
-			if (*labels[i] && text_eq(labels[i], labels[j]))
+			if (text_eq(labels[i], labels[j]))
 				return err_set(e, E_DENIED, "APPROVAL_TWICE",
 					"two keys of '%s' are one person; somebody else must say yes",
 					labels[i]);

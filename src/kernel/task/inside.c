@@ -60,6 +60,12 @@ static bool is_settled(const struct way *w, const struct stat *st)
 	return st->st_nlink == 2 && !armed_is_newer(w->t, st);
 }
 
+/* Whoever closes a directory does not hide what is in it. */
+static void unseen(struct way *w, const char *rel)
+{
+	armed_say(w->t, rel, "left", "it cannot be looked into");
+}
+
 static void look_at(
 	struct way *w, int parent, const char *name, const char *rel, enum role above, bool is_newer)
 {
@@ -76,8 +82,10 @@ static void look_at(
 	if (above != ROLE_MODULES && !is_newer && is_settled(w, &st))
 		return;
 	AUTO(close_fd) int dir = s->open(s, parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
-	if (dir < 0)
+	if (dir < 0) {
+		unseen(w, rel);
 		return;
+	}
 	bool is_repository = armed_is_repository(s, dir);
 	enum role role = role_of(above, name, is_repository);
 	if (is_repository && role == ROLE_OTHER)
@@ -92,8 +100,12 @@ static void look(struct way *w, int dir, const char *rel, enum role role, bool i
 	char **names = NULL;
 	size_t n = 0;
 
-	if (w->seen > DIRECTORIES_MOST || file_list(w->t->k->sys, &a, dir, ".", &names, &n, NULL))
+	if (w->seen > DIRECTORIES_MOST)
 		return;
+	if (file_list(w->t->k->sys, &a, dir, ".", &names, &n, NULL)) {
+		unseen(w, rel);
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		look_at(w, dir, names[i], arena_printf(&a, "%s/%s", rel, names[i]), role, is_newer_above);
 }
@@ -110,4 +122,6 @@ void armed_look_inside(struct task *t, const char *rel)
 	w.root_fd = root_fd;
 	if (dir >= 0)
 		look(&w, dir, rel, ROLE_REPOSITORY, false);
+	else if (file_is_dir(s, root_fd, rel))
+		unseen(&w, rel);
 }
