@@ -41,6 +41,15 @@ printf 'format: helm.policy.v1\nname: x\nversion: "1"\nrules:\n- {id: a, action:
 ok "what is only doubtful can be used" helm policy lint warn.yaml
 ok "but not with --strict" fails helm policy lint --strict warn.yaml
 
+cat >ops.yaml <<'P'
+format: helm.policy.v1
+name: ops
+version: "1"
+rules:
+  - {id: a, action: EXECUTE_COMMAND, verdict: ALLOW, all: [{field: params.n, op: at_most, value: 3}, {field: params.path, op: starts_with, value: /x}, {field: params.path, op: not_contains, value: ..}]}
+P
+ok "every operator that is documented can be written" says "can be used" helm policy lint ops.yaml
+
 # ---- fmt
 ok "fmt lays it out" says '  - {id: a' helm policy fmt warn.yaml
 ok "check says that it is not" fails helm policy fmt --check warn.yaml

@@ -3,6 +3,7 @@
  * Only what a person can mistype is looked at here, with its place.  The engine checks everything once more when it compiles the document. */
 #include "decide/bundle/parts.h"
 #include "decide/dsl/dsl.h"
+#include "decide/operators.h"
 
 #include <string.h>
 
@@ -10,10 +11,11 @@
 	"limits", "egress", "mcp", "privilege", "taint", "threat", "sandbox", "delegation", "capability", \
 		"assumptions", "identity", "pdp", "stop"
 
-static const char *const operators[] = { "equals", "not_equals", "in", "not_in", "empty", "not_empty",
-	"missing", "greater_than", "less_than", "at_least", "contains", "equals_field", "intersects",
-	"path_under", "path_names", "region_in", "region_not_in", "host_in", "host_not_in",
-	"sql_destructive" };
+static const char *const operators[] = {
+#define OP_NAME(id, name, takes) name,
+	OPS(OP_NAME)
+#undef OP_NAME
+};
 
 /* ---- a rule ---- */
 
