@@ -282,6 +282,31 @@ static int answer(struct cli *r, const struct policy_file *f, const struct polic
 	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? EXIT_APPROVAL : EXIT_DENIED;
 }
 
+/* What --facts says, beside the facts of the request: one that both name would leave open which was meant. */
+static int add_facts(struct cli *r, const char *request, struct policy_question *q, struct err *e)
+{
+	const char *word = opt_text(r, "facts", NULL);
+	struct json *given, *all;
+
+	if (!word)
+		return OK;
+	if (request && text_eq(word, "-") && text_eq(request, "-"))
+		return err_set(
+			e, E_USAGE, "USAGE", "only one of the request and --facts can be standard input");
+	if (policy_facts_open(r, word, &given, e))
+		return e->rc;
+	all = q->known ? json_copy(r->a, q->known) : json_new(r->a, JSON_OBJECT);
+	json_each_member (m, given) {
+		if (json_get(all, m->name))
+			return err_set(e, E_INPUT, "POLICY_FACTS",
+				"the request has a fact '%s' already; leave it out of --facts",
+				text_safe(r->a, m->name, strlen(m->name), false));
+		json_set(r->a, all, m->name, m->value);
+	}
+	q->known = all;
+	return OK;
+}
+
 int policy_explain_request(
 	struct cli *r, const char *policy, const char *request, const char *command, struct err *e)
 {
@@ -299,6 +324,8 @@ int policy_explain_request(
 		if (!policy_request_guard(r, &q, command, e))
 			return e->rc;
 	}
+	if (add_facts(r, request, &q, e))
+		return e->rc;
 	q.known = policy_known(r->a, entry, &q);
 	return answer(r, &f, &q);
 }

@@ -145,6 +145,58 @@ int policy_file_signer(struct cli *r, const struct policy_file *f, const char **
 	return rc;
 }
 
+/* ---- facts ---- */
+
+static bool is_door_fact(const char *name)
+{
+	static const char *const own[] = { "door", "client", "profile", "containment", "workspace", "cwd",
+		"supervised", "principal", "session", "now", "utc_hour", "utc_weekday" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (text_eq(own[i], name))
+			return true;
+	return false;
+}
+
+int policy_facts_option(struct cli *r, const struct json **ret, struct err *e)
+{
+	struct json *facts = json_new(r->a, JSON_OBJECT);
+	const char **words;
+	size_t n = opt_list(r, "fact", &words);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *eq = strchr(words[i], '=');
+		struct json *value;
+		if (!eq || eq == words[i])
+			return err_set(e, E_USAGE, "USAGE", "--fact takes NAME=VALUE, not '%s'", words[i]);
+		const char *name = arena_strndup(r->a, words[i], (size_t)(eq - words[i]));
+		if (is_door_fact(name))
+			return err_set(e, E_USAGE, "USAGE",
+				"'%s' is known by the door itself, and cannot be said", name);
+		if (json_parse(r->a, bytes_of(eq + 1), name, NULL, &value, NULL))
+			value = json_string(r->a, eq + 1);
+		json_set(r->a, facts, name, value);
+	}
+	*ret = facts;
+	return OK;
+}
+
+int policy_facts_open(struct cli *r, const char *word, struct json **ret, struct err *e)
+{
+	bool is_text = word[strspn(word, " \t\n")] == '{';
+	struct bytes text = bytes_of(word);
+	const char *name = is_text ? "--facts" : text_eq(word, "-") ? "standard input" : word;
+
+	if (!is_text && file_read(r->sys, r->a, AT_FDCWD, word, LARGEST_REQUEST_BYTES, FILE_FOLLOW, &text, e))
+		return err_wrap(e, "--facts takes a JSON object, or a file that holds one");
+	if (json_parse(r->a, text, name, NULL, ret, e))
+		return e->rc;
+	return json_is(*ret, JSON_OBJECT) ? OK
+					  : err_set(e, E_INPUT, "POLICY_FACTS",
+						    "%s holds %s; facts must be an object, {\"name\": value}",
+						    name, json_type_name(*ret));
+}
+
 /* ---- requests ---- */
 
 struct search {
