@@ -6,6 +6,8 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "cli/cmd.h"
+#include "cli/cmd_observe.h"
+#include "cli/cmd_policy.h"
 #include "decide/engine/engine.h"
 #include "kernel/person.h"
 #include "proof/key.h"
@@ -560,19 +562,39 @@ static void show_program(struct cli *r, const struct json *program)
 			json_get_text(rule, "action", ""), json_get_text(rule, "condition", ""));
 }
 
-static void show_pack(struct cli *r, const struct json *report)
+/* What its rules do, as they are compiled. */
+static void show_pack_rules(struct cli *r, const struct json *document, const char *name)
 {
-	out(r, "%s: %s, as %s\n", json_get_text(report, "pack_id", ""), json_get_text(report, "label", ""),
-		json_get_text(report, "as", ""));
+	json_each (pack, json_get(document, "packs")) {
+		if (!text_eq(json_get_text(pack, "id", ""), name))
+			continue;
+		json_each (rule, json_get(pack, "rules"))
+			out(r, "  rule %s: %s %s, %s (%s)\n", safe_member(r, rule, "id"),
+				json_get_text(rule, "verdict", ""),
+				policy_shown(r, json_text(json_at(json_get(rule, "actions"), 0))),
+				json_get(rule, "detail_code") ? safe_member(r, rule, "detail_code")
+							      : json_get_text(rule, "reason_code", ""),
+				safe_member(r, rule, "origin"));
+	}
+}
+
+/* A compliance pack has programs with controls; the others are packs of rules, one or several in a file. */
+static void show_pack(struct cli *r, const struct json *report, const struct json *document)
+{
+	if (json_get(report, "pack_id"))
+		out(r, "%s: %s, as %s\n", json_get_text(report, "pack_id", ""),
+			json_get_text(report, "label", ""), json_get_text(report, "as", ""));
 	json_each (program, json_get(report, "programs"))
 		show_program(r, program);
 	json_each (v, json_get(report, "variables"))
 		if (!json_get_bool(v, "supplied", false))
 			out(r, "nothing here supplies %s\n", json_get_text(v, "name", ""));
-	json_each (pack, json_get(report, "packs"))
-		out(r, "%s %s: %s, %lld rules\n", json_get_text(pack, "name", ""),
-			json_get_text(pack, "version", ""), json_get_text(pack, "kind", ""),
+	json_each (pack, json_get(report, "packs")) {
+		out(r, "%s %s: %s, %lld rules\n", safe_member(r, pack, "name"),
+			safe_member(r, pack, "version"), json_get_text(pack, "kind", ""),
 			(long long)json_get_int(pack, "rules", 0));
+		show_pack_rules(r, document, json_get_text(pack, "name", ""));
+	}
 }
 
 int cmd_pack_show(struct cli *r, struct err *e)
@@ -590,7 +612,7 @@ int cmd_pack_show(struct cli *r, struct err *e)
 		out_json(r, reading.report);
 		return OK;
 	}
-	show_pack(r, reading.report);
+	show_pack(r, reading.report, reading.document);
 	for (size_t i = 0; i < reading.problems.n; i++)
 		out(r, "%s\n", policy_problem_line(r->a, &reading.problems.items[i]));
 	return OK;

@@ -10,6 +10,7 @@
 #include "kernel/person.h"
 #include "kernel/posture.h"
 #include "proof/key.h"
+#include "proof/preimage.h"
 #include "record/record.h"
 
 #include <fcntl.h>
@@ -215,6 +216,66 @@ static int is_the_decision(void *arg, struct json *row)
 	return 1;
 }
 
+const char *policy_decision_id(struct arena *a, const char *word)
+{
+	const char *id = receipt_id_short(a, word);
+
+	if (text_starts(id, "rcpt_"))
+		id += strlen("rcpt_");
+	if (text_ends(id, "_outcome"))
+		id = arena_strndup(a, id, strlen(id) - strlen("_outcome"));
+	return text_starts(id, "dec-") ? id : NULL;
+}
+
+static int is_its_receipt(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
+{
+	struct search *q = arg;
+
+	(void)file;
+	(void)at;
+	(void)text;
+	(void)e;
+	if (!text_eq(json_get_text(receipt, "decision_id", ""), q->id) ||
+		!text_eq(json_get_text(receipt, "type", ""), "decision"))
+		return 0;
+	q->found = json_copy(q->a, receipt);
+	return 1;
+}
+
+int policy_recorded_answer(struct cli *r, const char *id, struct json **ret, struct err *e)
+{
+	static const char *const kept[] = { "name", "version", "rule", "origin", "gate" };
+	const struct receipts_wanted want = { .text = text_is_plain(id) ? id : NULL };
+	struct search q = { r->a, id, NULL };
+
+	*ret = NULL;
+	if (!r->ws || r->ws->state_fd < 0)
+		return OK;
+	if (receipts_back(r->sys, r->ws->state_fd, &want, is_its_receipt, &q, e))
+		return e->rc;
+	if (!q.found)
+		return OK;
+	const struct json *metadata = json_get(q.found, "metadata"), *policy = json_get(metadata, "policy");
+	struct json *doc = json_new(r->a, JSON_OBJECT), *by = json_new(r->a, JSON_OBJECT);
+	json_sets(r->a, doc, "decision_id", id);
+	json_sets(r->a, doc, "at", json_get_text(q.found, "timestamp", ""));
+	json_sets(r->a, doc, "verdict", json_get_text(q.found, "verdict", ""));
+	if (*json_get_text(q.found, "reason_code", ""))
+		json_sets(r->a, doc, "reason_code", json_get_text(q.found, "reason_code", ""));
+	if (json_get(metadata, "rule"))
+		json_sets(r->a, doc, "rule", json_get_text(metadata, "rule", ""));
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (json_get(policy, kept[i]))
+			json_sets(r->a, by, kept[i], json_get_text(policy, kept[i], ""));
+	if (policy) {
+		json_sets(r->a, by, "sha256", json_get_text(q.found, "policy_hash", ""));
+		json_set(r->a, doc, "policy", by);
+	}
+	*ret = doc;
+	return OK;
+}
+
 /* What was asked, as the rows have kept it. */
 static int find_recorded(struct cli *r, const char *id, struct json **ret, struct err *e)
 {
@@ -235,8 +296,8 @@ static int read_request(struct cli *r, const char *word, struct json **ret, stru
 	const char *name = text_eq(word, "-") ? "standard input" : word;
 	struct bytes text;
 
-	if (text_starts(word, "dec-") && !file_exists(r->sys, AT_FDCWD, word))
-		return find_recorded(r, word, ret, e);
+	if (policy_decision_id(r->a, word) && !file_exists(r->sys, AT_FDCWD, word))
+		return find_recorded(r, policy_decision_id(r->a, word), ret, e);
 	int rc = file_read(r->sys, r->a, AT_FDCWD, word, LARGEST_REQUEST_BYTES, FILE_FOLLOW, &text, e);
 	if (rc)
 		return rc;

@@ -108,6 +108,10 @@ helm run -- echo later >/dev/null
 ok "what comes back with time comes back when it is asked again" says 0 "6 would be as they were, 0 would change" helm policy simulate bucket.yaml
 id=$(grep -h '"tool": "Bash"' "$ws/.helm/tool-calls.jsonl" | sed -n 's/.*"decision_id": "\(dec-[0-9a-f]*\)".*/\1/p' | tail -n 1)
 ok "a decision on record can be explained by its id" says 24 "shell-asks" helm policy explain "$id" --policy two-tools.yaml
+ok "what was answered then comes first" says 24 "recorded 20" helm policy explain "$id" --policy two-tools.yaml
+ok "also where no policy was in use" says 24 "no policy was in use" helm policy explain "$id" --policy two-tools.yaml
+ok "by the id that lists show" says 24 "shell-asks" helm policy explain "rcpt_$id" --policy two-tools.yaml
+ok "as JSON, too" says 24 '"recorded": {' helm policy explain "rcpt_$id" --policy two-tools.yaml --json
 
 # Two policies compared.
 sed '/id: notes-only/,/verdict: ALLOW/d' two-tools.yaml | sed 's/verdict: ESCALATE/verdict: DENY/' >stricter.yaml

@@ -104,6 +104,8 @@ printf '["sha256:%s"]' "$hash" >revoked.json
 ok "not when it was revoked" says "revoked" helm policy verify signed.json --key "$key" --revoked revoked.json
 
 # ---- packs
+ok "with their rules" says "rule eu-" helm pack show "$HELM_SOURCE/share/policies/packs/jurisdictions.yaml"
+ok "and no empty heading" sh -c '! "$@" | grep -q "^: , as"' sh "$HELM_REAL" pack show "$HELM_SOURCE/share/policies/packs/jurisdictions.yaml"
 ok "packs are shown" says "eu-gdpr" helm pack show "$HELM_SOURCE/share/policies/packs/jurisdictions.yaml"
 cat >soc.json <<'P'
 {"pack_id": "soc", "version": 1, "compliance_framework": "SOC2", "programs": [{"program_id": "p", "controls": [{"control_id": "CC6.1", "description": "access"}],
