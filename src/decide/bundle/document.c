@@ -96,7 +96,7 @@ static void read_rule(struct reading *r, const struct json *rule, struct json *i
 	const char *verdict = check_verdict(r, rule);
 	json_sets(r->a, made, "verdict", verdict);
 	if (json_get(rule, "when"))
-		(void)take_expression(r, json_get(rule, "when"));
+		(void)take_condition(r, json_get(rule, "when"));
 	const struct json *conditions = take_list(r, rule, "all", "POLICY_RULE");
 	json_each (c, conditions)
 		check_condition(r, c);
