@@ -168,7 +168,9 @@ static bool is_one_of(const char *word, const char *const *words, size_t n)
 static size_t name_at(const struct reading *r, const struct json *v, const char *path)
 {
 	const struct bytes t = r->in->text;
-	size_t from = begin_of(r, v->at), room = v->n < (t.n - from) / 2 ? 2 * v->n : t.n - from;
+	size_t from = begin_of(r, v->at), room = from < t.n ? t.n - from : 0;
+
+	room = room / 2 > v->n ? 2 * v->n : room;
 	const uint8_t *found = memmem(t.p + from, room, path, strlen(path));
 
 	return found ? (size_t)(found - t.p) : v->at;
