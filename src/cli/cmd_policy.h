@@ -24,8 +24,17 @@ int policy_file_or_used(struct cli *r, const char *path, struct policy_file *ret
 /* Who has signed it: a registered approver, or this user's own key.  *ret_signer is NULL when nobody did; a signature that does not hold is an error. */
 int policy_file_signer(struct cli *r, const struct policy_file *f, const char **ret_signer, struct err *e);
 
-/* A request: a JSON or YAML file, '-', or the id of a decision on record. */
+/* What `--fact NAME=VALUE` says: a value is JSON where it reads as such, and a text otherwise.  What the door knows itself cannot be said. */
+int policy_facts_option(struct cli *r, const struct json **ret, struct err *e);
+/* What `--facts FACTS` says: a JSON object, or the file ('-': standard input) that holds one. */
+int policy_facts_open(struct cli *r, const char *word, struct json **ret, struct err *e);
+
+/* A request: a JSON or YAML file, '-', or the id of a decision on record or of its receipt. */
 int policy_request_open(struct cli *r, const char *word, struct policy_question *ret, struct err *e);
+/* "dec-..." of that id, or of a receipt's as lists show it; NULL when it is none. */
+const char *policy_decision_id(struct arena *a, const char *word);
+/* What was answered then: {decision_id, at, verdict, reason_code?, rule?, policy?: {name, version, sha256, rule, origin, gate}}; NULL: no receipt says it. */
+int policy_recorded_answer(struct cli *r, const char *id, struct json **ret, struct err *e);
 /* What profiles and guard rules say about it here, where it names a command; NULL otherwise. */
 const struct decision *policy_request_guard(
 	struct cli *r, struct policy_question *q, const char *command, struct err *e);

@@ -32,7 +32,7 @@ struct comparing {
 	struct cli *r;
 	const struct policy_file *before, *after; /* before NULL: what was decided */
 	const struct json *facts;
-	struct drawn drawn; /* of the candidate */
+	struct drawn drawn_before, drawn_after; /* what each would have used up so far */
 	struct json *changes, *by_rule;
 	int64_t same, differ;
 };
@@ -101,11 +101,23 @@ static void note_change(struct comparing *c, enum verdict from, enum verdict to,
 	count_rule(c, change, rule_of(p));
 }
 
-/* What the candidate uses up counts for what is asked after it. */
-static void draw(struct comparing *c, const struct policy_answer *p)
+static void comparing_done(struct comparing *c)
 {
-	for (size_t i = 0; i < p->draw_count; i++)
-		drawn_claim(&c->drawn, &p->draws[i]);
+	drawn_done(&c->drawn_before);
+	drawn_done(&c->drawn_after);
+}
+
+/* What a policy uses up counts for what it is asked later, from the time on at which it was asked: what comes back with time comes back here, too. */
+static void draw(
+	struct drawn *to, struct arena *a, const struct policy_answer *p, const struct policy_recorded *x)
+{
+	struct json *receipt = json_new(a, JSON_OBJECT), *metadata = json_new(a, JSON_OBJECT);
+
+	json_sets(a, receipt, "decision_id", x->decision_id ? x->decision_id : "");
+	json_sets(a, receipt, "timestamp", x->at);
+	json_set(a, metadata, DRAWS_MEMBER, draws_json(a, p->draws, p->draw_count));
+	json_set(a, receipt, "metadata", metadata);
+	(void)drawn_receipt(to, receipt); /* our own words: they can be read */
 }
 
 static const struct json *known_of(struct comparing *c, struct arena *a, const struct policy_question *q)
@@ -117,24 +129,31 @@ static const struct json *known_of(struct comparing *c, struct arena *a, const s
 	return policy_known(a, entry, q);
 }
 
+/* Each policy is asked with what it would have used up itself. */
+static enum verdict ask_with(struct arena *a, const struct policy_file *f, struct drawn *drawn,
+	const struct policy_recorded *x, struct policy_question *q, const struct policy_answer **ret)
+{
+	q->drawn = drawn;
+	*ret = policy_judge(a, f->rules, &READY, q, &x->guard);
+	enum verdict v = policy_with_guard(*ret, &x->guard);
+	if (v == V_ALLOW)
+		draw(drawn, a, *ret, x);
+	return v;
+}
+
 static int compare_recorded(void *arg, const struct policy_recorded *x, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	struct comparing *c = arg;
 	struct policy_question q = x->question;
+	const struct policy_answer *before, *after;
+	enum verdict from = x->then;
 
 	(void)e;
 	q.known = known_of(c, &a, &q);
-	q.drawn = &c->drawn;
-	const struct policy_answer *after = policy_judge(&a, c->after->rules, &READY, &q, &x->guard);
-	enum verdict to = policy_with_guard(after, &x->guard), from = x->then;
-	if (c->before) {
-		q.drawn = NULL;
-		from = policy_with_guard(
-			policy_judge(&a, c->before->rules, &READY, &q, &x->guard), &x->guard);
-	}
-	if (to == V_ALLOW)
-		draw(c, after);
+	if (c->before)
+		from = ask_with(&a, c->before, &c->drawn_before, x, &q, &before);
+	enum verdict to = ask_with(&a, c->after, &c->drawn_after, x, &q, &after);
 	note_change(c, from, to, after, &q, x->at, x->decision_id, x->preview);
 	return OK;
 }
@@ -206,22 +225,6 @@ static int since_of(struct cli *r, const char **ret_text, int64_t *ret_us, struc
 
 /* ---- simulate ---- */
 
-static int facts_option(struct cli *r, const struct json **ret, struct err *e)
-{
-	struct json *facts = json_new(r->a, JSON_OBJECT);
-	const char **words;
-	size_t n = opt_list(r, "fact", &words);
-
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(words[i], '=');
-		if (!eq || eq == words[i])
-			return err_set(e, E_USAGE, "USAGE", "--fact takes NAME=VALUE, not '%s'", words[i]);
-		json_sets(r->a, facts, arena_strndup(r->a, words[i], (size_t)(eq - words[i])), eq + 1);
-	}
-	*ret = facts;
-	return OK;
-}
-
 static struct json *comparison_json(const struct comparing *c)
 {
 	struct arena *a = c->r->a;
@@ -238,7 +241,6 @@ static struct json *comparison_json(const struct comparing *c)
 /* Exit 0 also when much would change: it is a question, not a test. */
 int cmd_policy_simulate(struct cli *r, struct err *e)
 {
-	AUTO(drawn_done) struct drawn unused = { 0 };
 	struct comparing c = {
 		.r = r, .changes = json_new(r->a, JSON_ARRAY), .by_rule = json_new(r->a, JSON_ARRAY)
 	};
@@ -251,12 +253,12 @@ int cmd_policy_simulate(struct cli *r, struct err *e)
 	if (rc == OK)
 		rc = policy_file_open(r, r->args[0], NULL, 0, &f, e);
 	if (rc == OK)
-		rc = facts_option(r, &c.facts, e);
+		rc = policy_facts_option(r, &c.facts, e);
 	if (rc)
 		return rc;
 	c.after = &f;
 	rc = policy_replay_each(r->sys, r->ws, since_us, compare_recorded, &c, &replay, e);
-	unused = c.drawn;
+	comparing_done(&c);
 	if (rc)
 		return rc;
 	if (r->is_json) {
@@ -431,7 +433,7 @@ int cmd_policy_diff(struct cli *r, struct err *e)
 	bool has_record = r->ws && r->ws->state_fd >= 0;
 	if (has_record)
 		rc = policy_replay_each(r->sys, r->ws, since_us, compare_recorded, &recorded, &replay, e);
-	drawn_done(&recorded.drawn);
+	comparing_done(&recorded);
 	if (rc)
 		return rc;
 	if (r->is_json) {

@@ -22,8 +22,8 @@ const struct opt policy_explain_opts[] = {
 	{ "request", OPT_VALUE, "REQ",
 		"the request to judge, where the argument is a policy in the language of rules over graphs",
 		NULL, false },
-	{ "facts", OPT_VALUE, "FACTS", "a JSON object of facts, when they are not in the request", NULL,
-		false },
+	{ "facts", OPT_VALUE, "FACTS",
+		"facts that are not in the request: a JSON object, or a file that holds one", NULL, false },
 	{ "lang", OPT_VALUE, "LANG", "the language of the reasons: en, de", NULL, false },
 	{ 0 },
 };
@@ -151,7 +151,7 @@ static int read_request(struct cli *r, struct json **ret, struct err *e)
 		return err_set(e, E_INPUT, "DSL_FACTS",
 			"%s has facts already; leave them out there, or leave out --facts",
 			shown_name(request));
-	if (read_json(r, facts, &given, e))
+	if (policy_facts_open(r, facts, &given, e))
 		return e->rc;
 	if (!json_is(*ret, JSON_OBJECT))
 		return err_set(e, E_INPUT, "DSL_REQUEST", "%s must hold an object, not %s",

@@ -2,10 +2,12 @@
  *
  * What would change it is found by trying: one thing of the request or of what is known is made what some rule asks for, and the policy is
  * asked again.  So each line that is printed is an answer, not a guess. */
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_policy.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -261,7 +263,35 @@ static void print_answer(struct cli *r, const struct policy_answer *p, const str
 	print_changes(r, changes, p->verdict);
 }
 
-static int answer(struct cli *r, const struct policy_file *f, const struct policy_question *q)
+/* What was answered then; what follows is what this policy says to the same today. */
+static void print_recorded(struct cli *r, const struct json *x)
+{
+	const struct json *policy = json_get(x, "policy");
+	const char *rule = json_get_text(x, "rule", "policy:");
+	bool is_policy = policy && text_starts(rule, "policy:"); /* otherwise a rule of the guard */
+	const char *own = json_get_text(policy, "rule", NULL);
+
+	out(r, "recorded %s: %s", json_get_text(x, "at", ""), json_get_text(x, "verdict", ""));
+	if (json_get(x, "reason_code"))
+		out(r, " %s", json_get_text(x, "reason_code", ""));
+	if (is_policy && own)
+		out(r, " by rule %s (%s)", policy_shown(r, own),
+			policy_shown(r, json_get_text(policy, "origin", NULL)));
+	else if (is_policy && json_get(policy, "gate"))
+		out(r, " by gate %s", json_get_text(policy, "gate", ""));
+	else if (json_get(x, "rule"))
+		out(r, " by guard rule %s", policy_shown(r, rule));
+	if (policy)
+		out(r, "\nby policy %s %s, %s\n", policy_shown(r, json_get_text(policy, "name", "")),
+			policy_shown(r, json_get_text(policy, "version", "")),
+			json_get_text(policy, "sha256", ""));
+	else
+		out(r, "\nno policy was in use: profiles and guard rules decided alone\n");
+	out(r, "\nasked again today, of the policy alone:\n");
+}
+
+static int answer(
+	struct cli *r, const struct policy_file *f, const struct policy_question *q, struct json *recorded)
 {
 	static const struct policy_facts about = { .is_required = true };
 	const struct policy_answer *p = policy_judge(r->a, f->rules, &about, q, NULL);
@@ -273,25 +303,59 @@ static int answer(struct cli *r, const struct policy_file *f, const struct polic
 		json_sets(r->a, policy, "version", p->version);
 		json_sets(r->a, policy, "sha256", p->sha256);
 		json_set(r->a, doc, "policy", policy);
+		if (recorded)
+			json_set(r->a, doc, "recorded", recorded);
 		json_set(r->a, doc, "would_change", changes);
 		json_set(r->a, doc, "request", policy_question_json(r->a, q));
 		out_json(r, doc);
 	} else {
+		if (recorded)
+			print_recorded(r, recorded);
 		print_answer(r, p, changes);
 	}
 	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? EXIT_APPROVAL : EXIT_DENIED;
+}
+
+/* What --facts says, beside the facts of the request: one that both name would leave open which was meant. */
+static int add_facts(struct cli *r, const char *request, struct policy_question *q, struct err *e)
+{
+	const char *word = opt_text(r, "facts", NULL);
+	struct json *given, *all;
+
+	if (!word)
+		return OK;
+	if (request && text_eq(word, "-") && text_eq(request, "-"))
+		return err_set(
+			e, E_USAGE, "USAGE", "only one of the request and --facts can be standard input");
+	if (policy_facts_open(r, word, &given, e))
+		return e->rc;
+	all = q->known ? json_copy(r->a, q->known) : json_new(r->a, JSON_OBJECT);
+	json_each_member (m, given) {
+		if (json_get(all, m->name))
+			return err_set(e, E_INPUT, "POLICY_FACTS",
+				"the request has a fact '%s' already; leave it out of --facts",
+				text_safe(r->a, m->name, strlen(m->name), false));
+		json_set(r->a, all, m->name, m->value);
+	}
+	q->known = all;
+	return OK;
 }
 
 int policy_explain_request(
 	struct cli *r, const char *policy, const char *request, const char *command, struct err *e)
 {
 	struct policy_question q = { .action = "", .now_us = r->sys->now_us(r->sys) };
+	const char *id =
+		request && !file_exists(r->sys, AT_FDCWD, request) ? policy_decision_id(r->a, request) : NULL;
 	const struct json *entry;
+	struct json *recorded = NULL;
 	struct policy_file f;
 	int rc = policy_file_or_used(r, policy, &f, &entry, e);
 
 	if (rc == OK && request)
 		rc = policy_request_open(r, request, &q, e);
+	if (rc == OK && id)
+		rc = policy_recorded_answer(r, id, &recorded, e);
 	if (rc)
 		return rc;
 	if (command) {
@@ -299,6 +363,8 @@ int policy_explain_request(
 		if (!policy_request_guard(r, &q, command, e))
 			return e->rc;
 	}
+	if (add_facts(r, request, &q, e))
+		return e->rc;
 	q.known = policy_known(r->a, entry, &q);
-	return answer(r, &f, &q);
+	return answer(r, &f, &q, recorded);
 }

@@ -6,6 +6,8 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "cli/cmd.h"
+#include "cli/cmd_observe.h"
+#include "cli/cmd_policy.h"
 #include "decide/engine/engine.h"
 #include "kernel/person.h"
 #include "proof/key.h"
@@ -120,20 +122,14 @@ static void show_problems(struct cli *r, const struct policy_problems *problems)
 		out(r, "%s", p->file);
 		if (p->line)
 			out(r, ":%u:%u", p->line, p->column);
-		out(r, ": %s%s%s: %s", paint(r, paints[p->severity]), p->code, paint(r, PAINT_OFF), p->text);
+		out(r, ": %s%s%s: %s: %s", paint(r, paints[p->severity]), policy_severity_name(p->severity),
+			paint(r, PAINT_OFF), p->code, p->text);
 		out(r, p->word[0] ? ", at '%s'\n" : "%s\n", p->word);
 		if (p->fix[0])
 			out(r, "  %s\n", p->fix);
 	}
-}
-
-static size_t warnings_of(const struct policy_problems *problems)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < problems->n; i++)
-		n += problems->items[i].severity == POLICY_WARNING;
-	return n;
+	if (problems->left_out)
+		out(r, "and %zu more, which are not shown\n", problems->left_out);
 }
 
 /* What the engine says of the document is the last word about whether it can be used. */
@@ -145,8 +141,13 @@ static struct ruleset *compile(struct cli *r, struct policy_reading *reading)
 	if (!reading->document)
 		return NULL;
 	policy_lint(r->a, reading->document, shown_name(r->args[0]), &reading->problems);
-	if (reading->problems.errors || ruleset_compile(r->a, reading->document, &rules, &why) == OK)
-		return reading->problems.errors ? NULL : rules;
+	if (reading->problems.errors)
+		return NULL;
+	if (ruleset_compile(r->a, reading->document, &rules, &why) == OK) {
+		policy_lint_absences(
+			r->a, ruleset_absences(r->a, rules), shown_name(r->args[0]), &reading->problems);
+		return rules;
+	}
 	out(r, "%s: %s\n", shown_name(r->args[0]), why.text);
 	return NULL;
 }
@@ -156,7 +157,7 @@ int policy_lint_file(struct cli *r, const struct policy_reading *given)
 	struct policy_reading reading = *given;
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	const struct ruleset *rules = compile(r, &reading);
-	bool is_usable = rules && !(opt_flag(r, "strict") && warnings_of(&reading.problems));
+	bool is_usable = rules && !(opt_flag(r, "strict") && reading.problems.warnings);
 
 	if (!r->is_json) {
 		show_problems(r, &reading.problems);
@@ -172,6 +173,7 @@ int policy_lint_file(struct cli *r, const struct policy_reading *given)
 	json_sets(r->a, doc, "policy_hash", rules ? ruleset_sha256(rules) : NULL);
 	json_sets(r->a, doc, "content_hash", reading.content_hash);
 	json_set(r->a, doc, "problems", policy_problems_json(r->a, &reading.problems));
+	json_seti(r->a, doc, "left_out", (int64_t)reading.problems.left_out);
 	out_json(r, doc);
 	return is_usable ? 0 : EXIT_NO;
 }
@@ -475,6 +477,14 @@ int cmd_policy_sign(struct cli *r, struct err *e)
 	return deliver(r, policy_signed(r->a, signed_form(&reading), key_public(k), sig), e);
 }
 
+/* Both kinds of keys are as many digits, so the file says it: NAME.key beside NAME.pub, or what other programs write above it. */
+static bool is_private_key(const char *path, struct bytes text)
+{
+	static const char mark[] = "PRIVATE KEY";
+
+	return text_ends(path, ".key") || memmem(text.p, text.n, mark, strlen(mark));
+}
+
 /* Keys as given: their text, or the file that holds it. */
 static int read_keys(struct cli *r, const char ***ret, size_t *ret_n, struct err *e)
 {
@@ -486,9 +496,13 @@ static int read_keys(struct cli *r, const char ***ret, size_t *ret_n, struct err
 		struct bytes text = bytes_of(words[i]);
 		uint8_t pub[SIGN_PUBLIC];
 		char *id = arena_alloc(r->a, KEY_ID);
-		if (file_exists(r->sys, AT_FDCWD, words[i]) &&
-			file_read(r->sys, r->a, AT_FDCWD, words[i], 4096, FILE_FOLLOW, &text, e))
+		bool is_file = file_exists(r->sys, AT_FDCWD, words[i]);
+		if (is_file && file_read(r->sys, r->a, AT_FDCWD, words[i], 4096, FILE_FOLLOW, &text, e))
 			return e->rc;
+		if (is_file && is_private_key(words[i], text))
+			return err_set(e, E_INPUT, "KEY_PRIVATE",
+				"'%s' is a private key; --key takes the public one (the file that ends in .pub)",
+				words[i]);
 		if (key_parse_public(text, words[i], pub, e))
 			return e->rc;
 		key_id(pub, id);
@@ -517,6 +531,27 @@ static int read_revoked(struct cli *r, const struct json **ret, struct err *e)
 	return OK;
 }
 
+/* Whose it is can be said without --key; whether that is whom one trusts cannot. */
+static int check_trust(
+	struct cli *r, const struct policy_reading *reading, struct policy_trust *trust, struct err *e)
+{
+	const struct json *signature = json_get(signed_form(reading), "signature");
+	const char *own = json_get_text(signature, "key", "");
+	bool is_nobody = !trust->key_count && signature;
+
+	if (is_nobody) {
+		trust->keys = &own;
+		trust->key_count = 1;
+	}
+	if (policy_trust_check(r->a, signed_form(reading), reading->content_hash, trust, e))
+		return e->rc;
+	return is_nobody
+		? err_set(e, E_INPUT, "POLICY_SIGNATURE_INVALID",
+			  "the policy is signed by %s, and no key was named to trust; if it is whom you expect, add --key %s",
+			  own, own)
+		: OK;
+}
+
 int cmd_policy_verify(struct cli *r, struct err *e)
 {
 	struct policy_trust trust = { .must_be_signed = true };
@@ -532,7 +567,7 @@ int cmd_policy_verify(struct cli *r, struct err *e)
 		return err_set(e, E_USAGE, "USAGE", "--epoch takes 0 or more");
 	trust.keys = keys;
 	trust.least_epoch = (uint64_t)opt_int(r, "epoch", 0);
-	if (policy_trust_check(r->a, signed_form(&reading), reading.content_hash, &trust, e)) {
+	if (check_trust(r, &reading, &trust, e)) {
 		e->rc = E_INPUT; /* a judgement about a file, no decision about an effect */
 		return err_wrap(e, "%s", shown_name(r->args[0]));
 	}
@@ -560,19 +595,39 @@ static void show_program(struct cli *r, const struct json *program)
 			json_get_text(rule, "action", ""), json_get_text(rule, "condition", ""));
 }
 
-static void show_pack(struct cli *r, const struct json *report)
+/* What its rules do, as they are compiled. */
+static void show_pack_rules(struct cli *r, const struct json *document, const char *name)
 {
-	out(r, "%s: %s, as %s\n", json_get_text(report, "pack_id", ""), json_get_text(report, "label", ""),
-		json_get_text(report, "as", ""));
+	json_each (pack, json_get(document, "packs")) {
+		if (!text_eq(json_get_text(pack, "id", ""), name))
+			continue;
+		json_each (rule, json_get(pack, "rules"))
+			out(r, "  rule %s: %s %s, %s (%s)\n", safe_member(r, rule, "id"),
+				json_get_text(rule, "verdict", ""),
+				policy_shown(r, json_text(json_at(json_get(rule, "actions"), 0))),
+				json_get(rule, "detail_code") ? safe_member(r, rule, "detail_code")
+							      : json_get_text(rule, "reason_code", ""),
+				safe_member(r, rule, "origin"));
+	}
+}
+
+/* A compliance pack has programs with controls; the others are packs of rules, one or several in a file. */
+static void show_pack(struct cli *r, const struct json *report, const struct json *document)
+{
+	if (json_get(report, "pack_id"))
+		out(r, "%s: %s, as %s\n", json_get_text(report, "pack_id", ""),
+			json_get_text(report, "label", ""), json_get_text(report, "as", ""));
 	json_each (program, json_get(report, "programs"))
 		show_program(r, program);
 	json_each (v, json_get(report, "variables"))
 		if (!json_get_bool(v, "supplied", false))
 			out(r, "nothing here supplies %s\n", json_get_text(v, "name", ""));
-	json_each (pack, json_get(report, "packs"))
-		out(r, "%s %s: %s, %lld rules\n", json_get_text(pack, "name", ""),
-			json_get_text(pack, "version", ""), json_get_text(pack, "kind", ""),
+	json_each (pack, json_get(report, "packs")) {
+		out(r, "%s %s: %s, %lld rules\n", safe_member(r, pack, "name"),
+			safe_member(r, pack, "version"), json_get_text(pack, "kind", ""),
 			(long long)json_get_int(pack, "rules", 0));
+		show_pack_rules(r, document, json_get_text(pack, "name", ""));
+	}
 }
 
 int cmd_pack_show(struct cli *r, struct err *e)
@@ -590,7 +645,7 @@ int cmd_pack_show(struct cli *r, struct err *e)
 		out_json(r, reading.report);
 		return OK;
 	}
-	show_pack(r, reading.report);
+	show_pack(r, reading.report, reading.document);
 	for (size_t i = 0; i < reading.problems.n; i++)
 		out(r, "%s\n", policy_problem_line(r->a, &reading.problems.items[i]));
 	return OK;

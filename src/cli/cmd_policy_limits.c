@@ -46,6 +46,9 @@ int cmd_policy_limits(struct cli *r, struct err *e)
 	struct policy_file f;
 	int rc = policy_file_or_used(r, r->arg_count ? r->args[0] : NULL, &f, &entry, e);
 
+	if (rc && text_eq(e->code, "POLICY_NONE"))
+		return err_set(e, E_MISSING, "POLICY_NONE",
+			"no policy is in use here; 'helm policy limits FILE' shows those of a file, and 'helm policy use FILE' puts one in use");
 	if (rc == OK)
 		rc = workspace_helm_home(r->sys, r->a, &home, e);
 	if (rc == OK)

@@ -10,6 +10,7 @@
 #include "kernel/person.h"
 #include "kernel/posture.h"
 #include "proof/key.h"
+#include "proof/preimage.h"
 #include "record/record.h"
 
 #include <fcntl.h>
@@ -145,6 +146,58 @@ int policy_file_signer(struct cli *r, const struct policy_file *f, const char **
 	return rc;
 }
 
+/* ---- facts ---- */
+
+static bool is_door_fact(const char *name)
+{
+	static const char *const own[] = { "door", "client", "profile", "containment", "workspace", "cwd",
+		"supervised", "principal", "session", "now", "utc_hour", "utc_weekday" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (text_eq(own[i], name))
+			return true;
+	return false;
+}
+
+int policy_facts_option(struct cli *r, const struct json **ret, struct err *e)
+{
+	struct json *facts = json_new(r->a, JSON_OBJECT);
+	const char **words;
+	size_t n = opt_list(r, "fact", &words);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *eq = strchr(words[i], '=');
+		struct json *value;
+		if (!eq || eq == words[i])
+			return err_set(e, E_USAGE, "USAGE", "--fact takes NAME=VALUE, not '%s'", words[i]);
+		const char *name = arena_strndup(r->a, words[i], (size_t)(eq - words[i]));
+		if (is_door_fact(name))
+			return err_set(e, E_USAGE, "USAGE",
+				"'%s' is known by the door itself, and cannot be said", name);
+		if (json_parse(r->a, bytes_of(eq + 1), name, NULL, &value, NULL))
+			value = json_string(r->a, eq + 1);
+		json_set(r->a, facts, name, value);
+	}
+	*ret = facts;
+	return OK;
+}
+
+int policy_facts_open(struct cli *r, const char *word, struct json **ret, struct err *e)
+{
+	bool is_text = word[strspn(word, " \t\n")] == '{';
+	struct bytes text = bytes_of(word);
+	const char *name = is_text ? "--facts" : text_eq(word, "-") ? "standard input" : word;
+
+	if (!is_text && file_read(r->sys, r->a, AT_FDCWD, word, LARGEST_REQUEST_BYTES, FILE_FOLLOW, &text, e))
+		return err_wrap(e, "--facts takes a JSON object, or a file that holds one");
+	if (json_parse(r->a, text, name, NULL, ret, e))
+		return e->rc;
+	return json_is(*ret, JSON_OBJECT) ? OK
+					  : err_set(e, E_INPUT, "POLICY_FACTS",
+						    "%s holds %s; facts must be an object, {\"name\": value}",
+						    name, json_type_name(*ret));
+}
+
 /* ---- requests ---- */
 
 struct search {
@@ -161,6 +214,66 @@ static int is_the_decision(void *arg, struct json *row)
 		return 0;
 	q->found = json_copy(q->a, json_get(row, "asked"));
 	return 1;
+}
+
+const char *policy_decision_id(struct arena *a, const char *word)
+{
+	const char *id = receipt_id_short(a, word);
+
+	if (text_starts(id, "rcpt_"))
+		id += strlen("rcpt_");
+	if (text_ends(id, "_outcome"))
+		id = arena_strndup(a, id, strlen(id) - strlen("_outcome"));
+	return text_starts(id, "dec-") ? id : NULL;
+}
+
+static int is_its_receipt(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
+{
+	struct search *q = arg;
+
+	(void)file;
+	(void)at;
+	(void)text;
+	(void)e;
+	if (!text_eq(json_get_text(receipt, "decision_id", ""), q->id) ||
+		!text_eq(json_get_text(receipt, "type", ""), "decision"))
+		return 0;
+	q->found = json_copy(q->a, receipt);
+	return 1;
+}
+
+int policy_recorded_answer(struct cli *r, const char *id, struct json **ret, struct err *e)
+{
+	static const char *const kept[] = { "name", "version", "rule", "origin", "gate" };
+	const struct receipts_wanted want = { .text = text_is_plain(id) ? id : NULL };
+	struct search q = { r->a, id, NULL };
+
+	*ret = NULL;
+	if (!r->ws || r->ws->state_fd < 0)
+		return OK;
+	if (receipts_back(r->sys, r->ws->state_fd, &want, is_its_receipt, &q, e))
+		return e->rc;
+	if (!q.found)
+		return OK;
+	const struct json *metadata = json_get(q.found, "metadata"), *policy = json_get(metadata, "policy");
+	struct json *doc = json_new(r->a, JSON_OBJECT), *by = json_new(r->a, JSON_OBJECT);
+	json_sets(r->a, doc, "decision_id", id);
+	json_sets(r->a, doc, "at", json_get_text(q.found, "timestamp", ""));
+	json_sets(r->a, doc, "verdict", json_get_text(q.found, "verdict", ""));
+	if (*json_get_text(q.found, "reason_code", ""))
+		json_sets(r->a, doc, "reason_code", json_get_text(q.found, "reason_code", ""));
+	if (json_get(metadata, "rule"))
+		json_sets(r->a, doc, "rule", json_get_text(metadata, "rule", ""));
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (json_get(policy, kept[i]))
+			json_sets(r->a, by, kept[i], json_get_text(policy, kept[i], ""));
+	if (policy) {
+		json_sets(r->a, by, "sha256", json_get_text(q.found, "policy_hash", ""));
+		json_set(r->a, doc, "policy", by);
+	}
+	*ret = doc;
+	return OK;
 }
 
 /* What was asked, as the rows have kept it. */
@@ -183,8 +296,8 @@ static int read_request(struct cli *r, const char *word, struct json **ret, stru
 	const char *name = text_eq(word, "-") ? "standard input" : word;
 	struct bytes text;
 
-	if (text_starts(word, "dec-") && !file_exists(r->sys, AT_FDCWD, word))
-		return find_recorded(r, word, ret, e);
+	if (policy_decision_id(r->a, word) && !file_exists(r->sys, AT_FDCWD, word))
+		return find_recorded(r, policy_decision_id(r->a, word), ret, e);
 	int rc = file_read(r->sys, r->a, AT_FDCWD, word, LARGEST_REQUEST_BYTES, FILE_FOLLOW, &text, e);
 	if (rc)
 		return rc;

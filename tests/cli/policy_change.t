@@ -16,6 +16,24 @@ ok "and what would change the answer, tried" says 25 'params.file_path = "notes"
 ok "an answer that allows names the rule's line" says 0 "two-tools.yaml:6:5" sh -c 'echo "{\"tool\": \"Read\"}" | "$@"' sh env HOME="$scratch/home" "$HELM_REAL" policy explain - --policy two-tools.yaml
 ok "also as JSON" is_json helm policy explain request.json --policy two-tools.yaml --json
 ok "a command is a request, too" says 0 "echo-runs" helm policy explain --command 'echo hi' --policy two-tools.yaml
+cat >stage.yaml <<'EOT'
+format: helm.policy.v1
+name: stage
+version: "1"
+rules:
+  - {id: everything, action: "*", verdict: ALLOW}
+  - {id: not-there, action: "*", verdict: DENY, all: [{field: facts.stage, op: equals, value: production}]}
+EOT
+ok "without the fact it is allowed" says 0 "everything" helm policy explain --command 'rm scratch' --policy stage.yaml
+ok "facts of --facts count" says 25 "not-there" helm policy explain --command 'rm scratch' --policy stage.yaml --facts '{"stage":"production"}'
+echo '{"stage": "production"}' >facts.json
+ok "also from a file" says 25 "not-there" helm policy explain request.json --policy stage.yaml --facts facts.json
+ok "facts that are no JSON are an error" says 1 "--facts" helm policy explain request.json --policy stage.yaml --facts '{'
+ok "a file that is not there, too" says 1 "missing.json" helm policy explain request.json --policy stage.yaml --facts missing.json
+echo '[1]' >list.json
+ok "and what is no object" says 1 "facts must be an object" helm policy explain request.json --policy stage.yaml --facts list.json
+echo '{"tool": "Write", "facts": {"stage": "test"}}' >staged.json
+ok "a fact is said in one place" says 1 "has a fact 'stage' already" helm policy explain staged.json --policy stage.yaml --facts facts.json
 ok "a member that is none is named" says 1 "did you mean 'params'" sh -c 'echo "{\"tool\": \"Read\", \"param\": {}}" | "$@"' sh env HOME="$scratch/home" "$HELM_REAL" policy explain - --policy two-tools.yaml
 ok "without a policy in use one must be named" says 1 "no policy is in use" helm policy explain request.json
 
@@ -64,8 +82,36 @@ limits:
     - {id: runs, limit: 1, unit: requests, period: day, actions: [EXECUTE_COMMAND]}
 EOT
 ok "what a candidate's budget would hold is summed up on the way" says 0 "4 would be as they were, 1 would change" helm policy simulate budget.yaml
+cat >level.yaml <<'EOT'
+format: helm.policy.v1
+name: level
+version: "1"
+rules:
+  - {id: everything, action: "*", verdict: ALLOW}
+  - {id: five, action: "*", verdict: DENY, all: [{field: facts.level, op: equals, value: 5}]}
+EOT
+ok "a fact that reads as a number is one" says 0 "0 would be as they were, 5 would change" helm policy simulate level.yaml --fact level=5
+ok "what the door knows cannot be said" says 2 "known by the door itself" helm policy simulate level.yaml --fact door=x
+ok "a policy with limits does not differ from itself" says 0 "0 are answered differently" helm policy diff budget.yaml budget.yaml
+cat >bucket.yaml <<'EOT'
+format: helm.policy.v1
+name: bucket
+version: "1"
+rules:
+  - {id: everything, action: "*", verdict: ALLOW}
+limits:
+  buckets:
+    - {id: runs, burst: 2, per_minute: 60, actions: [EXECUTE_COMMAND]}
+EOT
+sleep 1.1
+helm run -- echo later >/dev/null
+ok "what comes back with time comes back when it is asked again" says 0 "6 would be as they were, 0 would change" helm policy simulate bucket.yaml
 id=$(grep -h '"tool": "Bash"' "$ws/.helm/tool-calls.jsonl" | sed -n 's/.*"decision_id": "\(dec-[0-9a-f]*\)".*/\1/p' | tail -n 1)
 ok "a decision on record can be explained by its id" says 24 "shell-asks" helm policy explain "$id" --policy two-tools.yaml
+ok "what was answered then comes first" says 24 "recorded 20" helm policy explain "$id" --policy two-tools.yaml
+ok "also where no policy was in use" says 24 "no policy was in use" helm policy explain "$id" --policy two-tools.yaml
+ok "by the id that lists show" says 24 "shell-asks" helm policy explain "rcpt_$id" --policy two-tools.yaml
+ok "as JSON, too" says 24 '"recorded": {' helm policy explain "rcpt_$id" --policy two-tools.yaml --json
 
 # Two policies compared.
 sed '/id: notes-only/,/verdict: ALLOW/d' two-tools.yaml | sed 's/verdict: ESCALATE/verdict: DENY/' >stricter.yaml

@@ -30,9 +30,9 @@ rules:
     expression: 'params.path.startsWith("/etc/"'
     verdict: DENY
 P
-ok "a bundle's mistake has file, line, column, word and fix" says "bad.yaml:9:14: RULE_INVALID: this is no verdict of a bundle, at 'DENY'" helm policy lint bad.yaml
+ok "a bundle's mistake has file, line, column, word and fix" says "bad.yaml:9:14: error: RULE_INVALID: this is no verdict of a bundle, at 'DENY'" helm policy lint bad.yaml
 ok "and what to write" says "a bundle says BLOCK" helm policy lint bad.yaml
-ok "a broken expression stops the load" says "bad.yaml:8:48: POLICY_EXPRESSION" helm policy lint bad.yaml
+ok "a broken expression stops the load" says "bad.yaml:8:48: error: POLICY_EXPRESSION" helm policy lint bad.yaml
 ok "exit 1" fails helm policy lint bad.yaml
 ok "as JSON" says '"line": 9' helm policy lint bad.yaml --json
 ok "another version is refused" says VERSION_INCOMPATIBLE sh -c "printf 'apiVersion: helm.mindburn.run/v2\nmetadata: {name: x}\n' | '$HELM_REAL' policy lint -"
@@ -40,6 +40,26 @@ ok "standard input" says "can be used" sh -c "'$HELM_REAL' policy lint - <prod.y
 printf 'format: helm.policy.v1\nname: x\nversion: "1"\nrules:\n- {id: a, action: x, verdict: ALLOW, when: context.ok}\n' >warn.yaml
 ok "what is only doubtful can be used" helm policy lint warn.yaml
 ok "but not with --strict" fails helm policy lint --strict warn.yaml
+
+{ printf 'format: helm.policy.v1\nname: x\nversion: "1"\nrules:\n'; i=0; while [ $i -lt 250 ]; do echo "- {id: r$i, action: x, verdict: MAYBE}"; i=$((i + 1)); done; } >many.yaml
+ok "what is not shown is counted" says "and 50 more, which are not shown" helm policy lint many.yaml
+ok "in JSON, too" says '"left_out": 50' helm policy lint many.yaml --json
+printf 'name: x\nversion: "1"\nrules:\n- {id: a, action: EXECUTE_COMMAND, verdict: ALLOW}\n' >noformat.yaml
+ok "a policy without its first line is told to get it" says "has no 'format'; write 'format: helm.policy.v1'" helm policy lint noformat.yaml
+printf '\357\273\277format: helm.policy.v1\nname: x\n' >bom.yaml
+ok "a byte order mark is named" says "bom.yaml:1:1: error: POLICY_BOM" helm policy lint bom.yaml
+printf 'format: helm.policy.v1\nname: x\nversion: "1"\nrules:\n  - id: a\n    action: AGENT_TOL_CALL\n    verdict: DENY\n    when: |\n      true &&\n      inptu.tool == "x"\n' >slips.yaml
+ok "a variable that is none is warned of where it stands" says "slips.yaml:10:7: warning: POLICY_VARIABLE" helm policy lint slips.yaml
+ok "an action that is nearly one, too" says "write 'AGENT_TOOL_CALL'" helm policy lint slips.yaml
+ok "what a pack rests on is a note" says "note: POLICY_RESTS_ON: pack 'eu-gdpr' counts only while" helm policy lint "$HELM_SOURCE/share/policies/packs/jurisdictions.yaml"
+cat >ops.yaml <<'P'
+format: helm.policy.v1
+name: ops
+version: "1"
+rules:
+  - {id: a, action: EXECUTE_COMMAND, verdict: ALLOW, all: [{field: params.n, op: at_most, value: 3}, {field: params.path, op: starts_with, value: /x}, {field: params.path, op: not_contains, value: ..}]}
+P
+ok "every operator that is documented can be written" says "can be used" helm policy lint ops.yaml
 
 # ---- fmt
 ok "fmt lays it out" says '  - {id: a' helm policy fmt warn.yaml
@@ -85,7 +105,10 @@ helm init >/dev/null
 key=$(helm key export)
 ok "sign" helm policy sign x.yaml --out signed.json
 ok "verify" helm policy verify signed.json --key "$key"
-ok "not without a key" says "no trust root" helm policy verify signed.json
+ok "not without a key" says "add --key ed25519:" helm policy verify signed.json
+ok "and not by another one" says "no trust root" helm policy verify signed.json --key 3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c
+ok "what is not required is not said to be" says "the policy is not signed; 'helm policy sign' signs it" helm policy verify x.yaml
+ok "a private key is not taken for a public one" says "is a private key" helm policy verify signed.json --key "$(find "$scratch" -name root.key | head -n 1)"
 ok "not unsigned" says "not signed" helm policy verify x.yaml --key "$key"
 sed 's/"BLOCK"/"ALLOW"/' signed.json >changed.json
 ok "not when a word was changed" says "not one of its bytes" helm policy verify changed.json --key "$key"
@@ -95,6 +118,8 @@ printf '["sha256:%s"]' "$hash" >revoked.json
 ok "not when it was revoked" says "revoked" helm policy verify signed.json --key "$key" --revoked revoked.json
 
 # ---- packs
+ok "with their rules" says "rule eu-" helm pack show "$HELM_SOURCE/share/policies/packs/jurisdictions.yaml"
+ok "and no empty heading" sh -c '! "$@" | grep -q "^: , as"' sh "$HELM_REAL" pack show "$HELM_SOURCE/share/policies/packs/jurisdictions.yaml"
 ok "packs are shown" says "eu-gdpr" helm pack show "$HELM_SOURCE/share/policies/packs/jurisdictions.yaml"
 cat >soc.json <<'P'
 {"pack_id": "soc", "version": 1, "compliance_framework": "SOC2", "programs": [{"program_id": "p", "controls": [{"control_id": "CC6.1", "description": "access"}],

@@ -17,6 +17,7 @@ limits:
 EOT
 ok "a file is looked at before it is in use" says 0 "runs" helm policy limits three.yaml
 ok "without one in use there is nothing to see" says 1 "no policy" helm policy limits
+ok "and what to write is what works" says 1 "helm policy limits FILE" helm policy limits
 ok "a person puts it in use" says 0 "" terminal -- helm policy use three.yaml
 ok "all of it is left" says 0 "runs   budget  (all)  0     0     3     3" helm policy limits
 ok "guard check draws nothing" says 0 "" helm guard check -- echo one

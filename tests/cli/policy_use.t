@@ -48,7 +48,7 @@ ok "the act is on record" grep -q '"effect_id": *"helm.policy/use"' "$ws/.helm/r
 ok "the document is kept in the helm home" sh -c "ls '$scratch/home/.helm/policies' | grep -q json"
 
 ok "a run that a rule allows runs" says 0 "hello" helm run -- echo hello
-ok "one that no rule allows does not" says 25 "only under conditions" helm run -- touch x
+ok "one that no rule allows does not" says 25 "Rules allow this action only under conditions" helm run -- touch x
 ok "guard check says the same" says 25 "policy:" helm guard check -- touch x
 ok "and allows the same" says 0 "" helm guard check -- echo hello
 ok "guard check of shell text, too" says 25 "policy:" helm guard check --shell 'touch x'
@@ -69,6 +69,8 @@ old=$(helm policy show --json | sed -n 's/.*"sha256": "\(sha256:[0-9a-f]*\)".*/\
 ok "revoking is a person's act" says 25 "only a person" helm policy revoke "$old" --reason leaked
 ok "on record" says 0 "revoked" terminal -- helm policy revoke "$old" --reason leaked
 ok "and denies everything while it is in use" says 25 "revoked" helm run -- echo hello
+ok "what to do then is no matter of signatures" sh -c '! "$@" 2>&1 | grep -q signature' sh env HOME="$scratch/home" "$HELM_REAL" run -- echo hello
+ok "but of another policy" says 25 "puts another policy in use" helm run -- echo hello
 ok "status says why nothing goes on" says 0 "was revoked" helm status --brief
 ok "it is not put in use again" says 25 "was revoked" terminal -- helm policy use older.yaml --allow-rollback
 cp older.yaml renamed.yaml
@@ -84,6 +86,23 @@ ok "a digest that is none is refused" says 1 "no digest" terminal -- helm policy
 ok "an agent cannot go back" says 25 "only a person" helm policy use --none
 ok "a person can" says 0 "none" terminal -- helm policy use --none
 ok "then the shipped rules decide alone" helm run -- touch x
+
+# A denial names what denied it.
+cat >named.yaml <<'EOT'
+format: helm.policy.v1
+name: named
+version: "3"
+rules:
+  - {id: everything, action: "*", verdict: ALLOW}
+  - {id: no-touch, action: EXECUTE_COMMAND, verdict: DENY, all: [{field: tool, op: equals, value: touch}]}
+EOT
+ok "a policy that denies one thing" says 0 "named 3" terminal -- helm policy use named.yaml
+ok "its denial names policy, rule and place" says 25 "(policy named 3, rule no-touch, named.yaml:6:5)" helm run -- touch y
+id=$(helm receipts list --json | grep -o 'rcpt_dec-[0-9a-f]*' | tail -n 1)
+ok "a person puts none in use again" says 0 "none" terminal -- helm policy use --none
+printf 'format: helm.policy.v1\nname: today\nversion: "1"\nrules:\n  - {id: fine, action: "*", verdict: ALLOW}\n' >today.yaml
+ok "and what was denied is told after the policy is gone" says 0 "DENY POLICY_VIOLATION by rule no-touch (named.yaml:6:5)" helm policy explain "$id" --policy today.yaml
+ok "with the policy that denied it" says 0 "by policy named 3, sha256:" helm policy explain "$id" --policy today.yaml
 
 # A store that is damaged closes.
 cp "$HELM_SOURCE/tests/cases/policy-use/two-tools.yaml" two-tools.yaml

@@ -429,9 +429,36 @@ static void many_rules_are_noted(void **state)
 	assert_true(bytes_is(toml, "a = 1\n"));
 }
 
+static void what_a_policy_rests_on_is_noted_once(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct policy_problems found = { 0 };
+
+	(void)state;
+	policy_lint(&a,
+		tree(&a,
+			"version: '1'\ncoverage: open\nlayers: [{name: P, priority: 0, rules: [{id: a, actions: [x], verdict: DENY, all: [{field: facts.x, op: equals, value: 1}]}]}]\n"),
+		"p.yaml", &found);
+	assert_int_equal(found.n, 1);
+	policy_lint_absences(&a,
+		tree(&a,
+			"[{layer: P, rule: a, field: facts.x, condition: equals}, {layer: P, rule: a, field: facts.y, condition: equals, origin: 'p.yaml:3:5'}, "
+			"{layer: requirements, rule: q, condition: NOT}, {layer: eu, field: facts.jurisdiction, condition: activates_on}]"),
+		"p.yaml", &found);
+	assert_int_equal(found.n, 4);
+	for (size_t i = 1; i < found.n; i++) {
+		assert_string_equal(found.items[i].code, "POLICY_RESTS_ON");
+		assert_int_equal(found.items[i].severity, POLICY_NOTE);
+	}
+	assert_int_equal(found.items[1].line, 3);
+	assert_string_equal(found.items[2].word, "NOT");
+	assert_string_equal(found.items[3].word, "facts.jurisdiction");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_policy_rests_on_is_noted_once),
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_layouts),
 		cmocka_unit_test(test_tests),

@@ -58,7 +58,8 @@ struct policy_problem {
 struct policy_problems {
 	struct policy_problem *items;
 	size_t n, room;
-	size_t errors;
+	size_t errors, warnings;
+	size_t left_out; /* so many more were found and are not kept */
 };
 const char *policy_severity_name(enum policy_severity s);
 /* "file:line:column: text, at 'word'; fix". */
@@ -144,6 +145,10 @@ const char *requirement_graph_hash(struct arena *a, const struct json *graph);
 /* What a document says that is most likely not meant.  Appends to `problems`. */
 void policy_lint(
 	struct arena *a, const struct json *document, const char *file, struct policy_problems *problems);
+
+/* What it rests on that somebody must state (ruleset_absences()), as far as policy_lint() has not said it. */
+void policy_lint_absences(
+	struct arena *a, const struct json *absences, const char *file, struct policy_problems *problems);
 
 /* ---- layout ---- */
 

@@ -3,6 +3,7 @@
  * Only what a person can mistype is looked at here, with its place.  The engine checks everything once more when it compiles the document. */
 #include "decide/bundle/parts.h"
 #include "decide/dsl/dsl.h"
+#include "decide/operators.h"
 
 #include <string.h>
 
@@ -10,10 +11,11 @@
 	"limits", "egress", "mcp", "privilege", "taint", "threat", "sandbox", "delegation", "capability", \
 		"assumptions", "identity", "pdp", "stop"
 
-static const char *const operators[] = { "equals", "not_equals", "in", "not_in", "empty", "not_empty",
-	"missing", "greater_than", "less_than", "at_least", "contains", "equals_field", "intersects",
-	"path_under", "path_names", "region_in", "region_not_in", "host_in", "host_not_in",
-	"sql_destructive" };
+static const char *const operators[] = {
+#define OP_NAME(id, name, takes) name,
+	OPS(OP_NAME)
+#undef OP_NAME
+};
 
 /* ---- a rule ---- */
 
@@ -94,7 +96,7 @@ static void read_rule(struct reading *r, const struct json *rule, struct json *i
 	const char *verdict = check_verdict(r, rule);
 	json_sets(r->a, made, "verdict", verdict);
 	if (json_get(rule, "when"))
-		(void)take_expression(r, json_get(rule, "when"));
+		(void)take_condition(r, json_get(rule, "when"));
 	const struct json *conditions = take_list(r, rule, "all", "POLICY_RULE");
 	json_each (c, conditions)
 		check_condition(r, c);

@@ -65,7 +65,7 @@ static void add_condition(
 		struct json *all = conditions_of(r, v);
 		if (all->n)
 			json_set(r->a, made, "all", all);
-	} else if (v && *scalar_text(r->a, v) && take_expression(r, v)) {
+	} else if (v && *scalar_text(r->a, v) && take_condition(r, v)) {
 		json_sets(r->a, made, "when", json_text(v));
 	}
 	if (!json_get(made, "all") && !json_get(made, "when"))

@@ -272,7 +272,7 @@ static void read_conditions(struct reading *r, const struct json *rule, struct j
 	json_each (c, conditions) {
 		if (json_is(c, JSON_OBJECT))
 			json_push(r->a, all, c);
-		else if (take_expression(r, c))
+		else if (take_condition(r, c))
 			buf_addf(&when, "%s(%s)", when.n ? " && " : "", json_text(c));
 	}
 	if (when.n)

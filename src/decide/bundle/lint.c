@@ -85,57 +85,13 @@ static void collect(struct linting *l, const struct json *rules, const char *gro
 
 /* ---- one rule: its expression ---- */
 
-static const char *const roots[] = { "input", "facts", "effect", "action", "tool", "principal", "session",
-	"params", "context" };
-static const char *const input_members[] = { "action", "tool", "principal", "session", "params", "context",
-	"effect", "effects", "taint", "artifacts", "timestamp", "threat_scan" };
-
-static const char *first_name(struct arena *a, const char *path)
-{
-	return arena_strndup(a, path, strcspn(path, "."));
-}
-
-static bool is_one_of(const char *word, const char *const *words, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (text_eq(word, words[i]))
-			return true;
-	return false;
-}
-
 static bool is_caller_word(const char *path)
 {
 	return text_starts(path, "input.context.") || text_starts(path, "context.");
 }
 
-/* A name that nothing supplies is an error whenever it is evaluated. */
-static void check_name(struct linting *l, const struct item *x, const char *path)
-{
-	const char *first = first_name(l->a, path), *second;
-	const char *near;
-
-	if (!is_one_of(first, roots, ARRAY_SIZE(roots))) {
-		near = text_nearest(first, roots, ARRAY_SIZE(roots));
-		add(l, x, POLICY_WARNING, "POLICY_VARIABLE", path,
-			near ? arena_printf(l->a, "write '%s'", near)
-			     : "variables are input, facts, effect, and params, context, action, tool, principal, session",
-			arena_printf(l->a, "there is no variable '%s': the condition can only fail", first));
-		return;
-	}
-	if (!text_eq(first, "input") || !path[strlen("input")])
-		return;
-	second = first_name(l->a, path + strlen("input."));
-	if (is_one_of(second, input_members, ARRAY_SIZE(input_members)))
-		return;
-	near = text_nearest(second, input_members, ARRAY_SIZE(input_members));
-	add(l, x, POLICY_WARNING, "POLICY_VARIABLE", path,
-		near ? arena_printf(l->a, "write 'input.%s'", near) : "arguments are under input.params",
-		arena_printf(l->a, "'input' has no member '%s': the condition can only fail", second));
-}
-
 static void check_read(struct linting *l, const struct item *x, const struct expression_read *read)
 {
-	check_name(l, x, read->path);
 	if (read->is_asked)
 		add(l, x, POLICY_NOTE, "POLICY_MISSING_PASSES", read->path, "",
 			arena_printf(
@@ -216,8 +172,24 @@ static bool names_everything(const struct item *x)
 	return false;
 }
 
+/* A name of its own may be meant; one that is nearly that of a door is a slip, and then the rule is never asked. */
+static void check_actions(struct linting *l, const struct item *x)
+{
+	static const char *const doors[] = { "EXECUTE_COMMAND", "AGENT_TOOL_CALL" };
+
+	json_each (action, json_get(x->rule, "actions")) {
+		const char *name = json_text(action), *near;
+		if (!name || strchr(name, '*') || !(near = text_nearest(name, doors, ARRAY_SIZE(doors))) ||
+			text_eq(near, name))
+			continue;
+		add(l, x, POLICY_WARNING, "POLICY_ACTION", name, arena_printf(l->a, "write '%s'", near),
+			"no door asks about this action: the rule is never looked at");
+	}
+}
+
 static void check_rule(struct linting *l, const struct item *x, bool is_strict)
 {
+	check_actions(l, x);
 	check_expression(l, x);
 	json_each (c, json_get(x->rule, "all"))
 		check_condition(l, x, c, is_strict && x->priority < 0);
@@ -379,4 +351,36 @@ void policy_lint(
 	compare(&l);
 	json_each_member (m, json_get(document, "requirements"))
 		check_requirements(&l, m->value);
+}
+
+/* ---- what it rests on ---- */
+
+static bool is_listed(const struct policy_problems *p, const char *rule, const char *field)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (text_eq(p->items[i].code, "POLICY_MISSING_PASSES") && p->items[i].rule && rule &&
+			text_eq(p->items[i].rule, rule) && (!field || text_eq(p->items[i].word, field)))
+			return true;
+	return false;
+}
+
+void policy_lint_absences(
+	struct arena *a, const struct json *absences, const char *file, struct policy_problems *problems)
+{
+	struct linting l = { .a = a, .file = file, .to = problems };
+
+	json_each (row, absences) {
+		const char *field = json_get_text(row, "field", NULL),
+			   *condition = json_get_text(row, "condition", ""),
+			   *rule = json_get_text(row, "rule", NULL), *layer = json_get_text(row, "layer", "");
+		struct item x = { .rule = row, .id = rule };
+		if (is_listed(problems, rule, field))
+			continue;
+		add(&l, &x, POLICY_NOTE, "POLICY_RESTS_ON", field ? field : condition, "",
+			text_eq(condition, "activates_on")
+				? arena_printf(a,
+					  "pack '%s' counts only while somebody states this: without it none of its rules holds",
+					  layer)
+				: arena_printf(a, "'%s' may be met by what is missing", rule ? rule : layer));
+	}
 }

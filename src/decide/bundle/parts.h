@@ -48,6 +48,8 @@ bool take_only(
 bool take_object(struct reading *r, const struct json *v, const char *what, const char *code);
 /* An expression compiles and is a condition.  Problems otherwise. */
 bool take_expression(struct reading *r, const struct json *v);
+/* The same for the condition of a rule; a name that nothing supplies is a warning, where it stands. */
+bool take_condition(struct reading *r, const struct json *v);
 /* An action: a name, a prefix with * at the end, or *. */
 bool take_action(struct reading *r, const struct json *v, const char *code);
 

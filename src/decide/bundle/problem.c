@@ -14,12 +14,15 @@ const char *policy_severity_name(enum policy_severity s)
 	return names[s];
 }
 
-/* Errors are always counted; what would only scroll away is not kept. */
+/* All are counted; what would only scroll away is not kept. */
 void problem_add(struct arena *a, struct policy_problems *to, const struct policy_problem *p)
 {
 	to->errors += p->severity == POLICY_ERROR;
-	if (to->n >= MOST_PROBLEMS && (p->severity != POLICY_ERROR || to->errors > 1))
+	to->warnings += p->severity == POLICY_WARNING;
+	if (to->n >= MOST_PROBLEMS && (p->severity != POLICY_ERROR || to->errors > 1)) {
+		to->left_out++;
 		return;
+	}
 	if (to->n == to->room) {
 		size_t room = to->room ? to->room * 2 : 8;
 		to->items = arena_grow(a, to->items, to->n * sizeof(*to->items), room * sizeof(*to->items));

@@ -110,6 +110,14 @@ static enum policy_shape older_shape(const struct json *v)
 	return POLICY_SHAPE_LOADER;
 }
 
+/* A policy document without its first line: no other shape has rules with these two members beside each other. */
+static bool lacks_format(const struct json *v)
+{
+	const struct json *rule = json_at(json_get(v, "rules"), 0);
+
+	return has(rule, "verdict") && (has(rule, "action") || has(rule, "actions"));
+}
+
 static enum policy_shape shape_of_tree(const struct json *v)
 {
 	const char *kind = json_get_text(v, "kind", "");
@@ -129,7 +137,7 @@ static enum policy_shape shape_of_tree(const struct json *v)
 	if (json_is(json_get(v, "requirements"), JSON_OBJECT) || is_requirements(v))
 		return POLICY_SHAPE_REQUIREMENTS;
 	if (has(v, "rules"))
-		return older_shape(v);
+		return lacks_format(v) ? POLICY_SHAPE_COUNT : older_shape(v);
 	return POLICY_SHAPE_COUNT;
 }
 
@@ -186,6 +194,9 @@ static int choose(struct reading *r, struct err *e)
 {
 	enum policy_shape wanted = r->in->shape, found = r->ret->shape;
 
+	if (found == POLICY_SHAPE_COUNT && lacks_format(r->tree))
+		return err_set(e, E_INPUT, "POLICY_SHAPE",
+			"%s has no 'format'; write 'format: helm.policy.v1' as its first line", r->in->name);
 	if (found == POLICY_SHAPE_COUNT)
 		return err_set(e, E_INPUT, "POLICY_SHAPE",
 			"%s is no policy file that is known here: it has neither 'format', 'metadata', 'spec', 'layers', "
@@ -256,6 +267,12 @@ int policy_document_read(
 	if (in->text.n > POLICY_MAX_BYTES) {
 		(void)err_set(e, E_LIMIT, "POLICY_SIZE", "%s has more than %d MiB", in->name,
 			POLICY_MAX_BYTES >> 20);
+		return unreadable(&r, e);
+	}
+	if (in->text.n >= 3 && memcmp(in->text.p, "\xEF\xBB\xBF", 3) == 0) {
+		(void)err_set(e, E_INPUT, "POLICY_BOM",
+			"%s:1:1: the file begins with a byte order mark (UTF-8 BOM); save it without one",
+			in->name);
 		return unreadable(&r, e);
 	}
 	if (is_graph_text(in))

@@ -114,9 +114,8 @@ static size_t place_in(const struct reading *r, size_t at, const char *message)
 	return at;
 }
 
-bool take_expression(struct reading *r, const struct json *v)
+static bool compile(struct reading *r, const struct json *v, struct expression **ret)
 {
-	struct expression *x;
 	struct err why;
 
 	if (!json_text(v)) {
@@ -124,17 +123,94 @@ bool take_expression(struct reading *r, const struct json *v)
 			"the condition is %s, not a text", json_type_name(v));
 		return false;
 	}
-	if (expression_compile(r->a, bytes_of(v->text), "x", &x, &why)) {
+	if (expression_compile(r->a, bytes_of(v->text), "x", ret, &why)) {
 		problem_at(r, POLICY_ERROR, "POLICY_EXPRESSION", place_in(r, v->at, why.text), "",
 			"'helm policy eval --check' tries an expression alone", "%s",
 			strstr(why.text, ": ") + 2);
 		return false;
 	}
-	if (!expression_may_be_bool(x)) {
+	if (!expression_may_be_bool(*ret)) {
 		problem_at(r, POLICY_ERROR, "POLICY_EXPRESSION", v->at, v->text, "compare it with something",
 			"the condition is never true or false");
 		return false;
 	}
+	return true;
+}
+
+bool take_expression(struct reading *r, const struct json *v)
+{
+	struct expression *x;
+
+	return compile(r, v, &x);
+}
+
+/* ---- names in conditions ---- */
+
+static const char *const roots[] = { "input", "facts", "effect", "action", "tool", "principal", "session",
+	"params", "context" };
+static const char *const input_members[] = { "action", "tool", "principal", "session", "params", "context",
+	"effect", "effects", "taint", "artifacts", "timestamp", "threat_scan" };
+
+static const char *first_name(struct arena *a, const char *path)
+{
+	return arena_strndup(a, path, strcspn(path, "."));
+}
+
+static bool is_one_of(const char *word, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(word, words[i]))
+			return true;
+	return false;
+}
+
+/* Where a name of an expression stands; the expression itself where it is spelled otherwise there. */
+static size_t name_at(const struct reading *r, const struct json *v, const char *path)
+{
+	const struct bytes t = r->in->text;
+	size_t from = begin_of(r, v->at), room = from < t.n ? t.n - from : 0;
+
+	room = room / 2 > v->n ? 2 * v->n : room;
+	const uint8_t *found = memmem(t.p + from, room, path, strlen(path));
+
+	return found ? (size_t)(found - t.p) : v->at;
+}
+
+/* A name that nothing supplies is an error whenever it is evaluated. */
+static void check_name(struct reading *r, const struct json *v, const char *path)
+{
+	const char *first = first_name(r->a, path), *second;
+	const char *near;
+
+	if (!is_one_of(first, roots, ARRAY_SIZE(roots))) {
+		near = text_nearest(first, roots, ARRAY_SIZE(roots));
+		problem_at(r, POLICY_WARNING, "POLICY_VARIABLE", name_at(r, v, path), path,
+			near ? arena_printf(r->a, "write '%s'", near)
+			     : "variables are input, facts, effect, and params, context, action, tool, principal, session",
+			"there is no variable '%s': the condition can only fail", first);
+		return;
+	}
+	if (!text_eq(first, "input") || !path[strlen("input")])
+		return;
+	second = first_name(r->a, path + strlen("input."));
+	if (is_one_of(second, input_members, ARRAY_SIZE(input_members)))
+		return;
+	near = text_nearest(second, input_members, ARRAY_SIZE(input_members));
+	problem_at(r, POLICY_WARNING, "POLICY_VARIABLE", name_at(r, v, path), path,
+		near ? arena_printf(r->a, "write 'input.%s'", near) : "arguments are under input.params",
+		"'input' has no member '%s': the condition can only fail", second);
+}
+
+bool take_condition(struct reading *r, const struct json *v)
+{
+	struct expression *x;
+	size_t n;
+
+	if (!compile(r, v, &x))
+		return false;
+	const struct expression_read *reads = expression_reads(x, r->a, &n);
+	for (size_t i = 0; i < n; i++)
+		check_name(r, v, reads[i].path);
 	return true;
 }
 

@@ -77,10 +77,9 @@ static int check_signature(
 	struct err why;
 
 	if (!s)
-		return t->must_be_signed
-			? err_set(e, E_DENIED, "POLICY_SIGNATURE_INVALID",
-				  "the policy is not signed, and only signed ones are used here; 'helm policy sign' signs it")
-			: OK;
+		return t->must_be_signed ? err_set(e, E_DENIED, "POLICY_SIGNATURE_INVALID",
+						   "the policy is not signed; 'helm policy sign' signs it")
+					 : OK;
 	if (!text_eq(json_get_text(s, "algorithm", ""), "ed25519"))
 		return err_set(e, E_DENIED, "POLICY_SIGNATURE_INVALID",
 			"the policy is signed by an algorithm that is not known here");

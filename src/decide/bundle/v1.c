@@ -115,7 +115,7 @@ static void read_rule(struct reading *r, const struct json *rule, struct json *i
 		(void)take_action(r, json_get(rule, "action"), "POLICY_ACTION");
 	const char *when = scalar_text(r->a, expression);
 	if (*when && json_is(expression, JSON_STRING))
-		(void)take_expression(r, expression);
+		(void)take_condition(r, expression);
 	if (r->problems->errors > errors)
 		return;
 	struct json *made = make_rule(r, id, action, verdict, rule);

@@ -6,6 +6,7 @@
 #include "decide/bounds/bounds.h"
 #include "decide/engine/engine.h"
 #include "decide/expression/expression.h"
+#include "decide/operators.h"
 
 #include <string.h>
 
@@ -120,32 +121,6 @@ static inline uint32_t table_find(const struct table *t, const char *p, size_t n
 }
 
 /* ---- conditions ---- */
-
-/* Names are what policies write.  What a value that is missing, or of another type, means is in condition.c. */
-#define OPS(X) \
-	X(EQUALS, "equals", VALUE) \
-	X(NOT_EQUALS, "not_equals", VALUE) \
-	X(IN, "in", VALUES) \
-	X(NOT_IN, "not_in", VALUES) \
-	X(EMPTY, "empty", NOTHING) \
-	X(NOT_EMPTY, "not_empty", NOTHING) \
-	X(MISSING, "missing", NOTHING) \
-	X(GREATER_THAN, "greater_than", NUMBER) \
-	X(LESS_THAN, "less_than", NUMBER) \
-	X(AT_LEAST, "at_least", NUMBER) \
-	X(AT_MOST, "at_most", NUMBER) \
-	X(CONTAINS, "contains", VALUE) \
-	X(NOT_CONTAINS, "not_contains", VALUE) \
-	X(STARTS_WITH, "starts_with", TEXT) \
-	X(EQUALS_FIELD, "equals_field", FIELD) \
-	X(INTERSECTS, "intersects", LISTS) \
-	X(PATH_UNDER, "path_under", TEXTS) \
-	X(PATH_NAMES, "path_names", TEXTS) \
-	X(REGION_IN, "region_in", TEXTS) \
-	X(REGION_NOT_IN, "region_not_in", TEXTS) \
-	X(HOST_IN, "host_in", TEXTS) \
-	X(HOST_NOT_IN, "host_not_in", TEXTS) \
-	X(SQL_DESTRUCTIVE, "sql_destructive", NOTHING)
 
 enum op {
 #define OP_ENUM(id, name, takes) OP_##id,

@@ -467,12 +467,32 @@ static void more_asks(struct arena *a, const struct policy_answer *p, struct dec
 	d->asks = asks;
 }
 
+/* What it says, and where that is written: "...(policy agents 2, rule no-touch, agents.yaml:6:5)". */
+static const char *said_by(struct arena *a, const struct policy_answer *p)
+{
+	const char *text = p->text && *p->text ? p->text : reason_get(p->code)->meaning;
+	bool has_version = p->version && *p->version;
+
+	return arena_printf(a, "%s (policy %s%s%s, %s %s%s%s)", text, p->name, has_version ? " " : "",
+		has_version ? p->version : "", p->rule ? "rule" : "gate", p->rule ? p->rule : p->gate,
+		p->origin ? ", " : "", p->origin ? p->origin : "");
+}
+
+/* A policy that was revoked, lost or put in use too long ago lacks no signature; and where no rule is named, none can be read. */
+static const char *remedy_of(const struct policy_answer *p)
+{
+	if (p->code == REASON_POLICY_NOT_READY)
+		return "A person puts another policy in use: 'helm policy use FILE', or 'helm policy use --none' to go back.";
+	if (p->code == REASON_POLICY_VIOLATION && !p->rule)
+		return "'helm policy explain' with the id of the receipt says what would change the answer.";
+	return reason_get(p->code)->remedy;
+}
+
 void policy_raise(struct arena *a, const struct policy_answer *p, struct decision *d)
 {
 	enum action action = p->verdict == V_ALLOW ? ACTION_ALLOW
 		: p->verdict == V_ESCALATE	   ? ACTION_ASK
 						   : ACTION_DENY;
-	const char *text = p->text && *p->text ? p->text : reason_get(p->code)->meaning;
 
 	if (action == ACTION_ALLOW)
 		return;
@@ -482,9 +502,9 @@ void policy_raise(struct arena *a, const struct policy_answer *p, struct decisio
 		d->approvers = (int)(p->approvers < INT32_MAX ? p->approvers : INT32_MAX);
 	if (action <= d->action && d->verdict != V_ALLOW)
 		return;
-	struct finding *f = guard_raise(
-		a, action, p->code, arena_printf(a, "policy:%s", p->rule ? p->rule : p->gate), text, d);
-	f->instead = reason_get(p->code)->remedy;
+	struct finding *f = guard_raise(a, action, p->code,
+		arena_printf(a, "policy:%s", p->rule ? p->rule : p->gate), said_by(a, p), d);
+	f->instead = remedy_of(p);
 }
 
 bool policy_lifts(const struct policy_answer *p, const struct decision *d)
