@@ -5,7 +5,6 @@
 #include "audit/conform/v1.h"
 
 #include "base/hash.h"
-#include "decide/bounds/bounds.h"
 #include "verify/verify.h"
 
 #include <string.h>
