@@ -292,7 +292,8 @@ int vault_restore(struct kernel *k, struct arena *a, const struct vault *v, cons
 	int rc = person_is_outside(k->sys, a, k->ws, e);
 
 	if (rc == OK && !file_exists(v->sys, v->dirfd, v->file))
-		rc = err_set(e, E_MISSING, "VAULT_MISSING", "the vault '%s' does not exist; nothing was restored", v->file);
+		rc = err_set(e, E_MISSING, "VAULT_MISSING",
+			"the vault '%s' does not exist; nothing was restored", v->file);
 	if (rc == OK)
 		rc = doc_load(v->sys, a, v->dirfd, &d, &doc, e);
 	if (rc == OK)
