@@ -61,20 +61,6 @@ static const char *preview_of(struct arena *a, const struct tool_call *call)
 	return text_safe(a, v, strlen(v) > 300 ? 300 : strlen(v), false);
 }
 
-/* Who called, also about what only reads: the caller's pid and start time are what later keeps an agent from approving its own request. */
-static void add_caller(struct kernel *k, struct arena *a, struct json *row)
-{
-	struct caller caller;
-
-	person_caller(k->sys, k->session ? k->session->caller_pid : 0, &caller);
-	if (!caller.pid)
-		return;
-	json_seti(a, row, "client_pid", caller.pid);
-	json_seti(a, row, "client_start", caller.start_ticks);
-	if (caller.audit_session >= 0)
-		json_seti(a, row, "client_audit", caller.audit_session);
-}
-
 /* Also notes what the call is expected to change, so that the second half of the hook knows where to
  * look. */
 static struct json *call_row(struct kernel *k, const char *client, const struct tool_call *call,
@@ -111,17 +97,31 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 		json_sets(a, row, "checkpoint_id", h->settled.checkpoint_id);
 	if (call->is_self_test)
 		json_setb(a, row, "self_test", true);
-	add_caller(k, a, row);
 	return row;
 }
 
-/* The row of a call that was decided on record: what was asked, and what let it through. */
+/* Who called: the caller's pid and start time are what later keeps an agent from approving its own request. */
+static void add_caller(struct kernel *k, struct arena *a, struct json *row)
+{
+	struct caller caller;
+
+	person_caller(k->sys, k->session ? k->session->caller_pid : 0, &caller);
+	if (!caller.pid)
+		return;
+	json_seti(a, row, "client_pid", caller.pid);
+	json_seti(a, row, "client_start", caller.start_ticks);
+	if (caller.audit_session >= 0)
+		json_seti(a, row, "client_audit", caller.audit_session);
+}
+
+/* The row of a call that was decided on record: who called, what was asked, and what let it through. */
 static struct json *decided_row(struct kernel *k, const char *client, const struct tool_call *call,
 	const struct surroundings *at, const char *digest, const struct handling *h)
 {
 	struct arena *a = h->a;
 	struct json *row = call_row(k, client, call, at, digest, h);
 
+	add_caller(k, a, row);
 	if (h->question) {
 		json_sets(a, row, "approval_id", json_get_text(h->question, "approval_id", NULL));
 		json_set(a, row, "covers", json_get(h->question, "covers"));
