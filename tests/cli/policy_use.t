@@ -241,6 +241,7 @@ rules:
   - {id: hidden, action: "*", verdict: DENY, all: [{field: params.file_path, op: path_under, values: [/proj/hidden/]}]}
   - {id: evil, action: "*", verdict: DENY, all: [{field: params.url, op: host_in, values: [evil.example]}]}
 EOT
+# shellcheck disable=SC2088 # no shell is to expand it
 for path in /proj/hidden/x /proj/hidden hidden/x ./a/../hidden/x /proc/self/root/proj/hidden/x '~/x' file:///proj/hidden/x; do
   printf '{"tool": "Write", "params": {"file_path": "%s"}, "facts": {"cwd": "/proj"}}' "$path" >named.json
   ok "denied by the place, not by its spelling: $path" exits 25 helm policy explain named.json --policy names.yaml
@@ -268,7 +269,7 @@ ok "what is known to be harmless is not" exits 0 helm policy explain --command '
 
 # A name is not a program.
 terminal -- helm policy use two-tools.yaml --allow-rollback >/dev/null
-printf '#!/bin/sh\n: >ran\n' >echo && chmod +x echo && cp echo AGENT_TOOL_CALL
+printf '#!/bin/sh\n: >ran\n' >"./echo" && chmod +x ./echo && cp ./echo AGENT_TOOL_CALL
 ok "a file of the tree has no other program's name" says 25 "" helm run -- ./echo x
 ok "nor that of an action" says 25 "" helm run -- ./AGENT_TOOL_CALL
 ok "neither ran" test ! -e ran
