@@ -74,7 +74,8 @@ contained() { # contained CLIENT: its shell commands run inside the walls, and o
   ok "$1: cannot write outside" test ! -e "$scratch/home/held"
   ok "$1: calls share one place" told left
   ok "$1: the record names the walls" grep -q '"containment": *"walls"' "$ws/.helm/tool-calls.jsonl"
-  ok "$1: nothing ran bare" sh -c '! grep -q "\"containment\": *\"none\"" "$0/.helm/tool-calls.jsonl"' "$ws"
+  ok "$1: nothing ran bare" python3 -c 'import json, sys
+assert not [r for r in map(json.loads, open(sys.argv[1])) if r.get("containment") == "none"]' "$ws/.helm/tool-calls.jsonl"
 }
 runs() { # runs PROGRAM
   HOME="$scratch/home" timeout 60 "$1" --version >"$scratch/.version" 2>&1 && echo "# $(tail -n 1 "$scratch/.version")"

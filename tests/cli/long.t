@@ -85,8 +85,8 @@ ok "archive" each_archive
 cd "$scratch/many" || exit 1
 ws=$scratch/many
 reads() { # reads FILE ARGS...: does it open that file for reading and get anything from it?
-  strace -f -e trace=openat,pread64,read -y -o "$scratch/.trace" env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" "$@" >/dev/null 2>&1
-  grep -E '(pread64|read)\([0-9]+<' "$scratch/.trace" | grep -qF "/$1>"
+  strace -f -e trace=pread64,read,mmap -y -o "$scratch/.trace" env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" "$@" >/dev/null 2>&1
+  grep -E '(pread64|read|mmap)\(.*<' "$scratch/.trace" | grep -qF "/$1>"
 }
 not_read() { file=$1; shift; ! reads "$file" "$@"; }
 if command -v strace >/dev/null 2>&1 && strace -o /dev/null true 2>/dev/null; then
