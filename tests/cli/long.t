@@ -1,5 +1,5 @@
 #!/bin/sh
-# Long records: what a command needs does not grow with what was recorded, and what it reads does not, where it shows a part.
+# Long records: what a command needs does not grow with what was recorded.
 #
 # Every command that reads records runs on a store and on one that is four times as long.  At ten million records 64 MiB leave some six
 # bytes for each, so what is allowed to grow is less than that: a list of anything, one entry for each receipt, would be found.
@@ -81,21 +81,4 @@ each_archive() { # each to a place of its own
 }
 ok "archive" each_archive
 
-# ---- what is not shown is not read ----
-cd "$scratch/many" || exit 1
-ws=$scratch/many
-reads() { # reads FILE ARGS...: does it open that file for reading and get anything from it?
-  strace -f -e trace=pread64,read,mmap -y -o "$scratch/.trace" env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" "$@" >/dev/null 2>&1
-  grep -E '(pread64|read|mmap)\(.*<' "$scratch/.trace" | grep -qF "/$1>"
-}
-not_read() { file=$1; shift; ! reads "$file" "$@"; }
-if command -v strace >/dev/null 2>&1 && strace -o /dev/null true 2>/dev/null; then
-  middle=receipts-000010.jsonl
-  ok "a list of the newest reads no older file" not_read $middle receipts list
-  ok "nor does the tail" not_read $middle receipts tail
-  ok "nor a search for a new number" not_read $middle receipts show 47990
-  ok "nor a view" not_read $middle status --brief
-  ok "nor a report" not_read $middle report
-  ok "(a whole check does)" reads $middle log check --all
-fi
 finish
