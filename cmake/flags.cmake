@@ -17,6 +17,8 @@ target_compile_options(helm_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-include ${PROJECT_SOURCE_DIR}/src/base/banned.h>
   -Wall -Wextra -Werror -Wshadow -Wconversion -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wundef
   -Wpointer-arith -Wwrite-strings -Wno-sign-conversion
+  # What AUTO() closes is closed also when a request of helm-serve ends in the middle (src/serve/work.c).
+  $<$<COMPILE_LANGUAGE:C>:-fexceptions>
   -fno-strict-aliasing -fno-common -fvisibility=hidden -fstack-protector-strong
   # The same bytes from any directory: no absolute path gets into the program.
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)

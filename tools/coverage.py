@@ -45,7 +45,7 @@ def counts(build):
                     continue
                 seen = data.setdefault(found.group(), {})
                 for row in source["lines"]:
-                    branches = [b["count"] for b in row["branches"]]
+                    branches = [b["count"] for b in row["branches"] if not b.get("throw")]
                     old = seen.get(row["line_number"])
                     # One line may belong to several functions or objects.
                     seen[row["line_number"]] = (row["count"] + old[0], old[1] + branches) if old else (

@@ -28,6 +28,7 @@ struct log_report {
 		receipts; /* of which so many were verified at an earlier time, with the same trust, and are unchanged since */
 	uint64_t receipts_before;
 	const char *before; /* that time; NULL: everything was read now */
+	const char *file_before; /* and the file they end in */
 	uint64_t archived; /* receipts in files that were moved away and cannot be read here */
 };
 /* Check the log at one moment, beside any number of writers.  What was verified before is not read again while its files are, from
@@ -65,6 +66,8 @@ int log_anchors(struct sys *s, struct arena *a, int state_fd, struct json **ret,
 /* What of a workspace is to leave it: everything, or what carries this task or session and lies in this span. */
 struct evidence_choice {
 	const char *task, *session; /* NULL: any */
+	const char *tenant; /* what names another one is left out; NULL: any */
+	bool needs_tenant; /* and what names none */
 	bool has_since, has_until;
 	int64_t since_us, until_us; /* since <= t < until */
 	bool any_leaves; /* take the log's leaves along as they are; else LOG_LEAVES when they are not those of the newest head */
@@ -127,6 +130,10 @@ struct conform_suite {
 };
 int conform_run_suite(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *suite,
 	struct json **ret_report, struct err *e);
+/* One effect of a case ({input, before: effects of the same session, and what describes the world beside it}), judged in that world and recorded in a ledger that is gone afterwards: {verdict,
+ * reason_code?, receipt, intent?, active_packs, quarantined}. */
+int conform_in_world(
+	struct sys *s, struct arena *a, const struct json *vector, struct json **ret, struct err *e);
 /* For lists: the i-th suite, the i-th family of cases.jsonl; NULL behind the last. */
 const struct conform_suite *conform_suite_at(size_t i);
 const char *conform_family_at(size_t i);

@@ -110,6 +110,8 @@ void moved_note(struct log_checking *c, const struct log_file *f, const struct j
 /* Go past such a file; and on behind it, with the first receipt of the next one. */
 void moved_pass(struct log_checking *c, const struct log_file *f);
 void moved_behind(struct log_checking *c, const struct json *receipt);
+/* log_check.c: the stored leaf of receipt number i (from 0); false when there is none that can be read. */
+bool stored_leaf(struct log_checking *c, uint64_t i, struct hash *ret);
 
 /* log_verified.c.  A set of trusted keys as texts. */
 struct json *verified_trust(struct arena *a, const struct trust *t);

@@ -301,6 +301,13 @@ static bool has_member(const struct json *row, const char *const *names, const c
 	return false;
 }
 
+static bool is_of_tenant(const struct json *row, const struct evidence_choice *choice)
+{
+	const char *named = json_get_text(json_get(row, "metadata"), "tenant", NULL);
+
+	return named ? text_eq(named, choice->tenant) : !choice->needs_tenant;
+}
+
 /* All conditions that are given must hold.  A row without a time is left out when a span is asked for: it
  * cannot be shown to lie in it. */
 static bool is_chosen(const struct collection *c, const struct json *row)
@@ -314,6 +321,8 @@ static bool is_chosen(const struct collection *c, const struct json *row)
 	if (choice->task && !has_member(row, tasks, choice->task))
 		return false;
 	if (choice->session && !has_member(row, sessions, choice->session))
+		return false;
+	if (choice->tenant && !is_of_tenant(row, choice))
 		return false;
 	if (!choice->has_since && !choice->has_until)
 		return true;
@@ -713,7 +722,7 @@ static int take_log(struct collection *c, struct err *e)
 		hash_from_hex(json_get_text(c->head, "root_hash", ""), &said) && !hash_eq(&root, &said))
 		rc = err_set(e, E_CORRUPT, "LOG_LEAVES",
 			"%s does not have the root that was signed, so a pack with it would not verify; "
-			"'helm log repair' makes it again",
+			"'helm log check' says what helps",
 			LEAVES);
 	return rc;
 }

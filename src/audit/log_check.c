@@ -194,20 +194,16 @@ static void note_signer(struct log_checking *c, const struct json *receipt)
 
 /* ---- the tree, and what was said about it ---- */
 
-/* Compares a leaf with the stored one, reading a window of stored leaves at a time.  Leaves that cannot be
- * read count as missing, not as wrong. */
-static void check_stored(struct log_checking *c, const struct hash *leaf)
+/* Reads a window of stored leaves at a time.  False: there is none, or it cannot be read. */
+bool stored_leaf(struct log_checking *c, uint64_t i, struct hash *ret)
 {
 	struct stored_leaves *l = &c->stored;
-	uint64_t i = c->tree.size;
-	struct hash stored;
 
-	c->is_last_wrong = false;
 	if (i >= l->n)
-		return;
+		return false;
 	if (!l->step)
 		l->step = arena_text(c->a, LEAVES_AT_ONCE * LEAF_TEXT);
-	if (i >= l->from + l->held) {
+	if (i < l->from || i >= l->from + l->held) {
 		l->from = i;
 		l->held = l->n - i < LEAVES_AT_ONCE ? l->n - i : LEAVES_AT_ONCE;
 		if (log_file_read(c->cut, &c->cut->leaves, l->step, l->held * LEAF_TEXT,
@@ -215,7 +211,19 @@ static void check_stored(struct log_checking *c, const struct hash *leaf)
 			memset(l->step, 0, l->held * LEAF_TEXT);
 	}
 	const char *line = l->step + (i - l->from) * LEAF_TEXT;
-	if (line[64] != '\n' || !hex_decode(line, 64, stored.b, SHA256_SIZE, true))
+	return line[64] == '\n' && hex_decode(line, 64, ret->b, SHA256_SIZE, true);
+}
+
+/* Compares a leaf with the stored one.  Leaves that cannot be read count as missing, not as wrong. */
+static void check_stored(struct log_checking *c, const struct hash *leaf)
+{
+	struct stored_leaves *l = &c->stored;
+	struct hash stored;
+
+	c->is_last_wrong = false;
+	if (c->tree.size >= l->n)
+		return;
+	if (!stored_leaf(c, c->tree.size, &stored))
 		l->unreadable++;
 	else
 		c->is_last_wrong = !hash_eq(&stored, leaf);
@@ -712,6 +720,7 @@ static void answer(struct log_checking *c, struct json *doc, const struct json *
 		struct json *before = json_new(c->a, JSON_OBJECT);
 		r->receipts_before = (uint64_t)json_get_int(c->known.doc, "receipts", 0);
 		r->before = json_get_text(c->known.doc, "verified_at", "");
+		r->file_before = c->cut->chain[c->known.first].name;
 		json_seti(c->a, before, "receipts", (int64_t)r->receipts_before);
 		json_sets(c->a, before, "at", r->before);
 		json_set(c->a, doc, "verified_before", before);

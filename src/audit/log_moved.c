@@ -55,6 +55,18 @@ void moved_pass(struct log_checking *c, const struct log_file *f)
 	json_push(c->a, c->files, row);
 }
 
+/* Do the stored leaves, from the beginning on, have this root?  They are all that proofs about archived receipts are made from. */
+static bool leaves_lead_to(struct log_checking *c, const struct merkle *want)
+{
+	struct merkle tree = { 0 };
+	struct hash leaf, root = merkle_head(want), have;
+
+	while (tree.size < want->size && stored_leaf(c, tree.size, &leaf))
+		merkle_append(&tree, &leaf);
+	have = merkle_head(&tree);
+	return tree.size == want->size && hash_eq(&have, &root);
+}
+
 /* The first receipt behind a file that is not read sums up what the chain was there.  Heads that speak of less than that cannot be
  * compared; they were when the file was still here. */
 void moved_behind(struct log_checking *c, const struct json *receipt)
@@ -65,6 +77,14 @@ void moved_behind(struct log_checking *c, const struct json *receipt)
 		!text_eq(sealed.file, c->skipped->name) ||
 		!text_eq(hash_hex(c->a, &sealed.digest), c->previous_sha256))
 		return;
+	if (!leaves_lead_to(c, &sealed.tree))
+		json_sets(c->a,
+			finding_add(c, "notice", "leaves_archived",
+				arena_printf(c->a,
+					"the leaves of %s, which is archived, are not those that were signed; bring it back, and 'helm log repair' "
+					"makes them again",
+					c->skipped->name)),
+			"file", c->skipped->name);
 	c->archived += sealed.clock - c->n;
 	c->n = sealed.clock;
 	c->last = sealed.last;

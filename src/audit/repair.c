@@ -203,7 +203,7 @@ static bool split_line(struct planning *p, off_t offset, struct bytes text)
 	return done > 0;
 }
 
-/* Collects the lines of one file.  A line without its newline is what a crash left and is no receipt. */
+/* Collects the lines of one file.  A line without its newline is what a crash left: it counts when it is a receipt all the same. */
 static int take_line(
 	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
@@ -212,7 +212,10 @@ static int take_line(
 
 	(void)number;
 	(void)e;
-	if (is_whole)
+	/* The newline it lacks is that of the line before. */
+	if (!is_whole)
+		l.newline = offset - 1;
+	if (is_whole || offset > 0)
 		judge_line(p, &l, text);
 	if (l.is_good || !is_whole || !split_line(p, offset, text))
 		add_line(p, l);
@@ -582,7 +585,7 @@ static int grow_line(
 
 	(void)number;
 	(void)e;
-	if (!is_whole)
+	if (!is_whole && !(g->file && stays(g->file, offset)))
 		return OK;
 	if (stays(g->file, offset) && stays(g->file, offset + (off_t)text.n)) {
 		grow_receipt(g, text);

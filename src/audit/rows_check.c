@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "remember/memory.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,8 +26,9 @@ enum { LONG_PIECES = 16 };
 #define LONG_BYTES ((off_t)256 << 20)
 
 /* Those whose rows are compared, and behind them the one whose text is. */
-static const char *const ledgers[] = { TASK_LEDGER, COMMAND_LOG, EGRESS_LOG, TOOL_CALLS };
-enum { LEDGERS_OF_ROWS = 3 };
+static const char *const ledgers[] = { TASK_LEDGER, COMMAND_LOG, EGRESS_LOG, MEMORY_OPERATIONS,
+	MEMORY_CRYSTALS, MEMORY_ENTRIES, MEMORY_TREE_ROWS, TOOL_CALLS };
+enum { LEDGERS_OF_ROWS = 7 };
 
 /* A digest that a receipt names, or that a row has. */
 struct mark {
@@ -37,7 +39,7 @@ struct mark {
 	uint32_t i; /* which of the digests there */
 };
 static const uint64_t NOWHERE = UINT64_MAX;
-enum { LEDGER_SHIFT = 62 };
+enum { LEDGER_SHIFT = 61 };
 
 /* Marks in nameless files. */
 struct pile {
@@ -65,7 +67,16 @@ struct joining {
 		bool is_moved, is_noted;
 	} bad[SHOWN]; /* receipts with rows that are missing or out of order, the first ones */
 	size_t bad_n;
-	bool has_gap; /* a sealed piece is archived or gone: rows in it are not there */
+	/* Sealed pieces that are not here, or not readable where they were moved to; and what receipts of the chain say was moved.  A piece is
+	 * sealed before it is moved, so which of them may be away is known at the end. */
+	struct gone {
+		const char *name, *place;
+		int64_t rows, clock;
+	} * gone;
+	const char **archived;
+	size_t gone_n, gone_cap, archived_n, archived_cap;
+	bool is_chain_away; /* parts of the chain cannot be read: what they say was moved is not known */
+	uint64_t gone_rows; /* rows in pieces that are not there */
 	uint32_t ledger; /* being read */
 	uint32_t note_n; /* that speak of rows */
 	struct notes_check *notes;
@@ -229,6 +240,16 @@ static int hash_file(struct joining *j, const char *name, char ret_hex[SHA256_HE
 	return OK;
 }
 
+static void add_gone(struct joining *j, struct gone one)
+{
+	if (j->gone_n == j->gone_cap) {
+		size_t cap = j->gone_cap ? 2 * j->gone_cap : 16;
+		j->gone = arena_grow(j->a, j->gone, j->gone_cap * sizeof(*j->gone), cap * sizeof(*j->gone));
+		j->gone_cap = cap;
+	}
+	j->gone[j->gone_n++] = one;
+}
+
 /* The piece may be waiting still, or again, when the one who sealed it was killed: then its text is what it is
  * known by, and the rows in it are looked at anyway. */
 static int check_piece(struct joining *j, struct arena *scratch, const struct json *receipt, struct err *e)
@@ -242,27 +263,73 @@ static int check_piece(struct joining *j, struct arena *scratch, const struct js
 		return OK; /* not what was signed: the log's own check says that */
 	const char *waiting =
 		arena_printf(scratch, "segments/waiting/%.*s", (int)strlen(base) - (int)strlen(".zst"), base);
-	int rc = hash_file(j, name, hex, &why);
+	const char *place =
+		file_exists(j->s, j->state_fd, name) ? NULL : segment_place(j->s, scratch, j->state_fd, name);
+	int rc = hash_file(j, place ? place : name, hex, &why);
 	if (rc == OK && text_eq(hex, json_get_text(about, "packed_sha256", "")))
 		return OK;
 	if (rc == E_MISSING && file_exists(j->s, j->state_fd, waiting))
 		return OK;
-	j->has_gap |= rc == E_MISSING;
-	if (rc == E_MISSING && file_exists(j->s, j->state_fd, arena_printf(scratch, "%s" ARCHIVED, name))) {
-		add_finding(j, "notice", "piece_archived",
-			arena_printf(j->a, "%s was moved away: its %lld rows were not looked at", name,
-				(long long)json_get_int(about, "rows", 0)));
+	if (rc && (place || rc == E_MISSING)) {
+		add_gone(j,
+			(struct gone){ .name = arena_strdup(j->a, name),
+				.place = place ? arena_strdup(j->a, place) : NULL,
+				.rows = json_get_int(about, "rows", 0),
+				.clock = json_get_int(receipt, "lamport_clock", 0) });
 		return OK;
 	}
-	if (rc && rc != E_MISSING) {
+	if (rc) {
 		*e = why;
 		return rc;
 	}
-	struct json *f = add_finding(j, "rows", rc ? "piece_missing" : "piece_changed",
-		arena_printf(j->a, "%s %s; put it back from a copy", name,
-			rc ? "is not there any more" : "is not the file that was sealed"));
+	struct json *f = add_finding(j, "rows", "piece_changed",
+		arena_printf(j->a, "%s is not the file that was sealed; put it back from a copy",
+			place ? place : name));
 	json_seti(j->a, f, "receipt_clock", json_get_int(receipt, "lamport_clock", 0));
 	return OK;
+}
+
+static void note_archived(struct joining *j, struct arena *scratch, const struct json *receipt)
+{
+	json_each (row, json_get(json_get(receipt, "metadata"), "files")) {
+		const char *name = json_get_text(row, "file", "");
+		if (!text_starts(name, LEDGER_SEGMENTS "/") || !segment_moved(scratch, receipt, name))
+			continue;
+		if (j->archived_n == j->archived_cap) {
+			size_t cap = j->archived_cap ? 2 * j->archived_cap : 64;
+			j->archived = arena_grow(j->a, j->archived, j->archived_cap * sizeof(*j->archived),
+				cap * sizeof(*j->archived));
+			j->archived_cap = cap;
+		}
+		j->archived[j->archived_n++] = arena_strdup(j->a, name);
+	}
+}
+
+static bool is_on_record(const struct joining *j, const char *name)
+{
+	for (size_t i = 0; i < j->archived_n; i++)
+		if (text_eq(j->archived[i], name))
+			return true;
+	return false;
+}
+
+/* What stands in the place of a piece is anybody's word; that it was moved counts when the chain says so. */
+static void judge_gone(struct joining *j)
+{
+	for (size_t i = 0; i < j->gone_n; i++) {
+		const struct gone *g = &j->gone[i];
+		j->gone_rows += g->rows > 0 ? (uint64_t)g->rows : 0;
+		if (g->place && (j->is_chain_away || is_on_record(j, g->name))) {
+			add_finding(j, "notice", "piece_archived",
+				arena_printf(j->a,
+					"%s is archived at %s; it cannot be read there, and its %lld rows were not looked at",
+					g->name, g->place, (long long)g->rows));
+			continue;
+		}
+		struct json *f = add_finding(j, "rows", "piece_missing",
+			arena_printf(j->a, "%s is not there any more; put it back from a copy", g->name));
+		json_seti(j->a, f, "receipt_clock", g->clock);
+	}
 }
 
 static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
@@ -281,6 +348,8 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 		return OK;
 	if (text_eq(json_get_text(receipt, "effect_id", ""), LEDGER_ROTATE_EFFECT))
 		return check_piece(j, &scratch, receipt, e);
+	if (text_eq(json_get_text(receipt, "effect_id", ""), ARCHIVE_EFFECT))
+		note_archived(j, &scratch, receipt);
 	rc = notes_check_take(j->notes, receipt, clock, e);
 	json_each (digest, json_get(json_get(receipt, "metadata"), "rows_sha256"))
 		if (rc == OK)
@@ -358,7 +427,7 @@ static void note_bad(struct joining *j, const struct mark *m, bool is_moved)
 /* All digests of a receipt, or of a note, stand together, by their number: the rows of one ledger must follow each other. */
 static void check_order(struct joining *j, struct mark *list, size_t n)
 {
-	uint64_t last[4] = { 0 };
+	uint64_t last[1 << (64 - LEDGER_SHIFT)] = { 0 };
 
 	if (n)
 		qsort(list, n, sizeof(*list), compare_clocks);
@@ -605,7 +674,8 @@ static int answer(struct joining *j, struct err *e)
 	json_seti(j->a, doc, "out_of_order", (int64_t)j->moved);
 	json_seti(j->a, doc, "since_receipt", (int64_t)j->from + 1);
 	json_set(j->a, j->report->doc, "rows", doc);
-	if (j->has_gap && j->missing) { /* which of them lay in the piece that is gone, nobody can tell */
+	/* Which of them lay in the piece that is gone, nobody can tell; but not more than it had. */
+	if (j->missing && j->missing <= j->gone_rows) {
 		add_finding(j, "notice", "rows_away",
 			arena_printf(j->a,
 				"%llu rows are not there, in pieces that were moved away or are gone",
@@ -639,6 +709,25 @@ static int is_long(struct joining *j, bool *ret, struct err *e)
 	return rc;
 }
 
+/* From this file on; from the oldest one when it is NULL, or has another name since. */
+static int take_receipts(struct joining *j, const char *first, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(log_cut_close) struct log_cut cut;
+	int rc = log_cut_take(j->s, &a, j->state_fd, CUT_MOMENT, &cut, e);
+
+	for (size_t i = 0; rc == OK && first && i < cut.n; i++)
+		if (text_eq(cut.chain[i].name, first))
+			cut.first = i;
+	for (size_t i = cut.first; rc == OK && i < cut.n; i++)
+		j->is_chain_away |= cut.chain[i].fd < 0;
+	if (rc == OK)
+		rc = log_cut_receipts(&cut, take_receipt, j, e);
+	if (rc == OK)
+		judge_gone(j);
+	return rc;
+}
+
 int audit_rows(
 	struct sys *s, struct arena *a, int state_fd, bool all, struct log_report *report, struct err *e)
 {
@@ -661,7 +750,7 @@ int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, si
 	if (is_much)
 		j.from = report->receipts_before;
 	if (rc == OK)
-		rc = receipts_each(s, state_fd, take_receipt, &j, e);
+		rc = take_receipts(&j, is_much ? report->file_before : NULL, e);
 	if (rc == OK)
 		rc = notes_check_end(j.notes, e);
 	if (rc == OK)

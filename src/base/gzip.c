@@ -132,3 +132,39 @@ bool gzip_is(struct bytes start)
 {
 	return start.n >= 2 && start.p[0] == 0x1f && start.p[1] == 0x8b;
 }
+
+static void *pack_alloc(void *arena, unsigned n, unsigned size)
+{
+	return arena_zalloc(arena, n, size);
+}
+
+static void pack_free(void *arena, void *p)
+{
+	(void)arena;
+	(void)p;
+}
+
+struct bytes gzip_pack(struct arena *a, struct bytes in)
+{
+	z_stream z = { .zalloc = pack_alloc, .zfree = pack_free, .opaque = a };
+
+	if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		BUG("deflateInit2");
+	size_t room = deflateBound(&z, in.n);
+	uint8_t *to = arena_alloc(a, room + 1);
+	z.next_in = (uint8_t *)(uintptr_t)in.p;
+	z.next_out = to;
+	size_t left = in.n, out = 0;
+	int rc;
+	do { /* lengths of zlib are 32 bits wide */
+		z.avail_in = left > UINT32_MAX ? UINT32_MAX : (unsigned)left;
+		z.avail_out = room - out > UINT32_MAX ? UINT32_MAX : (unsigned)(room - out);
+		unsigned given = z.avail_in, had = z.avail_out;
+		rc = deflate(&z, left > UINT32_MAX ? Z_NO_FLUSH : Z_FINISH);
+		left -= given - z.avail_in;
+		out += had - z.avail_out;
+	} while (rc == Z_OK);
+	if (rc != Z_STREAM_END)
+		BUG("deflate");
+	return (struct bytes){ to, out };
+}

@@ -15,6 +15,9 @@ struct gzip_limits {
 int gzip_open(struct arena *a, struct stream *in, const struct gzip_limits *lim, struct stream **ret,
 	struct err *e);
 
+/* One member with these bytes: the same for the same bytes, without a time or a name.  In `a`. */
+struct bytes gzip_pack(struct arena *a, struct bytes in);
+
 /* The first two bytes of every gzip file. */
 bool gzip_is(struct bytes start);
 

@@ -286,17 +286,24 @@ static void grow(struct arena *a, struct json *v, size_t element)
 /* Replaces the value in its place when the name is there; otherwise adds it at the end. NULL becomes null. */
 void json_set(struct arena *a, struct json *obj, const char *name, struct json *value)
 {
-	size_t n = strlen(name);
-	struct json_member *m = find(obj, name, n);
+	struct json_member *m = find(obj, name, strlen(name));
 
 	if (!json_is(obj, JSON_OBJECT))
 		BUG("json_set on what is not an object");
-	if (!m) {
-		grow(a, obj, sizeof(*m));
-		m = &obj->members[obj->n++];
-		*m = (struct json_member){ .name = arena_strndup(a, name, n), .name_n = (uint32_t)n };
-	}
-	m->value = value ? value : json_new(a, JSON_NULL);
+	if (m)
+		m->value = value ? value : json_new(a, JSON_NULL);
+	else
+		json_append(a, obj, name, value);
+}
+
+void json_append(struct arena *a, struct json *obj, const char *name, struct json *value)
+{
+	size_t n = strlen(name);
+
+	grow(a, obj, sizeof(*obj->members));
+	obj->members[obj->n++] = (struct json_member){ .name = arena_strndup(a, name, n),
+		.name_n = (uint32_t)n,
+		.value = value ? value : json_new(a, JSON_NULL) };
 }
 
 void json_sets(struct arena *a, struct json *obj, const char *name, const char *value)

@@ -102,6 +102,8 @@ struct json *json_number(struct arena *a, int64_t value);
 struct json *json_double(struct arena *a, double value);
 struct json *json_bool(struct arena *a, bool value);
 void json_set(struct arena *a, struct json *obj, const char *name, struct json *value);
+/* The same for a name of which the caller knows that the object does not have it: does not look for it. */
+void json_append(struct arena *a, struct json *obj, const char *name, struct json *value);
 void json_sets(
 	struct arena *a, struct json *obj, const char *name, const char *value); /* NULL value: JSON null */
 void json_seti(struct arena *a, struct json *obj, const char *name, int64_t value);

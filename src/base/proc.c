@@ -420,3 +420,9 @@ const char *proc_boot_id(struct sys *s, struct arena *a)
 	size_t n = strcspn((const char *)text.p, "\n");
 	return n ? arena_strndup(a, (const char *)text.p, n) : NULL;
 }
+
+int proc_become(const char *const *argv, struct err *e)
+{
+	execv(argv[0], (char *const *)(uintptr_t)argv);
+	return err_sys(e, "PROC_START", "cannot start %s", argv[0]);
+}

@@ -54,6 +54,9 @@ struct proc_output {
 int proc_capture(struct sys *s, struct arena *a, const struct proc_spec *spec, struct bytes input,
 	size_t max_bytes, int timeout_ms, struct proc_output *ret, struct err *e);
 
+/* Another program takes the place of this one, with our environment; argv[0] is its path.  Returns only when it cannot. */
+int proc_become(const char *const *argv, struct err *e);
+
 /* Which start of the machine this is; NULL when the system does not say: then nothing is to be concluded from it. */
 const char *proc_boot_id(struct sys *s, struct arena *a);
 

@@ -308,7 +308,7 @@ static int real_connect_local(struct sys *s, const char *path, int timeout_ms)
 }
 
 /* A socket file that a killed process left refuses connections; only such a one is replaced. */
-static int real_listen_local(struct sys *s, const char *path)
+static int real_listen_local(struct sys *s, const char *path, mode_t mode)
 {
 	struct sockaddr_un at;
 	struct stat st;
@@ -326,7 +326,7 @@ static int real_listen_local(struct sys *s, const char *path)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;
-	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && chmod(path, 0666) == 0 &&
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && chmod(path, mode) == 0 &&
 		listen(fd, 64) == 0)
 		return fd;
 	int error = errno;
@@ -350,6 +350,12 @@ static int real_accept_local(struct sys *s, int fd, uid_t *ret_uid)
 	}
 	*ret_uid = who.uid;
 	return to;
+}
+
+static int real_datagram_local(struct sys *s)
+{
+	(void)s;
+	return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
 static uid_t real_euid(struct sys *s)
@@ -401,6 +407,7 @@ struct sys *sys_real(void)
 		.connect_local = real_connect_local,
 		.listen_local = real_listen_local,
 		.accept_local = real_accept_local,
+		.datagram_local = real_datagram_local,
 		.fork = real_fork,
 	};
 	return &real;

@@ -53,10 +53,12 @@ struct sys {
 	uid_t (*euid)(struct sys *);
 	bool (*port_open)(struct sys *, uint16_t port); /* does something listen on loopback? */
 	/* Stream sockets of this machine, by path.  Connected ones give up reading and writing after timeout_ms.  Listening replaces a
-	 * socket that nobody listens on any more, and lets every user connect; accepting says who did. */
+	 * socket that nobody listens on any more; accepting says who connected. */
 	int (*connect_local)(struct sys *, const char *path, int timeout_ms);
-	int (*listen_local)(struct sys *, const char *path);
+	int (*listen_local)(struct sys *, const char *path, mode_t mode); /* of the socket: who may connect */
 	int (*accept_local)(struct sys *, int fd, uid_t *ret_uid);
+	int (*datagram_local)(
+		struct sys *); /* to tell somebody of this machine something, and nothing back */
 	pid_t (*fork)(struct sys *); /* counted as a spawn; see proc.h for how children are started */
 };
 

@@ -32,7 +32,8 @@ enum needs {
 		32 /* prints a document that is meant to be kept or read by a program: bytes as they are, never wrapped */
 };
 
-enum opt_kind { OPT_FLAG, OPT_VALUE, OPT_LIST, OPT_INT };
+/* OPT_WORDS: a list that also takes the words behind it, as long as they are among its choices. */
+enum opt_kind { OPT_FLAG, OPT_VALUE, OPT_LIST, OPT_INT, OPT_WORDS };
 struct opt {
 	const char *name; /* without -- */
 	enum opt_kind kind;
@@ -113,6 +114,11 @@ void out_text(struct cli *r, size_t indent, const char *text);
 void out_flush(struct cli *r);
 void warn(struct cli *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3))); /* "helm: warning: ..." */
+
+/* Commands of ours in a text, for the workspace that --path named: 'helm doctor' becomes 'helm doctor --path W'.  The same pointer when none was
+ * named.  hint_json() does it to members that advise: next, remedy, detail, ... */
+const char *hint(const struct cli *r, const char *text);
+void hint_json(const struct cli *r, struct json *v);
 
 /* Colour: text between paint(r, PAINT_X) and paint(r, PAINT_OFF); empty strings when colour is off. */
 enum paint {

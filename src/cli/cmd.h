@@ -34,10 +34,57 @@ int cmd_policy_explain(struct cli *r, struct err *e);
 int cmd_policy_fmt(struct cli *r, struct err *e);
 
 /* cmd_privacy.c */
-extern const struct opt privacy_scan_opts[], privacy_tokenize_opts[], privacy_restore_opts[];
+extern const struct opt privacy_scan_opts[], privacy_tokenize_opts[], privacy_restore_opts[],
+	privacy_social_opts[];
 int cmd_privacy_scan(struct cli *r, struct err *e);
 int cmd_privacy_tokenize(struct cli *r, struct err *e);
 int cmd_privacy_restore(struct cli *r, struct err *e);
+int cmd_privacy_social(struct cli *r, struct err *e);
+
+/* cmd_memory.c */
+extern const struct opt memory_chat_opts[], memory_limit_opts[], memory_crystallize_opts[], memory_op_opts[],
+	memory_finalize_opts[], memory_label_opts[];
+int cmd_memory_capture_chat(struct cli *r, struct err *e);
+int cmd_memory_op(struct cli *r, struct err *e);
+int cmd_memory_crystallize(struct cli *r, struct err *e);
+int cmd_memory_finalize(struct cli *r, struct err *e);
+int cmd_memory_label(struct cli *r, struct err *e);
+int cmd_memory_pending(struct cli *r, struct err *e);
+int cmd_memory_queue(struct cli *r, struct err *e);
+int cmd_memory_audit(struct cli *r, struct err *e);
+int cmd_memory_history(struct cli *r, struct err *e);
+int cmd_context_recent_state(struct cli *r, struct err *e);
+/* cmd_memory_write.c */
+extern const struct opt memory_write_opts[], memory_reject_opts[], memory_revert_opts[], memory_merge_opts[],
+	memory_entries_opts[];
+int cmd_memory_write(struct cli *r, struct err *e);
+int cmd_memory_accept(struct cli *r, struct err *e);
+int cmd_memory_reject(struct cli *r, struct err *e);
+int cmd_memory_revert(struct cli *r, struct err *e);
+int cmd_memory_merge(struct cli *r, struct err *e);
+int cmd_memory_entries(struct cli *r, struct err *e);
+int cmd_memory_blame(struct cli *r, struct err *e);
+int cmd_memory_verify(struct cli *r, struct err *e);
+/* cmd_memory_note.c */
+extern const struct opt memory_note_opts[], lint_phrase_opts[], memory_tree_status_opts[],
+	memory_tree_refresh_opts[];
+int cmd_memory_note(struct cli *r, struct err *e);
+int cmd_lint_phrase(struct cli *r, struct err *e);
+int cmd_validate_vault(struct cli *r, struct err *e);
+int cmd_memory_tree_status(struct cli *r, struct err *e);
+int cmd_memory_tree_refresh(struct cli *r, struct err *e);
+/* cmd_context.c */
+extern const struct opt context_opts[], context_snapshot_opts[], context_pack_opts[];
+int cmd_context(struct cli *r, struct err *e);
+int cmd_context_snapshot(struct cli *r, struct err *e);
+int cmd_context_pack(struct cli *r, struct err *e);
+/* cmd_adopt.c */
+extern const struct opt adopt_opts[], onboard_opts[], sources_opts[];
+int cmd_survey(struct cli *r, struct err *e);
+int cmd_adopt(struct cli *r, struct err *e);
+int cmd_onboard(struct cli *r, struct err *e);
+int cmd_sources(struct cli *r, struct err *e);
+
 /* cmd_policy_files.c */
 extern const struct opt policy_new_opts[], policy_compile_opts[], policy_import_opts[], policy_sign_opts[],
 	policy_verify_opts[], pack_show_opts[];
@@ -164,9 +211,22 @@ extern const struct opt workspace_trust_opts[];
 int cmd_workspace_trust(struct cli *r, struct err *e);
 int cmd_workspace_show(struct cli *r, struct err *e);
 
+/* cmd_ops.c */
+extern const struct opt ops_daily_opts[], ops_tasks_opts[], ops_commands_opts[], ops_capture_state_opts[],
+	reconcile_opts[];
+int cmd_ops_daily(struct cli *r, struct err *e);
+int cmd_ops_tasks(struct cli *r, struct err *e);
+int cmd_ops_commands(struct cli *r, struct err *e);
+int cmd_ops_capture_state(struct cli *r, struct err *e);
+int cmd_validate(struct cli *r, struct err *e);
+int cmd_profile_validate_manifests(struct cli *r, struct err *e);
+int cmd_reconcile(struct cli *r, struct err *e);
+
 /* cmd_workspace.c */
 extern const struct opt init_opts[], doctor_opts[];
 int cmd_init(struct cli *r, struct err *e);
+/* Key, directory, first word about the place, state: whatever of these is missing. */
+int make_workspace(struct cli *r, bool force, struct json **ret_done, bool *ret_new_key, struct err *e);
 int cmd_detect(struct cli *r, struct err *e);
 int cmd_doctor(struct cli *r, struct err *e);
 
@@ -192,6 +252,7 @@ int cmd_contained(struct cli *r, struct err *e);
 extern const struct opt hook_opts[];
 int cmd_hook_pre_tool(struct cli *r, struct err *e);
 int cmd_hook_post_tool(struct cli *r, struct err *e);
+int cmd_hook_session_start(struct cli *r, struct err *e);
 
 /* cmd_setup.c */
 extern const struct opt setup_opts[], setup_remove_opts[], setup_status_opts[], setup_repair_opts[];
@@ -253,6 +314,12 @@ extern const struct opt signer_run_opts[];
 int cmd_signer_run(struct cli *r, struct err *e);
 int cmd_signer_use(struct cli *r, struct err *e);
 int cmd_signer_status(struct cli *r, struct err *e);
+
+/* cmd_serve.c */
+extern const struct opt serve_opts[], serve_key_opts[];
+int cmd_serve(struct cli *r, struct err *e);
+int cmd_serve_routes(struct cli *r, struct err *e);
+int cmd_serve_key(struct cli *r, struct err *e);
 
 /* cmd_freeze.c */
 extern const struct opt freeze_opts[], unfreeze_opts[];

@@ -162,7 +162,8 @@ static void say_created(struct cli *r, const struct checkpoint_result *made)
 	out(r, "read %" PRIu64 " changed files, stored %s", made->read_files,
 		checkpoint_size_text(r->a, (int64_t)made->stored_bytes));
 	out(r, made->excluded ? "; left out %" PRIu64 "\n" : "\n", made->excluded);
-	out(r, "\ngo back with:\n  helm checkpoint restore %s\n", made->id);
+	out(r, "\ngo back with:\n  %s\n",
+		hint(r, arena_printf(r->a, "helm checkpoint restore %s", made->id)));
 }
 
 /* The same numbers as a real checkpoint, without one. */
@@ -327,7 +328,8 @@ int cmd_checkpoint_show(struct cli *r, struct err *e)
 		out(r, "%s=%s\n", m->name, text.p);
 	}
 	const char *id = json_get_text(v, "checkpoint_id", "");
-	out(r, "preview=helm checkpoint preview %s --diff\nrestore=helm checkpoint restore %s\n", id, id);
+	out(r, "preview=%s\n", hint(r, arena_printf(r->a, "helm checkpoint preview %s --diff", id)));
+	out(r, "restore=%s\n", hint(r, arena_printf(r->a, "helm checkpoint restore %s", id)));
 	return 0;
 }
 
@@ -538,7 +540,8 @@ static void say_restored(struct cli *r, const struct checkpoint_restored *back, 
 		" skipped=%" PRIu64 "\n",
 		back->written, back->touched, back->deleted, back->unchanged, back->skipped);
 	if (back->backup_id)
-		out(r, "undo with:\n  helm checkpoint restore %s\n", back->backup_id);
+		out(r, "undo with:\n  %s\n",
+			hint(r, arena_printf(r->a, "helm checkpoint restore %s", back->backup_id)));
 }
 
 /* Only what was changed is listed. */

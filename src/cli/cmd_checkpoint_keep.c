@@ -57,7 +57,7 @@ static void say_advice(struct cli *r, const struct checkpoint_advice *a)
 		json_get_text(a->checkpoint, "label", "-"), paths.p, a->relation);
 	if (text_eq(a->relation, "after"))
 		out(r, "note=this checkpoint was made after the task began; it may hold the damage\n");
-	out(r, "restore_hint=helm checkpoint restore %s\n", id);
+	out(r, "restore_hint=%s\n", hint(r, arena_printf(r->a, "helm checkpoint restore %s", id)));
 }
 
 /* A list of checkpoints that cannot be read is told, and then there is none to recommend. */

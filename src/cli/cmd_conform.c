@@ -15,6 +15,16 @@ const struct opt conform_run_opts[] = {
 	{ "suite", OPT_VALUE, "NAME", "run this suite instead of cases.jsonl ('helm conform list')", NULL,
 		false },
 	{ "family", OPT_VALUE, "NAME", "only cases of this family", NULL, false },
+	{ "endpoint", OPT_VALUE, "URL", "run --vectors against a boundary over HTTP", NULL, false },
+	{ "vectors", OPT_VALUE, "FILE", "the published test-vectors.json", NULL, false },
+	{ "binding", OPT_VALUE, "NAME", "how it is asked: effects (/v1/effects) or decide (/v1/decide)", NULL,
+		false },
+	{ "token-env", OPT_VALUE, "VAR", "the variable with the key for it (HELM_KEY)", NULL, false },
+	{ "tenant", OPT_VALUE, "NAME", "sent as X-Helm-Tenant-ID", NULL, false },
+	{ "principal", OPT_VALUE, "NAME", "sent as X-Helm-Principal-ID", NULL, false },
+	{ "timeout", OPT_VALUE, "DURATION", "of one question (5s)", NULL, false },
+	{ "allow-http-remote", OPT_FLAG, NULL, "also over http:// beyond this machine: the key can be read",
+		NULL, false },
 	{ "level", OPT_VALUE, "L", "run the gates of this gate_level over --evidence: L1, L2", NULL, false },
 	{ "profile", OPT_VALUE, "NAME",
 		"run the gates of this profile over --evidence: SMB, CORE, ENTERPRISE, L3, ...", NULL,
@@ -175,6 +185,9 @@ static void show(struct cli *r, const struct json *report)
 int cmd_conform_run(struct cli *r, struct err *e)
 {
 	struct json *report, *said = NULL;
+
+	if (opt_text(r, "endpoint", NULL))
+		return conform_endpoint(r, e);
 	int rc = run(r, &report, e);
 
 	if (rc == OK && opt_flag(r, "signed"))

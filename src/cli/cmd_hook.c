@@ -11,6 +11,7 @@
 #include "cli/cmd.h"
 #include "clients/clients.h"
 #include "kernel/agent/agent.h"
+#include "kernel/sources.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
@@ -241,6 +242,36 @@ static int settle_after(struct cli *r, const struct client *c, struct bytes payl
 		return rc;
 	rc = hook_after(&k, r->a, c->name, call, ret_text, e);
 	kernel_close(&k);
+	return rc;
+}
+
+/* The client's words are read so that it can write them; nothing in them is needed. */
+static void drain(struct cli *r)
+{
+	char piece[4096];
+
+	for (size_t n = 0; n < HOOK_LIMIT && !isatty(0); n += sizeof(piece))
+		if (r->sys->read(r->sys, 0, piece, sizeof(piece)) <= 0)
+			break;
+}
+
+/* A session starts whether or not there is something to tell it: an error is an error, and stops nothing. */
+int cmd_hook_session_start(struct cli *r, struct err *e)
+{
+	const struct client *c = asking_client(r, e);
+	struct context_place at = sources_place(r->sys, r->a, r->ws);
+	const struct context_packing packing = { 0 };
+	struct json *doc;
+
+	if (!c)
+		return e->rc;
+	if (!c->speech->welcome)
+		return err_set(e, E_USAGE, "SETUP_CONTEXT",
+			"%s cannot be told anything at the start of a session", c->title);
+	drain(r);
+	int rc = context_pack(&at, &packing, &doc, json_new(r->a, JSON_ARRAY), e);
+	if (rc == OK)
+		say(r, c->speech->welcome(r->a, json_get_text(doc, "text", "")));
 	return rc;
 }
 

@@ -298,7 +298,7 @@ static int choose_size(struct cli *r, uint64_t index, uint64_t *size, struct jso
 static int roots_of_head(struct cli *r, const struct json *head, const struct merkle_range *ranges, size_t n,
 	struct hash *ret, struct err *e)
 {
-	AUTO(recorder_close) struct recorder rec;
+	AUTO(recorder_close) struct recorder rec = { 0 };
 	const char *signed_root = json_get_text(head, "root_hash", NULL);
 	int rc = read_roots(r, ranges, n, ret, e);
 
@@ -306,7 +306,12 @@ static int roots_of_head(struct cli *r, const struct json *head, const struct me
 		return rc;
 	cmd_log_recorder(r, &rec, NULL);
 	rc = log_refresh(&rec, r->a, e);
-	return rc ? rc : read_roots(r, ranges, n, ret, e);
+	if (rc == OK)
+		rc = read_roots(r, ranges, n, ret, e);
+	if (rc == OK && !text_eq(hash_hex(r->a, &ret[n - 1]), signed_root))
+		rc = err_set(e, E_CORRUPT, "LOG_LEAVES",
+			"the leaves do not have the root that was signed, so nothing can be proved with them; 'helm log check' says why");
+	return rc;
 }
 
 /* A receipt in a file that was moved away: where that is now. */

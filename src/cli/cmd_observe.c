@@ -10,7 +10,10 @@
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "kernel/agent/agent.h"
+#include "kernel/memory.h"
+#include "kernel/sources.h"
 #include "kernel/standing.h"
+#include "remember/contract.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -48,6 +51,7 @@ struct observed observed_from(struct cli *r)
 	/* Whoever names a workspace means its own files; else it is the tree one stands in. */
 	if (!r->path_option)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
+	struct context_place at = sources_place(r->sys, r->a, r->ws);
 	return (struct observed){ .sys = r->sys,
 		.a = r->a,
 		.root = r->ws->root,
@@ -56,7 +60,8 @@ struct observed observed_from(struct cli *r)
 		.state_dir = r->ws->state_dir,
 		.root_fd = r->ws->root_fd,
 		.state_fd = r->ws->state_fd,
-		.points_dir = text_eq(r->ws->tree, r->ws->root) ? NULL : r->ws->points_dir };
+		.points_dir = text_eq(r->ws->tree, r->ws->root) ? NULL : r->ws->points_dir,
+		.sources = sources_load(&at, json_new(r->a, JSON_ARRAY)) };
 }
 
 /* What needs no look is green, what failed is red, everything else is in between. */
@@ -158,6 +163,19 @@ static void print_status(struct cli *r, const struct json *doc, bool verbose)
 	out(r, "recent_tasks=%u\nrecent_failed_commands=%u\nrecent_checkpoints=%u\n",
 		json_get(doc, "recent_tasks")->n, json_get(doc, "recent_failed_commands")->n,
 		json_get(doc, "recent_checkpoints")->n);
+	out(r, "context_sources=%u\nfinalization_counts=%s\nmemory_review_queue=%s\nonboarding_actions=%u\n",
+		json_get(doc, "context_sources")->n, counts_text(r, json_get(doc, "finalization_counts")),
+		json_is(json_get(doc, "memory_review_queue_count"), JSON_NUMBER)
+			? json_get(doc, "memory_review_queue_count")->text
+			: "-",
+		json_get(json_get(doc, "onboarding"), "actions")->n);
+	json_each (source, json_get(doc, "context_sources"))
+		if (verbose)
+			out(r, "context_source=%s kind=%s root=%s\n", safe_member(r, source, "name"),
+				safe_member(r, source, "kind"), safe_member(r, source, "root"));
+	json_each (action, json_get(json_get(doc, "onboarding"), "actions"))
+		if (verbose && json_text(action))
+			out(r, "onboarding=%s\n", safe_text(r, json_text(action)));
 	json_each (row, json_get(doc, "recent_tasks"))
 		if (verbose)
 			out(r, "task=%s status=%s profile=%s name=%s\n", safe_member(r, row, "task_id"),
@@ -175,8 +193,26 @@ static void print_brief(struct cli *r, const struct json *doc)
 
 	while (rest.p && rest.n) {
 		struct bytes line = text_cut(&rest, '\n');
-		out(r, "%s\n", text_safe(r->a, (const char *)line.p, line.n, false));
+		out(r, "%s\n", hint(r, text_safe(r->a, (const char *)line.p, line.n, false)));
 	}
+}
+
+enum {
+	QUEUE_TASKS = 2000
+}; /* with more the queue is not counted on the way: 'helm memory review-queue' does that */
+
+/* What waits to be remembered, and what of other programs could be adopted: remember/ knows that. */
+void put_waiting(struct cli *r, struct json *doc, int64_t tasks)
+{
+	struct memory_place m = memory_place_of(r->sys, r->ws);
+	struct context_place at = sources_place(r->sys, r->a, r->ws);
+	struct json *queue, *count = json_new(r->a, JSON_NULL), *warnings = json_new(r->a, JSON_ARRAY);
+
+	if (tasks <= QUEUE_TASKS && memory_review_queue(&m, r->a, 0, &queue, NULL) == OK)
+		count = json_get(queue, "count");
+	json_set(r->a, doc, "memory_review_queue_count", count);
+	json_set(r->a, doc, "onboarding",
+		sources_survey(&at, r->ws->home, layout_name(r->ws->layout), warnings));
 }
 
 /* What was recorded is made public before `tree` is added, and `tree`, a local path, is left out of a
@@ -191,6 +227,9 @@ int cmd_status(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	if (!brief)
+		put_waiting(r, doc, json_get_int(doc, "tasks_counted", 0));
+	hint_json(r, doc);
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
 	if (is_inside)
@@ -247,7 +286,7 @@ static void print_tasks(struct cli *r, const struct json *tasks, int64_t counted
 {
 	static const char *const heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
 
-	heading(r, tasks->n < counted ? "Recent tasks (more: helm task list)" : "Recent tasks");
+	heading(r, tasks->n < counted ? hint(r, "Recent tasks (more: helm task list)") : "Recent tasks");
 	if (!tasks->n) {
 		out(r, "Nothing has been run with 'helm run' yet.\n");
 		return;
@@ -272,7 +311,7 @@ static void print_checkpoints(struct cli *r, const struct json *checkpoints)
 		return;
 	heading(r,
 		checkpoints->n < 5 ? "Recent checkpoints"
-				   : "Recent checkpoints (more: helm checkpoint list)");
+				   : hint(r, "Recent checkpoints (more: helm checkpoint list)"));
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	for (uint32_t i = checkpoints->n; i-- > 0;) {
 		const struct json *row = checkpoints->items[i];
@@ -315,7 +354,7 @@ static void print_dashboard(struct cli *r, const struct json *status)
 	if (json_get(status, "note"))
 		out(r, "\n%s\n", safe_member(r, status, "note"));
 	heading(r, "Next");
-	out(r, "%s\n", safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
+	out(r, "%s\n", safe_text(r, text_starts(next, "helm dashboard") ? hint(r, "helm report") : next));
 }
 
 /* One picture of how things stand; under --json the status document itself. */
@@ -327,6 +366,8 @@ static int show_dashboard(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	put_waiting(r, status, json_get_int(status, "tasks_counted", 0));
+	hint_json(r, status);
 	if (r->is_json)
 		out_json(r, status);
 	else
@@ -424,7 +465,9 @@ static int pick(struct cli *r, const char *id, size_t back, struct json **ret, s
 /* What a task was allowed to do, member by member. */
 int cmd_run_contract(struct cli *r, struct err *e)
 {
-	struct json *row, *doc = json_new(r->a, JSON_OBJECT);
+	struct json *row, *doc = json_new(r->a, JSON_OBJECT), *contract = NULL;
+	const struct contract_place at = { r->sys, r->a, r->ws->root_fd };
+	struct observed o = observed_from(r);
 	int rc = pick(r, opt_text(r, "task-id", NULL), 0, &row, e);
 
 	if (rc)
@@ -432,13 +475,19 @@ int cmd_run_contract(struct cli *r, struct err *e)
 	if (!row)
 		return err_set(e, E_MISSING, "TASK_MISSING", "nothing has been run yet");
 	json_sets(r->a, doc, "workspace", r->ws->root);
-	json_set(r->a, doc, "task", observe_capabilities(r->a, row));
+	json_set(r->a, doc, "task", observe_capabilities(&o, row));
+	if (json_get_text(row, "skill", NULL))
+		rc = contract_read(&at, json_get_text(row, "skill", ""), &contract, e);
+	if (rc)
+		return rc;
+	json_set(r->a, doc, "contract", contract ? contract : json_new(r->a, JSON_OBJECT));
 	if (r->is_json) {
 		out_json(r, doc);
 		return 0;
 	}
 	json_each_member (m, json_get(doc, "task"))
 		print_map(r, m->name, m->value);
+	print_map(r, "contract", json_get(doc, "contract"));
 	return 0;
 }
 
@@ -453,9 +502,12 @@ int cmd_capability_diff(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	/* A task that does not exist has no members, so nothing differs from it. */
-	struct json *before = older ? observe_capabilities(r->a, older) : json_new(r->a, JSON_OBJECT);
-	struct json *after = newer ? observe_capabilities(r->a, newer) : json_new(r->a, JSON_OBJECT);
-	json_each_member (m, before) {
+	struct observed o = observed_from(r);
+	struct json *before = older ? observe_capabilities(&o, older) : json_new(r->a, JSON_OBJECT);
+	struct json *after = newer ? observe_capabilities(&o, newer) : json_new(r->a, JSON_OBJECT);
+	struct json *sorted = json_copy(r->a, before);
+	json_sort_members(sorted);
+	json_each_member (m, sorted) {
 		struct json *now = json_get(after, m->name), *one = json_new(r->a, JSON_OBJECT);
 		if (!now || json_eq(m->value, now))
 			continue;

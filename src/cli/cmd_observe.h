@@ -9,6 +9,8 @@ struct observed observed_from(struct cli *r);
 enum paint paint_for_status(const char *status);
 /* A text member made safe for a terminal; "-" when it is not there. */
 const char *safe_member(struct cli *r, const struct json *row, const char *name);
+/* Puts memory_review_queue_count (null where there are too many tasks to count on the way) and onboarding into a document. */
+void put_waiting(struct cli *r, struct json *doc, int64_t tasks);
 /* On standard error: how much of a list is shown, and why not all of it. */
 void say_part(struct cli *r, const struct part *p, const char *what);
 

@@ -24,7 +24,7 @@ const struct opt policy_explain_opts[] = {
 		NULL, false },
 	{ "facts", OPT_VALUE, "FACTS",
 		"facts that are not in the request: a JSON object, or a file that holds one", NULL, false },
-	{ "lang", OPT_VALUE, "LANG", "the language of the reasons: en, de", NULL, false },
+	{ "lang", OPT_VALUE, "LANG", "the language of the reasons, with --request: en, de", NULL, false },
 	{ 0 },
 };
 
@@ -112,7 +112,7 @@ static int read_any(struct cli *r, struct policy_way way, struct bytes *ret_text
 	struct err *e)
 {
 	struct err why = { 0 };
-	int rc = policy_source_read(r, r->args[0], way, ret_text, ret, &why);
+	int rc = policy_source_read(r->sys, r->a, r->args[0], way, ret_text, ret, &why);
 
 	return rc && ret->problems.errors == 0 ? err_set(e, why.rc, why.code, "%s", why.text) : OK;
 }
@@ -251,6 +251,9 @@ int cmd_policy_explain(struct cli *r, struct err *e)
 			"--request goes with a policy FILE as the argument, and with nothing else");
 	if (request)
 		return explain_graph(r, e);
+	if (opt_text(r, "lang", NULL))
+		return err_set(e, E_USAGE, "USAGE",
+			"--lang goes with --request; rules of other policies say what their author wrote");
 	if ((command != NULL) == (r->arg_count == 1))
 		return err_set(e, E_USAGE, "USAGE", "say what to explain: REQUEST, or --command TEXT");
 	return policy_explain_request(

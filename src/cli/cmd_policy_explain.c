@@ -96,7 +96,7 @@ static bool change_field(
 	else if (text_starts(name, "facts."))
 		ret->known = with(t->r->a, t->q->known, name + strlen("facts."), value);
 	else if (text_eq(name, "tool") && json_text(value))
-		ret->tool = json_text(value);
+		ret->tool = json_text(value), ret->tools = NULL;
 	else if (text_eq(name, "principal") && json_text(value))
 		ret->principal = json_text(value);
 	else

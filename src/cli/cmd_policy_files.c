@@ -66,51 +66,6 @@ static const char *shown_name(const char *path)
 	return text_eq(path, "-") ? "standard input" : path;
 }
 
-/* ---- reading ---- */
-
-struct beside {
-	struct cli *r;
-	int dirfd;
-};
-
-/* In the folder of the policy or below it. */
-static int fetch(void *ctx, const char *name, struct bytes *ret, struct err *e)
-{
-	const struct beside *b = ctx;
-
-	return file_read(b->r->sys, b->r->a, b->dirfd, text_starts(name, "./") ? name + 2 : name,
-		POLICY_MAX_BYTES, FILE_BENEATH, ret, e);
-}
-
-static const char *directory_of(struct arena *a, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return !slash ? "." : slash == path ? "/" : arena_strndup(a, path, (size_t)(slash - path));
-}
-
-int policy_source_read(struct cli *r, const char *path, struct policy_way way, struct bytes *ret_text,
-	struct policy_reading *ret, struct err *e)
-{
-	AUTO(close_fd) int dirfd = -1;
-	struct beside from = { .r = r };
-	struct policy_input in = { .name = shown_name(path),
-		.as_policy = way.as_policy,
-		.is_import = way.is_import,
-		.fetch_ctx = &from };
-
-	*ret = (struct policy_reading){ 0 };
-	if (file_read(r->sys, r->a, AT_FDCWD, path, POLICY_MAX_BYTES + 1, FILE_FOLLOW, &in.text, e))
-		return e->rc;
-	if (!text_eq(path, "-") && file_open_dir(r->sys, AT_FDCWD, directory_of(r->a, path), &dirfd, e))
-		return e->rc;
-	from.dirfd = dirfd;
-	in.fetch = dirfd >= 0 ? fetch : NULL;
-	if (ret_text)
-		*ret_text = in.text;
-	return policy_document_read(r->a, &in, ret, e);
-}
-
 /* ---- lint, fmt ---- */
 
 static void show_problems(struct cli *r, const struct policy_problems *problems)
@@ -377,7 +332,7 @@ static int compose(struct cli *r, struct json **ret, struct err *e)
 
 	for (size_t i = 0; i < r->arg_count; i++) {
 		struct policy_reading reading;
-		if (policy_source_read(r, r->args[i], (struct policy_way){ 0 }, NULL, &reading, e))
+		if (policy_source_read(r->sys, r->a, r->args[i], (struct policy_way){ 0 }, NULL, &reading, e))
 			return e->rc;
 		if (reading.shape != POLICY_SHAPE_BUNDLE)
 			return err_set(e, E_INPUT, "POLICY_COMPOSE",
@@ -416,7 +371,7 @@ int cmd_policy_compile(struct cli *r, struct err *e)
 		if (compose(r, &document, e))
 			return e->rc;
 	} else {
-		if (policy_source_read(r, r->args[0], way, NULL, &reading, e))
+		if (policy_source_read(r->sys, r->a, r->args[0], way, NULL, &reading, e))
 			return e->rc;
 		document = reading.document;
 		warn_problems(r, &reading.problems);
@@ -440,7 +395,8 @@ int cmd_policy_import(struct cli *r, struct err *e)
 	struct policy_reading reading;
 	struct ruleset *rules;
 
-	if (policy_source_read(r, r->args[0], (struct policy_way){ .is_import = true }, NULL, &reading, e))
+	if (policy_source_read(
+		    r->sys, r->a, r->args[0], (struct policy_way){ .is_import = true }, NULL, &reading, e))
 		return e->rc;
 	warn_problems(r, &reading.problems);
 	return check_compiles(r, r->args[0], reading.document, &rules, e) ? e->rc
@@ -465,7 +421,7 @@ int cmd_policy_sign(struct cli *r, struct err *e)
 	struct ruleset *rules;
 	const char *home;
 
-	if (policy_source_read(r, r->args[0], (struct policy_way){ 0 }, NULL, &reading, e) ||
+	if (policy_source_read(r->sys, r->a, r->args[0], (struct policy_way){ 0 }, NULL, &reading, e) ||
 		check_compiles(r, r->args[0], reading.document, &rules, e) ||
 		person_is_outside(r->sys, r->a, r->ws, e) || workspace_helm_home(r->sys, r->a, &home, e) ||
 		keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), &k, e))
@@ -560,7 +516,7 @@ int cmd_policy_verify(struct cli *r, struct err *e)
 	const char **keys;
 
 	if (read_keys(r, &keys, &trust.key_count, e) || read_revoked(r, &trust.revoked, e) ||
-		policy_source_read(r, r->args[0], (struct policy_way){ 0 }, NULL, &reading, e) ||
+		policy_source_read(r->sys, r->a, r->args[0], (struct policy_way){ 0 }, NULL, &reading, e) ||
 		check_compiles(r, r->args[0], reading.document, &rules, e))
 		return e->rc;
 	if (opt_int(r, "epoch", 0) < 0)
@@ -635,7 +591,7 @@ int cmd_pack_show(struct cli *r, struct err *e)
 	struct policy_way way = { .as_policy = text_eq(opt_text(r, "as", "mapping"), "policy") };
 	struct policy_reading reading;
 
-	if (policy_source_read(r, r->args[0], way, NULL, &reading, e))
+	if (policy_source_read(r->sys, r->a, r->args[0], way, NULL, &reading, e))
 		return e->rc;
 	if (reading.shape != POLICY_SHAPE_MAPPING && reading.shape != POLICY_SHAPE_PACKS)
 		return err_set(e, E_INPUT, "POLICY_SHAPE",

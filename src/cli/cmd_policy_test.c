@@ -67,6 +67,8 @@ static int open_tests(struct testing *t, const char *path, struct err *e)
 	struct cli *r = t->r;
 	struct bytes text;
 
+	if (!file_exists(r->sys, AT_FDCWD, path))
+		return err_set(e, E_MISSING, "FILE_MISSING", "there is no file %s", path);
 	t->tests_path = is_test_file(path) ? path : tests_beside(r, path);
 	if (!t->tests_path)
 		return err_set(e, E_MISSING, "POLICY_TESTS",

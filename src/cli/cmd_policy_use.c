@@ -51,41 +51,6 @@ const struct opt policy_shadow_opts[] = {
 
 /* ---- what is chosen ---- */
 
-static bool is_door_fact(const char *name)
-{
-	static const char *const own[] = { "door", "client", "profile", "containment", "workspace", "cwd",
-		"supervised", "principal", "session", "now", "utc_hour", "utc_weekday" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-		if (text_eq(own[i], name))
-			return true;
-	return false;
-}
-
-/* A value is JSON where it reads as such, and a text otherwise. */
-static int read_facts(struct cli *r, const struct json **ret, struct err *e)
-{
-	struct json *facts = json_new(r->a, JSON_OBJECT);
-	const char **words;
-	size_t n = opt_list(r, "fact", &words);
-
-	for (size_t i = 0; i < n; i++) {
-		const char *eq = strchr(words[i], '=');
-		struct json *value;
-		if (!eq || eq == words[i])
-			return err_set(e, E_USAGE, "USAGE", "--fact takes NAME=VALUE, not '%s'", words[i]);
-		const char *name = arena_strndup(r->a, words[i], (size_t)(eq - words[i]));
-		if (is_door_fact(name))
-			return err_set(e, E_USAGE, "USAGE",
-				"'%s' is known by the door itself, and cannot be said", name);
-		if (json_parse(r->a, bytes_of(eq + 1), name, NULL, &value, NULL))
-			value = json_string(r->a, eq + 1);
-		json_set(r->a, facts, name, value);
-	}
-	*ret = facts;
-	return OK;
-}
-
 /* Only a rule that asks can be answered; one that denies never is. */
 static int check_lift(const struct guard *g, const char *id, struct err *e)
 {
@@ -138,7 +103,7 @@ static int read_file(
 	if (rc == OK)
 		rc = policy_file_signer(r, f, &c->signer, e);
 	if (rc == OK)
-		rc = read_facts(r, &c->facts, e);
+		rc = policy_facts_option(r, &c->facts, e);
 	if (rc)
 		return rc;
 	c->document = f->document;

@@ -9,6 +9,7 @@
 #include "kernel/kernel.h"
 #include "kernel/vault.h"
 #include "privacy/privacy.h"
+#include "privacy/social.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -58,6 +59,19 @@ const struct opt privacy_restore_opts[] = {
 	VAULT_OPTS,
 	{ "authorize", OPT_VALUE, "REASON", "why the values are needed; stands in receipt and audit", NULL,
 		false },
+	{ 0 },
+};
+
+const struct opt privacy_social_opts[] = {
+	{ "message", OPT_VALUE, "TEXT", "the request, in the words of whoever made it", NULL, true },
+	{ "tool", OPT_VALUE, "NAME", "what it would be done with", NULL, false },
+	{ "account-type", OPT_VALUE, "TYPE", "whose account it is about", "self|organization|other", false },
+	{ "max-posts", OPT_INT, "N", "how many posts would be looked at", NULL, false },
+	{ "data-subject", OPT_FLAG, NULL, "whoever asks is the person it is about", NULL, false },
+	{ "consent", OPT_FLAG, NULL, "the person it is about has agreed", NULL, false },
+	{ "purpose", OPT_VALUE, "TEXT", "what for", NULL, false },
+	{ "scope", OPT_VALUE, "TEXT", "how far back, or how much", NULL, false },
+	{ "retention", OPT_VALUE, "TEXT", "how long it is kept", NULL, false },
 	{ 0 },
 };
 
@@ -455,4 +469,26 @@ int cmd_privacy_restore(struct cli *r, struct err *e)
 	if (rc == OK)
 		show_text(r, answer);
 	return rc;
+}
+
+/* ---- what people write in public ---- */
+
+int cmd_privacy_social(struct cli *r, struct err *e)
+{
+	const struct social_request q = { .message = opt_text(r, "message", ""),
+		.tool = opt_text(r, "tool", NULL),
+		.account_type = opt_text(r, "account-type", NULL),
+		.max_posts = opt_int(r, "max-posts", 0),
+		.is_data_subject = opt_flag(r, "data-subject"),
+		.has_consent = opt_flag(r, "consent"),
+		.purpose = opt_text(r, "purpose", NULL),
+		.scope = opt_text(r, "scope", NULL),
+		.retention = opt_text(r, "retention", NULL) };
+	struct json *doc;
+	int rc = social_judge(r->a, &q, &doc, e);
+
+	if (rc)
+		return rc;
+	out_result(r, doc);
+	return json_get_bool(doc, "allowed", false) ? OK : EXIT_GATE;
 }

@@ -96,7 +96,7 @@ int cmd_profile_rollback(struct cli *r, struct err *e)
 	const char *checkpoint = json_get_text(row, "checkpoint_id", NULL);
 	json_sets(r->a, doc, "checkpoint", checkpoint);
 	json_sets(r->a, doc, "restore_command",
-		checkpoint ? arena_printf(r->a, "helm checkpoint restore %s", checkpoint) : NULL);
+		checkpoint ? hint(r, arena_printf(r->a, "helm checkpoint restore %s", checkpoint)) : NULL);
 	if (r->is_json) {
 		out_json(r, doc);
 		return 0;
@@ -182,12 +182,13 @@ int cmd_profile_pause(struct cli *r, struct err *e)
 	return 0;
 }
 
-/* The token proves that whoever resumes is who paused. */
+/* The token proves that whoever resumes is who paused.  That is no reason to loosen anything while everything is frozen. */
 int cmd_profile_resume(struct cli *r, struct err *e)
 {
 	struct person who = { 0 };
 	struct kernel k;
-	int rc = opt_text(r, "key", NULL) ? person_loosens(r, &who, e) : OK;
+	int rc = opt_text(r, "key", NULL) ? person_loosens(r, &who, e)
+					  : person_may_loosen(r->sys, r->a, r->ws, e);
 
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);

@@ -164,7 +164,7 @@ static void record_line(struct cli *r, const struct json *record)
 	int64_t lost = json_get_int(record, "lost", 0);
 
 	if (!record)
-		out(r, "The record was not checked: helm log check\n");
+		out(r, "%s\n", hint(r, "The record was not checked: helm log check"));
 	else if (json_get_bool(record, "sound", false))
 		out(r, "%sThe record is %s%s: %lld receipts, each signed and chained%s.\n",
 			paint(r, lost ? PAINT_WARN : PAINT_GOOD), lost ? "sound" : "whole",
@@ -226,16 +226,16 @@ static void print_report(struct cli *r, const struct json *doc)
 	section(&p, "Stopped", doc, "blocked_tasks", stopped_heads, stopped, PAINT_BAD, 4);
 	section(&p, "Failed", doc, "failed_tasks", failed_heads, failed, PAINT_BAD, 4);
 	section(&p, "Running", doc, "running_tasks", run_heads, run, PAINT_WARN, 4);
-	section(&p, "Ended without a last row; to close them: helm task doctor --fix", doc, "ended_tasks",
-		run_heads, run, PAINT_BAD, 4);
+	section(&p, hint(r, "Ended without a last row; to close them: helm task doctor --fix"), doc,
+		"ended_tasks", run_heads, run, PAINT_BAD, 4);
 	section(&p, "Handed over", doc, "handoff_tasks", run_heads, run, PAINT_WARN, 4);
 	section(&p, "Completed", doc, "completed_tasks", run_heads, run, PAINT_GOOD, 4);
 	section(&p, "Sessions of agents", doc, "sessions", session_heads, session, PAINT_OFF, 4);
 	if (!is_page || !json_get_int(day, "undo_count", 0)) /* else they stand above, with what they undo */
-		section(&p, "Checkpoints; to go back: helm checkpoint restore CHECKPOINT", doc,
+		section(&p, hint(r, "Checkpoints; to go back: helm checkpoint restore CHECKPOINT"), doc,
 			"recent_checkpoints", saved_heads, saved, PAINT_OFF, 4);
 	out(r, "\n");
-	out(r, "%s\n", "A page of it: helm report --format html --out report.html");
+	out(r, "%s\n", hint(r, "A page of it: helm report --format html --out report.html"));
 }
 
 /* One session, call by call. */
@@ -321,6 +321,7 @@ static int gather(struct cli *r, const char *session, struct json **ret, struct 
 	if (rc)
 		return rc;
 	json_set(r->a, *ret, "day", day);
+	put_waiting(r, *ret, json_get_int(*ret, "period_task_count", 0));
 	put_who(r, json_get(*ret, "stopped_calls"), who);
 	if (json_get_int(json_get(*ret, "receipts"), "count", 0) > CHECK_LIMIT)
 		return rc;

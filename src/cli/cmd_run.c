@@ -154,10 +154,11 @@ void run_tell(struct cli *r, const struct run_report *report)
 
 	buf_init(&text, r->a);
 	if (report->message)
-		buf_addf(
-			&text, "helm: %s\n", text_safe(r->a, report->message, strlen(report->message), true));
+		buf_addf(&text, "helm: %s\n",
+			hint(r, text_safe(r->a, report->message, strlen(report->message), true)));
 	if (report->hint)
-		buf_addf(&text, "Hint: %s\n", text_safe(r->a, report->hint, strlen(report->hint), true));
+		buf_addf(&text, "Hint: %s\n",
+			hint(r, text_safe(r->a, report->hint, strlen(report->hint), true)));
 	if (report->result && report->result->report.missing[0])
 		buf_addf(&text, "helm: warning: degraded: this machine cannot put up: %s\n",
 			report->result->report.missing);

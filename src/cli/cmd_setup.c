@@ -34,6 +34,9 @@ const struct opt setup_opts[] = {
 	{ "yes", OPT_FLAG, NULL, "do it without asking; needed when nobody sits at a terminal", NULL, false },
 	{ "contain", OPT_VALUE, "ON|OFF", "run the client's shell commands inside the walls of the profile",
 		"on|off", false },
+	{ "context", OPT_FLAG, NULL,
+		"also start each session with what 'helm context pack' prints; without it an earlier entry for that is taken out",
+		NULL, false },
 	PERSON_KEY,
 	{ 0 },
 };
@@ -321,6 +324,7 @@ int cmd_setup(struct cli *r, struct err *e)
 	const char *snippet = setup_snippet(&s, client, e);
 	if (snippet)
 		return paste(r, client, snippet);
+	s.with_context = opt_flag(r, "context");
 	rc = setup_plan(&s, client, opt_text(r, "scope", NULL), &c, e);
 	if (rc == OK)
 		rc = explain(r, &c, e);

@@ -280,6 +280,7 @@ int cmd_task_doctor(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	bool ok = json_get_bool(doc, "ok", false);
+	hint_json(r, doc);
 	if (r->is_json) {
 		out_json(r, doc);
 		return ok ? 0 : EXIT_NO;

@@ -6,6 +6,7 @@
 #include "cli/cmd_observe.h"
 #include "kernel/kernel.h"
 #include "kernel/posture.h"
+#include "kernel/sources.h"
 
 #include <string.h>
 
@@ -38,7 +39,9 @@ static int first_word(struct cli *r, const char **ret_note, struct err *e)
 	key_free(&who.key);
 	if (rc)
 		*ret_note = arena_printf(r->a, "this place does not stand alone (%s)", why.text);
-	return posture_begin(r->sys, r->a, r->ws, rc == OK, e);
+	bool is_person = rc == OK;
+	rc = posture_begin(r->sys, r->a, r->ws, is_person, e);
+	return rc || !is_person ? rc : sources_begin(r->sys, r->a, r->ws, e);
 }
 
 /* What was made now is opened as every later command will find it, under the name that it has now. */
@@ -56,7 +59,7 @@ static int look_again(struct cli *r, unsigned flags, struct err *e)
 
 /* Nothing can be recorded without a key, so that comes first.  Then the helm home knows the place, and only then it gets state: a run that
  * ends around it holds every workspace that it may have made itself. */
-static int make(struct cli *r, struct json **ret_done, bool *ret_new_key, struct err *e)
+int make_workspace(struct cli *r, bool force, struct json **ret_done, bool *ret_new_key, struct err *e)
 {
 	const char *note = NULL;
 	int rc = kernel_ensure_key(r->sys, r->a, ret_new_key, e);
@@ -68,7 +71,7 @@ static int make(struct cli *r, struct json **ret_done, bool *ret_new_key, struct
 	if (rc == OK)
 		rc = first_word(r, &note, e);
 	if (rc == OK)
-		rc = workspace_init(r->sys, r->a, r->ws, opt_flag(r, "force"), ret_done, e);
+		rc = workspace_init(r->sys, r->a, r->ws, force, ret_done, e);
 	if (rc == OK && note)
 		json_sets(r->a, *ret_done, "note", note);
 	return rc ? rc : look_again(r, 0, e);
@@ -79,7 +82,7 @@ int cmd_init(struct cli *r, struct err *e)
 {
 	struct json *done;
 	bool new_key = false;
-	int rc = make(r, &done, &new_key, e);
+	int rc = make_workspace(r, opt_flag(r, "force"), &done, &new_key, e);
 
 	if (rc)
 		return rc;
@@ -114,20 +117,21 @@ static void suggest(struct cli *r, const struct json *signals)
 		out(r, "suggestion=helm init --path %s\n",
 			text_safe(r->a, ws->root, strlen(ws->root), false));
 	if (ws->layout == LAYOUT_OPENCLAW || ws->layout == LAYOUT_HERMES)
-		out(r,
-			"suggestion=this belongs to another runtime; 'helm init' makes a workspace of your "
-			"own\n");
+		out(r, "suggestion=helm adopt --from-path %s\n",
+			text_quote(r->a, text_safe(r->a, ws->root, strlen(ws->root), false)));
 	json_each_member (m, signals)
 		json_each (path, m->value)
 			out(r, "found_%s=%s\n", m->name,
 				text_safe(r->a, json_text(path), strlen(json_text(path)), false));
+	if (signals->n)
+		out(r, "suggestion=helm onboard --use-detected --dry-run\n");
 }
 
 /* Reads only. */
 int cmd_detect(struct cli *r, struct err *e)
 {
 	const struct workspace *ws = r->ws;
-	struct json *doc = json_new(r->a, JSON_OBJECT), *signals = workspace_signals(r->sys, r->a, ws->home);
+	struct json *doc = json_new(r->a, JSON_OBJECT), *signals = sources_detect(r->sys, r->a, ws->home);
 
 	(void)e;
 	if (r->is_json) {
@@ -200,6 +204,7 @@ int cmd_doctor(struct cli *r, struct err *e)
 
 	(void)e;
 	show_end(&shown);
+	hint_json(r, doc);
 	if (r->is_json) {
 		out_json(r, doc);
 		return healthy ? 0 : EXIT_NO;
@@ -216,6 +221,7 @@ int cmd_doctor(struct cli *r, struct err *e)
 		block(r, "Hardware", json_get(doc, "hardware"));
 		block(r, "Runtime model state", json_get(doc, "runtime_model_state"));
 		block(r, "Helm intelligence state", json_get(doc, "helm_intelligence_state"));
+		block(r, "Guard", json_get(doc, "guard"));
 	}
 	return healthy ? 0 : EXIT_NO;
 }

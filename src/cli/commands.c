@@ -22,8 +22,14 @@ const struct family families[] = {
 	{ "approval", "what waits for your answer; what was granted" },
 	{ "egress", "which hosts runs may reach, by name" },
 	{ "privacy", "what a text gives away about people" },
+	{ "memory", "what the next run should know, and where it comes from" },
+	{ "memory-tree", "summaries of sources and topics" },
+	{ "state", "what may be said about a note" },
+	{ "frontmatter", "folders of notes" },
+	{ "context", "what is known about something" },
 	{ "setup", "put Helm in front of an agent client" },
 	{ "db", "a query index over the ledgers" },
+	{ "ops", "rows of the ledgers, and counts over them" },
 	{ "hook", "the doors that agent clients knock at" },
 	{ "checkpoint", "save files, and bring them back" },
 	{ "receipts", "what was decided and what happened" },
@@ -35,6 +41,7 @@ const struct family families[] = {
 	{ "policy", "what agents may do, as a file" },
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
+	{ "serve", "answer over HTTP; keys of those who call" },
 	{ NULL, NULL },
 };
 const size_t family_count = ARRAY_SIZE(families) - 1;
@@ -268,6 +275,50 @@ static const struct cmd row_receipts_export = { KNOWN(receipts_export), "", 0, 0
 static const struct cmd row_log_sessions = { KNOWN(log_sessions), "", 0, 0,
 	"list what agents did, by session", "'helm report --session ID' shows one of them, call by call.",
 	"$ helm log sessions", log_sessions_opts, NEEDS_WORKSPACE, cmd_log_sessions };
+
+#define CONTEXT_ABOUT \
+	"Looks through notes, memory, ontology, tasks, commands and checkpoints of this workspace and of the sources that were adopted ('helm sources').  " \
+	"Words are found in any case and order: first the whole phrase, else all words, else parts of names (parseConfig, parse_config), else most words; where nothing else matches, words spelled nearly like them, and that is said.  " \
+	"Chinese, Japanese and Korean are found from two characters on.  " \
+	"What redaction hides is neither found nor shown.  Whatever cannot be read is named as a warning.  Nothing is written but an index that can be deleted at any time."
+
+static const struct cmd row_context = { KNOWN(context), "[WORD...]", 0, -1,
+	"find what is known about something", CONTEXT_ABOUT,
+	"$ helm context --mode failures --limit 5\n$ helm context decision --include notes memory   # only there",
+	context_opts, NEEDS_WORKSPACE, cmd_context };
+
+static const struct cmd row_dci = { KNOWN(dci), "[WORD...]", 0, -1, "the same as context", CONTEXT_ABOUT,
+	NULL, context_opts, NEEDS_WORKSPACE, cmd_context };
+
+static const struct cmd row_context_pack = { KNOWN(context_pack), "", 0, 0,
+	"print what a new session should start with",
+	"Goal, last state, open questions, decisions, failures to avoid, files: each line names its source.  "
+	"Redacted, bounded, and marked as data, not instruction.  'helm setup CLIENT --context' has the client ask for it at the start of each session.",
+	"$ helm context pack --budget 800 --task 'fix the router'", context_pack_opts, NEEDS_WORKSPACE,
+	cmd_context_pack };
+
+static const struct cmd row_context_state_snapshot = { KNOWN(context_state_snapshot), "", 0, 0,
+	"print the state that a task left behind", NULL, NULL, context_snapshot_opts,
+	NEEDS_WORKSPACE | DOCUMENT, cmd_context_snapshot };
+
+static const struct cmd row_survey = { KNOWN(survey), "", 0, 0,
+	"list memories of other programs that could be adopted",
+	"Looks below the home directory for OpenClaw, Hermes, Obsidian vaults, project memories of Claude Code and Codex, and workspaces of the Python Helm.  Reads names only, and writes nothing.",
+	"$ helm survey", NULL, ANY_WORKSPACE, cmd_survey };
+
+static const struct cmd row_adopt = { KNOWN(adopt), "", 0, 0,
+	"search another program's memory, too, read-only",
+	"Registers a directory as a source of context.  Nothing in it is ever written.  A record of the same name or directory is replaced.  "
+	"What agents are given to read is a person's to choose: agents cannot adopt, and a receipt is signed.",
+	NULL, adopt_opts, ANY_WORKSPACE, cmd_adopt };
+
+static const struct cmd row_onboard = { KNOWN(onboard), "", 0, 0,
+	"adopt what was found, after a look at the plan",
+	"Without a choice nothing is adopted.  --dry-run prints the plan and changes nothing, not even making the workspace.",
+	"$ helm onboard --use-detected --dry-run", onboard_opts, ANY_WORKSPACE, cmd_onboard };
+
+static const struct cmd row_sources = { KNOWN(sources), "", 0, 0, "list adopted sources, or end an adoption",
+	NULL, "$ helm sources", sources_opts, NEEDS_WORKSPACE, cmd_sources };
 
 static const struct cmd row_run_contract = { KNOWN(run_contract), "", 0, 0,
 	"show what a task was allowed to do", NULL, "$ helm run-contract", contract_opts, NEEDS_WORKSPACE,
@@ -605,6 +656,11 @@ static const struct cmd row_hook_post_tool = { KNOWN(hook_post_tool), "", 0, 0,
 	"Reads the client's payload on standard input and binds the outcome to the decision of the same call.",
 	NULL, hook_opts, 0, cmd_hook_post_tool };
 
+static const struct cmd row_hook_session_start = { KNOWN(hook_session_start), "", 0, 0,
+	"tell a session that starts what is known",
+	"Prints what 'helm context pack' prints, in the words of the client.  Put in by 'helm setup CLIENT --context'.",
+	NULL, hook_opts, NEEDS_WORKSPACE, cmd_hook_session_start };
+
 static const struct cmd row_outside = { KNOWN(outside), "DECISION", 1, 1,
 	"inside a supervised session: have done what a decision permits outside of its walls",
 	"A hook's answer puts this in the place of a command that a person has permitted and the walls do not let through.  "
@@ -638,6 +694,24 @@ static const struct cmd row_db_status = { KNOWN(db_status), "", 0, 0,
 static const struct cmd row_db_query = { KNOWN(db_query), "", 0, 0,
 	"ask the query index for tasks or guard decisions", "The index is brought up to the ledgers first.",
 	"$ helm db query --guard-action deny", db_query_opts, NEEDS_WORKSPACE, cmd_db_query };
+
+static const struct cmd row_serve = { KNOWN(serve), "", 0, 0,
+	"answer over HTTP: decisions, receipts, approvals, evidence",
+	"Starts helm-serve in its own place, on 127.0.0.1:7714.  Every decision goes through the kernel and is in the chain of the workspace, on disk, before its answer leaves.  "
+	"The policy of --policy is asked beside the one in use, and can only make answers stricter; SIGHUP reads it again, and one that cannot be used leaves the old one in force.  "
+	"Callers have keys ('helm serve key add'); HELM_ADMIN_API_KEY and HELM_SERVICE_API_KEY (or _FILE) are for programs that know only those.  "
+	"With --port 0 the first line on standard output is {\"ready\":true,\"base_url\":\"...\"}.  'helm serve routes' lists what is offered; docs/guides/serve.md shows it.",
+	NULL, serve_opts, NEEDS_WORKSPACE, cmd_serve };
+
+static const struct cmd row_serve_routes = { KNOWN(serve_routes), "", 0, 0,
+	"list the routes of 'helm serve': who may call them, and what they do", NULL, NULL, NULL, 0,
+	cmd_serve_routes };
+
+static const struct cmd row_serve_key = { KNOWN(serve_key), "add|list|rotate KEY|revoke KEY", 1, 2,
+	"keys of those who call 'helm serve'",
+	"A key belongs to one principal in one tenant and opens what its scopes say.  It is shown once; only its digest is kept, in the helm home.  "
+	"Making, rotating and revoking one is a person's act, on record; a server that runs knows of it with the next request.",
+	NULL, serve_key_opts, NEEDS_WORKSPACE, cmd_serve_key };
 
 static const struct cmd row_policy_lint = { KNOWN(policy_lint), "FILE", 1, 1,
 	"check a policy file, and say where it is wrong",
@@ -781,6 +855,7 @@ static const struct cmd row_conform_run = { KNOWN(conform_run), "", 0, 0,
 	"Every member of a case's expected answer must be met.  "
 	"Families this program does not know are counted as not supported, never as passed.  "
 	"With --level or --profile it runs gates over an evidence pack instead; each reason is one of the published codes (docs/formats/conformance-gates.md).  "
+	"With --endpoint it asks a boundary over HTTP, and says which differences are of the wire, the verdict or the code (docs/formats/conform-wire.md); exit 3 when nothing answers.  "
 	"Scales that share names are printed with theirs: gate_level, profile, spec_level, tier.  "
 	"Exit 0 only when something passed and nothing failed.",
 	NULL, conform_run_opts, 0, cmd_conform_run };
@@ -799,6 +874,8 @@ static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA 
 	"The schema may use the keywords our contracts use; one that uses more is refused, because half a check is none.",
 	NULL, NULL, 0, cmd_schema_validate };
 
+#include "cli/commands_memory.h"
+
 /* Former names, kept so that old scripts go on working. */
 static const struct cmd row_checkpoint_recommend_old = { KNOWN(checkpoint_recommend_old), "", 0, 0,
 	"the same as `checkpoint recommend`", NULL, NULL, checkpoint_task_opts, NEEDS_WORKSPACE,
@@ -806,6 +883,8 @@ static const struct cmd row_checkpoint_recommend_old = { KNOWN(checkpoint_recomm
 
 static const struct cmd row_approval_cancel = { KNOWN(approval_cancel), "REQUEST", 1, 1,
 	"the same as `approval deny`", NULL, NULL, approval_deny_opts, NEEDS_WORKSPACE, cmd_approval_deny };
+
+#include "cli/commands_ops.h"
 
 /* The table: the rows of command.def in their order, each with its text. */
 const struct cmd *const commands[] = {

@@ -265,7 +265,11 @@ void gen_help(struct cli *r, const struct cmd *c)
 
 static struct json *options_json(struct arena *a, const struct opt *o)
 {
-	static const char *const kinds[] = { "flag", "value", "list", "integer" };
+	static const char *const kinds[] = { [OPT_FLAG] = "flag",
+		[OPT_VALUE] = "value",
+		[OPT_LIST] = "list",
+		[OPT_INT] = "integer",
+		[OPT_WORDS] = "words" };
 	struct json *all = json_new(a, JSON_ARRAY);
 
 	for (; o && o->name; o++) {

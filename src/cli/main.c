@@ -35,7 +35,7 @@ static int exit_code(int rc)
  * document on standard output says it, too: a program that reads us never gets nothing. */
 static int report(struct cli *r, const struct err *e)
 {
-	const char *text = text_safe(r->a, e->text, strlen(e->text), true);
+	const char *text = hint(r, text_safe(r->a, e->text, strlen(e->text), true));
 	struct buf line;
 
 	if (r->is_json && r->out->n == 0) {

@@ -116,7 +116,10 @@ static int take_option(struct cli *r, char **argv, size_t argc, size_t *i, struc
 				e, E_USAGE, "USAGE_OPTION", "--%s needs a value (%s)", o->name, o->value);
 		value = argv[++*i];
 	}
-	return store(r, o, value, e);
+	int rc = store(r, o, value, e);
+	while (rc == OK && o->kind == OPT_WORDS && *i + 1 < argc && check_choice(o, argv[*i + 1], NULL) == OK)
+		rc = store(r, o, argv[++*i], e);
+	return rc;
 }
 
 /* Not asked when help is wanted: help must work with missing arguments. */

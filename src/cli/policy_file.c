@@ -2,7 +2,6 @@
  *
  * One way to read a policy, whatever shape it was written in: a file with a mistake is named with line and column and never half used. */
 #include "base/conf.h"
-#include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd_policy.h"
@@ -17,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_REQUEST_BYTES = 1 << 20, TRUST_LIMIT = 1 << 20 };
+enum { LARGEST_REQUEST_BYTES = 1 << 20 };
 
 const char *policy_shown(struct cli *r, const char *text)
 {
@@ -35,7 +34,7 @@ static void print_problems(struct cli *r, const struct policy_problems *problems
 
 static int read_one(struct cli *r, const char *path, struct policy_reading *ret, struct err *e)
 {
-	int rc = policy_source_read(r, path, (struct policy_way){ 0 }, NULL, ret, e);
+	int rc = policy_source_read(r->sys, r->a, path, (struct policy_way){ 0 }, NULL, ret, e);
 
 	if (rc && ret->problems.errors > 1 && !r->is_json)
 		print_problems(r, &ret->problems);
@@ -106,23 +105,20 @@ int policy_file_or_used(struct cli *r, const char *path, struct policy_file *ret
 /* Keys that count as a person here, and our own. */
 static int trust_roots(struct cli *r, const char ***ret, size_t *ret_n, struct err *e)
 {
-	struct json *doc = NULL;
+	struct json *keys;
 	struct bytes own;
 	const char *home;
 	int rc = workspace_helm_home(r->sys, r->a, &home, e);
 
 	if (rc == OK)
-		rc = doc_read(r->sys, r->a, AT_FDCWD, arena_printf(r->a, "%s/trust/" APPROVERS, home),
-			TRUST_LIMIT, 0, &doc, e);
-	if (rc && rc != E_MISSING)
+		rc = person_keys(r->sys, r->a, &keys, e);
+	if (rc)
 		return rc;
-	const struct json *keys = json_get(doc, "keys");
-	*ret = arena_zalloc(r->a, (keys ? keys->n : 0) + 1, sizeof(**ret));
+	*ret = arena_zalloc(r->a, keys->n + 1, sizeof(**ret));
 	*ret_n = 0;
-	json_each (row, keys)
-		if (json_get_text(row, "public_key_hex", NULL))
-			(*ret)[(*ret_n)++] =
-				arena_printf(r->a, "ed25519:%s", json_get_text(row, "public_key_hex", ""));
+	json_each_member (m, keys)
+		if (text_eq(json_text(m->value), m->name))
+			(*ret)[(*ret_n)++] = arena_printf(r->a, "ed25519:%s", m->name);
 	if (file_read(r->sys, r->a, AT_FDCWD, arena_printf(r->a, "%s/keys/root.pub", home), 4096, 0, &own,
 		    NULL) == OK &&
 		own.n >= 64)
@@ -148,17 +144,6 @@ int policy_file_signer(struct cli *r, const struct policy_file *f, const char **
 
 /* ---- facts ---- */
 
-static bool is_door_fact(const char *name)
-{
-	static const char *const own[] = { "door", "client", "profile", "containment", "workspace", "cwd",
-		"supervised", "principal", "session", "now", "utc_hour", "utc_weekday" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-		if (text_eq(own[i], name))
-			return true;
-	return false;
-}
-
 int policy_facts_option(struct cli *r, const struct json **ret, struct err *e)
 {
 	struct json *facts = json_new(r->a, JSON_OBJECT);
@@ -171,7 +156,7 @@ int policy_facts_option(struct cli *r, const struct json **ret, struct err *e)
 		if (!eq || eq == words[i])
 			return err_set(e, E_USAGE, "USAGE", "--fact takes NAME=VALUE, not '%s'", words[i]);
 		const char *name = arena_strndup(r->a, words[i], (size_t)(eq - words[i]));
-		if (is_door_fact(name))
+		if (policy_is_door_fact(name))
 			return err_set(e, E_USAGE, "USAGE",
 				"'%s' is known by the door itself, and cannot be said", name);
 		if (json_parse(r->a, bytes_of(eq + 1), name, NULL, &value, NULL))
@@ -340,8 +325,7 @@ const struct decision *policy_request_guard(
 	q->proposal = p;
 	if (!*q->action)
 		q->action = "EXECUTE_COMMAND";
-	if (!q->tool)
-		q->tool = p->step_count && p->steps[0].program ? p->steps[0].program : "sh";
+	policy_tools(r->a, q, !q->tool);
 	if (!q->params) {
 		struct json *params = json_new(r->a, JSON_OBJECT);
 		json_sets(r->a, params, "command", command);

@@ -33,14 +33,24 @@ struct json *claude_rewrite(struct arena *a, const char *word, const struct tool
 	return doc;
 }
 
-struct json *claude_remark(struct arena *a, const char *text)
+static struct json *context_for(struct arena *a, const char *event, const char *text)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *inner = json_new(a, JSON_OBJECT);
 
-	json_sets(a, inner, "hookEventName", "PostToolUse");
+	json_sets(a, inner, "hookEventName", event);
 	json_sets(a, inner, "additionalContext", text);
 	json_set(a, doc, "hookSpecificOutput", inner);
 	return doc;
+}
+
+struct json *claude_remark(struct arena *a, const char *text)
+{
+	return context_for(a, "PostToolUse", text);
+}
+
+static struct json *claude_welcome(struct arena *a, const char *text)
+{
+	return context_for(a, "SessionStart", text);
 }
 
 const char *claude_denial(const struct json *answer)
@@ -130,12 +140,14 @@ static const struct client_speech speech = { .can_ask = true,
 	.answer = claude_answer,
 	.rewrite = claude_rewrite,
 	.remark = claude_remark,
+	.welcome = claude_welcome,
 	.denial = claude_denial,
 	.payload = claude_payload };
 
 static const struct client_setup setup = { .file = ".claude/settings.json",
 	.fresh = "{}\n",
 	.events = { { "PreToolUse", "pre-tool" }, { "PostToolUse", "post-tool" } },
+	.start_event = "SessionStart",
 	.entry = claude_entry,
 	.look = claude_look };
 

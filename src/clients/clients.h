@@ -41,6 +41,8 @@ struct client_speech {
 		const char *command, const char *text);
 	/* After a call: something that its model is to read beside the result.  NULL: it reads nothing then. */
 	struct json *(*remark)(struct arena *a, const char *text);
+	/* At the start of a session: something that its model is to read first.  NULL: it cannot be told anything then. */
+	struct json *(*welcome)(struct arena *a, const char *text);
 	/* The model's text of an answer that denies; NULL when it says anything else. */
 	const char *(*denial)(const struct json *answer);
 	/* The payload of a shell command, as the client would write it. */
@@ -86,6 +88,7 @@ struct client_setup {
 	bool is_flat; /* events hold commands, not groups of them */
 	bool is_of_user; /* reads the user's file only */
 	struct client_event events[4];
+	const char *start_event; /* the start of a session, for `setup --context`; or NULL */
 	/* One entry, in its group where there are groups. */
 	struct json *(*entry)(struct arena *a, const char *command, const char *verb);
 	void (*look)(struct client_look *l); /* or NULL */

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "clients/parts.h"
 
+#include <string.h>
+
 /* Events that begin with "before" are Cursor's; any other payload is read by the common members. An
  * unknown "before" event is an error, so that a new kind of call is refused and not waved through. */
 static int cursor_read(
@@ -23,12 +25,18 @@ static int cursor_read(
 		ret->tool_name = "Read";
 		json_sets(a, input, "file_path", json_get_text(doc, "file_path", ""));
 	} else if (text_eq(event, "beforeMCPExecution")) {
-		/* Cursor sends the input of an MCP call as JSON inside a text. */
-		const char *text = json_get_text(doc, "tool_input", NULL);
-		int rc = text ? json_parse(a, bytes_of(text), "tool_input", NULL, &input, e) : OK;
-		if (rc)
-			return rc;
-		ret->tool_name = arena_printf(a, "mcp__%s", json_get_text(doc, "tool_name", "unknown"));
+		/* Cursor sends the input of an MCP call as JSON inside a text, or as it is. */
+		struct json *given = json_get(doc, "tool_input");
+		if (json_text(given) &&
+			json_parse(a, bytes_of(json_text(given)), "tool_input", NULL, &given, e))
+			return e->rc;
+		if (given && !json_is(given, JSON_OBJECT) && !json_is(given, JSON_NULL))
+			return err_set(e, E_INPUT, "HOOK_PAYLOAD", "'tool_input' is %s, not an object",
+				json_type_name(given));
+		input = json_is(given, JSON_OBJECT) ? given : input;
+		/* It does not tell the server; a tool's own name must not look as if it did. */
+		const char *name = json_get_text(doc, "tool_name", "unknown");
+		ret->tool_name = arena_printf(a, strstr(name, "__") ? "mcp____%s" : "mcp__%s", name);
 	} else {
 		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the event '%.60s' is not known", event);
 	}

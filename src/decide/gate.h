@@ -66,6 +66,8 @@ struct submission {
 	const char *effect_id; /* "" when missing */
 	const char *principal; /* as claimed; facts.principal is who it is */
 	const char *tool; /* or NULL */
+	bool is_tool_unknown; /* it is one, and nobody knows which: conditions on it are in doubt */
+	bool is_tool_beside; /* what a tool starts: rules that forbid it hold, and none has to allow it */
 	const char *budget_id; /* or NULL */
 	const struct json *params; /* NULL: none */
 	const struct json

@@ -83,23 +83,24 @@ static bool keep(struct kept *k, const char *path)
 	return true;
 }
 
-static bool is_covered(const struct sandbox_rules *rules, const char *path)
+bool own_covers(const struct sandbox_rules *rules, const char *path)
 {
-	for (const struct sandbox_own *o = rules->own; o->at; o++)
+	for (const struct sandbox_own *o = rules->own; o && o->at; o++)
 		if (path_is_below(path, o->at) && !text_eq(path, o->at))
 			return true;
 	return false;
 }
 
-static bool keep_all(const struct sandbox_rules *rules, const struct sandbox_report *report, struct kept *k)
+static bool keep_all(const struct sandbox_rules *rules, const char *program,
+	const struct sandbox_report *report, struct kept *k)
 {
-	bool ok = true;
+	bool ok = !own_covers(rules, program) || keep(k, program);
 
 	for (const char *const *p = rules->write_paths; p && *p; p++)
-		if (is_covered(rules, *p))
+		if (own_covers(rules, *p))
 			ok &= keep(k, *p);
 	for (size_t i = 0; rules->layers && rules->layers[i].at && i < LAYERS_MAX; i++)
-		if (is_up(report, i) && is_covered(rules, rules->layers[i].at))
+		if (is_up(report, i) && own_covers(rules, rules->layers[i].at))
 			ok &= keep(k, rules->layers[i].at);
 	return ok;
 }
@@ -146,14 +147,15 @@ static bool put_back(struct kept *k)
 /* ---- private directories ---- */
 
 /* The first bind hides the place where the directories themselves lie, so all of them are taken first, too. */
-static bool put_private(const struct sandbox_rules *rules, const struct sandbox_report *report)
+static bool put_private(
+	const struct sandbox_rules *rules, const char *program, const struct sandbox_report *report)
 {
 	struct kept own = { .n = 0 }, kept = { .n = 0 };
 	bool ok = true;
 
 	for (const struct sandbox_own *o = rules->own; o->at && ok; o++)
 		ok = keep(&own, o->from) && own.n == (size_t)(o - rules->own) + 1;
-	ok = ok && keep_all(rules, report, &kept);
+	ok = ok && keep_all(rules, program, report, &kept);
 	for (size_t i = 0; i < own.n; i++) {
 		const char *at = rules->own[i].at;
 		/* A place that does not exist needs no cover. */
@@ -164,10 +166,10 @@ static bool put_private(const struct sandbox_rules *rules, const struct sandbox_
 	return put_back(&kept) && ok;
 }
 
-void own_put_up(const struct sandbox_rules *rules, struct sandbox_report *report)
+void own_put_up(const struct sandbox_rules *rules, const char *program, struct sandbox_report *report)
 {
 	put_layers(rules, report);
-	report->own_directories = rules->own && put_private(rules, report);
+	report->own_directories = rules->own && put_private(rules, program, report);
 }
 
 void own_list(const struct sandbox_rules *rules, const struct sandbox_report *report, const char **ret)

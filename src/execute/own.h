@@ -6,9 +6,12 @@
 
 enum { OWN_MAX = LAYERS_MAX + 8 };
 
-/* In the warden, before anything is made read-only.  What stands is in the report; a layer that the kernel refuses is left
+/* `program` stays visible where it is covered, for hooks inside that call it: the caller makes it read-only.
+ * In the warden, before anything is made read-only.  What stands is in the report; a layer that the kernel refuses is left
  * out, and its place stays read-only. */
-void own_put_up(const struct sandbox_rules *rules, struct sandbox_report *report);
+void own_put_up(const struct sandbox_rules *rules, const char *program, struct sandbox_report *report);
+/* Does one of these directories cover this path? */
+bool own_covers(const struct sandbox_rules *rules, const char *path);
 
 /* Which places of these rules may be written because they are the run's own: at most OWN_MAX of them, and NULL. */
 void own_list(const struct sandbox_rules *rules, const struct sandbox_report *report, const char **ret);

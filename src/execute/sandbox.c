@@ -238,7 +238,10 @@ static int loopback_up(void)
 static void private_mounts(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	const char *empty = NULL, *own[OWN_MAX + 1];
+	char program[4096];
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
+	program[n > 0 ? n : 0] = 0;
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
 		report->mount_namespace = false;
 		return;
@@ -254,9 +257,12 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	report->shared_closed &= mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
 					 "newinstance,ptmxmode=0666,mode=0620") == 0 ||
 		errno == ENOENT;
-	own_put_up(rules, report);
+	own_put_up(rules, program, report);
 	own_list(rules, report, own);
 	report->metadata_confined = freeze_world(rules->write_paths, own) == 0;
+	/* Hooks inside call it by its name: nothing else may take its place. */
+	if (report->own_directories && own_covers(rules, program))
+		report->metadata_confined &= pin_parents(own, program) == 0 && freeze_dir(program) == 0;
 	report->keys_hidden = true;
 	for (const char *const *p = rules->hidden; p && *p; p++)
 		report->keys_hidden &= cover(*p, &empty) == 0;

@@ -8,18 +8,24 @@
  * follows `healthy`.  It reads much more than `helm status` does (whole ledgers, leftovers, clients), so it
  * may take its time. */
 #include "audit/audit.h"
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
+#include "kernel/guard.h"
 #include "kernel/hook.h"
 #include "kernel/posture.h"
+#include "kernel/reconcile.h"
 #include "kernel/setup/setup.h"
+#include "kernel/sources.h"
 #include "kernel/standing.h"
 #include "kernel/task/task.h"
+#include "remember/memory.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
@@ -43,6 +49,12 @@ static void check(struct exam *x, const char *name, bool ok, const char *detail)
 	json_sets(x->a, row, "detail", detail);
 	json_push(x->a, x->checks, row);
 	x->healthy &= ok;
+}
+
+/* Puts the remedy to the row before. */
+static void remedy(struct exam *x, const char *text)
+{
+	json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", text);
 }
 
 /* A file that `helm init` made and that must be there; JSON must parse. */
@@ -101,13 +113,56 @@ static void check_leftovers(struct exam *x)
 	checkpoint_close(&store);
 }
 
-/* ---- deep ---- */
-
-/* Puts the remedy to the row before. */
-static void remedy(struct exam *x, const char *text)
+/* Checkpoints that are listed and whose saved files are not there.  Whether those are whole says --deep. */
+static void check_archives(struct exam *x)
 {
-	json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", text);
+	static const char name[] = "checkpoint-archives";
+	struct json *all;
+	const char *first = NULL;
+	uint32_t gone = 0;
+
+	if (x->ws->state_fd < 0 ||
+		doc_read(x->s, x->a, x->ws->state_fd, "checkpoints/index.json", 64 << 20, 0, &all, NULL) ||
+		!json_is(all, JSON_ARRAY))
+		return; /* none yet; a list that cannot be read has a row of its own */
+	json_each (one, all) {
+		const char *path = json_get_text(one, "archive", NULL);
+		if (path && file_exists(x->s, x->ws->root_fd, path))
+			continue;
+		if (!gone++)
+			first = arena_printf(x->a, "%s (%s)", json_get_text(one, "checkpoint_id", "?"),
+				path ? path : "names no archive");
+	}
+	check(x, name, !gone,
+		gone ? arena_printf(x->a,
+			       "%u of %u cannot be restored, their archive is gone; the first is %s", gone,
+			       all->n, first)
+		     : arena_printf(x->a, "%u listed, each has its archive", all->n));
+	if (gone)
+		remedy(x,
+			"put the archive back from a copy; 'helm checkpoint create' saves what is there now");
 }
+
+/* Values that belong to people: nobody else may read them. */
+static void check_vault(struct exam *x)
+{
+	struct stat st;
+
+	if (x->ws->state_fd < 0 ||
+		x->s->stat(x->s, x->ws->state_fd, "privacy-vault.json", &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	check(x, "privacy-vault", S_ISREG(st.st_mode) && !(st.st_mode & 077),
+		!S_ISREG(st.st_mode) ? "is no regular file"
+			: st.st_mode & 077
+			? arena_printf(x->a, "others can read it (mode %03o)", st.st_mode & 0777)
+			: "only its owner can read it");
+	if (S_ISREG(st.st_mode) && st.st_mode & 077)
+		remedy(x,
+			arena_printf(x->a, "chmod 600 %s",
+				text_quote(x->a, path_join(x->a, x->ws->state_dir, "privacy-vault.json"))));
+}
+
+/* ---- deep ---- */
 
 static void step_log(void *arg, uint64_t done_bytes, uint64_t total_bytes)
 {
@@ -244,34 +299,26 @@ static void check_whole_store(struct exam *x)
 /* Directories that were adopted as context and have gone since. */
 static void check_sources(struct exam *x)
 {
-	struct bytes text;
-	struct json *doc;
-	struct err e = { 0 };
-	const char *name = arena_printf(x->a, "%s/context_sources.json", x->ws->state_name);
+	struct context_place at = sources_place(x->s, x->a, x->ws);
+	struct json *warnings = json_new(x->a, JSON_ARRAY), *list = sources_load(&at, warnings);
+	const char *name = arena_printf(x->a, "%s/" CONTEXT_SOURCES, x->ws->state_name);
 
-	if (file_read(x->s, x->a, x->ws->root_fd, name, 16 << 20, 0, &text, &e)) {
-		bool none = e.rc == E_MISSING;
-		check(x, name, none, none ? "none adopted" : arena_strdup(x->a, e.text));
-		return;
-	}
-	if (json_parse(x->a, text, name, NULL, &doc, &e)) {
-		check(x, name, false, arena_strdup(x->a, e.text));
-		return;
-	}
-	json_each (source, json_get(doc, "sources")) {
-		const char *root = json_get_text(source, "root", NULL);
-		bool ok = root && file_is_dir(x->s, AT_FDCWD, root);
+	json_each (one, warnings)
+		check(x, name, false, json_text(one));
+	if (!list->n && !warnings->n)
+		check(x, name, true, "none adopted");
+	json_each (source, list) {
+		const char *root = json_get_text(source, "root", "");
+		bool ok = file_is_dir(x->s, AT_FDCWD, root);
 		check(x, arena_printf(x->a, "context-source:%s", json_get_text(source, "name", "?")), ok,
-			!root	     ? "has no root"
-				: ok ? root
-				     : arena_printf(x->a, "%s is gone", root));
+			ok ? root : arena_printf(x->a, "%s is gone", root));
 	}
 }
 
 /* Other tools that were found; only worth knowing. */
 static void check_onboarding(struct exam *x)
 {
-	struct json *found = workspace_signals(x->s, x->a, x->ws->home);
+	struct json *found = sources_detect(x->s, x->a, x->ws->home);
 
 	json_each_member (m, found) {
 		struct json *first = json_at(m->value, 0);
@@ -586,6 +633,56 @@ static struct json *models(struct exam *x)
 	return doc;
 }
 
+/* How commands are judged here. */
+static struct json *guard_facts(struct exam *x)
+{
+	static const char *const unknown[] = {
+		[UNKNOWN_ALLOW] = "allow", [UNKNOWN_ASK] = "require_approval", [UNKNOWN_DENY] = "deny"
+	};
+	struct json *doc = json_new(x->a, JSON_OBJECT);
+	const struct profile *p;
+	const char *name;
+	struct guard g;
+	bool is_open = x->ws->exists && guard_open(x->s, x->a, x->ws, NULL, &g, NULL) == OK;
+
+	json_sets(x->a, doc, "default_mode", is_open ? guard_mode_name(policy_default_mode(g.policy)) : NULL);
+	json_sets(x->a, doc, "unknown_command_action",
+		is_open && guard_profile(&g, x->a, NULL, &name, NULL) == OK &&
+				(p = profiles_find(&g.profiles, name))
+			? unknown[p->unknown_tool]
+			: NULL);
+	json_sets(x->a, doc, "policy_file",
+		x->ws->exists && file_exists(x->s, x->ws->root_fd, "references/guard_policy.json")
+			? "references/guard_policy.json"
+			: NULL);
+	return doc;
+}
+
+/* What the tree says about models; none is called. */
+static struct json *model_health(struct exam *x)
+{
+	static const char policy[] = "references/model_recovery_policy.json";
+	struct arena *a = x->a;
+	struct json *doc = json_new(a, JSON_OBJECT), *names = json_new(a, JSON_ARRAY), *rules = NULL,
+		    *state = NULL, *last;
+
+	if (x->ws->exists)
+		(void)doc_read(x->s, a, x->ws->root_fd, policy, 16 << 20, 0, &rules, NULL);
+	const char *path = json_get_text(
+		rules, "state_path", arena_printf(a, "%s/model-health-state.json", x->ws->state_name));
+	json_each (m, json_get(rules, "models"))
+		json_pushs(a, names, json_get_text(m, "ref", json_get_text(m, "model", json_text(m))));
+	if (x->ws->exists)
+		(void)doc_read(x->s, a, x->ws->root_fd, path, 16 << 20, FILE_BENEATH, &state, NULL);
+	last = json_get(state, "selected_model");
+	json_sets(a, doc, "policy_path", policy);
+	json_sets(a, doc, "state_path", path);
+	json_set(a, doc, "configured_models", names);
+	json_set(a, doc, "selected_model", last ? last : json_new(a, JSON_NULL));
+	json_sets(a, doc, "last_selection", json_get_text(last, "checked_at", NULL));
+	return doc;
+}
+
 /* What could be reached.  Nothing is called: both switches say that no model is used by helm itself. */
 static void discover(struct exam *x, struct json *doc)
 {
@@ -604,20 +701,34 @@ static void discover(struct exam *x, struct json *doc)
 				: "deterministic_only");
 	json_setb(a, mind, "cloud_calls_enabled", false);
 	json_setb(a, mind, "local_model_calls_enabled", false);
+	struct json *machine = hardware(a), *strategy = json_new(a, JSON_OBJECT),
+		    *warnings = json_new(a, JSON_ARRAY), *index = NULL;
+	json_sets(a, strategy, "mode", json_get_text(mind, "mode", ""));
+	json_sets(a, strategy, "reason", "nothing in helm needs a model");
+	if (!cloud && !local)
+		json_pushs(a, warnings,
+			"no provider of models is known from the environment, and none answers here");
+	if (x->ws->state_fd >= 0)
+		(void)index_status(
+			&(struct index_place){ x->s, a, x->ws->state_dir, x->ws->state_fd }, &index);
 	json_set(a, found, "runtime", runtime);
+	json_set(a, found, "hardware", machine);
+	json_set(a, found, "runtime_model_state", state);
+	json_set(a, found, "helm_intelligence_state", mind);
+	json_set(a, found, "strategy", strategy);
+	json_set(a, found, "warnings", warnings);
+	json_set(a, found, "ops_db", index ? index : json_new(a, JSON_NULL));
 	json_set(a, doc, "discovery", found);
-	json_set(a, doc, "hardware", hardware(a));
+	json_set(a, doc, "hardware", machine);
 	json_set(a, doc, "runtime_model_state", state);
 	json_set(a, doc, "helm_intelligence_state", mind);
+	json_set(a, doc, "guard", guard_facts(x));
 }
 
 /* Goes on after every failure, so that one report shows everything. */
 struct json *doctor_run(
 	struct sys *s, struct arena *a, struct workspace *ws, const struct doctor_options *options)
 {
-	static const char *const references[] = { "references/execution_profiles.json",
-		"references/model_recovery_policy.json", "references/skill-capture-template.md",
-		"references/skill-contract-template.json" };
 	static const char *const directories[] = { "skills", "skill_drafts", "memory" };
 	struct exam x = { s, a, ws, json_new(a, JSON_ARRAY), true, options, NULL };
 	x.key_says = key_says(&x);
@@ -627,19 +738,23 @@ struct json *doctor_run(
 		ws->exists ? ws->root
 			   : arena_printf(a, "%s does not exist; 'helm init --path %s' creates it", ws->root,
 				     ws->root));
-	for (size_t i = 0; i < ARRAY_SIZE(references) && ws->exists; i++)
-		check_reference(&x, references[i]);
+	for (const char *const *path = required_references; *path && ws->exists; path++)
+		check_reference(&x, *path);
 	for (size_t i = 0; i < ARRAY_SIZE(directories) && ws->exists; i++)
 		check_directory(&x, directories[i]);
 	if (ws->exists) {
 		check_directory(&x, ws->state_name);
 		check_directory(&x, arena_printf(a, "%s/checkpoints", ws->state_name));
 		check_leftovers(&x);
+		check_archives(&x);
+		check_vault(&x);
 		check_sources(&x);
 		check_ledger(&x, TASK_LEDGER);
 		check_ledger(&x, COMMAND_LOG);
 		check_ledger(&x, TOOL_CALLS);
 		check_ledger(&x, EGRESS_LOG);
+		check_ledger(&x, MEMORY_ENTRIES);
+		check_ledger(&x, MEMORY_OPERATIONS);
 		if (ws->state_fd >= 0)
 			check_state(&x, now);
 		if (options->deep && ws->state_fd >= 0) {
@@ -653,6 +768,14 @@ struct json *doctor_run(
 		foreign ? "this is another runtime's workspace; give Helm one of its own with 'helm init "
 			  "--path DIR'"
 			: "separate");
+	check(&x, "ops-db", true,
+		ws->exists && file_exists(s, ws->root_fd, path_join(a, ws->state_name, INDEX_FILE))
+			? "present; 'helm db verify' compares it with the ledgers"
+			: "not made yet; views make it");
+	struct json *health = model_health(&x);
+	check(&x, "model-health", true,
+		arena_printf(a, "%u models are named in %s", json_get(health, "configured_models")->n,
+			json_get_text(health, "policy_path", "")));
 	check_clients(&x);
 	check_protections(&x);
 	if (ws->exists)
@@ -665,5 +788,6 @@ struct json *doctor_run(
 	json_set(a, doc, "checks", x.checks);
 	if (!options->skip_discovery)
 		discover(&x, doc);
+	json_set(a, doc, "model_health", health);
 	return doc;
 }

@@ -231,37 +231,31 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 }
 
 /* The question that `helm run` would put to the policy in use. */
-static void ask_policy(const struct guard *g, struct arena *a, const char *tool, const struct json *params,
-	struct decision *d)
+static void ask_policy(const struct guard *g, struct arena *a, const struct json *params, struct decision *d)
 {
-	struct json *known = json_new(a, JSON_OBJECT);
+	const struct policy_door door = {
+		.door = "run", .profile = d->profile->name, .cwd = g->at.cwd, .containment = d->containment
+	};
 	struct policy_question q = { .action = "EXECUTE_COMMAND",
-		.tool = tool,
 		.principal = arena_printf(a, "user:%u", getuid()),
 		.params = params,
 		.proposal = d->proposal,
-		.known = known,
 		.now_us = d->evaluated_us };
 
 	if (!policy_is_in_use(g->sys, g->ws))
 		return;
-	json_sets(a, known, "door", "run");
-	json_sets(a, known, "profile", d->profile->name);
-	json_sets(a, known, "containment", containment_name(d->containment));
-	json_sets(a, known, "workspace", posture_name(a, g->ws->root));
-	if (g->at.cwd)
-		json_sets(a, known, "cwd", posture_name(a, g->at.cwd));
-	json_setb(a, known, "supervised", false);
+	policy_tools(a, &q, true);
+	q.known = policy_door_facts(g->sys, a, g->ws, &door, &q);
 	AUTO(drawn_done) struct drawn drawn = { 0 };
 	struct err e = { 0 };
-	if (policy_is_bounded(g->sys, a, g->ws)) {
+	if (policy_is_bounded(g->sys, a, g->ws, NULL)) {
 		q.drawn = &drawn;
 		const char *home;
 		if (workspace_helm_home(g->sys, a, &home, &e) ||
 			draws_look(g->sys, g->ws->state_fd, path_join(a, home, "keys"), &drawn, &e))
 			q.drawn_error = arena_strdup(a, e.text);
 	}
-	const struct policy_answer *p = policy_ask(g->sys, a, g->ws, &q, d);
+	const struct policy_answer *p = policy_ask(g->sys, a, g->ws, NULL, &q, d);
 	policy_raise(a, p, d);
 	if (d->verdict == V_ESCALATE && policy_lifts(p, d))
 		d->verdict = V_ALLOW;
@@ -277,8 +271,7 @@ int guard_judge_shell(const struct guard *g, struct arena *a, const char *profil
 	if (rc == OK && policy_is_in_use(g->sys, g->ws)) {
 		struct json *params = json_new(a, JSON_OBJECT);
 		json_set(a, params, "command", json_stringn(a, (const char *)text.p, text.n));
-		ask_policy(
-			g, a, p->step_count && p->steps[0].program ? p->steps[0].program : "sh", params, ret);
+		ask_policy(g, a, params, ret);
 	}
 	return rc;
 }
@@ -295,7 +288,7 @@ int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile
 		for (size_t i = 0; i < argc; i++)
 			json_pushs(a, words, argv[i]);
 		json_set(a, params, "argv", words);
-		ask_policy(g, a, policy_tool(argv, path_base(argv[0])), params, ret);
+		ask_policy(g, a, params, ret);
 	}
 	return rc;
 }

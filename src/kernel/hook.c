@@ -61,16 +61,41 @@ static const char *preview_of(struct arena *a, const struct tool_call *call)
 	return text_safe(a, v, strlen(v) > 300 ? 300 : strlen(v), false);
 }
 
+/* One call on its way to a verdict. */
+struct asking {
+	const char *client;
+	bool can_ask;
+	const struct tool_call *call;
+	struct caller caller;
+	struct surroundings at;
+	struct proposal proposal;
+	const char *digest;
+	struct request q;
+	bool leaves; /* the walls of its session */
+	bool is_bare; /* it would have been contained, and is asked about because that cannot be */
+};
+
+/* Who called, also about what only reads: the caller's pid and start time are what later keeps an agent from approving its own request. */
+static void add_caller(struct arena *a, struct json *row, const struct caller *caller)
+{
+	if (!caller->pid)
+		return;
+	json_seti(a, row, "client_pid", caller->pid);
+	json_seti(a, row, "client_start", caller->start_ticks);
+	if (caller->audit_session >= 0)
+		json_seti(a, row, "client_audit", caller->audit_session);
+}
+
 /* Also notes what the call is expected to change, so that the second half of the hook knows where to
  * look. */
-static struct json *call_row(struct kernel *k, const char *client, const struct tool_call *call,
-	const struct surroundings *at, const char *digest, const struct handling *h)
+static struct json *call_row(struct kernel *k, const struct asking *x, const struct handling *h)
 {
+	const struct tool_call *call = x->call;
 	struct arena *a = h->a;
 	struct json *row = json_new(a, JSON_OBJECT);
 
 	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
-	json_sets(a, row, "client", client);
+	json_sets(a, row, "client", x->client);
 	json_sets(a, row, "session", call->session);
 	if (k->session)
 		json_sets(a, row, "agent_task", k->session->task_id);
@@ -78,17 +103,17 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	json_sets(a, row, "tool_use_id", call->use_id);
 	json_sets(a, row, "cwd", call->cwd);
 	json_sets(a, row, "preview", preview_of(a, call));
-	json_sets(a, row, "input_sha256", digest);
+	json_sets(a, row, "input_sha256", x->digest);
 	json_sets(a, row, "verdict", verdict_name(h->verdict));
 	json_sets(a, row, "rule", h->decision.detail_code);
 	json_sets(a, row, "decision_id", h->decision_id);
 	if (h->asked)
-		json_set(a, row, "asked", policy_question_json(a, h->asked));
+		json_set(a, row, "asked", policy_question_kept(a, h->asked));
 	if (h->policy && h->policy->draw_count && h->verdict == V_ALLOW)
 		json_set(a, row, "draws", draws_json(a, h->policy->draws, h->policy->draw_count));
 	json_sets(a, row, "guard_action",
 		action_name(h->rules_said ? h->rules_said->action : h->decision.action));
-	struct json *expected = h->decision_id ? changes_expect(k, a, at, &h->proposal) : NULL;
+	struct json *expected = h->decision_id ? changes_expect(k, a, &x->at, &h->proposal) : NULL;
 	if (expected)
 		json_set(a, row, "expected_changes", expected);
 	if (h->settled.by)
@@ -97,31 +122,16 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 		json_sets(a, row, "checkpoint_id", h->settled.checkpoint_id);
 	if (call->is_self_test)
 		json_setb(a, row, "self_test", true);
+	add_caller(a, row, &x->caller);
 	return row;
 }
 
-/* Who called: the caller's pid and start time are what later keeps an agent from approving its own request. */
-static void add_caller(struct kernel *k, struct arena *a, struct json *row)
-{
-	struct caller caller;
-
-	person_caller(k->sys, k->session ? k->session->caller_pid : 0, &caller);
-	if (!caller.pid)
-		return;
-	json_seti(a, row, "client_pid", caller.pid);
-	json_seti(a, row, "client_start", caller.start_ticks);
-	if (caller.audit_session >= 0)
-		json_seti(a, row, "client_audit", caller.audit_session);
-}
-
-/* The row of a call that was decided on record: who called, what was asked, and what let it through. */
-static struct json *decided_row(struct kernel *k, const char *client, const struct tool_call *call,
-	const struct surroundings *at, const char *digest, const struct handling *h)
+/* The row of a call that was decided on record: what was asked, and what let it through. */
+static struct json *decided_row(struct kernel *k, const struct asking *x, const struct handling *h)
 {
 	struct arena *a = h->a;
-	struct json *row = call_row(k, client, call, at, digest, h);
+	struct json *row = call_row(k, x, h);
 
-	add_caller(k, a, row);
 	if (h->question) {
 		json_sets(a, row, "approval_id", json_get_text(h->question, "approval_id", NULL));
 		json_set(a, row, "covers", json_get(h->question, "covers"));
@@ -308,19 +318,6 @@ static int note(struct kernel *k, struct arena *a, struct json *row, struct err 
 	return ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
 }
 
-/* One call on its way to a verdict. */
-struct asking {
-	const char *client;
-	bool can_ask;
-	const struct tool_call *call;
-	struct surroundings at;
-	struct proposal proposal;
-	const char *digest;
-	struct request q;
-	bool leaves; /* the walls of its session */
-	bool is_bare; /* it would have been contained, and is asked about because that cannot be */
-};
-
 /* Is it a shell call that will run inside the walls, or not at all? */
 static bool is_wrapped(struct kernel *k, const struct asking *x)
 {
@@ -360,7 +357,7 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 		.what = { .tool = call->tool_name,
 			.action = "AGENT_TOOL_CALL",
 			.proposal = &x->proposal,
-			.args = bytes_of(x->digest),
+			.args = bytes_of(tool_call_sha256(a, call->tool_name, call->input)),
 			.params = json_is(call->input, JSON_OBJECT) ? call->input : NULL,
 			.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)) },
 		.where = &x->at,
@@ -402,6 +399,7 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 	const struct contain_offer o = { .client = x->client,
 		.call = x->call,
 		.at = &x->at,
+		.caller = &x->caller,
 		.profile = x->q.profile,
 		.handling = h,
 		.is_look = !h->decision_id };
@@ -425,14 +423,9 @@ static struct json *offered(struct arena *a, struct json *row, const struct hook
 
 /* The directory that the person started the client in: its own, which it keeps while its shells go elsewhere.  A supervised session knows
  * it; its supervisor may stand elsewhere. */
-static const char *started_in(struct kernel *k, struct arena *a)
+static const char *started_in(struct kernel *k, struct arena *a, const struct caller *caller)
 {
-	struct caller caller;
-
-	if (k->session)
-		return k->session->started;
-	person_caller(k->sys, 0, &caller);
-	return person_caller_place(k->sys, a, &caller);
+	return k->session ? k->session->started : person_caller_place(k->sys, a, caller);
 }
 
 /* Where checkpoints are to be made: a command that stands elsewhere can lose the work tree all the same, and nothing but that. */
@@ -447,21 +440,22 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	const struct tool_call *call, struct hook_answer *ret, struct err *e)
 {
 	struct handling h = { .a = a };
-	struct asking x = { .client = client,
-		.can_ask = can_ask,
-		.call = call,
-		.at = guard_at_claimed(&k->guard, a, call->cwd, started_in(k, a)) };
+	struct asking x = { .client = client, .can_ask = can_ask, .call = call };
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 
+	person_caller(k->sys, k->session ? k->session->caller_pid : 0, &x.caller);
+	x.at = guard_at_claimed(&k->guard, a, call->cwd, started_in(k, a, &x.caller));
 	workspace_stand(k->sys, a, ws, where_it_works(&x.at));
-	int rc = judge(k, &x, &h, e);
+	int rc = person_note_caller(k->sys, a, &x.caller, e);
+	if (rc == OK)
+		rc = judge(k, &x, &h, e);
 	if (rc)
 		return rc;
 	*ret = (struct hook_answer){ .verdict = V_DENY, .code = "" };
 	if (only_reads(&h)) {
 		rc = offer_walls(k, &x, &h, ret, e);
 		if (rc == OK)
-			rc = note(k, a, offered(a, call_row(k, client, call, &x.at, x.digest, &h), ret), e);
+			rc = note(k, a, offered(a, call_row(k, &x, &h), ret), e);
 		if (rc == OK)
 			ret->verdict = V_ALLOW;
 		ret->is_quiet = rc == OK;
@@ -475,7 +469,7 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	if (rc == OK)
 		rc = offer_walls(k, &x, &h, ret, e);
 	if (rc == OK)
-		rc = note(k, a, offered(a, decided_row(k, client, call, &x.at, x.digest, &h), ret), e);
+		rc = note(k, a, offered(a, decided_row(k, &x, &h), ret), e);
 	if (rc)
 		return rc;
 	const char *id = json_get_text(h.decision_receipt, "receipt_id", NULL);
@@ -593,8 +587,8 @@ static const char *explain_refusal(
 	struct kernel *k, struct arena *a, const struct tool_call *call, const struct json *contained)
 {
 	const char *name = k->session ? k->session->walls : json_get_text(contained, "profile", NULL);
-	struct surroundings at = guard_at_claimed(&k->guard, a, call->cwd, started_in(k, a));
 	const struct profile *p;
+	struct caller caller;
 	struct err e = { 0 };
 	struct buf said;
 
@@ -604,7 +598,11 @@ static const char *explain_refusal(
 		return NULL;
 	buf_init(&said, a);
 	collect(&said, call->response);
-	return said.n ? refusal_in(k, a, p, &at, said.p) : NULL;
+	if (!said.n)
+		return NULL;
+	person_caller(k->sys, 0, &caller);
+	const struct surroundings at = guard_at_claimed(&k->guard, a, call->cwd, started_in(k, a, &caller));
+	return refusal_in(k, a, p, &at, said.p);
 }
 
 /* Names of files go into the row; only their numbers go into the receipt, which may be shown to others. */

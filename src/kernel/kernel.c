@@ -131,6 +131,7 @@ bool kernel_stops(
 {
 	AUTO(posture_release) const struct workspace *held = posture_hold(k->sys, k->ws);
 	const char *frozen = freeze_in_force(k, a, principal);
+	(void)held; /* one moment decides */
 	const char *instead, *paused = frozen ? NULL : pause_in_force(k, a, profile, &instead);
 
 	if (frozen)
@@ -165,6 +166,15 @@ const char *request_sha256(struct arena *a, const struct request *q)
 	for (size_t i = 0; i < q->what.argc; i++)
 		json_pushs(a, argv, q->what.argv[i]);
 	return json_sha256(a, argv);
+}
+
+const char *tool_call_sha256(struct arena *a, const char *tool, const struct json *input)
+{
+	struct json *o = json_new(a, JSON_OBJECT);
+
+	json_sets(a, o, "tool", tool);
+	json_set(a, o, "input", input ? json_copy(a, input) : json_new(a, JSON_OBJECT));
+	return json_sha256(a, o);
 }
 
 /* From the input to effects.  What cannot be understood becomes a proposal that is not readable, which the
@@ -206,23 +216,13 @@ static const struct json *params_of(const struct request *q, struct arena *a)
 	return params;
 }
 
-/* What this door knows, which nobody who asks can say otherwise. */
-static const struct json *facts_of(const struct kernel *k, const struct request *q, struct arena *a)
+/* Whose limits: a supervisor knows its session, and a hook is told by the client.  What the environment of a run says is the word of whoever starts it, and
+ * nobody gets a fresh limit by it. */
+static const char *session_of(const struct kernel *k, const struct request *q)
 {
-	static const char hook[] = "hook/";
-	struct json *known = json_new(a, JSON_OBJECT);
-	bool is_hook = text_starts(q->who.door, hook);
-
-	json_sets(a, known, "door", is_hook ? "hook" : q->who.door);
-	if (is_hook)
-		json_sets(a, known, "client", q->who.door + strlen(hook));
-	json_sets(a, known, "profile", q->profile->name);
-	json_sets(a, known, "containment", containment_name(q->containment));
-	json_sets(a, known, "workspace", posture_name(a, k->ws->root));
-	if (q->where->cwd)
-		json_sets(a, known, "cwd", posture_name(a, q->where->cwd));
-	json_setb(a, known, "supervised", k->session != NULL);
-	return known;
+	if (k->session)
+		return k->session->task_id;
+	return text_eq(q->who.door, "run") ? NULL : q->who.session;
 }
 
 /* What was used up so far; looked at again when something is drawn, so that two at once never take the last of it twice. */
@@ -230,12 +230,20 @@ static void sum_up(struct kernel *k, struct handling *h, struct policy_question 
 {
 	struct err e = { 0 };
 
-	if (policy_is_bounded(k->sys, h->a, k->ws) && recorder_drawn(&k->recorder, h->a, &asked->drawn, &e))
+	if (policy_is_bounded(k->sys, h->a, k->ws, k->policy) &&
+		recorder_drawn(&k->recorder, h->a, &asked->drawn, &e))
 		asked->drawn_error = arena_strdup(h->a, e.text);
 }
 
 static void ask_policy(struct kernel *k, const struct request *q, struct handling *h)
 {
+	const struct policy_door door = { .door = q->who.door,
+		.profile = q->profile->name,
+		.cwd = q->where->cwd,
+		.containment = q->containment,
+		.is_supervised = k->session != NULL,
+		.rules = k->policy,
+		.more = q->who.known };
 	struct policy_question *asked;
 	struct decision *said;
 
@@ -243,19 +251,27 @@ static void ask_policy(struct kernel *k, const struct request *q, struct handlin
 		return;
 	asked = arena_zalloc(h->a, 1, sizeof(*asked));
 	*asked = (struct policy_question){ .action = q->what.action,
-		.tool = policy_tool(q->what.argv, q->what.tool),
+		.tool = q->what.tool,
 		.principal = q->who.subject_id,
-		.session = q->who.session,
+		.session = session_of(k, q),
+		.effect_id = q->what.effect_id,
+		.budget_id = q->what.budget_id,
+		.pdp = q->what.pdp,
 		.params = params_of(q, h->a),
+		.context = q->what.context,
 		.proposal = &h->proposal,
-		.known = facts_of(k, q, h->a),
 		.now_us = h->decision.evaluated_us };
+	policy_tools(h->a, asked, text_eq(q->what.action, "EXECUTE_COMMAND") && !q->what.proposal);
+	struct json *known = policy_door_facts(k->sys, h->a, k->ws, &door, asked);
+	json_each_member (m, q->who.known)
+		json_set(h->a, known, m->name, m->value);
+	asked->known = known;
 	said = arena_alloc(h->a, sizeof(*said));
 	*said = h->decision;
 	h->asked = asked;
 	h->rules_said = said;
 	sum_up(k, h, asked);
-	h->policy = policy_ask(k->sys, h->a, k->ws, asked, said);
+	h->policy = policy_ask(k->sys, h->a, k->ws, k->policy, asked, said);
 	/* Now, while what this very request takes is not in the sum. */
 	h->shadow = policy_shadow_ask(k, h->a, asked, said);
 }
@@ -380,6 +396,22 @@ static struct draft draft_of(const struct kernel *k, const struct request *q, co
 		.tool_name = q->what.tool };
 }
 
+/* What the policy counts when it is allowed, and what the door does whenever there is an answer. */
+static const struct draw *draws_of(const struct request *q, const struct handling *h, size_t *ret_n)
+{
+	size_t counted = h->policy && h->verdict == V_ALLOW ? h->policy->draw_count : 0;
+	size_t own = h->verdict == V_ESCALATE ? 0 : q->what.draw_count;
+
+	*ret_n = counted + own;
+	if (!own)
+		return counted ? h->policy->draws : NULL;
+	struct draw *list = arena_zalloc(h->a, counted + own, sizeof(*list));
+	if (counted)
+		memcpy(list, h->policy->draws, counted * sizeof(*list));
+	memcpy(list + counted, q->what.draws, own * sizeof(*list));
+	return list;
+}
+
 /* Signs the decision record and the receipt around it, and writes them; not yet known to be on disk.  The
  * record's phenotype_hash binds it to the question that was put, or to what answered it. */
 static int begin_decision(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
@@ -419,11 +451,10 @@ static int begin_decision(struct kernel *k, const struct request *q, struct hand
 	r.output_hash = content_hash;
 	r.metadata = about(q, h);
 	r.subject = record;
-	if (h->policy && h->verdict == V_ALLOW) {
-		r.draws = h->policy->draws;
-		r.draw_count = h->policy->draw_count;
-	}
-	return recorder_begin(&k->recorder, h->a, &r, 1, &h->decision_receipt, e);
+	r.draws = draws_of(q, h, &r.draw_count);
+	/* Where many are answered at once it is on disk when the group returns; there is nothing left to finish then. */
+	return k->group ? recorder_group_append(k->group, h->a, &r, 1, &h->decision_receipt, e)
+			: recorder_begin(&k->recorder, h->a, &r, 1, &h->decision_receipt, e);
 }
 
 /* Again and again somebody else was quicker to take what was left: it is denied, and that is on record. */

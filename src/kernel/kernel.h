@@ -14,8 +14,11 @@
 #include "record/record.h"
 
 struct person;
+struct ruleset;
 struct policy_question;
 struct policy_answer;
+struct pdp_facts;
+struct draw;
 /* A call that reached us from inside a supervised session (agent/agent.h). */
 #define LEAVES_WALLS \
 	"risk.leaves_walls" /* rule: what is asked about a call that a session's walls do not let through */
@@ -39,6 +42,10 @@ struct kernel {
 	const struct person
 		*person; /* whose acts are recorded, when they have a key that signs them; or NULL */
 	const struct kernel_session *session; /* NULL: who calls is this process, or its parent */
+	/* For a process that answers many at once, each with a kernel of its own: decisions are signed in order and synced together by this
+	 * one; NULL: by the recorder here. */
+	struct recorder_group *group;
+	const struct ruleset *policy; /* of this door, asked beside the one in use; or NULL */
 };
 /* Profiles, policy, key and chain of a workspace; what is kept lives in `a`.  E_MISSING KEY_MISSING without
  * a key: what cannot be recorded is not decided. */
@@ -58,6 +65,8 @@ struct request {
 		const char *door; /* how it came in: "run", "hook/claude-code", ... */
 		const char *subject_id; /* "user:1000", "agent:claude-code" */
 		const char *session; /* of the agent; or NULL */
+		const struct json
+			*known; /* what else the door knows, as facts of policies: {tenant, ...}; or NULL */
 	} who;
 	struct {
 		const char *tool; /* "Bash", or the program of an argv */
@@ -68,6 +77,14 @@ struct request {
 		const struct proposal *proposal; /* understood by the door already; or NULL */
 		struct bytes args; /* the exact input, for its digest; empty: argv or shell */
 		const struct json *params; /* arguments of a tool, for policies; NULL: {command} or {argv} */
+		const struct json *context; /* what the caller says beside them, for policies; or NULL */
+		const char *effect_id; /* the caller's own id of it, for policies; or NULL */
+		const char *budget_id; /* the budget that the caller names, for policies; or NULL */
+		const struct pdp_facts
+			*pdp; /* what an external decision point said (decide/authority/); or NULL */
+		/* What the door uses up with any answer that is no question: an id that is answered once.  DRAW_REFUSED: it was used. */
+		const struct draw *draws;
+		size_t draw_count;
 		const char *preview; /* as a person may read it; NULL: the tool's name */
 		const char *task_id, *task_name, *task_goal; /* or NULL */
 		struct json *about; /* further members of both receipts; or NULL */
@@ -100,6 +117,8 @@ struct request {
 
 /* "sha256:..." of the exact input, as receipts have it. */
 const char *request_sha256(struct arena *a, const struct request *q);
+/* What a tool call is bound to, for what.args: the tool, and what it is given. */
+const char *tool_call_sha256(struct arena *a, const char *tool, const struct json *input);
 
 /* How a question was answered without asking anybody now: by a person beforehand, or because it can be
  * undone. */

@@ -176,15 +176,160 @@ static int note_caller(void *arg, struct json *row)
 	return 0;
 }
 
-/* All since the machine was started: were it the last ones only, whoever makes enough calls would be forgotten.  Ledger rows that cannot
- * be read are an error, and so a refusal. */
+/* ---- the same for all workspaces ---- */
+
+#define CALLERS "callers.jsonl"
+#define CALLERS_LOCK "callers.lock"
+enum { CALLERS_LIMIT = 64 << 20, CALLERS_ENOUGH = 64 << 10, CALLERS_WAIT_MS = 2000 };
+
+static int open_home(struct sys *s, struct arena *a, int *ret, struct err *e)
+{
+	const char *home;
+	int rc = workspace_helm_home(s, a, &home, e);
+
+	return rc ? rc : file_open_dir(s, AT_FDCWD, home, ret, e);
+}
+
+static int read_callers(struct sys *s, struct arena *a, int home, struct bytes *ret, struct err *e)
+{
+	struct err why = { 0 };
+	int rc = file_read(s, a, home, CALLERS, CALLERS_LIMIT, 0, ret, &why);
+
+	if (rc == E_MISSING) {
+		*ret = (struct bytes){ 0 };
+		return OK;
+	}
+	if (rc && e)
+		*e = why;
+	return rc;
+}
+
+static struct bytes caller_line(struct sys *s, struct arena *a, const struct caller *c)
+{
+	struct json *row = json_new(a, JSON_OBJECT);
+	struct buf line;
+
+	json_seti(a, row, "client_pid", c->pid);
+	json_seti(a, row, "client_start", c->start_ticks);
+	if (c->audit_session >= 0)
+		json_seti(a, row, "client_audit", c->audit_session);
+	json_sets(a, row, "at", text_time_iso(a, s->now_us(s)));
+	buf_init(&line, a);
+	json_write(&line, row, 0);
+	return buf_bytes(&line);
+}
+
+/* The line without its time begins like this. */
+static bool is_noted(struct arena *a, struct bytes all, const struct caller *c)
+{
+	const char *head = arena_printf(a, "{\"client_pid\":%lld,\"client_start\":%lld,", (long long)c->pid,
+		(long long)c->start_ticks);
+
+	return all.n && memmem(all.p, all.n, head, strlen(head));
+}
+
+/* Those that still run, and of each login session the one that began first: nothing else is asked about. */
+struct shrinking {
+	struct sys *s;
+	struct arena *a;
+	struct buf kept;
+	struct first {
+		int64_t session, start_ticks;
+		const char *line;
+	} * first;
+	size_t n;
+};
+
+static void keep_if_needed(struct shrinking *x, struct bytes line, const struct json *row)
+{
+	int64_t pid = json_get_int(row, "client_pid", 0), start = json_get_int(row, "client_start", 0),
+		session = json_get_int(row, "client_audit", -1);
+	const char *text = arena_strndup(x->a, (const char *)line.p, line.n);
+	struct proc_info p;
+	size_t i = 0;
+
+	if (proc_look(x->s, pid, &p) && p.start_ticks == start)
+		buf_addf(&x->kept, "%s\n", text);
+	while (i < x->n && x->first[i].session != session)
+		i++;
+	if (i < x->n && x->first[i].start_ticks <= start)
+		return;
+	x->first[i] = (struct first){ session, start, text };
+	x->n += i == x->n;
+}
+
+/* A line that cannot be read says nothing about anybody. */
+static struct bytes without_the_dead(struct sys *s, struct arena *a, struct bytes all)
+{
+	struct shrinking x = { .s = s, .a = a };
+	size_t lines = 1;
+
+	for (size_t i = 0; i < all.n; i++)
+		lines += all.p[i] == '\n';
+	x.first = arena_zalloc(a, lines, sizeof(*x.first));
+	buf_init(&x.kept, a);
+	while (all.p) {
+		struct bytes line = text_cut(&all, '\n');
+		struct json *row;
+		if (json_parse(a, line, CALLERS, NULL, &row, NULL) == OK)
+			keep_if_needed(&x, line, row);
+	}
+	for (size_t i = 0; i < x.n; i++)
+		buf_addf(&x.kept, "%s\n", x.first[i].line);
+	return buf_bytes(&x.kept);
+}
+
+int person_note_caller(struct sys *s, struct arena *a, const struct caller *caller, struct err *e)
+{
+	AUTO(close_fd) int home = -1, lock = -1, fd = -1;
+	struct bytes all = { 0 };
+
+	if (!caller->pid)
+		return OK;
+	int rc = open_home(s, a, &home, e);
+	if (rc == OK)
+		rc = read_callers(s, a, home, &all, e);
+	if (rc || is_noted(a, all, caller))
+		return rc;
+	rc = file_lock(s, home, CALLERS_LOCK, CALLERS_WAIT_MS, &lock, e);
+	if (rc == OK && all.n > CALLERS_ENOUGH && (rc = read_callers(s, a, home, &all, e)) == OK)
+		rc = file_put(s, home, CALLERS, 0600, without_the_dead(s, a, all), e);
+	return rc ? rc : file_append_later(s, home, CALLERS, 0600, caller_line(s, a, caller), &fd, e);
+}
+
+static int find_home_callers(struct sys *s, struct callers *c, struct err *e)
+{
+	AUTO(close_fd) int home = -1;
+	struct bytes all = { 0 };
+	struct err why = { 0 };
+	int rc = open_home(s, c->a, &home, &why);
+
+	if (rc == E_MISSING)
+		return OK; /* nobody has ever called */
+	if (rc == OK)
+		rc = read_callers(s, c->a, home, &all, &why);
+	while (rc == OK && all.p) {
+		struct bytes line = text_cut(&all, '\n');
+		struct json *row;
+		if (json_parse(c->a, line, CALLERS, NULL, &row, NULL) == OK)
+			(void)note_caller(c, row);
+	}
+	if (rc && e)
+		*e = why;
+	return rc;
+}
+
+/* All since the machine was started: were it the last ones only, whoever makes enough calls would be forgotten.  And of all workspaces: were
+ * it those of this one only, an agent would make another.  Rows that cannot be read are an error, and so a refusal. */
 static int find_callers(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct callers *ret, struct err *e)
 {
 	*ret = (struct callers){ .a = a, .boot_us = boot_time(s), .session = audit_session(s, getpid()) };
-	return ws && ws->state_fd >= 0
+	int rc = find_home_callers(s, ret, e);
+
+	return rc == OK && ws && ws->state_fd >= 0
 		? rows_back(s, NULL, ws->state_fd, TOOL_CALLS, 0, NULL, note_caller, ret, e)
-		: OK;
+		: rc;
 }
 
 /* By pid and start time, so that a later process with the same pid is not taken for it. */
@@ -363,6 +508,13 @@ int person_of_key(struct sys *s, struct arena *a, const char *key_id, bool *ret_
 	return OK;
 }
 
+static bool is_key_hex(const char *text)
+{
+	uint8_t pub[SIGN_PUBLIC];
+
+	return hex_decode(text, strlen(text), pub, sizeof(pub), false);
+}
+
 int person_keys(struct sys *s, struct arena *a, struct json **ret, struct err *e)
 {
 	struct json *keys, *named = json_new(a, JSON_OBJECT);
@@ -375,8 +527,8 @@ int person_keys(struct sys *s, struct arena *a, struct json **ret, struct err *e
 			   *label = json_get_text(row, "label", "");
 		if (hex)
 			json_sets(a, named, hex, hex);
-		/* A label that two keys have names neither. */
-		if (hex && *label)
+		/* A label that two keys have names neither; one that looks like a key names none. */
+		if (hex && *label && !is_key_hex(label))
 			json_sets(a, named, label, json_get(named, label) ? "" : hex);
 	}
 	*ret = named;

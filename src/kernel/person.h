@@ -41,6 +41,9 @@ struct caller {
 	int64_t audit_session; /* -1 where the kernel counts none */
 };
 void person_caller(struct sys *s, int64_t hook, struct caller *ret);
+/* Kept in the helm home, <helm home>/callers.jsonl, for all workspaces of this user: whoever is an agent in one is none's person.  Written when it is
+ * called for the first time; not synced, because nothing of it counts after the machine has started again. */
+int person_note_caller(struct sys *s, struct arena *a, const struct caller *caller, struct err *e);
 /* The directory it is in; NULL when there is no such program, or it cannot be asked. */
 const char *person_caller_place(struct sys *s, struct arena *a, const struct caller *caller);
 

@@ -23,6 +23,7 @@ struct posture {
 	bool stands_alone; /* a person has let this place stand on its own */
 	const char *
 		outer; /* nobody has let this place stand alone: the word about this one above it holds, too; or NULL */
+	bool is_signed_above; /* the word of a place above takes only signed policies, whatever is said here */
 	const char *broken; /* it is there and cannot be believed, so everything is frozen; or NULL */
 	bool is_unreadable; /* the same, because something could not be read now: nothing is made in its place */
 	const char *note; /* something about the word itself that a person should know; or NULL */

@@ -188,7 +188,7 @@ int signer_serve(struct signer *g, struct sys *s, const char *socket, const uid_
 		.sys = s,
 		.users = users,
 		.user_count = user_count,
-		.listens = s->listen_local(s, socket),
+		.listens = s->listen_local(s, socket, 0666),
 		.budget = BURST,
 		.counted_us = s->mono_us(s) };
 

@@ -384,11 +384,25 @@ static bool is_all_in_tree(struct saving *u)
 	return true;
 }
 
+/* A temporary directory that the call has for itself; a home that lies in one is still a home. */
+static bool is_own_place(const struct saving *u, const char *path)
+{
+	if (u->q->where->home && path_is_below(path, u->q->where->home))
+		return false;
+	for (size_t i = 0; i < u->q->profile->own_path_count; i++)
+		if (path_is_below(path, u->q->profile->own_paths[i]))
+			return true;
+	return false;
+}
+
 /* By its own words it stays where the walls let it: in the tree, or nowhere in particular. */
 static bool stays_inside(struct saving *u, const struct effect *e)
 {
 	const char *root = u->k->ws->tree;
 
+	/* git -C ../other reset --hard: it names no path, but stands in one. */
+	if (e && e->kind == FX_GIT && e->cwd && !path_is_below(e->cwd, root) && !is_own_place(u, e->cwd))
+		return doubt(u, "it reaches out of the work tree");
 	if (!e || e->path_class == PATH_NONE || e->path_class == PATH_SINK || e->path_class == PATH_TMP)
 		return true;
 	bool is_root = e->path_class == PATH_UP && e->target && text_eq(e->target, root);

@@ -29,6 +29,11 @@ const char *layout_name(enum layout l)
 	return names[l];
 }
 
+static const char *state_name(enum layout l)
+{
+	return l == LAYOUT_OPENCLAW ? ".openclaw" : l == LAYOUT_HERMES ? ".hermes" : ".helm";
+}
+
 static const char *const helm_state[] = { "workspace.json", "task-ledger.jsonl", "command-log.jsonl",
 	"context_sources.json", "checkpoints", NULL };
 static const char *const openclaw_state[] = { "task-ledger.jsonl", "command-log.jsonl", "checkpoints", NULL };
@@ -92,6 +97,15 @@ static enum layout look(struct sys *s, struct arena *a, const char *dir, bool st
 	return LAYOUT_UNKNOWN;
 }
 
+enum layout workspace_look(
+	struct sys *s, struct arena *a, const char *dir, struct json *markers, const char **ret_state_name)
+{
+	enum layout l = look(s, a, dir, false, markers);
+
+	*ret_state_name = state_name(l);
+	return l;
+}
+
 /* Only "~" and "~/...": other users' homes are not looked up. */
 static char *expand_home(struct arena *a, const char *home, const char *path)
 {
@@ -114,6 +128,13 @@ static const char *absolute(struct arena *a, const char *path)
 	const char *joined = path_clean(a, path_join(a, cwd ? cwd : "/", path));
 	free(cwd);
 	return joined;
+}
+
+const char *workspace_named(struct sys *s, struct arena *a, const char *path)
+{
+	const char *home = s->getenv(s, "HOME");
+
+	return absolute(a, expand_home(a, home && *home == '/' ? home : NULL, path));
 }
 
 int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct err *e)
@@ -396,9 +417,7 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	(void)workspace_helm_home(s, a, &ws->helm_home, NULL);
 	ws->memo = posture_memo_new(a);
 	ws->policies = policy_memo_new(a);
-	ws->state_name = c.layout == LAYOUT_OPENCLAW ? ".openclaw"
-		: c.layout == LAYOUT_HERMES	     ? ".hermes"
-						     : ".helm";
+	ws->state_name = state_name(c.layout);
 	ws->state_dir = arena_printf(a, "%s/%s", ws->root, ws->state_name);
 	ws->root_fd = open_quietly(s, ws->root);
 	ws->exists = ws->root_fd >= 0;
@@ -572,64 +591,4 @@ int workspace_init(
 	json_set(a, doc, "replaced", m.replaced);
 	*ret = doc;
 	return OK;
-}
-
-/* A directory that contains one that is listed already says nothing new. */
-static void add_existing(
-	struct sys *s, struct arena *a, const char *home, const char *const *names, struct json *to)
-{
-	for (; *names; names++) {
-		const char *path = arena_printf(a, "%s/%s", home, *names);
-		bool nested = false;
-		if (!file_exists(s, AT_FDCWD, path))
-			continue;
-		json_each (seen, to)
-			nested |= path_is_below(json_text(seen), path);
-		if (!nested)
-			json_pushs(a, to, path);
-	}
-}
-
-/* A vault is a directory with .obsidian in it: the parent itself or one of its children. */
-static void add_vaults(struct sys *s, struct arena *a, const char *parent, struct json *to)
-{
-	char **names = NULL;
-	size_t n = 0;
-
-	if (exists(s, a, parent, ".obsidian")) {
-		json_pushs(a, to, parent);
-		return;
-	}
-	if (file_list(s, a, AT_FDCWD, parent, &names, &n, NULL))
-		return;
-	for (size_t i = 0; i < n; i++)
-		if (exists(s, a, parent, arena_printf(a, "%s/.obsidian", names[i])))
-			json_pushs(a, to, arena_printf(a, "%s/%s", parent, names[i]));
-}
-
-struct json *workspace_signals(struct sys *s, struct arena *a, const char *home)
-{
-	static const char *const openclaw[] = { ".openclaw/workspace", ".openclaw", "openclaw", "OpenClaw",
-		NULL };
-	static const char *const hermes[] = { ".hermes", "hermes", "Hermes", NULL };
-	static const char *const vaults[] = { "Obsidian", "Vaults", "Documents/Obsidian", "Documents/Vaults",
-		"Documents/Notes", "Notes", NULL };
-	struct json *doc = json_new(a, JSON_OBJECT), *found = json_new(a, JSON_ARRAY);
-
-	if (!home)
-		return doc;
-	add_existing(s, a, home, openclaw, found);
-	if (found->n)
-		json_set(a, doc, "openclaw", found);
-	found = json_new(a, JSON_ARRAY);
-	add_existing(s, a, home, hermes, found);
-	if (found->n)
-		json_set(a, doc, "hermes", found);
-	found = json_new(a, JSON_ARRAY);
-	for (const char *const *v = vaults; *v; v++)
-		if (exists(s, a, home, *v))
-			add_vaults(s, a, arena_printf(a, "%s/%s", home, *v), found);
-	if (found->n)
-		json_set(a, doc, "obsidian", found);
-	return doc;
 }

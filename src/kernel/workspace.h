@@ -100,9 +100,11 @@ int workspace_agent_profile(struct sys *s, struct arena *a, const struct workspa
 int workspace_profiles(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct profiles *ret, struct err *e);
 
-/* Agent workspaces and note vaults below the home directory: { "openclaw": [...], ... }, only non-empty
- * ones. */
-struct json *workspace_signals(struct sys *s, struct arena *a, const char *home);
+/* What kind of place a directory is, by the names in it, which are added to `markers`. */
+enum layout workspace_look(
+	struct sys *s, struct arena *a, const char *dir, struct json *markers, const char **ret_state_name);
+/* A path as a person gives it: "~" is the home directory; absolute, links resolved where it exists. */
+const char *workspace_named(struct sys *s, struct arena *a, const char *path);
 
 /* What happens to what destroys: as a person chose for the workspace, else as the profile says; `destructive` of
  * .helm/workspace.json can only make it stricter. */

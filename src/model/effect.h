@@ -157,6 +157,7 @@ struct step {
 	const struct source *source;
 	struct span at;
 	const char *program; /* resolved head, or NULL when dynamic */
+	const char *head; /* as it is started: a name, or a path; "": it starts nothing, NULL: not known */
 	const char *text; /* the command with its words resolved, unknown parts as "…" */
 	const char *wrappers; /* "sudo env" — what was peeled, or NULL */
 	const char *git_verb; /* the subcommand, where it is git and that is known; or NULL */

@@ -70,9 +70,11 @@ bool egress_host(const char *p, size_t n, char ret[EGRESS_HOST], bool *ret_is_ad
 	for (size_t i = 0; i < n; i++)
 		ret[i] = p[i] >= 'A' && p[i] <= 'Z' ? (char)(p[i] - 'A' + 'a') : p[i];
 	ret[n] = '\0';
-	*ret_is_address = inet_pton(AF_INET, ret, v4) == 1 || inet_pton(AF_INET6, ret, v6) == 1;
+	bool has_colon = memchr(ret, ':', n);
+	*ret_is_address = has_colon ? inet_pton(AF_INET6, ret, v6) == 1
+				    : ret[0] >= '0' && ret[0] <= '9' && inet_pton(AF_INET, ret, v4) == 1;
 	if (*ret_is_address) {
-		if (strchr(ret, ':'))
+		if (has_colon)
 			memcpy(ret_address, v6, sizeof(v6));
 		else
 			map_v4(v4, ret_address);
@@ -150,8 +152,10 @@ static const char *rule_text(struct arena *a, const struct egress_rule *rule, co
 {
 	bool is_v6 = strchr(name, ':');
 
+	if (!rule->port && !rule->is_below)
+		return rule->host ? rule->host : arena_strdup(a, name);
 	if (!rule->port)
-		return arena_printf(a, "%s%s", rule->is_below ? "*." : "", name);
+		return arena_printf(a, "*.%s", name);
 	return arena_printf(a, "%s%s%s%s:%u", rule->is_below ? "*." : "", is_v6 ? "[" : "", name,
 		is_v6 ? "]" : "", rule->port);
 }
@@ -186,6 +190,7 @@ static int add(struct arena *a, struct egress_rules *to, const char *text, const
 /* A line of a list is a rule; what follows a '#' is for people. */
 static int add_list(struct arena *a, struct egress_rules *to, const char *name, int depth, struct err *e)
 {
+	const char *from = arena_printf(a, "@%s", name);
 	struct bytes text;
 	int rc = OK;
 
@@ -200,8 +205,7 @@ static int add_list(struct arena *a, struct egress_rules *to, const char *name, 
 		while (n && (line.p[n - 1] == ' ' || line.p[n - 1] == '\t'))
 			n--;
 		if (n)
-			rc = add(a, to, arena_strndup(a, (const char *)line.p, n),
-				arena_printf(a, "@%s", name), depth + 1, e);
+			rc = add(a, to, arena_strndup(a, (const char *)line.p, n), from, depth + 1, e);
 	}
 	return rc;
 }

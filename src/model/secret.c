@@ -140,11 +140,12 @@ static size_t name_length(const char *place)
 
 bool secret_place_is(const char *name)
 {
+	const size_t n = name_length(name);
+
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (name_length(name) == name_length(places[i]) &&
-			strncmp(name, places[i], name_length(places[i])) == 0)
+		if (strncmp(name, places[i], n) == 0 && n == name_length(places[i]))
 			return true;
-	return is_system_place(name, true);
+	return name[0] == '/' && is_system_place(name, true);
 }
 
 bool secret_place_holds(const char *path)

@@ -21,6 +21,7 @@ struct observed {
 	int root_fd, state_fd;
 	const char
 		*points_dir; /* where the checkpoints are that one would restore here; NULL: in the state */
+	const struct json *sources; /* records of adopted sources that count; or NULL */
 };
 
 /* The newest row of each of the last `limit` tasks, oldest first. */
@@ -82,8 +83,32 @@ void observe_make_public(struct arena *a, struct json *doc, const char *home);
 int observe_task_doctor(
 	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e);
 
-/* Capability fields of a task, for run-contract and capability-diff. */
-struct json *observe_capabilities(struct arena *a, const struct json *row);
+/* Capability fields of a task, for run-contract and capability-diff.  Whether there is evidence is always yes or no. */
+struct json *observe_capabilities(const struct observed *o, const struct json *row);
+
+/* ---- helm ops ---- */
+
+/* Which rows of the ledger of tasks or of the command log; NULL means any. */
+struct ops_filter {
+	bool is_commands;
+	const char *status, *profile, *skill, *delivery_mode; /* of tasks */
+	const char *task_id, *component, *label; /* of commands */
+	bool failed_only;
+	bool is_latest; /* only the newest row of each task, in the order in which they began */
+	size_t limit; /* 0: all */
+};
+/* The last rows that pass, oldest first. */
+int observe_ops_rows(const struct observed *o, const struct ops_filter *f, struct json **ret, struct err *e);
+/* Counts over such rows: {what: {value: n}}. */
+struct json *observe_ops_summary(
+	const struct observed *o, const struct ops_filter *f, const struct json *rows);
+/* "browser=B retrieval=completed file=-" */
+const char *observe_ops_evidence(struct arena *a, const struct json *row);
+/* {recent_task_status_counts, recent_finalization_counts, recent_failed_tasks, recent_handoff_tasks, recent_failed_commands,
+ * recent_checkpoints, draft_assessments}: of the last `limit` tasks, or with `days` of those that began since. */
+int observe_ops_daily(const struct observed *o, size_t limit, int64_t days, struct json **ret, struct err *e);
+/* {workspace, window, finalization_counts, pending_tasks}: what of the last `limit` tasks is still to be remembered. */
+int observe_ops_capture(const struct observed *o, size_t limit, struct json **ret, struct err *e);
 
 /* "2 minutes ago". */
 char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us);

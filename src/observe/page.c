@@ -373,12 +373,38 @@ static const char *order_note(struct arena *a, const struct json *r, const char 
 	return cut ? arena_printf(a, "newest first: %s", cut) : "newest first";
 }
 
+/* A plain list of what rows say of themselves; nothing at all without rows. */
+static void remembered(struct buf *b, const char *title, const struct json *rows, const char *const *fields)
+{
+	if (!rows || !rows->n)
+		return;
+	section(b, title, NULL);
+	buf_adds(b, "<ul>");
+	json_each (row, rows) {
+		buf_adds(b, "<li>");
+		if (json_text(row))
+			element(b, "code", NULL, json_text(row));
+		for (const char *const *f = fields; *f && json_is(row, JSON_OBJECT); f++) {
+			const char *text = json_get_text(row, *f, NULL);
+			if (text && *text) {
+				buf_adds(b, f == fields ? "" : " · ");
+				html(b, text);
+			}
+		}
+		buf_adds(b, "</li>");
+	}
+	buf_adds(b, "</ul>");
+}
+
 /* The order is the order of need: can the record be trusted, how much happened, what was stopped, what
  * ran, and how to go back. */
 char *observe_html(struct arena *a, const struct json *r)
 {
 	const struct json *sessions = json_get(r, "sessions"), *calls = json_get(r, "stopped_calls");
 	const struct json *tasks = json_get(r, "tasks");
+	static const char *const operation[] = { "subject", "operation", "reason", "timestamp", NULL },
+				 *const crystal[] = { "task_name", "status", "timestamp", NULL },
+				 *const command[] = { "command", NULL };
 	struct buf b;
 
 	begin(&b, a, "Helm report", "Helm report");
@@ -401,6 +427,9 @@ char *observe_html(struct arena *a, const struct json *r)
 	}
 	section(&b, "Checkpoints", observe_cut(a, r, "recent_checkpoints"));
 	checkpoint_table(&b, json_get(r, "recent_checkpoints"));
+	remembered(&b, "Memory operations", json_get(r, "recent_memory_operations"), operation);
+	remembered(&b, "Crystallized sessions", json_get(r, "recent_crystallized_sessions"), crystal);
+	remembered(&b, "Onboarding actions", json_get(json_get(r, "onboarding"), "actions"), command);
 	section(&b, "Do not trust this page", NULL);
 	buf_adds(&b,
 		"<p>It proves nothing by itself; the record does, on any machine and without this program's "

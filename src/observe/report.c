@@ -5,13 +5,14 @@
  * ledgers was left out, so a number in a report is never silently too small. */
 #include "base/text.h"
 #include "observe/fate.h"
+#include "observe/figures.h"
 
 #include <ctype.h>
 #include <string.h>
 
 /* A report is one document in memory: of longer lists `helm task list --limit 0` and `helm log sessions --limit 0`
  * show everything. */
-enum { MOST = 1000, MAX_ACTIVE = 10000 };
+enum { MOST = 1000, MAX_ACTIVE = 10000, REMEMBERED = 10 };
 
 /* What is being gathered. */
 struct reporting {
@@ -143,6 +144,7 @@ static int put_tasks(struct reporting *r, struct err *e)
 		return rc;
 	json_seti(a, r->doc, "period_task_count", total);
 	json_set(a, r->doc, "task_status_counts", counts);
+	json_set(a, r->doc, "finalization_counts", figure_finalizations(a, kept.rows));
 	put_list(r, "tasks", kept.rows, total);
 	rc = put_states(r, "failed_tasks", failed, ARRAY_SIZE(failed), e);
 	if (rc == OK)
@@ -230,11 +232,35 @@ static int put_checkpoints(struct reporting *r, struct err *e)
 	return OK;
 }
 
+/* Sources, what was remembered, and drafts; the newest first, as everything here. */
+static int put_remembered(struct reporting *r, struct err *e)
+{
+	static const char *const files[][2] = { { "recent_memory_operations", FIGURE_OPERATIONS },
+		{ "recent_crystallized_sessions", FIGURE_CRYSTALS } };
+	struct arena *a = r->o->a;
+	struct json *sources = figure_sources(r->o), *kinds = json_new(a, JSON_OBJECT), *drafts;
+
+	(void)e;
+	json_each (s, sources)
+		figure_add(a, kinds, json_get_text(s, "kind", "unknown"));
+	json_seti(a, r->doc, "context_source_count", sources->n);
+	json_set(a, r->doc, "context_source_breakdown", kinds);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct json *rows = figure_tail(r->o, files[i][1], REMEMBERED);
+		turn_round(rows);
+		json_set(a, r->doc, files[i][0], rows);
+	}
+	drafts = figure_drafts(r->o, REMEMBERED);
+	turn_round(drafts);
+	json_set(a, r->doc, "draft_assessments", drafts);
+	return OK;
+}
+
 int observe_report(
 	const struct observed *o, size_t limit, const struct json *answers, struct json **ret, struct err *e)
 {
 	static int (*const parts[])(struct reporting *, struct err *) = { put_receipts, put_tasks,
-		put_commands, put_checkpoints, put_sessions, put_stopped };
+		put_commands, put_checkpoints, put_sessions, put_stopped, put_remembered };
 	struct arena *a = o->a;
 	AUTO(index_close) struct index *x = NULL;
 	int rc = observe_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
@@ -314,6 +340,59 @@ static void section(struct buf *b, const char *title, const struct json *r, cons
 		buf_adds(b, "- None\n");
 }
 
+/* "completed 2, failed 1" behind a name. */
+static void counts(struct buf *b, const char *name, const struct json *of)
+{
+	buf_addf(b, "\n- %s: ", name);
+	json_each_member (m, of) {
+		buf_adds(b, m == of->members ? "" : ", ");
+		plain(b, m->name);
+		buf_addf(b, " %s", m->value->text);
+	}
+	if (!of || !of->n)
+		buf_adds(b, "none");
+}
+
+static void head(struct buf *b, const struct json *r)
+{
+	const struct json *receipt = json_get(r, "receipts");
+
+	buf_adds(b, "# Helm report\n\n- Workspace: ");
+	plain(b, json_get_text(r, "workspace", ""));
+	buf_adds(b, "\n- Made: ");
+	plain(b, observe_when(b->a, json_get_text(r, "generated_at", "")));
+	buf_addf(b, "\n- Tasks: %lld", (long long)json_get_int(r, "period_task_count", 0));
+	counts(b, "Status", json_get(r, "task_status_counts"));
+	counts(b, "Finalization", json_get(r, "finalization_counts"));
+	counts(b, "Context sources", json_get(r, "context_source_breakdown"));
+	if (json_is(json_get(r, "memory_review_queue_count"), JSON_NUMBER))
+		buf_addf(b, "\n- Memory review queue: %lld",
+			(long long)json_get_int(r, "memory_review_queue_count", 0));
+	buf_addf(b, "\n- Receipts: %lld (%lld allowed, %lld asked, %lld denied)\n",
+		(long long)json_get_int(receipt, "count", 0), (long long)json_get_int(receipt, "allowed", 0),
+		(long long)json_get_int(receipt, "asked", 0), (long long)json_get_int(receipt, "denied", 0));
+	if (json_get(r, "note")) {
+		buf_adds(b, "- Note: ");
+		plain(b, json_get_text(r, "note", ""));
+		buf_addc(b, '\n');
+	}
+}
+
+/* What of other programs could be adopted, as commands. */
+static void actions(struct buf *b, const struct json *onboarding)
+{
+	const struct json *list = json_get(onboarding, "actions");
+
+	buf_adds(b, "\n## Onboarding Actions\n\n");
+	json_each (one, list) {
+		buf_adds(b, "- ");
+		plain(b, json_text(one) ? json_text(one) : json_get_text(one, "command", "?"));
+		buf_addc(b, '\n');
+	}
+	if (!list || !list->n)
+		buf_adds(b, "- None\n");
+}
+
 /* The same document as the page shows, in a form that fits into a ticket. */
 char *observe_markdown(struct arena *a, const struct json *r)
 {
@@ -325,26 +404,13 @@ char *observe_markdown(struct arena *a, const struct json *r)
 		NULL };
 	static const char *const session[] = { "session", "client", "last_at", NULL };
 	static const char *const checkpoint[] = { "label", "checkpoint_id", NULL };
-	const struct json *receipt = json_get(r, "receipts");
+	static const char *const operation[] = { "subject", "operation", "reason", "timestamp", NULL };
+	static const char *const crystal[] = { "task_name", "status", "timestamp", NULL };
+	static const char *const draft[] = { "draft", NULL };
 	struct buf b;
 
 	buf_init(&b, a);
-	buf_adds(&b, "# Helm report\n\n- Workspace: ");
-	plain(&b, json_get_text(r, "workspace", ""));
-	buf_adds(&b, "\n- Made: ");
-	plain(&b, observe_when(a, json_get_text(r, "generated_at", "")));
-	buf_addf(&b, "\n- Tasks: %lld\n- Status: ", (long long)json_get_int(r, "period_task_count", 0));
-	json_each_member (m, json_get(r, "task_status_counts"))
-		buf_addf(&b, "%s%s %s", m == json_get(r, "task_status_counts")->members ? "" : ", ", m->name,
-			m->value->text);
-	buf_addf(&b, "\n- Receipts: %lld (%lld allowed, %lld asked, %lld denied)\n",
-		(long long)json_get_int(receipt, "count", 0), (long long)json_get_int(receipt, "allowed", 0),
-		(long long)json_get_int(receipt, "asked", 0), (long long)json_get_int(receipt, "denied", 0));
-	if (json_get(r, "note")) {
-		buf_adds(&b, "- Note: ");
-		plain(&b, json_get_text(r, "note", ""));
-		buf_addc(&b, '\n');
-	}
+	head(&b, r);
 	section(&b, "Stopped", r, "blocked_tasks", stopped, "task_id");
 	section(&b, "Stopped Calls of Agents", r, "stopped_calls", call, "tool");
 	section(&b, "Failed Tasks", r, "failed_tasks", bad, "task_id");
@@ -352,9 +418,15 @@ char *observe_markdown(struct arena *a, const struct json *r)
 	if (json_get(r, "ended_tasks") && json_get(r, "ended_tasks")->n)
 		section(&b, "Ended Without a Last Row (helm task doctor --fix)", r, "ended_tasks", task,
 			"task_id");
+	section(&b, "Handed Over", r, "handoff_tasks", task, "task_id");
 	section(&b, "Completed Tasks", r, "completed_tasks", task, "task_id");
 	section(&b, "Sessions of Agents", r, "sessions", session, "session");
 	section(&b, "Failed Commands", r, "failed_commands", command, "label");
 	section(&b, "Recent Checkpoints", r, "recent_checkpoints", checkpoint, "checkpoint_id");
+	section(&b, "Memory Operations", r, "recent_memory_operations", operation, "id");
+	section(&b, "Crystallized Sessions", r, "recent_crystallized_sessions", crystal, "task_id");
+	if (json_get(r, "draft_assessments") && json_get(r, "draft_assessments")->n)
+		section(&b, "Assessed Drafts", r, "draft_assessments", draft, "draft");
+	actions(&b, json_get(r, "onboarding"));
 	return b.p;
 }

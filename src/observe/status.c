@@ -5,11 +5,12 @@
  * it: every finding adds to `reasons`, and health follows from that list alone. */
 #include "base/text.h"
 #include "observe/fate.h"
+#include "observe/figures.h"
 #include "privacy/privacy.h"
 
 #include <string.h>
 
-enum { LATEST = 10, SHOWN = 5, MANY = 10000 };
+enum { LATEST = 10, SHOWN = 5, MANY = 10000, CARD_LINES = 50, CARD_LABELS = 3 };
 static const int64_t DAY_US = (int64_t)24 * 60 * 60 * 1000000;
 
 /* Rows of the last day, counted from the newest back; those to be shown are kept. */
@@ -134,7 +135,7 @@ static int put_tasks(const struct observed *o, struct json *doc, struct json *re
 	if (rc == OK)
 		rc = true_counts(o, x, &counts, &total, e);
 	if (rc == OK)
-		rc = index_tasks(x, NULL, SHOWN, keep_row, &kept, e);
+		rc = index_tasks(x, NULL, LATEST, keep_row, &kept, e);
 	if (rc == OK)
 		rc = index_failed_commands(x, SHOWN, count_recent, &commands, e);
 	if (rc == OK)
@@ -142,6 +143,8 @@ static int put_tasks(const struct observed *o, struct json *doc, struct json *re
 	if (rc)
 		return rc;
 	*ret_last = json_at(kept.rows, 0);
+	json_set(a, doc, "finalization_counts", figure_finalizations(a, kept.rows));
+	kept.rows->n = kept.rows->n < SHOWN ? kept.rows->n : SHOWN;
 	turn_round(kept.rows);
 	turn_round(commands.rows);
 	json_set(a, doc, "task_status_counts", counts);
@@ -151,14 +154,36 @@ static int put_tasks(const struct observed *o, struct json *doc, struct json *re
 	return OK;
 }
 
+/* What a person who comes back wants to know about the last task. */
+static struct json *session_card(const struct observed *o, const struct json *last)
+{
+	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile" };
+	const struct json *h = json_get(json_get(last, "meta"), "harness");
+	struct arena *a = o->a;
+	struct json *card = json_new(a, JSON_OBJECT), *labels = json_new(a, JSON_ARRAY), *failed;
+	int64_t count;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		json_sets(a, card, fields[i], json_get_text(last, fields[i], NULL));
+	json_sets(a, card, "model_tier", json_get_text(h, "model_tier", NULL));
+	json_sets(a, card, "enforcement_level", json_get_text(h, "enforcement_level", NULL));
+	json_set(a, card, "context_sources", figure_source_names(o));
+	failed = figure_failed_commands(o, CARD_LINES, CARD_LABELS, &count);
+	json_seti(a, card, "recent_failure_count", count);
+	json_each (row, failed)
+		json_pushs(a, labels, json_get_text(row, "label", json_get_text(row, "component", "")));
+	json_set(a, card, "latest_failure_labels", labels);
+	json_sets(a, card, "finalization_status", last ? figure_finalization(last) : NULL);
+	return card;
+}
+
 /* Everything that `standing` found is copied in before health is judged. Tasks that cannot be read are a
  * reason like any other, and no reason to keep the rest to ourselves. */
 int observe_status(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
 {
-	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile" };
 	struct arena *a = o->a;
 	struct json *checkpoints, *last = NULL, *doc = json_new(a, JSON_OBJECT),
-				  *card = json_new(a, JSON_OBJECT), *given = json_get(standing, "reasons"),
+				  *given = json_get(standing, "reasons"),
 				  *reasons = given ? json_copy(a, given) : json_new(a, JSON_ARRAY);
 	struct err why = { 0 };
 	int64_t dead = 0;
@@ -173,17 +198,19 @@ int observe_status(const struct observed *o, const struct json *standing, struct
 	json_sets(a, doc, "state_dir", o->state_name);
 	json_each_member (m, standing)
 		json_set(a, doc, m->name, m->value);
+	json_set(a, doc, "context_sources", figure_sources(o));
 	json_set(a, doc, "task_status_counts", json_new(a, JSON_OBJECT));
+	json_set(a, doc, "finalization_counts", json_new(a, JSON_OBJECT));
 	json_seti(a, doc, "tasks_counted", 0);
 	json_set(a, doc, "recent_tasks", json_new(a, JSON_ARRAY));
 	json_set(a, doc, "recent_failed_commands", json_new(a, JSON_ARRAY));
 	json_set(a, doc, "recent_checkpoints", checkpoints);
 	if (put_tasks(o, doc, reasons, &dead, &last, &why))
 		json_push(a, reasons, json_stringf(a, "tasks cannot be read: %s", why.text));
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		json_sets(a, card, fields[i], json_get_text(last, fields[i], NULL));
-	json_seti(a, card, "recent_failure_count", json_get(doc, "recent_failed_commands")->n);
-	json_set(a, doc, "session_card", card);
+	json_set(a, doc, "draft_assessments", figure_drafts(o, SHOWN));
+	json_set(a, doc, "recent_memory_operations", figure_tail(o, FIGURE_OPERATIONS, SHOWN));
+	json_set(a, doc, "recent_crystallized_sessions", figure_tail(o, FIGURE_CRYSTALS, SHOWN));
+	json_set(a, doc, "session_card", session_card(o, last));
 	json_set(a, doc, "reasons", reasons);
 	json_sets(a, doc, "health", reasons->n ? "attention" : "ok");
 	json_sets(a, doc, "next", next_step(a, doc, dead, json_get(doc, "recent_tasks")->n));
@@ -211,7 +238,7 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
 		if (json_get(status, same[i]))
 			json_set(a, doc, same[i], json_get(status, same[i]));
-	json_set(a, doc, "last_task", last ? observe_capabilities(a, last) : json_new(a, JSON_NULL));
+	json_set(a, doc, "last_task", last ? observe_capabilities(o, last) : json_new(a, JSON_NULL));
 	if (last) {
 		struct json *t = json_get(doc, "last_task");
 		json_sets(a, t, "finished_at",

@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "observe/fate.h"
+#include "observe/figures.h"
+#include "remember/contract.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -434,26 +436,62 @@ int observe_task_doctor(
 	return rc ? rc : examine_tasks(o, x, limit, stale_minutes, ret, e);
 }
 
+/* Three yes or no, and the names of what there is. */
+static void put_evidence(struct arena *a, struct json *doc, const struct json *row, const struct json *h)
+{
+	static const char *const kinds[] = { "browser_evidence", "retrieval_evidence",
+		"file_intake_evidence" };
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const char *name = arena_printf(a, "%s_present", kinds[i]);
+		bool is_there = json_is(json_get(h, kinds[i]), JSON_OBJECT) || json_get_bool(h, name, false);
+		json_setb(a, doc, name, is_there);
+		if (is_there)
+			json_pushs(a, list, kinds[i]);
+	}
+	json_each (ref, json_get(row, "evidence_refs"))
+		json_push(a, list, ref);
+	json_each (ref, json_get(row, "completion_evidence"))
+		json_push(a, list, ref);
+	json_set(a, doc, "evidence", list);
+}
+
 /* Members that a row does not have are null, so that two tasks can be compared member by member. */
-struct json *observe_capabilities(struct arena *a, const struct json *row)
+struct json *observe_capabilities(const struct observed *o, const struct json *row)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile",
 		"runtime_backend", "runtime_target_kind", "runtime_target", "delivery_mode", "checkpoint_id",
 		"tool_grant", "protections" };
-	static const char *const harness[] = { "model_tier", "enforcement_level", "context_required",
-		"context_satisfied", "skill_contract_present", "browser_evidence_present",
-		"retrieval_evidence_present", "file_intake_evidence_present" };
-	const struct json *meta = json_get(json_get(row, "meta"), "harness");
-	struct json *doc = json_new(a, JSON_OBJECT), *nothing = json_new(a, JSON_NULL);
+	static const char *const tiers[] = { "model_tier", "enforcement_level", "context_satisfied" };
+	struct arena *a = o->a;
+	const struct contract_place at = { o->sys, a, o->root_fd };
+	const struct json *h = json_get(json_get(row, "meta"), "harness");
+	const char *skill = json_get_text(row, "skill", NULL);
+	struct json *doc = json_new(a, JSON_OBJECT), *nothing = json_new(a, JSON_NULL), *contract = NULL;
 
+	if (skill)
+		(void)contract_read(&at, skill, &contract, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
 		struct json *v = json_get(row, fields[i]);
 		json_set(a, doc, fields[i], v ? v : nothing);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(harness); i++) {
-		struct json *v = json_get(meta, harness[i]);
-		json_set(a, doc, harness[i], v ? v : nothing);
+	if (!json_get_text(row, "runtime_backend", NULL))
+		json_sets(a, doc, "runtime_backend", json_get_text(row, "backend", NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(tiers); i++) {
+		struct json *v = json_get(h, tiers[i]);
+		json_set(a, doc, tiers[i], v ? v : nothing);
 	}
+	json_setb(a, doc, "context_required",
+		json_get_bool(h, "context_required",
+			json_get_bool(json_get(contract, "context"), "required", false)));
+	json_setb(a, doc, "skill_contract_present",
+		json_get_bool(h, "skill_contract_present", contract != NULL));
+	put_evidence(a, doc, row, h);
+	const struct json *profiles = contract_profiles(&at, skill ? skill : "", contract);
+	json_set(a, doc, "allowed_profiles", json_get(profiles, "allowed_profiles"));
+	json_set(a, doc, "default_profile", json_get(profiles, "default_profile"));
+	json_set(a, doc, "context_sources", figure_source_names(o));
 	struct json *action = json_get(json_get(row, "guard"), "action");
 	json_set(a, doc, "guard_action", action ? action : nothing);
 	return doc;

@@ -101,6 +101,8 @@ bool is_secret_name(const char *p, size_t n)
 
 	while (n && (p[n - 1] == '_' || p[n - 1] == '-'))
 		n--;
+	if (n > 5 && (p[n - 5] == '_' || p[n - 5] == '-') && strncasecmp(p + n - 4, "pass", 4) == 0)
+		return true; /* DB_PASS; a compass is none */
 	if (!n || !may_end_secret(p[n - 1]))
 		return false;
 	for (size_t i = n > 60 ? n - 60 : 0; i < n; i++)
@@ -189,6 +191,7 @@ static const struct {
 	{ "AKIA", 16, is_word },
 	{ "ASIA", 16, is_word },
 	{ "AIza", 20, is_word },
+	{ "helm_", 24, is_word },
 };
 
 static struct hit match_prefix(const char *p, size_t n)
@@ -264,6 +267,7 @@ bool may_be_credential(const char *p, size_t n, size_t word)
 		['g'] = 1,
 		['x'] = 1,
 		['n'] = 1,
+		['h'] = 1,
 		['A'] = 1,
 		['e'] = 1 };
 	static const char lasts[256] = { ['t'] = 1,

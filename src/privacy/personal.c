@@ -114,6 +114,27 @@ bool personal_rrn(const char *text, size_t n, size_t at, bool is_strict, struct 
 
 /* ---- CREDIT_CARD ---- */
 
+/* Four hexadecimal digits from here, and no more. */
+static bool is_code(const char *text, size_t n, size_t at)
+{
+	size_t len = 0;
+
+	while (at + len < n && len < 5 && isalnum((unsigned char)text[at + len]))
+		if (!isxdigit((unsigned char)text[at + len++]))
+			return false;
+	return len == 4;
+}
+
+/* Groups in a row of a table of codes go on before or behind: 5145 5144 5189 518A. */
+static bool is_in_table(const char *text, size_t n, size_t start, size_t end)
+{
+	if (start >= 5 && text[start - 1] == ' ' &&
+		(start == 5 || !isalnum((unsigned char)text[start - 6])) &&
+		is_code(text, start - 1, start - 5))
+		return true;
+	return end < n && text[end] == ' ' && is_code(text, n, end + 1);
+}
+
 /* Asked at the first of a run of digits: 13 to 19, with single blanks or '-' between them, and the sum of Luhn. */
 bool personal_card(const char *text, size_t n, size_t at, bool is_strict, struct place *ret)
 {
@@ -145,7 +166,8 @@ bool personal_card(const char *text, size_t n, size_t at, bool is_strict, struct
 	if (sum == 0 || sum % 10)
 		return false;
 	/* A tenth of all numbers has that sum; in programs the issuer's digit and the groups must be right, too. */
-	if (is_strict && (!strchr("3456", card[0]) || gaps < 3 || count > 16))
+	if (is_strict &&
+		(!strchr("3456", card[0]) || gaps < 3 || count > 16 || is_in_table(text, n, at, end)))
 		return false;
 	*ret = (struct place){ at, end };
 	return true;

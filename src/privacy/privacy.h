@@ -22,6 +22,10 @@ const char *privacy_redact(struct arena *a, const char *text, size_t n, size_t *
 /* Every string in a tree, in place; a member whose name says "password" and the like is replaced whole. */
 void privacy_redact_json(struct arena *a, struct json *v);
 
+/* The same for what belongs to people: addresses, numbers of accounts, cards and telephones, wherever they stand in a tree.  An account on a machine
+ * (user@host:path, scheme://user@host) is a place, and stays. */
+void privacy_redact_people(struct arena *a, struct json *v);
+
 /* X(NAME, recoverable, default): names are stable, they stand in tokens and vaults.  In this order the first of two that found the same
  * place counts: the more special one. */
 #define PRIVACY_LABELS(X) \

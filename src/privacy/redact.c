@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "privacy/parts.h"
 
+#include <string.h>
+
 /* Copies only when there is something to replace: `out` is begun at the first hit, and `from` is where the
  * part that is not copied yet begins. */
 const char *privacy_redact(struct arena *a, const char *text, size_t n, size_t *ret_n)
@@ -39,6 +41,47 @@ const char *privacy_redact(struct arena *a, const char *text, size_t n, size_t *
 	if (ret_n)
 		*ret_n = out.n;
 	return out.p;
+}
+
+/* "git@host:path" and "ssh://git@host/path" say where, not who. */
+static bool is_place(const char *text, size_t n, const struct privacy_finding *f)
+{
+	return f->label == PRIVACY_EMAIL &&
+		((f->end + 1 < n && text[f->end] == ':' && text[f->end + 1] > ' ') ||
+			(f->start >= 3 && memcmp(text + f->start - 3, "://", 3) == 0));
+}
+
+static void redact_people_in(struct arena *a, struct json *v)
+{
+	const struct privacy_options options = { .labels =
+							 privacy_default_labels() & ~(1u << PRIVACY_SECRET) };
+	struct privacy_finding *found;
+	size_t n = privacy_scan(a, v->text, v->n, &options, &found), from = 0;
+	struct buf out;
+
+	buf_init(&out, a);
+	for (size_t i = 0; i < n; i++) {
+		if (is_place(v->text, v->n, &found[i]))
+			continue;
+		buf_add(&out, v->text + from, found[i].start - from);
+		buf_adds(&out, REDACTED);
+		from = found[i].end;
+	}
+	if (!from)
+		return;
+	buf_add(&out, v->text + from, v->n - from);
+	v->text = out.p;
+	v->n = (uint32_t)out.n;
+}
+
+void privacy_redact_people(struct arena *a, struct json *v)
+{
+	if (json_is(v, JSON_STRING))
+		redact_people_in(a, v);
+	json_each (item, v)
+		privacy_redact_people(a, item);
+	json_each_member (m, v)
+		privacy_redact_people(a, m->value);
 }
 
 /* A member with a secret name loses its whole text, even when the text looks harmless: {"password":

@@ -632,6 +632,30 @@ bool paths_is_secret(const struct surroundings *at, const char *path)
 	return strpbrk(base, "*?[") && glob_is_secret(base);
 }
 
+bool paths_selects_secrets(const struct surroundings *at, struct arena *a, const char *pattern)
+{
+	static const char *const places[] = { ".ssh", ".gnupg", ".aws", ".kube", ".azure",
+		".password-store" };
+	/* What stands for the rest of a name says nothing; nor do the signs of a regular expression. */
+	struct buf plain;
+	buf_init(&plain, a);
+	pattern += strspn(pattern, "^");
+	if (text_starts(pattern, ".*")) /* of a regular expression; .*rc is no name that begins with a dot */
+		pattern += 2;
+	for (const char *p = pattern + strspn(pattern, "*/"); *p && *p != '$'; p++)
+		if (*p != '\\')
+			buf_addc(&plain, *p);
+	while (plain.n && strchr("*/", plain.p[plain.n - 1]))
+		plain.p[--plain.n] = '\0';
+	if (!plain.n)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (text_eq(path_base(plain.p), places[i]))
+			return true;
+	return paths_is_secret(at, plain.p) || paths_is_secret(at, pattern) ||
+		paths_is_secret(at, arena_printf(a, "/etc/%s", plain.p));
+}
+
 bool paths_is_secret_variable(const char *name, size_t n)
 {
 	static const char *const ends[] = { "SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY",

@@ -168,6 +168,8 @@ static void absorb(struct build *b, const struct proposal *part, const char *pro
 	for (size_t i = 0; i < part->step_count; i++) {
 		struct step s = part->steps[i];
 		s.parent = s.parent == UINT32_MAX ? 0 : s.parent + step;
+		if (program && s.head && text_eq(s.head, program))
+			s.head = "";
 		s.first_effect += effect;
 		p->steps[p->step_count++] = s;
 	}
@@ -442,6 +444,7 @@ static void judge_text(struct build *b, const struct json *input, const char *na
 {
 	const char *tool = b->call->tool_name;
 	const char *const *interpreter = interpreter_for(input, name);
+	const char *option = strchr(v, '=');
 
 	if (!*v || b->values++ > MAX_VALUES)
 		return;
@@ -451,8 +454,14 @@ static void judge_text(struct build *b, const struct json *input, const char *na
 		const char *argv[] = { interpreter[0], interpreter[1], v };
 		as_command(b, argv, ARRAY_SIZE(argv));
 	} else if (is_sql(name, v)) {
-		const char *argv[] = { "psql", "-c", v };
+		/* Which database it is nobody says; files are opened by those that are a file themselves. */
+		const char *argv[] = { "psql", "-c", v }, *file[] = { "sqlite3", ":memory:", v };
 		as_command(b, argv, ARRAY_SIZE(argv));
+		as_command(b, file, ARRAY_SIZE(file));
+	} else if (v[0] == '-' && option && looks_like_path(option + 1)) {
+		/* {"options": "--output=/etc/x"}: what it means is not known, so the worse of both is taken. */
+		as_path(b, "cat", option + 1);
+		as_path(b, "tee", option + 1);
 	} else if (is_address(v)) {
 		struct effect *fx = add(b, FX_NETWORK, "net.fetch", v);
 		fx->flags |= FXF_ONE_HOST |
@@ -487,8 +496,16 @@ static void judge_value(
 		json_each (item, v)
 			judge_value(b, input, name, item, depth + 1);
 	} else if (json_is(v, JSON_OBJECT)) {
-		json_each_member (m, v)
+		json_each_member (m, v) {
+			/* {"files": {"/etc/x": "text"}}: the name of a member is a path, and its value what is written there. */
+			if (looks_like_path(m->name))
+				as_path(b,
+					says_delete(b->call->tool_name) ? "rm"
+						: json_text(m->value)	? "tee"
+									: "cat",
+					text_starts(m->name, "file://") ? m->name + 7 : m->name);
 			judge_value(b, v, m->name, m->value, depth + 1);
+		}
 	}
 }
 
@@ -503,6 +520,10 @@ static const char **argument_list(struct arena *a, const struct json *input, siz
 		head = json_get(input, heads[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(tails) && !tail; i++)
 		tail = json_get(input, tails[i]);
+	if (!head && json_is(json_get(input, "argv"), JSON_ARRAY)) {
+		head = json_get(input, "argv"); /* the whole of it */
+		tail = NULL;
+	}
 	bool is_list = json_is(head, JSON_ARRAY) && head->n;
 	if (!is_list && !(json_text(head) && json_is(tail, JSON_ARRAY)))
 		return NULL;
@@ -534,7 +555,7 @@ static void propose_unknown(struct build *b, const char *tag)
 	if (argv)
 		as_command(b, argv, n);
 	json_each_member (m, input)
-		if (!argv || !is_command_name(m->name))
+		if (!argv || !(is_command_name(m->name) || text_eq(m->name, "argv")))
 			judge_value(b, input, m->name, m->value, 0);
 }
 
@@ -631,6 +652,7 @@ void propose_tool(
 		.source = source,
 		.at = { 0, (uint32_t)source->n },
 		.program = call->tool_name,
+		.head = "",
 		.text = call->tool_name };
 	if (kind == TOOL_WRITE || kind == TOOL_PATCH || kind == TOOL_DELETE)
 		propose_edit(&b, kind);
@@ -643,7 +665,8 @@ void propose_tool(
 	else if (kind == TOOL_QUIET)
 		add(&b, FX_READ, "tool.quiet", NULL);
 	else
-		propose_unknown(&b, text_starts(call->tool_name, "mcp_") ? "mcp.call" : "tool.unknown");
+		propose_unknown(
+			&b, strncasecmp(call->tool_name, "mcp_", 4) == 0 ? "mcp.call" : "tool.unknown");
 	ret->steps[0].effect_count = (uint32_t)ret->effect_count;
 	propose_mark_plain(ret);
 }

@@ -15,7 +15,13 @@
 enum { WALK_MAX_DEPTH = 16, WALK_MAX_NODES = 20000, WALK_MAX_TEXT = 1 << 20, WALK_MAX_BRACES = 256 };
 
 /* Where text that nobody typed comes from; the later one is the worse one. */
-enum origin { ORIGIN_LITERAL, ORIGIN_UNKNOWN, ORIGIN_DECODED, ORIGIN_FETCHED };
+enum origin {
+	ORIGIN_LITERAL,
+	ORIGIN_UNKNOWN,
+	ORIGIN_SECRETS, /* unknown names, of files that hold secrets */
+	ORIGIN_DECODED,
+	ORIGIN_FETCHED
+};
 
 /* A word after expansion.  `text` is the value with unknown parts left out; for CERTAIN words it is the value. */
 struct word {
@@ -49,8 +55,14 @@ struct feed {
 	size_t n;
 	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
 	const char *
-		below; /* FEED_UNKNOWN: names of files below this directory, or what else it tells about; or NULL */
+		below; /* FEED_UNKNOWN, FEED_DECODED: names of files below this directory, or what else it tells about; or NULL */
 };
+#define FEED_ENVIRONMENT "the environment" /* `below`: names and values of variables */
+/* The text holds names of files with secrets: whoever reads those files reads secrets. */
+bool feed_names_secrets(const struct feed *f);
+bool feed_is_environment(const struct feed *f);
+/* The text of this origin, as input.  Names of secrets may have gone through a decoder on the way: then they are decoded text. */
+enum feed_kind feed_kind_of(enum origin o);
 
 /* Operators of redirections; where two spellings mean the same there is one name. */
 enum redirect_op {
@@ -182,6 +194,8 @@ enum path_class paths_classify(const struct surroundings *at, struct arena *a, c
 	bool is_pattern, const char **ret_resolved);
 /* A credential file by its name (.env, id_rsa, *.pem, .aws/credentials, ...). */
 bool paths_is_secret(const struct surroundings *at, const char *path);
+/* A pattern of a search (find -name, locate, grep over names) that selects such files. */
+bool paths_selects_secrets(const struct surroundings *at, struct arena *a, const char *pattern);
 /* A variable whose name says that it holds a credential. */
 bool paths_is_secret_variable(const char *name, size_t n);
 

@@ -32,6 +32,14 @@ struct json *segment_stub(struct sys *s, struct arena *a, int state_fd, const ch
 	return receipt;
 }
 
+char *segment_place(struct sys *s, struct arena *a, int state_fd, const char *file)
+{
+	const struct json *stub = segment_stub(s, a, state_fd, file);
+	const char *to = json_get_text(json_get(stub, "metadata"), "to", "");
+
+	return *to == '/' ? path_join(a, to, file) : NULL;
+}
+
 /* The copy of the receipt that stays where the file was must be signed by this user and name the file with
  * the digest that the seam behind it has: anybody can remove a file, nobody else can say that it was moved. */
 bool segment_is_moved(struct recorder *r, struct arena *a, const struct closed_file *sealed)

@@ -31,7 +31,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20, DEFAULT_DRAWS = 64 << 10 };
+enum { DEFAULT_HEADS = 256, DEFAULT_DRAWS = 64 << 10 };
 
 /* Nothing is opened or created here; the first append does that. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key)
@@ -40,7 +40,7 @@ void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key
 		.state_fd = state_fd,
 		.key = key,
 		.head_interval = DEFAULT_HEADS,
-		.rotate_bytes = DEFAULT_ROTATE,
+		.rotate_bytes = CHAIN_ROTATE_BYTES,
 		.ledger_bytes = LEDGER_ROTATE_BYTES,
 		.draws_bytes = DEFAULT_DRAWS,
 		.is_open = true,

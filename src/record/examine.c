@@ -451,6 +451,37 @@ static bool are_leaves_sealed(struct walk *w, const struct closed_file *sealed)
 	return is_there && hash_eq(&root, &want);
 }
 
+/* Files that were moved away and can be read there, as they were when they went, come before those that are here: only who makes all leaves
+ * again reads so far back.  From the newest on, because what lies before a file that cannot be read is known by its seam only. */
+static int join_moved(struct walk *w, struct err *e)
+{
+	struct closed_file sealed = { 0 };
+	struct json *seam;
+	struct hash digest;
+	size_t n, first;
+	uint64_t bytes;
+	char **all;
+	int rc = segments_all(w->r->sys, w->a, w->r->state_fd, &all, &n, e);
+
+	if (rc)
+		return rc;
+	char **files = arena_zalloc(w->a, n + w->files_n + 1, sizeof(*files));
+	memcpy(files + n, w->files, w->files_n * sizeof(*files));
+	w->files = files + n;
+	for (first = n; first > 0 && w->files_n && read_seam(w, 0, &sealed, &seam); first--) {
+		const struct json *row = segment_moved(
+			w->a, segment_stub(w->r->sys, w->a, w->r->state_fd, sealed.file), sealed.file);
+		char *place = segment_place(w->r->sys, w->a, w->r->state_fd, sealed.file);
+		if (!place || !row || !segment_is_moved(w->r, w->a, &sealed) ||
+			segment_hash(w->r, place, &digest, &bytes, NULL) ||
+			!text_eq(hash_hex(w->a, &digest), json_get_text(row, "sha256", "")))
+			break;
+		*--w->files = place;
+		w->files_n++;
+	}
+	return OK;
+}
+
 /* Begin behind what this seam sums up. */
 static void begin_at(struct walk *w, size_t i, const struct closed_file *sealed, const struct json *seam)
 {
@@ -463,6 +494,18 @@ static void begin_at(struct walk *w, size_t i, const struct closed_file *sealed,
 	w->at.tree = sealed->tree;
 	snprintf(w->at.chain_id, sizeof(w->at.chain_id), "%s", id);
 	compare_head(w);
+}
+
+uint64_t chain_away(struct recorder *r, struct arena *a)
+{
+	struct walk w = { .r = r, .a = a, .bad_fd = -1 };
+	struct closed_file sealed;
+	struct json *seam;
+
+	return receipts_files(r->sys, a, r->state_fd, &w.files, &w.files_n, NULL) == OK && w.files_n &&
+			read_seam(&w, 0, &sealed, &seam) && segment_is_moved(r, a, &sealed)
+		? sealed.clock
+		: 0;
 }
 
 /* At the newest seam, when all that it sums up is as it says, and the newest head does not speak of an older tree, which
@@ -583,6 +626,8 @@ static int walk_chain(struct recorder *r, struct arena *a, bool is_quick, uint64
 	walk_done(w);
 	*w = (struct walk){ .r = r, .a = a, .stored = stored, .bad_fd = -1, .is_dry = is_dry };
 	int rc = receipts_files(r->sys, a, r->state_fd, &w->files, &w->files_n, e);
+	if (rc == OK && r->reads_all)
+		rc = join_moved(w, e);
 	if (rc == OK)
 		rc = read_head(w, e);
 	if (rc)

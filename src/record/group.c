@@ -23,6 +23,8 @@
 struct waiting {
 	const struct draft *drafts;
 	size_t n;
+	struct arena *a; /* of the writer, who sleeps: the leader puts its receipts there */
+	struct json **receipts; /* NULL: they are not wanted */
 	int rc;
 	struct err err;
 	bool leads; /* woken to lead the next group, this writer included */
@@ -183,7 +185,8 @@ static void append_each(struct recorder_group *g, struct arena *a, struct waitin
 		pthread_cond_wait(&g->turn, &g->work);
 	for (struct waiting *w = list; w; w = w->next)
 		if (!w->is_refused)
-			w->rc = recorder_append(g->r, a, w->drafts, w->n, NULL, &w->err);
+			w->rc = recorder_append(
+				g->r, w->receipts ? w->a : a, w->drafts, w->n, w->receipts, &w->err);
 }
 
 /* The drafts of all who are not refused. */
@@ -214,6 +217,20 @@ static void leave_out(struct waiting *list, size_t draft, const struct err *e)
 	w->err = *e;
 }
 
+/* What each of them wrote, which is behind the seams of the batch.  The batch itself ends with its leader. */
+static void give_receipts(struct waiting *list, const struct batch *b, size_t n)
+{
+	struct json **next = b->receipts + (b->n - n);
+
+	for (struct waiting *w = list; w; w = w->next) {
+		if (w->is_refused)
+			continue;
+		for (size_t i = 0; w->receipts && i < w->n; i++)
+			w->receipts[i] = json_copy(w->a, next[i]);
+		next += w->n;
+	}
+}
+
 /* One write and one sync for the whole list, and the lead handed over as early as can be.  `work` is held. */
 static void commit(struct recorder_group *g, struct waiting *list, size_t n)
 {
@@ -232,6 +249,8 @@ static void commit(struct recorder_group *g, struct waiting *list, size_t n)
 	}
 	if (rc == OK && n) {
 		rc = settle(g, &a, b, &e);
+		if (rc == OK)
+			give_receipts(list, b, n);
 	} else {
 		if (rc == E_INPUT && list->next) {
 			append_each(g, &a, list);
@@ -268,9 +287,10 @@ static void lead(struct recorder_group *g, const struct waiting *own)
 
 /* Either leads at once, or sleeps until it is woken: with its result, or as the leader of the next group,
  * which it is itself the first of. */
-int recorder_group_append(struct recorder_group *g, const struct draft *drafts, size_t n, struct err *e)
+int recorder_group_append(struct recorder_group *g, struct arena *a, const struct draft *drafts, size_t n,
+	struct json **ret_receipts, struct err *e)
 {
-	struct waiting own = { .drafts = drafts, .n = n };
+	struct waiting own = { .drafts = drafts, .n = n, .a = a, .receipts = ret_receipts };
 
 	sem_init(&own.wake, 0, 0);
 	pthread_mutex_lock(&g->mutex);

@@ -21,9 +21,9 @@
 enum { STEP_BYTES = 2 << 20, LONG_STEP_BYTES = 32 << 20, MAX_WARNINGS = 20, SOON_US = 700000 };
 enum { SOON_WAIT_MS = 1000, LONG_WAIT_MS = 60000, RECENT_BYTES = 12 << 20 };
 
-#define SCHEMA_VERSION "4"
+#define SCHEMA_VERSION "5"
 
-/* Tables and columns of the first three are documented, and read by other tools: they are part of the format. */
+/* Tables and columns of the first four are documented, and read by other tools: they are part of the format. */
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS schema_info(key TEXT PRIMARY KEY, value TEXT);"
 	"CREATE TABLE IF NOT EXISTS task_index(task_id TEXT PRIMARY KEY, task_name TEXT, skill TEXT, profile "
@@ -36,6 +36,9 @@ static const char schema[] =
 	"TEXT, risk_score REAL, selected_profile TEXT, recommended_profile TEXT, approved INTEGER, "
 	"matched_rules_json TEXT, reasons_json TEXT, classification_json TEXT, created_at TEXT, source_file "
 	"TEXT, source_line INTEGER);"
+	"CREATE TABLE IF NOT EXISTS discovery_snapshot_index(id INTEGER PRIMARY KEY, task_id TEXT UNIQUE, "
+	"runtime_kind TEXT, runtime_confidence TEXT, runtime_model_state_json TEXT, "
+	"helm_intelligence_state_json TEXT, hardware_json TEXT, strategy_json TEXT, created_at TEXT NOT NULL);"
 	"CREATE TABLE IF NOT EXISTS call_index(place INTEGER PRIMARY KEY, session TEXT, verdict TEXT, use_key "
 	"INTEGER, input_key INTEGER);"
 	"CREATE TABLE IF NOT EXISTS session_index(session TEXT PRIMARY KEY, client TEXT, first_at TEXT, "
@@ -46,6 +49,7 @@ static const char schema[] =
 	"KEY(status,profile,skill)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS counts(name TEXT PRIMARY KEY, n INTEGER);"
 	"CREATE INDEX IF NOT EXISTS task_by_line ON task_index(source_line);"
+	"CREATE INDEX IF NOT EXISTS task_by_start ON task_index(started_at,source_line);"
 	"CREATE INDEX IF NOT EXISTS task_by_state ON "
 	"task_index(status,ifnull(profile,''),ifnull(skill,''),source_line);"
 	"CREATE INDEX IF NOT EXISTS command_by_task ON command_index(task_id);"
@@ -73,7 +77,7 @@ static const char schema[] =
 /* Everything but who we are; also what another version has made. */
 static const char drop_all[] =
 	"DROP TABLE IF EXISTS task_index; DROP TABLE IF EXISTS command_index; DROP TABLE IF EXISTS "
-	"guard_decision_index; DROP TABLE IF EXISTS call_index; DROP TABLE IF EXISTS session_index; DROP TABLE "
+	"guard_decision_index; DROP TABLE IF EXISTS discovery_snapshot_index; DROP TABLE IF EXISTS call_index; DROP TABLE IF EXISTS session_index; DROP TABLE "
 	"IF EXISTS answer_index; DROP TABLE IF EXISTS task_counts; DROP TABLE IF EXISTS counts; DROP TABLE IF "
 	"EXISTS schema_info;";
 
@@ -184,19 +188,43 @@ static struct db_value number_of(const struct json *row, const char *name)
 static int put_guard(struct step *p, const struct json *row, struct err *e)
 {
 	const struct json *g = json_get(row, "guard");
+	const char *at = json_get_text(
+		g, "created_at", json_get_text(g, "evaluated_at", json_get_text(row, "started_at", NULL)));
 
 	if (!json_get_text(g, "action", NULL))
 		return OK;
 	const struct db_value values[] = { text_of(row, "task_id"), text_of(g, "action"),
-		number_of(g, "risk_score"), text_of(g, "selected_profile"), text_of(g, "recommended_profile"),
+		json_get(g, "risk_score") ? number_of(g, "risk_score") : DB_I(0),
+		text_of(g, "selected_profile"), text_of(g, "recommended_profile"),
 		DB_I(json_get_bool(g, "approved", false)), DB_T(as_json(&p->a, json_get(g, "matched_rules"))),
 		DB_T(as_json(&p->a, json_get(g, "reasons"))),
-		DB_T(as_json(&p->a, json_get(g, "classification"))), text_of(g, "evaluated_at"),
-		DB_T(p->file), DB_I(p->lines) };
+		DB_T(as_json(&p->a, json_get(g, "classification"))), DB_T(at), DB_T(p->file),
+		DB_I(p->lines) };
 	static const char sql[] =
 		"INSERT OR REPLACE INTO guard_decision_index(task_id,action,risk_score,selected_profile,"
 		"recommended_profile,approved,matched_rules_json,reasons_json,classification_json,created_at,"
 		"source_file,source_line) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)";
+	return db_run(p->x->db, sql, values, ARRAY_SIZE(values), e);
+}
+
+/* What was found out about the machine when a task began, when its row says so and when that was. */
+static int put_discovery(struct step *p, const struct json *row, struct err *e)
+{
+	const struct json *d = json_get(row, "discovery"), *runtime = json_get(d, "runtime");
+	const char *at = json_get_text(d, "created_at", json_get_text(row, "started_at", NULL));
+
+	if (!json_is(d, JSON_OBJECT) || !at)
+		return OK;
+	const struct db_value values[] = { text_of(row, "task_id"), text_of(runtime, "kind"),
+		DB_T(as_json(&p->a, json_get(runtime, "confidence"))),
+		DB_T(as_json(&p->a, json_get(d, "runtime_model_state"))),
+		DB_T(as_json(&p->a, json_get(d, "helm_intelligence_state"))),
+		DB_T(as_json(&p->a, json_get(d, "hardware"))), DB_T(as_json(&p->a, json_get(d, "strategy"))),
+		DB_T(at) };
+	static const char sql[] =
+		"INSERT OR REPLACE INTO discovery_snapshot_index(task_id,runtime_kind,runtime_confidence,"
+		"runtime_model_state_json,helm_intelligence_state_json,hardware_json,strategy_json,created_at) "
+		"VALUES(?,?,?,?,?,?,?,?)";
 	return db_run(p->x->db, sql, values, ARRAY_SIZE(values), e);
 }
 
@@ -215,7 +243,9 @@ static int put_task(struct step *p, const struct json *row, off_t place, struct 
 		"status=excluded.status,started_at=excluded.started_at,finished_at=excluded.finished_at,"
 		"source_line=excluded.source_line,raw_json=excluded.raw_json,place=excluded.place";
 	int rc = db_run(p->x->db, sql, values, ARRAY_SIZE(values), e);
-	return rc ? rc : put_guard(p, row, e);
+	if (rc == OK)
+		rc = put_guard(p, row, e);
+	return rc ? rc : put_discovery(p, row, e);
 }
 
 /* One row per executed command; nothing is replaced. */
@@ -583,10 +613,10 @@ bool index_is_whole(const struct index *x)
 static int add_rows(struct index *x, struct json *doc, struct err *e)
 {
 	static const char *const names[] = { "task_rows", "command_rows", "guard_decision_rows",
-		"call_rows" };
+		"discovery_rows", "call_rows" };
 	static const char *const sql[] = { "SELECT count(*) FROM task_index",
 		"SELECT count(*) FROM command_index", "SELECT count(*) FROM guard_decision_index",
-		"SELECT count(*) FROM call_index" };
+		"SELECT count(*) FROM discovery_snapshot_index", "SELECT count(*) FROM call_index" };
 	int rc = OK;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) && rc == OK; i++) {
@@ -625,6 +655,7 @@ int index_refresh(const struct index_place *at, bool rebuild, struct json **ret,
 			rc = fill(x, false, 0, &is_behind, e);
 	}
 	json_sets(at->a, doc, "ops_db_path", index_path(at));
+	json_sets(at->a, doc, "status", "present");
 	if (rc == OK)
 		rc = add_rows(x, doc, e);
 	json_set(at->a, doc, "warnings", x->warnings);
@@ -668,21 +699,24 @@ int index_verify(const struct index_place *at, struct json **ret, struct err *e)
 	return OK;
 }
 
-/* Does not create an index that is not there. */
-int index_status(const struct index_place *at, struct json **ret, struct err *e)
+/* Does not create an index that is not there.  One that cannot be used says why. */
+int index_status(const struct index_place *at, struct json **ret)
 {
 	struct json *doc = json_new(at->a, JSON_OBJECT);
 	bool there = file_exists(at->sys, at->state_fd, INDEX_FILE);
+	struct err why = { 0 };
 	int rc = OK;
 
 	json_sets(at->a, doc, "ops_db_path", index_path(at));
 	json_sets(at->a, doc, "status", there ? "present" : "missing");
 	if (there) {
 		AUTO(index_close) struct index *x = index_new(at);
-		rc = open_kept(x, SOON_WAIT_MS, e);
+		rc = open_kept(x, SOON_WAIT_MS, &why);
 		if (rc == OK)
-			rc = add_rows(x, doc, e);
+			rc = add_rows(x, doc, &why);
 	}
+	if (rc)
+		json_sets(at->a, doc, "error", why.text);
 	*ret = doc;
 	return rc;
 }

@@ -28,8 +28,8 @@ int index_refresh(const struct index_place *at, bool rebuild, struct json **ret,
 /* Does the index say what the ledgers say?  {jsonl_task_lines, task_rows, drift, warnings}. */
 int index_verify(const struct index_place *at, struct json **ret, struct err *e);
 
-/* {ops_db_path, status present|missing, rows per table}. */
-int index_status(const struct index_place *at, struct json **ret, struct err *e);
+/* {ops_db_path, status present|missing, rows per table, error}.  The document is there also when it is not OK: `error` says why. */
+int index_status(const struct index_place *at, struct json **ret);
 
 struct index_query {
 	const char *status, *profile, *guard_action, *task_id; /* or NULL */
@@ -69,6 +69,8 @@ int index_tasks(struct index *x, const struct task_filter *f, size_t limit, inde
 /* All of them, oldest first. */
 int index_tasks_forth(
 	struct index *x, const struct task_filter *f, index_visit *fn, void *arg, struct err *e);
+/* All of them by their newest rows, in the order in which they began, the last one first. */
+int index_tasks_begun(struct index *x, index_visit *fn, void *arg, struct err *e);
 /* The task of this id, or the only one whose id begins so, and where its first and its last row are.  E_MISSING TASK_MISSING,
  * E_INPUT TASK_AMBIGUOUS. */
 struct task_span {

@@ -81,9 +81,10 @@ int index_query(
 	const struct index_place *at, const struct index_query *q, index_visit *fn, void *arg, struct err *e)
 {
 	static const char tasks[] =
-		"SELECT task_id,task_name,skill,profile,status,started_at,finished_at,source_line FROM task_index"
+		"SELECT task_id,task_name,skill,profile,status,started_at,finished_at,source_file,source_line,"
+		"raw_json FROM task_index"
 		" WHERE (?1 IS NULL OR status=?1) AND (?2 IS NULL OR profile=?2) AND (?3 IS NULL OR task_id=?3)"
-		" ORDER BY source_line DESC LIMIT ?4";
+		" ORDER BY started_at DESC,source_line DESC LIMIT ?4";
 	static const char guards[] =
 		"SELECT action,risk_score,selected_profile,task_id,reasons_json,matched_rules_json,created_at FROM "
 		"guard_decision_index WHERE action=?1 AND (?2 IS NULL OR selected_profile=?2) AND (?3 IS NULL OR "
@@ -264,6 +265,39 @@ int index_tasks_forth(struct index *x, const struct task_filter *f, index_visit 
 
 	return give(
 		x, "SELECT raw_json FROM task_index ORDER BY source_line", NULL, 0, give_raw, pass, &p, e);
+}
+
+/* One question for each row: that the visitor has seen enough must outlast it. */
+struct stopping {
+	index_visit *fn;
+	void *arg;
+	bool is_over;
+};
+
+static int notice_stop(void *arg, struct json *row, struct err *e)
+{
+	struct stopping *s = arg;
+	int rc = s->fn(s->arg, row, e);
+
+	s->is_over = rc > 0;
+	return rc;
+}
+
+/* The order is made of numbers alone: rows are long, and most callers stop early. */
+int index_tasks_begun(struct index *x, index_visit *fn, void *arg, struct err *e)
+{
+	static const char one[] = "SELECT raw_json FROM task_index WHERE rowid=?";
+	AUTO(arena_done) struct arena a = { 0 };
+	struct lines_found found = { .a = &a };
+	struct stopping stop = { fn, arg, false };
+	int rc = db_ask(x->db, "SELECT rowid FROM task_index ORDER BY first_place DESC", NULL, 0, take_line,
+		&found, e);
+
+	for (size_t i = 0; rc == OK && i < found.n && !stop.is_over; i++) {
+		const struct db_value v = DB_I(found.list[i]);
+		rc = give(x, one, &v, 1, give_raw, notice_stop, &stop, e);
+	}
+	return rc;
 }
 
 struct found_id {

@@ -306,7 +306,11 @@ int notes_take(struct recorder *r, struct arena *a, const struct notes_end *seen
 	if (rc || !ret->is_new)
 		return rc;
 	if (r->is_hurried && ret->from >= now.base && are_decided(r, a, now.fd, ret->from - now.base, end)) {
-		*ret = (struct notes_cut){ 0 };
+		/* Where binding begins is kept, so that receipts are not searched for it again. */
+		if (seen->is_known)
+			*ret = (struct notes_cut){ 0 };
+		ret->to.place = (uint64_t)ret->from;
+		ret->is_new = false;
 		return OK;
 	}
 	if (now.fd >= 0 && r->sys->sync(r->sys, now.fd))
@@ -350,8 +354,8 @@ int notes_bind(struct recorder *r, struct arena *a, const struct notes_cut *cut,
 	if (!cut->to.is_known || i == n)
 		return OK;
 	if (at->notes.is_known && memcmp(&at->notes, &cut->seen, sizeof(at->notes)) != 0) {
-		/* Another writer was here while this one had no lock: the rest is ours. */
-		if (at->notes.place >= cut->to.place)
+		/* Another writer was here while this one had no lock: the rest is ours, if there was any. */
+		if (at->notes.place >= cut->to.place || !cut->is_new)
 			return OK;
 		own.from = (off_t)at->notes.place;
 		int rc = ledger_range_digest(

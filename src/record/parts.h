@@ -68,6 +68,8 @@ int segments_mark(struct recorder *r, struct arena *a, struct hash *ret, struct 
 /* examine.c: from the receipts to r->at, leaves and edge.  `r`'s files are open.  `known` is the edge as
  * stored, or NULL: older files it speaks of are not hashed again. */
 int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *known, struct err *e);
+/* So many receipts lie in files that were moved away on record. */
+uint64_t chain_away(struct recorder *r, struct arena *a);
 
 /* archive.c: the file that a seam sums up is not here because a receipt of this user says that it was moved. */
 bool segment_is_moved(struct recorder *r, struct arena *a, const struct closed_file *sealed);

@@ -152,16 +152,20 @@ static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, vo
 	return rest.n ? fn(arg, l->at, l->number + 1, rest, false, e) : OK;
 }
 
+/* Also when the visitor never returns: one that runs out of memory in the server unwinds. */
+static void lines_done(struct lines *l)
+{
+	arena_done(&l->a);
+}
+
 /* From `at` on; `end` -1 reads to wherever the file ends. */
 int lines_of(struct sys *s, int fd, const char *file, off_t at, off_t end, line_visit *fn, void *arg,
 	struct err *e)
 {
-	struct lines l = { .file = file, .cap = READ_STEP, .at = at, .end = end };
+	AUTO(lines_done) struct lines l = { .file = file, .cap = READ_STEP, .at = at, .end = end };
 
 	l.hold = arena_text(&l.a, l.cap);
-	int rc = read_lines(&l, s, fd, fn, arg, e);
-	arena_done(&l.a);
-	return rc;
+	return read_lines(&l, s, fd, fn, arg, e);
 }
 
 /* O_NONBLOCK and O_NOFOLLOW: neither a pipe nor a link under this name can hold or mislead a reader. */
@@ -261,6 +265,11 @@ struct each {
 	struct arena a;
 };
 
+static void each_done(struct each *x)
+{
+	arena_done(&x->a);
+}
+
 /* The row lives until the visitor returns; the scratch memory is used again for the next line. */
 static int each_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
@@ -279,14 +288,13 @@ static int each_line(void *arg, off_t offset, uint64_t line, struct bytes text, 
 
 int log_cut_receipts(const struct log_cut *c, receipt_visit *fn, void *arg, struct err *e)
 {
-	struct each each = { .fn = fn, .arg = arg };
+	AUTO(each_done) struct each each = { .fn = fn, .arg = arg };
 	int rc = OK;
 
-	for (size_t i = 0; rc == OK && i < c->n; i++) {
+	for (size_t i = c->first; rc == OK && i < c->n; i++) {
 		each.file = c->chain[i].name;
 		rc = log_file_lines(c, &c->chain[i], each_line, &each, e);
 	}
-	arena_done(&each.a);
 	return rc > 0 ? OK : rc;
 }
 
@@ -361,6 +369,99 @@ int receipts_back(struct sys *s, int state_fd, const struct receipts_wanted *wan
 			break; /* and all before it is older */
 	}
 	arena_done(&b.a);
+	return rc > 0 ? OK : rc;
+}
+
+/* The clock of the line that begins at or behind `at`; *ret_start is where, the end of the file when there is none. */
+static int64_t clock_at(struct sys *s, const struct log_file *f, off_t at, off_t *ret_start)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *receipt;
+	size_t n = 0, room = FIRST_LOOK;
+	char *text = arena_text(&a, room);
+	off_t from = at > 0 ? at - 1 : 0;
+
+	*ret_start = f->size_bytes;
+	while (from + (off_t)n < f->size_bytes && n < LINE_LIMIT) {
+		if (n == room) {
+			text = arena_grow(&a, text, room, 4 * room);
+			room *= 4;
+		}
+		off_t left = f->size_bytes - from - (off_t)n;
+		ssize_t got = s->pread(s, f->fd, text + n, (off_t)(room - n) < left ? room - n : (size_t)left,
+			from + (off_t)n);
+		if (got <= 0)
+			return -1;
+		n += (size_t)got;
+		/* What begins before it is passed over; a line at the very beginning has nothing before it. */
+		const char *start = at > 0 ? memchr(text, '\n', n) : text - 1;
+		const char *end = start ? memchr(start + 1, '\n', (size_t)(text + n - start - 1)) : NULL;
+		if (!end)
+			continue;
+		*ret_start = from + (start + 1 - text);
+		const struct bytes line = { (const uint8_t *)start + 1, (size_t)(end - start - 1) };
+		return json_parse(&a, line, f->name, NULL, &receipt, NULL)
+			? 0
+			: json_get_int(receipt, "lamport_clock", 0);
+	}
+	return -1;
+}
+
+/* Where the first receipt with at least this clock begins: clocks grow from line to line.  A line that is none stops the search early, and more is
+ * read than need be. */
+static off_t offset_of_clock(struct sys *s, const struct log_file *f, uint64_t clock)
+{
+	off_t low = 0, high = f->size_bytes, start;
+
+	while (high - low > FIRST_LOOK) {
+		off_t middle = low + (high - low) / 2;
+		int64_t found = clock_at(s, f, middle, &start);
+		if (found == 0)
+			break;
+		if (found < 0 || (uint64_t)found >= clock)
+			high = middle;
+		else
+			low = start;
+	}
+	return low;
+}
+
+struct from_clock {
+	uint64_t clock;
+	receipt_visit *fn;
+	void *arg;
+};
+
+static int from_line(void *arg, const char *file, uint64_t line, struct bytes text,
+	const struct json *receipt, struct err *e)
+{
+	const struct from_clock *x = arg;
+
+	if (json_get_int(receipt, "lamport_clock", 0) < (int64_t)x->clock)
+		return OK;
+	return x->fn(x->arg, file, line, text, receipt, e);
+}
+
+int receipts_from(struct sys *s, int state_fd, uint64_t clock, receipt_visit *fn, void *arg, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(log_cut_close) struct log_cut cut;
+	struct from_clock from = { clock, fn, arg };
+	AUTO(each_done) struct each each = { .fn = from_line, .arg = &from };
+	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
+
+	for (size_t i = 0; rc == OK && i < cut.n; i++) {
+		const struct log_file *f = &cut.chain[i], *next = i + 1 < cut.n ? &cut.chain[i + 1] : NULL;
+		int64_t first = 0;
+		if (next && next->fd >= 0)
+			(void)log_file_lines(&cut, next, first_clock, &first, NULL);
+		/* The next file begins at or before it, so nothing here is wanted. */
+		if (f->fd < 0 || (first > 0 && (uint64_t)first <= clock))
+			continue;
+		each.file = f->name;
+		rc = lines_of(
+			s, f->fd, f->name, offset_of_clock(s, f, clock), f->size_bytes, each_line, &each, e);
+	}
 	return rc > 0 ? OK : rc;
 }
 

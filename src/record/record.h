@@ -174,7 +174,9 @@ int record_new_task_id(struct arena *a, struct sys *s, char **ret, struct err *e
 struct recorder_group;
 struct recorder_group *recorder_group_new(struct recorder *r);
 void recorder_group_free(struct recorder_group *g);
-int recorder_group_append(struct recorder_group *g, const struct draft *drafts, size_t n, struct err *e);
+/* As recorder_append().  The receipts, when they are wanted, are in `a`, which nobody else may use meanwhile. */
+int recorder_group_append(struct recorder_group *g, struct arena *a, const struct draft *drafts, size_t n,
+	struct json **ret_receipts, struct err *e);
 
 /* Visit every receipt of this moment in order, from the first segment to the last; the row is valid during the call only.  `line` counts
  * within `file`.  fn returns 0 to go on, > 0 to stop, or a negative rc.  A line that is no receipt is given as NULL. */
@@ -192,6 +194,8 @@ typedef int receipt_back(
 	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e);
 int receipts_back(struct sys *s, int state_fd, const struct receipts_wanted *want, receipt_back *fn,
 	void *arg, struct err *e);
+/* Every receipt from this clock on, oldest first, as receipts_each() gives them: what lies before it is not read. */
+int receipts_from(struct sys *s, int state_fd, uint64_t clock, receipt_visit *fn, void *arg, struct err *e);
 /* The number of the line at an offset of a file of the chain. */
 int receipts_line_at(struct sys *s, int state_fd, const char *file, off_t at, uint64_t *ret, struct err *e);
 /* Has this text only one spelling in JSON?  Only then can lines be searched for it without being parsed. */
@@ -238,6 +242,7 @@ struct log_cut {
 	struct sys *sys;
 	struct log_file *chain; /* oldest first; also those that were moved away */
 	size_t n;
+	size_t first; /* log_cut_receipts() begins with this one */
 	struct log_file leaves, heads;
 	int lock_fd; /* CUT_HELD: nobody writes until it is closed */
 };
@@ -401,7 +406,13 @@ int ledger_note(struct sys *s, struct arena *a, int state_fd, const char *file, 
 /* Ledgers are put aside piece by piece and sealed (docs/formats/ledgers.md): appending does the first by itself when the file has
  * this many bytes; ledger_rotate() is for tests with less.  OK also when the file could not be put aside; an error means that it was,
  * and that this may not survive a power failure. */
-enum { LEDGER_ROTATE_BYTES = 16 << 20 };
+#ifdef HELM_SMALL_FILES /* the program of the soak: so many pieces as otherwise a year makes */
+enum { CHAIN_ROTATE_BYTES = 1 << 20, LEDGER_ROTATE_BYTES = 256 << 10 };
+#else
+enum { CHAIN_ROTATE_BYTES = 64 << 20, LEDGER_ROTATE_BYTES = 16 << 20 };
+#endif
+/* Where a file of the record (below the state) that was moved away is now, by what stands in its place, unverified; NULL: it was not. */
+char *segment_place(struct sys *s, struct arena *a, int state_fd, const char *file);
 int ledger_rotate(struct sys *s, int state_fd, const char *file, off_t limit, bool is_durable, struct err *e);
 /* Pack what was put aside, and its digest into the chain.  For whoever is not in a hurry: some tens of milliseconds for each piece,
  * next to nothing when there is none.  OK also when another process is at it. */
@@ -464,6 +475,12 @@ int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_
  * pieces, which only the index finds a row in quickly. */
 int rows_back_recent(struct sys *s, struct arena *a, int dirfd, const char *file, const char *word,
 	row_back *fn, void *arg, bool *ret_is_more, struct err *e);
+
+/* The same for whoever is in a hurry: is_wanted is asked about the text of each line first, and says 1: read it, 0: pass it over unread,
+ * -1: that is enough. */
+typedef int row_wanted(void *arg, struct bytes line);
+int rows_back_wanted(struct sys *s, struct arena *a, int dirfd, const char *file, row_wanted *is_wanted,
+	row_back *fn, void *arg, struct err *e);
 
 /* Of the last n lines, how many are no rows: what they said is lost to every reader. */
 int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,

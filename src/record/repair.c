@@ -222,6 +222,18 @@ static int mend_older(struct recorder *r, struct arena *a, const struct json *ro
 	return rc ? rc : file_replace_by(r->sys, r->state_fd, file, 0600, copy_runs, &c, e);
 }
 
+/* They are made again from the receipts; but for those of files that are elsewhere, where perhaps nobody can read them. */
+static int empty_leaves(struct recorder *r, struct arena *a, struct err *e)
+{
+	off_t stay = (off_t)(chain_away(r, a) * LEAF_LINE);
+	struct stat st;
+
+	if (r->sys->stat(r->sys, r->leaves_fd, "", &st, AT_EMPTY_PATH) ||
+		r->sys->truncate(r->sys, r->leaves_fd, st.st_size < stay ? 0 : stay))
+		return err_sys(e, "LOG_REPAIR", "cannot empty %s", LEAVES);
+	return OK;
+}
+
 /* Everything after the rename.  Each step finds out by itself whether it is still to be done, so a crash at
  * any point is made good by doing all of it again. */
 static int finish(struct recorder *r, struct arena *a, const struct json *seam, struct err *e)
@@ -240,8 +252,8 @@ static int finish(struct recorder *r, struct arena *a, const struct json *seam, 
 		rc = heads_digest(r, a, &heads, e);
 	if (rc == OK && dropped && *heads && text_eq(heads, dropped))
 		rc = put_aside(r, HEADS, arena_printf(a, "%s.before-%s", HEADS, mark), e);
-	if (rc == OK && r->sys->truncate(r->sys, r->leaves_fd, 0))
-		rc = err_sys(e, "LOG_REPAIR", "cannot empty %s", LEAVES);
+	if (rc == OK)
+		rc = empty_leaves(r, a, e);
 	if (rc == OK && r->sys->fsync(r->sys, r->state_fd))
 		rc = err_sys(e, "LOG_REPAIR", "cannot make the repair durable");
 	return rc;
@@ -444,7 +456,7 @@ static bool adopt_leaves(struct recorder *r, struct arena *a, const struct log_p
 	chain_forget(r);
 	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
 	if (chain_open(r, NULL) || finish(r, a, seam, NULL) || segments_mark(r, a, &at.segments, NULL) ||
-		!copy_leaves(r, a, plan))
+		r->sys->truncate(r->sys, r->leaves_fd, 0) || !copy_leaves(r, a, plan))
 		return false;
 	hex_encode(leaf.b, SHA256_SIZE, line);
 	line[LEAF_LINE - 1] = '\n';

@@ -107,6 +107,7 @@ struct walk_back {
 	struct arena row;
 	const char *word; /* NULL: every row */
 	size_t lines_left;
+	row_wanted *is_wanted; /* NULL: every line */
 	row_back *fn;
 	void *arg;
 	size_t lines, unreadable; /* met so far */
@@ -126,7 +127,12 @@ static int visit_line(void *arg, off_t at, struct bytes line, bool is_whole, str
 	if (!w->lines_left)
 		return 1;
 	w->lines_left--;
-	if (!w->word || memmem(line.p, line.n, w->word, strlen(w->word))) {
+	int wanted = w->is_wanted ? w->is_wanted(w->arg, line) : 1;
+	if (wanted < 0) {
+		w->is_over = true;
+		return 1;
+	}
+	if (wanted && (!w->word || memmem(line.p, line.n, w->word, strlen(w->word)))) {
 		struct bytes kept = { (const uint8_t *)arena_strndup(a, (const char *)line.p, line.n),
 			line.n };
 		struct json *row = row_parse(a, kept, w->c.file);
@@ -146,12 +152,12 @@ static int back_through_file(struct walk_back *w, int fd, off_t size, struct err
 	return rc > 0 ? OK : rc;
 }
 
-static int back_through_segment(struct walk_back *w, const char *name, struct err *e)
+static int back_through_segment(struct walk_back *w, struct arena *a, unsigned number, struct err *e)
 {
 	AUTO(piece_close) struct piece g;
 	struct bytes text;
 	size_t start;
-	int rc = piece_open(w->c.sys, w->c.state_fd, name, &g, e);
+	int rc = ledger_piece_open(&w->c, a, number, &g, e);
 
 	for (size_t i = rc ? 0 : g.frame_count; rc == OK && i-- > 0 && !w->is_over;) {
 		rc = piece_frame(&g, i, &text, e);
@@ -183,8 +189,7 @@ static int back_through_part(struct walk_back *w, struct arena *a, const struct 
 		w->is_more = true;
 		return OK;
 	}
-	return fd >= 0 ? back_through_file(w, fd, st.st_size, e)
-		       : back_through_segment(w, ledger_sealed_name(a, w->c.file, p->number), e);
+	return fd >= 0 ? back_through_file(w, fd, st.st_size, e) : back_through_segment(w, a, p->number, e);
 }
 
 /* Is this older piece the file that was open as the newest one?  It can have been put aside while it was
@@ -202,7 +207,7 @@ static bool is_what_was_read(struct walk_back *w, struct arena *a, const struct 
 	AUTO(close_fd) int fd = p->is_sealed ? -1 : open_waiting(w, a, p->number, &st);
 	if (fd >= 0)
 		return st.st_ino == held.st_ino && st.st_dev == held.st_dev;
-	if (piece_open(s, w->c.state_fd, ledger_sealed_name(a, w->c.file, p->number), &g, NULL))
+	if (ledger_piece_open(&w->c, a, p->number, &g, NULL))
 		return false;
 	bool is_same = g.size == held.st_size && g.frame_count &&
 		piece_frame(&g, g.frame_count - 1, &text, NULL) == OK;
@@ -271,6 +276,20 @@ int rows_back_recent(struct sys *s, struct arena *a, int dirfd, const char *file
 
 	*ret_is_more = w.is_more;
 	return rc;
+}
+
+int rows_back_wanted(struct sys *s, struct arena *a, int dirfd, const char *file, row_wanted *is_wanted,
+	row_back *fn, void *arg, struct err *e)
+{
+	struct walk_back w = { .c = { .sys = s, .state_fd = dirfd, .file = file, .now_fd = -1 },
+		.a = a,
+		.lines_left = SIZE_MAX,
+		.is_wanted = is_wanted,
+		.fn = fn,
+		.arg = arg,
+		.leaves_sealed = true };
+
+	return walk_back(&w, e);
 }
 
 int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,

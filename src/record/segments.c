@@ -125,9 +125,11 @@ int ledger_list(struct ledger_cut *c, struct arena *a, struct err *e)
 	for (int i = 0; i < 2; i++)
 		for (size_t k = 0; k < count[i]; k++) {
 			unsigned number = number_in(names[i][k], c->file, &rest);
-			if (number && text_eq(rest, i ? ".jsonl.zst" : ".jsonl"))
+			if (number &&
+				(text_eq(rest, i ? ".jsonl.zst" : ".jsonl") ||
+					text_eq(rest, ".jsonl.zst" ARCHIVED)))
 				add_part(c, number, i == 1);
-			else if (number && number >= c->next) /* taken away, and its place is kept */
+			else if (number && number >= c->next) /* its place is kept */
 				c->next = number + 1;
 		}
 	qsort(c->parts, c->n, sizeof(*c->parts), by_number);
@@ -266,6 +268,22 @@ int piece_open(struct sys *s, int state_fd, const char *name, struct piece *ret,
 	return rc;
 }
 
+int ledger_piece_open(
+	struct ledger_cut *c, struct arena *a, unsigned number, struct piece *ret, struct err *e)
+{
+	const char *name = ledger_sealed_name(a, c->file, number), *place;
+	struct err why = { 0 };
+	int rc = piece_open(c->sys, c->state_fd, name, ret, &why);
+
+	if (rc == E_MISSING && file_exists(c->sys, c->state_fd, arena_printf(a, "%s" ARCHIVED, name))) {
+		place = segment_place(c->sys, a, c->state_fd, name);
+		return place && piece_open(c->sys, AT_FDCWD, place, ret, NULL) == OK ? OK : 1;
+	}
+	if (rc && e)
+		*e = why;
+	return rc;
+}
+
 /* The text of one frame, valid until the next one is read. */
 int piece_frame(struct piece *g, size_t i, struct bytes *ret, struct err *e)
 {
@@ -302,14 +320,17 @@ static int give(struct bytes text, off_t place, off_t from, uint64_t *line, line
 	return rc;
 }
 
-static int sealed_lines(struct ledger_cut *c, const char *name, off_t base, off_t from, uint64_t *line,
+static int sealed_lines(struct ledger_cut *c, struct arena *a, unsigned number, off_t from, uint64_t *line,
 	line_visit *fn, void *arg, struct err *e)
 {
 	AUTO(piece_close) struct piece g;
+	off_t base = ledger_place(number, 0);
 	struct bytes text;
 	size_t used;
-	int rc = piece_open(c->sys, c->state_fd, name, &g, e);
+	int rc = ledger_piece_open(c, a, number, &g, e);
 
+	if (rc > 0)
+		return OK; /* whoever checks the log says that it could not be read */
 	for (size_t i = 0; rc == OK && i < g.frame_count; i++) {
 		off_t place = base + g.frames[i].offset;
 		if (place + (off_t)g.frames[i].plain <= from)
@@ -372,8 +393,7 @@ static int part_lines(struct ledger_cut *c, struct arena *a, const struct ledger
 		fd = c->sys->open(c->sys, c->state_fd, ledger_waiting_name(a, c->file, p->number),
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	if (fd < 0)
-		return sealed_lines(
-			c, ledger_sealed_name(a, c->file, p->number), base, from, line, fn, arg, e);
+		return sealed_lines(c, a, p->number, from, line, fn, arg, e);
 	if (c->sys->stat(c->sys, fd, "", &st, AT_EMPTY_PATH))
 		return err_sys(e, "LEDGER_READ", "cannot read %s", c->file);
 	return plain_lines(c->sys, c->file, fd, st.st_size, base, from, line, fn, arg, e);
@@ -444,8 +464,9 @@ static int recent_in_part(struct ledger_cut *c, struct arena *a, off_t bytes, of
 	size_t i = 0;
 
 	*ret = ledger_place(p->number, 0);
-	if (piece_open(c->sys, c->state_fd, ledger_sealed_name(a, c->file, p->number), &g, e))
-		return p->is_sealed ? e->rc : OK; /* one that waits is taken whole */
+	int rc = ledger_piece_open(c, a, p->number, &g, e);
+	if (rc)
+		return rc < 0 && p->is_sealed ? rc : OK; /* one that waits is taken whole */
 	while (i + 1 < g.frame_count && g.frames[i].offset + bytes < g.size)
 		i++;
 	if (i)

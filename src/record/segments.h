@@ -67,6 +67,9 @@ struct piece {
 	off_t size; /* of the text */
 };
 int piece_open(struct sys *s, int state_fd, const char *name, struct piece *ret, struct err *e);
+/* A sealed piece of this ledger, here or where it was moved to.  1: it was moved, and cannot be read there. */
+int ledger_piece_open(
+	struct ledger_cut *c, struct arena *a, unsigned number, struct piece *ret, struct err *e);
 void piece_close(struct piece *g);
 int piece_frame(struct piece *g, size_t i, struct bytes *ret, struct err *e);
 

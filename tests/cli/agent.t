@@ -106,6 +106,7 @@ import json, sys
 rows = [r for r in map(json.loads, open(sys.argv[1])) if r.get("agent_task") == sys.argv[3]]
 verdicts = [r["verdict"] for r in rows if "verdict" in r]
 assert verdicts == ["ALLOW", "ALLOW", "DENY"], verdicts
+assert all(r["client_pid"] > 0 and r["client_start"] > 0 for r in rows if "verdict" in r), rows
 chain = [json.loads(line) for line in open(sys.argv[2])]
 mine = [c for c in chain if c.get("metadata", {}).get("task_id") == sys.argv[3]]
 assert len([c for c in mine if c["metadata"]["door"] == "agent"]) == 2, mine
@@ -132,6 +133,35 @@ $helm agent sh
 SH
 ok "a session in a session is refused" says 25 "inside a supervised session already" session "$scratch/asks"
 ok "outside of a session there is nothing to redeem" says 1 "not inside a supervised session" helm outside dec-1
+client rotated <<'SH'
+ask o1 'touch one'
+touch asked
+while [ ! -e rotated ]; do sleep 0.05; done
+ask o2 'touch two'
+SH
+wait_for() {
+  waited=0
+  while [ ! -e "$1" ] && [ $waited -lt 400 ]; do
+    sleep 0.05
+    waited=$((waited + 1))
+  done
+}
+# The supervisor signs by the key that is in force, also when that is another one than at its last call.
+rotated() {
+  rm -f asked rotated
+  session "$scratch/rotated" >"$scratch/said" 2>&1 &
+  wait_for asked
+  terminal -- helm key rotate --reason test >/dev/null 2>&1 || return 1
+  touch rotated
+  wait $!
+  helm log check && python3 - "$ws/.helm/receipts.jsonl" <<'PY'
+import json, sys
+calls = [r for r in map(json.loads, open(sys.argv[1])) if r.get("metadata", {}).get("door") == "hook/claude-code"][-2:]
+old, new = (r["key_id"].split(":")[1] for r in calls)
+assert old != new and old not in json.dumps(calls[1]), calls
+PY
+}
+ok "a key that is exchanged meanwhile counts from the next call on" rotated
 storm() {
   session "$scratch/storm" >"$scratch/said" 2>&1 || { cat "$scratch/said"; return 1; }
   is "$(newest | member calls.all)" 24 && is "$(grep -c hookSpecific "$scratch/said")" 24 && helm log check

@@ -73,6 +73,8 @@ ok "another client too" asks "rm -rf build" s1 codex
 ok "another command too" asks "rm -rf src" s1
 asks_in_src() { (cd src && asks "rm -rf build"); }
 ok "another directory too" asks_in_src
+other_tool() { call "rm -rf build" | sed 's/"Bash"/"Terminal"/' | agent hook pre-tool --client claude-code | grep -q APPROVAL_REQUIRED; }
+ok "another tool with the same input too" other_tool
 ok "the same call passes" passes "rm -rf build"
 ok "the record names the grant" sh -c 'tail -n 1 "$0" | grep -q "\"grant_ids\":\[\"$1\"\]"' "$receipts" "$(grant_of)"
 ok "and is an ALLOW" sh -c 'tail -n 1 "$0" | grep -q "\"verdict\":\"ALLOW\""' "$receipts"

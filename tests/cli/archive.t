@@ -122,4 +122,71 @@ ok "where it cannot be read, that is said" says 0 "is archived at" helm log chec
 rm -f "$state/log/edge"
 ok "and work goes on" exits 0 helm run -- true
 ok "the rest goes, too" says 0 "moved 1 files" helm archive --before $day --to "$scratch/archive"
+
+# ---- leaves of archived receipts ----
+restart
+rm -rf "$scratch/archive" "$scratch/elsewhere"
+exits 0 helm archive --before $hour --to "$scratch/archive"
+spoil_leaf() { printf 0000 | dd of="$state/log/leaves" bs=1 seek=$((65 * 20)) conv=notrunc 2>/dev/null; }
+spoil_leaf
+ok "a wrong leaf of an archived receipt is found" says 0 "1 leaves are not those of their receipts" helm log check --all
+ok "and made again" says 0 "made again from the receipts" helm log repair --yes
+without() { # without WORDS: the whole check is sound, and does not speak of that
+  says 0 "sound" helm log check --all && ! grep -qE "$1" "$scratch/.stdout"
+}
+ok "really" without leaves
+spoil_leaf
+mv "$scratch/archive" "$scratch/elsewhere"
+ok "where the receipt cannot be read, it is said who must come back" says 0 "the leaves of receipts-000001.jsonl, which is archived, are not those that were signed" helm log check --all
+ok "nothing is proved with it" says 1 "do not have the root that was signed" helm log prove 5
+mv "$scratch/elsewhere" "$scratch/archive"
+ok "who came back is used" says 0 '"audit_path"' helm log prove 5
+ok "all leaves are right then" without leaves
+# Real damage beside it, when nobody can read the archive: a repair keeps the leaves that only stand there.
+mv "$scratch/archive" "$scratch/elsewhere"
+sed -i '500s/"receipt_id"/"receipt_iX"/' "$state/receipts.jsonl"
+each_repair_kill() {
+  cp -a "$ws" "$scratch/hurt"
+  i=1
+  while [ $i -le 80 ]; do
+    rm -rf "$ws" && cp -a "$scratch/hurt" "$ws" && cd "$ws" || return 1
+    (HELM_ENV="${HELM_ENV:-} HELM_TEST_KILL_AT=$i" helm_twin log repair --yes) >"$scratch/.o" 2>&1
+    code=$?
+    exits 0 helm log repair --yes || exits 0 helm log check --all || { echo "killed at $i: no repair"; return 1; }
+    says 0 '"audit_path"' helm log prove 5 || { echo "killed at $i: no proof of an archived receipt any more"; return 1; }
+    [ $code -eq 0 ] && return 0
+    i=$((i + 11))
+  done
+}
+ok "a repair killed anywhere keeps the leaves of what is away" each_repair_kill
+rm -rf "$scratch/hurt" "$scratch/elsewhere"
+
+# ---- pieces of ledgers ----
+rm -rf "$ws" "$scratch/archive" "$scratch/home/.helm/trees"
+cd "$scratch" || exit 1
+helm init --path "$ws" >/dev/null
+cd "$ws" || exit 1
+"$store" "$state" "$keys" 400 0 100000 1700000000000000 1500000 0 || exit 1
+small() { env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 "$HELM_BUILD/helm-small" "$@"; }
+while [ ! -e "$state/segments/waiting/task-ledger-000001.jsonl" ] && [ ! -e "$state/segments/task-ledger-000001.jsonl.zst" ]; do
+  small run -- true >/dev/null 2>&1 || exit 1
+done
+exits 0 helm run --task-id after -- true
+exits 0 helm log check --all
+ok "a piece is closed and packed" test -f "$state/segments/task-ledger-000001.jsonl.zst"
+ok "it goes" says 0 "segments/task-ledger-000001.jsonl.zst" helm archive --before 2100-01-01 --to "$scratch/archive"
+ok "its rows are compared where they are now" without "not looked at|are not there"
+exits 0 helm db rebuild
+ok "its tasks are shown" says 0 "status=completed" helm task show task-7
+sed -i 's/"task_id": "after"/"task_id": "aftex"/' "$state/task-ledger.jsonl"
+ok "a row that was changed here is found beside it" says 1 "rows of task after" helm log check --all
+sed -i 's/"task_id": "aftex"/"task_id": "after"/' "$state/task-ledger.jsonl"
+cp "$scratch/archive/segments/task-ledger-000001.jsonl.zst" "$scratch/piece"
+printf X | dd of="$scratch/archive/segments/task-ledger-000001.jsonl.zst" bs=1 seek=300 conv=notrunc 2>/dev/null
+ok "a piece that was changed there is found" says 1 "archive/segments/task-ledger-000001.jsonl.zst is not the file that was sealed" helm log check --all
+ok "views go on without it" exits 0 helm task list
+cp "$scratch/piece" "$scratch/archive/segments/task-ledger-000001.jsonl.zst"
+ok "and with it" says 0 "sound" helm log check --all
+mv "$scratch/archive" "$scratch/elsewhere"
+ok "one that cannot be read is named, with its place" says 0 "is archived at $scratch/archive/segments" helm log check --all
 finish

@@ -306,6 +306,8 @@ ok "a hook is held where there was no directory for it" held .git/hooks/pre-comm
 ok "a repository that is made below stays" stays sub/new/.git/config "git init -q sub/new"
 ok "a hook in it is held" held sub/new/.git/hooks/post-checkout "mkdir -p sub/new/.git/hooks; echo x >sub/new/.git/hooks/post-checkout"
 ok "configuration that starts something is held there" held sub/two/.git/config "git init -q sub/two; git -C sub/two config core.fsmonitor ./x"
+ok "also a tunnel to a mail server" held sub/three/.git/config "git init -q sub/three; git -C sub/three config imap.tunnel ./x"
+ok "and a program that sends mail" held sub/four/.git/config "git init -q sub/four; git -C sub/four config sendemail.smtpServer /tmp/x"
 ok "ordinary configuration is git's to write" stays .git/config "git config branch.main.remote origin; git config user.name somebody"
 ok "and is there" grep -q somebody .git/config
 for setting in "core.fsmonitor ./x" "core.hooksPath h" "core.sshCommand ./x" "core.pager ./x" "alias.st !x" "filter.a.process ./x" \
@@ -343,4 +345,17 @@ noted() {
 ok "a workflow stays, and is noted" noted
 ok "a run that writes something else leaves nothing" stays made "echo x >made"
 ok "no receipt is broken by all that" helm log check
+
+# Set-id bits from the moment a file is made, in places where nobody looks.
+set_ids() {
+  helm run --profile develop --guard-mode audit -- python3 -c '
+import os
+os.umask(0)
+for d in ("", ".git", ".git/objects/aa", ".git/info", ".git/lfs", ".git/refs/x", "deep"):
+    os.makedirs(d or ".", exist_ok=True)
+    os.close(os.open(os.path.join(d, "set-id"), os.O_CREAT | os.O_RDWR, 0o4755))' >"$scratch/.o" 2>&1
+  find . -name set-id | grep -q .git || { cat "$scratch/.o"; return 1; }
+  [ -z "$(find . -perm /6000)" ] || { find . -perm /6000; return 1; }
+}
+ok "no set-id bit stays of a run, wherever the file is" set_ids
 finish

@@ -186,8 +186,13 @@ for d, f in ((".gem" + "ini", "sett" + "ings.json"), ("deep/er", ".en" + "vrc"))
 PY
 arm() { call 'python3 arm.py' >"$scratch/.armed" 2>&1; [ ! -e .gemini/settings.json ] && grep -q "would start programs later" "$scratch/.armed" || { cat "$scratch/.armed"; ls -a .gemini; return 1; }; }
 ok "what arms later code is held, and told" arm
-deep() { i=0; while [ -e deep/er/.envrc ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done; [ -e deep/er/.envrc.held-by-helm ]; }
-ok "deep in the tree soon after" deep
+ok "deep in the tree, too, when the call has ended" test -e deep/er/.envrc.held-by-helm
+cat >plant.py <<'PY'
+open("fresh/sub/.en" + "vrc", "w").write("x")
+open("deep/.en" + "vrc", "w").write("x")
+PY
+ok "in a directory that an earlier call made, and that was there before" gives ".envrc.held-by-helm
+.envrc.held-by-helm" "$H" "mkdir -p fresh/sub" "python3 plant.py" "ls -A fresh/sub" "ls -A deep | grep held"
 cat >later.py <<'PY'
 import os
 os.makedirs("quiet/sub/one")
@@ -203,7 +208,7 @@ quiet() { # the tree was walked, nothing was heard for three calls, and then som
   [ -e quiet/sub/one/.envrc.held-by-helm ]
 }
 ok "settings deeper in the tree are held also when long nothing had changed" quiet
-ok "that is on record" grep -q '"event": *"contained_left"' "$calls"
+ok "that is on record with the call, before it was answered" grep -q '"event": *"contained".*"left_behind": *\[.*"quiet/sub/one/.envrc"' "$calls"
 cat >late.py <<'PY'
 import os, time
 os.close(0), os.close(1), os.close(2)

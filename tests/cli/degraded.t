@@ -36,7 +36,7 @@ run_in() { # run_in WHAT PROFILE PROBE...: as $said
 }
 refused() {
   run_in "$1" "$2" write /dev/null
-  [ $code -eq 25 ] && [ -z "$said" ] && grep -q "helm workspace trust --degraded yes" "$scratch/.attempt" && return 0
+  [ $code -eq 25 ] && [ -z "$said" ] && grep -q "helm workspace trust .*--degraded yes" "$scratch/.attempt" && return 0
   cat "$scratch/.attempt"
   return 1
 }

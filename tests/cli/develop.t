@@ -34,6 +34,18 @@ ok "a read-only directory left there goes, too" exits 0 run sh -c 'mkdir -p /tmp
 left() { find "/tmp/helm-$(id -u)" -path '*/ro*' 2>/dev/null | grep . && return 1; return 0; }
 ok "nothing stays behind" left
 
+# ---- helm itself, where somebody has built it there ----
+mkdir -p "$outside/build"
+cp "$HELM_REAL" "$outside/build/helm"
+there() { env -i PATH="$PATH" HOME="$me" "$outside/build/helm" run --profile develop --guard-mode audit -- "$@"; }
+ok "a helm in a temporary directory is found by hooks inside" says 0 "helm" there "$outside/build/helm" --version
+ok "and nothing takes its place" there sh -c "! (echo x >'$outside/build/helm') 2>/dev/null && ! rm -f '$outside/build/helm' 2>/dev/null && ! mv '$outside/build' '$outside/b' 2>/dev/null && ! mv '$outside' '/tmp/b' 2>/dev/null && ! chmod 777 '$outside/build/helm' 2>/dev/null"
+ok "nor outside" cmp -s "$HELM_REAL" "$outside/build/helm"
+printf '#!/bin/sh\necho ran\n' >"$outside/build/tool"
+chmod +x "$outside/build/tool"
+ok "another program there is said to be out of sight" says 25 "it lies where the run has a directory of its own" there "$outside/build/tool"
+ok "nothing else of that directory is to be seen" exits 0 there sh -c "! test -e '$outside/theirs'"
+
 # ---- caches ----
 if protects layers 3; then
   ok "a cache is read and written" exits 0 run sh -c 'grep -q lower ~/.cache/f && echo poison >~/.cache/f && echo new >~/.npm/n && rm ~/.cargo/config && grep -q poison ~/.cache/f'
@@ -143,10 +155,16 @@ rm src/shared
 printf '#!/bin/sh\nHOME=%s exec %s "$@"\n' "$me" "$HELM_REAL" >"$scratch/helm"
 chmod +x "$scratch/helm"
 ok "leaving the machine is asked about" exits 24 helm guard check --profile develop --containment walls -- git push origin main
-for what in "sudo ls" "cat $me/.ssh/id_ed25519" "crontab -e" "rm /srv/elsewhere" "npm publish" "curl -T f https://example.org/" "apt-get install x"; do
+for what in "sudo ls" "cat $me/.ssh/id_ed25519" "crontab -e" "rm /srv/elsewhere" "npm publish" "curl -T f https://example.org/" "apt-get install x" "gh pr view https://evil.example/o/r/pull/1" "gh pr list -Revil.example/o/r"; do
   # shellcheck disable=SC2086 # words on purpose
   ok "asked: $what" exits 24 helm guard check --profile develop --containment walls -- $what
 done
+mkdir -p "$me/other" && git init -q "$me/other"
+for what in "git -C $me/other reset --hard" "git -C $me/other clean -fdx"; do
+  # shellcheck disable=SC2086 # words on purpose
+  ok "another tree is asked about, or denied: $what" sh -c '"$@" >/dev/null; case $? in 24 | 25) ;; *) exit 1 ;; esac' - "$scratch/helm" guard check --profile develop --containment walls -- $what
+done
+ok "this one is not" exits 0 helm guard check --profile develop --containment walls -- git reset --hard
 ok "ordinary work is not asked about, and what destroys is held" python3 "$HELM_SOURCE/tests/tools/everyday.py" "$scratch/helm" "$HELM_SOURCE/tests/cases/everyday.jsonl" --show
 ok "denied: rm -rf of the home" exits 25 helm guard check --profile develop --containment walls -- rm -rf "$me"
 ok "denied: the state" exits 25 helm guard check --profile develop --containment walls -- rm -rf .helm

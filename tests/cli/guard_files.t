@@ -70,11 +70,126 @@ ok "a link made by the command itself" denied "ln -s /etc e; echo x > e/passwd"
 ok "in code too" denied "python3 -c \"import os; os.symlink('/etc','e')\"; echo x > e/passwd"
 ok ".. without a link is what it says" passes "cat deep/../package.json"
 
+# Files that a program takes in without being told.
+taken() { # taken FILE TEXT COMMAND: denied with the file, and passing without it
+  mkdir -p "$(dirname "$1")" && printf '%b' "$2" >"$1" && exits 25 helm guard check --shell "$3" && rm "$1" && exits 0 helm guard check --shell "$3"
+}
+py='import shutil\nshutil.rmtree("/etc")\n'
+ok "conftest.py" taken conftest.py "$py" "pytest -q"
+ok "beside the tests" taken tests/conftest.py "$py" "python3 -m pytest"
+ok "on the way to the test that is named" taken t/deep/conftest.py "$py" "pytest t/deep/test_a.py::test_b"
+ok "the test itself" taken t/deep/test_a.py "$py" "pytest t/deep/test_a.py::test_b"
+ok "setup.py" taken setup.py "$py" "python3 setup.py build"
+ok "noxfile.py" taken noxfile.py "$py" "nox -s tests"
+ok "tox.ini" taken tox.ini '[testenv]\ndeps = x\ncommands =\n    pytest\n    cp x /etc/passwd\n' "tox -e py3"
+ok "Rakefile" taken Rakefile 'sh "cp x /etc/passwd"\n' "rake test"
+ok "gulpfile.js" taken gulpfile.js 'require("fs").writeFileSync("/etc/passwd", "")\n' "gulp build"
+ok "build.rs" taken build.rs 'fn main() { std::fs::remove_dir_all("/etc").unwrap(); }\n' "cargo build"
+ok "build.gradle" taken build.gradle "task x(type: Exec) { commandLine 'rm', '-rf', '/etc' }\n" "gradle build"
+ok "mise.toml" taken mise.toml '[tasks.build]\nrun = "cp x /etc/passwd"\n' "mise run build"
+ok "its hooks" taken .mise.toml '[hooks]\nenter = "rm -rf /etc"\n' "mise run x"
+ok "go generate" taken gen.go 'package x\n//go:generate cp x /etc/passwd\n' "go generate ./..."
+printf '%b' "$py" >setup.py
+ok "an installation from here" exits 25 helm guard check --profile service_ops --shell "pip install ."
+ok "one from elsewhere does not read it" exits 24 helm guard check --profile service_ops --shell "pip install requests"
+rm setup.py
+printf 'import pytest\nimport os\nos.remove("build/x")\n' >conftest.py
+ok "a project's own work passes" passes "pytest"
+rm conftest.py
+ok "also when the command itself writes it" denied "printf 'import shutil; shutil.rmtree(\"/etc\")' > conftest.py; pytest"
+
+# What a makefile takes in.
+mkdir mk && cd mk || exit 1
+printf 'include rules.mk\nall:\n\ttrue\n' >Makefile
+printf 'bad: dep\n\techo fine\ndep:\n\tcp x /etc/passwd\n' >rules.mk
+ok "a rule of a makefile that is included" denied "make bad"
+ok "which comes first" denied "make"
+ok "a rule that is fine" passes "make all"
+printf 'all:\n\ttrue\n-include rules.mk # late\nsinclude Makefile\n' >Makefile
+ok "an included makefile is as good as the other one" denied "make bad"
+ok "and makefiles that include each other end" passes "make all"
+printf 'all:\n\ttrue\ninclude /tmp/nobody/knows.mk\n' >Makefile
+ok "a makefile from where everybody writes" asked "make all"
+printf 'all:\n\ttrue\n-include $(wildcard *.d)\ninclude ../common.mk\n' >Makefile
+ok "what a build writes for itself passes" passes "make all"
+ok "also when the command itself writes the makefile" asked "printf 'include /tmp/x.mk\n' > Makefile; make"
+for i in $(seq 70); do printf 'include m%s.mk\n' "$i"; done >Makefile
+ok "more makefiles than anybody has" asked "make"
+rm Makefile rules.mk
+
+# What a justfile says.
+cat >justfile <<'JUST'
+set shell := ["bash", "-c"]
+target := "x"
+alias c := clean
+# comment: here
+[private]
+default:
+    echo {{target}}
+clean dir="build":
+    rm -rf build
+@out: (late "a") && last
+    true
+late arg:
+	cp x /etc/passwd
+last:
+    echo "$HOME" $(date)
+env:
+    F=/etc/passwd; cp x $F
+through: c
+JUST
+ok "a recipe of a justfile" denied "just late"
+ok "one that it needs" denied "just out"
+ok "with what the shell knows" denied "just env"
+ok "by the file's name" denied "just --justfile ./justfile late x"
+for what in just "just clean" "just last" "just through" "just --list" "just c"; do ok "a plain recipe: $what" passes "$what"; done
+printf 'a:\n  cp x /etc/passwd\nb:\n  true\n' >Justfile && rm justfile
+ok "without a name the first" denied "just"
+cd .. && rm -r mk
+
+# What a repository's settings take in.
+git init -q .
+git config include.path ../shared.cfg
+printf '[core]\n\tfsmonitor = cp x /etc/passwd\n' >shared.cfg
+ok "a setting in a file that is included" denied "git status"
+printf '[include]\n\tpath = more.cfg\n' >shared.cfg
+printf '[alias]\n\tz = !rm -rf /etc\n' >more.cfg
+ok "in one that this one includes" denied "git z"
+ok "for the verb that it is about" passes "git status"
+printf '[include]\n\tpath = shared.cfg\n[user]\n\tname = x\n' >more.cfg
+ok "files that include each other end" passes "git status"
+for i in 1 2 3 4 5 6 7; do printf '[include]\n\tpath = deep%s.cfg\n' "$((i + 1))" >"deep$i.cfg"; done
+printf '[include]\n\tpath = deep1.cfg\n' >more.cfg
+printf '[core]\n\tfsmonitor = cp x /etc/passwd\n' >deep8.cfg
+ok "as deep as git reads them" denied "git status"
+rm deep*.cfg
+for i in $(seq 80); do printf '[include]\n\tpath = more.cfg\n'; done >more.cfg
+ok "and not more files than anybody has" asked "git status"
+rm more.cfg
+git config --replace-all include.path /tmp/nobody/knows.cfg
+ok "one where everybody writes" asked "git status"
+git config --unset-all include.path
+git config includeIf.gitdir:/.path ../shared.cfg
+printf '[core]\n\tpager = cp x /etc/passwd\n' >shared.cfg
+ok "a condition is taken to hold" denied "git log"
+git config --unset-all includeIf.gitdir:/.path
+ok "without it nothing is started" passes "git log"
+
 # Another workspace is not ours to govern.
 mkdir -p "$scratch/other/.helm" "$scratch/other/references"
 ok "another workspace's state" denied "echo x > $scratch/other/.helm/workspace.json"
 ok "another workspace's policy" denied "cp x $scratch/other/references/execution_profiles.json"
 ok "an ordinary directory of that name" passes "touch references.txt"
+
+# A known name says nothing about a program that does not lie where the system keeps its own.
+mkdir -p named
+for name in ls cat git true jq ours; do
+  printf '#!/bin/sh\nrm -rf "$HOME/victim"\n' >"named/$name"
+  chmod +x "named/$name"
+  ok "a script of the tree is read, also as $name" asked "./named/$name -la"
+  ok "also when it is only asked for help" asked "named/$name --help"
+done
+ok "the system's own is what it is called" passes "/bin/ls -la"
 
 # The same file, whichever tool opens it.
 call() { # call TOOL INPUT

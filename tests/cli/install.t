@@ -11,4 +11,7 @@ ok "bash completion is there" test -s "$root/share/bash-completion/completions/h
 ok "zsh completion is there" test -s "$root/share/zsh/site-functions/_helm"
 ok "fish completion is there" test -s "$root/share/fish/vendor_completions.d/helm.fish"
 ok "profiles are there" test -s "$root/share/helm/execution_profiles.json"
+if [ -x "$HELM_BUILD/helm-serve" ]; then
+  ok "the program that has the network is there, and found" sh -c '"$1/bin/helm" serve routes | grep -q /api/v1/evaluate' - "$root"
+fi
 finish

@@ -204,4 +204,14 @@ if git init -q --object-format=sha256 "$scratch/wide" 2>/dev/null; then
   ok "anchor in a sha256 repository" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
   ok "and again, on top" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
 fi
+
+# The last receipt lacks only its newline, and another one is gone.
+helm init --path "$scratch/cut" >/dev/null && cd "$scratch/cut" || exit 1
+for i in 1 2 3 4 5 6; do helm run --task-id "t$i" -- true >/dev/null 2>&1; done
+last=$(tail -n 1 .helm/receipts.jsonl | grep -o '"receipt_id":"[^"]*"')
+sed -i 7d .helm/receipts.jsonl
+truncate -s -1 .helm/receipts.jsonl
+ok "a repair beside a torn newline" says 0 "records the damage" helm log repair --yes
+ok "keeps the receipt that lacked it" grep -qF "$last" .helm/receipts.jsonl
+ok "and the log is sound" says 0 "sound   12 receipts" helm log check --all
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Long records: what a command needs does not grow with what was recorded.
+# Long records: what a command needs does not grow with what was recorded, and what it does not show it does not read.
 #
 # Every command that reads records runs on a store and on one that is four times as long.  At ten million records 64 MiB leave some six
 # bytes for each, so what is allowed to grow is less than that: a list of anything, one entry for each receipt, would be found.
@@ -62,6 +62,28 @@ ok "approval list" grows 512 approval list
 ok "doctor" grows 16384 doctor --skip-discovery
 ok "doctor --deep" grows 16384 doctor --deep --skip-discovery
 ok "evidence export --all" grows 8192 evidence export --all --out "$scratch/all.tar"
+
+# ---- what is not shown is not read ----
+# Every byte counts that it reads or maps of a file of the record that is neither among the oldest nor among the newest.
+reads_of() { # reads_of FILE ARGS...
+  of=$1
+  shift
+  strace -f -y -e trace=read,pread64,readv,preadv,mmap -o "$scratch/.trace" \
+    env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$scratch/many" "$HELM_REAL" "$@" >/dev/null 2>&1
+  grep -c "<$scratch/many/.helm/$of>" "$scratch/.trace"
+}
+reads_none() { file=$1; shift; n=$(reads_of "$file" "$@"); [ "$n" -eq 0 ] || { echo "$* reads $file $n times"; return 1; }; }
+reads_some() { file=$1; shift; n=$(reads_of "$file" "$@"); [ "$n" -gt 0 ]; }
+if strace -o /dev/null true 2>/dev/null; then
+  middle=receipts-000010.jsonl
+  ok "(a whole check reads it)" reads_some $middle log check --all
+  for what in "receipts list" "receipts tail" "receipts show 47990" "status" "status --brief" "dashboard" "report" "task list" \
+    "task show task-7" "log sessions" "log head" "approval list" "profile ledger" "checkpoint list" "freeze status" "run -- true"; do
+    # shellcheck disable=SC2086 # words on purpose
+    ok "$what reads no file that it does not show" reads_none $middle $what
+  done
+fi
+
 lost_edge() { rm -f "$scratch/few/.helm/log/edge" "$scratch/many/.helm/log/edge"; }
 lost_edge
 ok "a run without the edge" grows 2048 run -- true

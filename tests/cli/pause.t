@@ -6,7 +6,7 @@ helm init >/dev/null
 ws=$scratch/home/.helm/workspace
 state=$ws/.helm/profile-pause-state.json
 with_gate() { HELM_ENV="HELM_PAUSE_GATE=0" helm "$@"; }
-hook() { printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s"}' "$1" | helm hook pre-tool --client claude-code; }
+hook() { printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s"}' "$1" | agent hook pre-tool --client claude-code; }
 denied() { hook "$1" | grep -F '"permissionDecision":"deny"' | grep -F "$2"; }
 passes() { test -z "$(hook "$1")"; }
 

@@ -39,6 +39,27 @@ with open(sys.argv[1], "a") as f:
 PY
 ok "nor when another one has called a thousand times since" says 25 "could be the agent's" terminal --forge APPROVE -- helm approval approve "$id"
 cp "$scratch/calls.whole" .helm/tool-calls.jsonl
+# Older means older: who began in the same moment as the first agent may be its own.
+first_began() { # TICKS: the first agent here began so long after the program that makes the terminals
+  python3 - .helm/tool-calls.jsonl "$scratch/.terminals" "$1" <<'PY'
+import glob, json, sys
+rows, place, later = sys.argv[1:]
+for name in glob.glob("/proc/[0-9]*/cmdline"):
+    try:
+        if ("--serve\0" + place + "\0").encode() in open(name, "rb").read():
+            began = int(open(name.replace("cmdline", "stat")).read().rsplit(")", 1)[1].split()[19])
+    except OSError:
+        pass
+row = json.loads(open(rows).read().splitlines()[-1])
+row.update(client_pid=4194303, client_start=began + int(later))
+open(rows, "w").write(json.dumps(row) + "\n")
+PY
+}
+first_began 0
+ok "nor at one that hangs on a program as old as the first of them" says 25 "could be the agent's" terminal APPROVE -- helm approval approve "$id"
+first_began 1
+ok "a moment older is older" says 1 "Nothing was changed" terminal no -- helm approval approve "$id"
+cp "$scratch/calls.whole" .helm/tool-calls.jsonl
 # What cannot be read answers nothing: not who has called here, not which keys count, not what is frozen.
 mv .helm/tool-calls.jsonl "$scratch/calls" && mkdir .helm/tool-calls.jsonl
 ok "not when it cannot be known who has called" says 1 "tool-calls.jsonl" terminal APPROVE -- helm approval approve "$id"
@@ -57,6 +78,21 @@ ok "at a terminal that is older than all of them, yes" says 0 "Granted" terminal
 # Where it ends, and what closes it.
 question two
 ok "the limit: whoever drives an older terminal is taken for a person" says 0 "Granted" drives_older APPROVE -- "$HELM_REAL" approval approve "$id"
+# From inside walls that way is not open: neither the older program nor anything it could be asked through is in reach.
+question inside
+types='python3 "$0/tests/tools/terminal.py" APPROVE -- "$1" approval approve "$2"'
+from_inside() {
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 TERM=dumb ASAN_OPTIONS="${ASAN_OPTIONS:-}" TERMINALS="$scratch/.terminals" \
+    timeout 60 "$HELM_REAL" "$@" -- sh -c "$types" "$HELM_SOURCE" "$HELM_REAL" "$id"
+}
+in_session() {
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 TERM=dumb ASAN_OPTIONS="${ASAN_OPTIONS:-}" TERMINALS="$scratch/.terminals" \
+    timeout 60 "$HELM_REAL" agent sh -- -c "$types" "$HELM_SOURCE" "$HELM_REAL" "$id"
+}
+still_waits() { ! "$@" 2>&1 | grep Granted && says 0 "$id" helm approval list; }
+ok "nor from inside a guarded run" still_waits from_inside run
+ok "nor from inside a supervised session" still_waits in_session
+ok "whose question a person can still answer" says 0 "Granted" terminal APPROVE -- helm approval approve "$id"
 register_approver
 ok "a person makes the key the only way" says 0 "accepted" terminal TRUST -- helm workspace trust --require-key yes --key "$boss"
 question three
@@ -70,4 +106,38 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 chmod 600 "$boss"
 ok "the key does" says 0 "Granted" terminal -- helm approval approve "$id" --key "$boss"
+
+# Whoever only looks around is an agent, too.
+mkdir ../other && cd ../other && helm init --path . >/dev/null
+called='{"tool_name":"Read","tool_input":{"file_path":"'$PWD'/x"},"session_id":"reader"}'
+question four
+ok "not below a process whose calls all only read" says 25 "agent client" terminal --inside APPROVE -- helm approval approve "$id"
+ok "nor at a terminal that such a one has made" says 25 "could be the agent's" terminal --forge APPROVE -- helm approval approve "$id"
+ok "nothing but reading was called" sh -c '! grep -q "\"decision_id\": *\"" .helm/tool-calls.jsonl'
+ok "a person's own terminal counts" says 0 "Granted" terminal APPROVE -- helm approval approve "$id"
+
+# An agent of one workspace is nobody's person, wherever it goes, and where no workspace is.
+away() { # away WORKSPACE WORDS... -- COMMAND: what an agent that has called in "other" tries from elsewhere, at a terminal that it made
+  at=$1
+  shift
+  HELM_ENV="HELM_WORKSPACE=$at" terminal --forge "$@"
+}
+called_in() { printf '%s' "$called" | python3 "$HELM_SOURCE/tests/tools/agent.py" env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" hook pre-tool --client claude-code >/dev/null; }
+called_in
+mkdir ../made && cd ../made && helm init --path . >/dev/null
+ok "nobody has called in the new one" test ! -e .helm/tool-calls.jsonl
+ok "yet no agent chooses a profile there" says 25 "could be the agent's" away "$PWD" -- helm profile use service_ops
+ok "nor ends a policy" says 25 "could be the agent's" away "$PWD" NONE -- helm policy use --none
+ok "nor registers a key" says 25 "could be the agent's" away "$PWD" TRUST -- helm approval trust add "${boss%.key}.pub"
+ok "nor rotates one where no workspace is" says 25 "could be the agent's" away "$scratch/nowhere" -- helm key rotate --reason x
+ok "a person does" exits 0 terminal -- helm profile use service_ops
+many() { # callers that have ended leave nothing but the first of them
+  for _ in 1 2 3 4 5 6 7 8; do
+    python3 -c 'import sys; [print("{\"client_pid\":%d,\"client_start\":%d,\"at\":\"2100-01-01T00:00:00+00:00\"}" % (5000000 + i, 10**12 + i)) for i in range(150)]' >>"$scratch/home/.helm/callers.jsonl"
+    called_in
+  done
+  [ "$(wc -c <"$scratch/home/.helm/callers.jsonl")" -lt 70000 ]
+}
+ok "what is kept of them stays small" many
+ok "and still counts" says 25 "could be the agent's" away "$PWD" -- helm profile use workspace_edit
 finish

@@ -37,7 +37,10 @@ ok "a fact is said in one place" says 1 "has a fact 'stage' already" helm policy
 ok "a member that is none is named" says 1 "did you mean 'params'" sh -c 'echo "{\"tool\": \"Read\", \"param\": {}}" | "$@"' sh env HOME="$scratch/home" "$HELM_REAL" policy explain - --policy two-tools.yaml
 ok "without a policy in use one must be named" says 1 "no policy is in use" helm policy explain request.json
 
+ok "a language without texts is not taken for one" says 2 "--lang goes with --request" helm policy explain request.json --policy two-tools.yaml --lang de
 # Tests beside a policy.
+ok "a policy that is not there is named" says 1 "there is no file gone.yaml" helm policy test gone.yaml
+ok "and so are tests" says 1 "there is no file gone.test.yaml" helm policy coverage gone.test.yaml
 cat >two-tools.test.yaml <<'EOT'
 format: helm.policy-test.v1
 tests:
@@ -146,4 +149,26 @@ terminal -- helm policy shadow start two.yaml >/dev/null
 ok "the last unit of a limit" says 0 "b" sh -c '"$@" run -- echo a && "$@" run -- echo b' sh env HOME="$scratch/home" PATH="$PATH" "$HELM_REAL"
 ok "and one more" says 25 "less than 1 left" helm run -- echo c
 ok "are no difference between a policy and itself" says 0 "0 decisions would have been different" helm policy shadow report
+
+# What two doors did in turn is asked again in turn.
+terminal -- helm policy use --none >/dev/null
+helm policy shadow stop >/dev/null 2>&1
+sleep 2.1
+begun=$(date +%s)
+call Write "{\"file_path\":\"$PWD/a\",\"content\":\"x\"}" turn-1
+sleep 1.3
+helm run -- echo turn >/dev/null
+sleep 1.3
+call Write "{\"file_path\":\"$PWD/b\",\"content\":\"x\"}" turn-2
+cat >paced.yaml <<'EOT'
+format: helm.policy.v1
+name: paced
+version: "1"
+coverage: open
+rules: []
+limits:
+  buckets:
+    - {id: one-a-second, per_minute: 60, burst: 1, per: all}
+EOT
+ok "what two doors did in turn is asked again in turn" says 0 "3 would be as they were, 0 would change" helm policy simulate paced.yaml --since "$(($(date +%s) - begun + 1))s"
 finish

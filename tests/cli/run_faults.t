@@ -10,7 +10,7 @@ ledger=$ws/.helm/task-ledger.jsonl
 go() { (cd "$ws" && helm run --path "$ws" -- "$@"); }
 last_says() { tail -n 1 "$ledger" | grep -qF -e "$1" || { tail -n 1 "$ledger"; return 1; }; }
 ok "a run" go touch first
-ok "notes that nothing was remembered" last_says '"status": "not_captured"'
+ok "says what is worth remembering of it" last_says '"finalization_status": "no_capture_needed"'
 
 # ---- what it changed ----
 mkdir "$ws/dir"

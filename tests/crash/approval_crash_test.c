@@ -4,26 +4,18 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "tools/crash.h"
+#include "tools/place.h"
 #include "tools/unit.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
-struct place {
-	struct arena a;
-	struct workspace *ws;
-	struct kernel k;
-	struct surroundings at;
-	bool is_open;
-	const char *env[4];
-};
-
-static void place_close(struct place *p)
-{
-	if (p->is_open)
-		kernel_close(&p->k);
-	workspace_close(p->ws);
-	arena_done(&p->a);
-}
+/* How many people it takes, who says yes (NULL: somebody at a terminal), and the clock (0: the machine's): set by each test. */
+static int approvers;
+static const char *approver;
+static int64_t clock_us;
+enum { SECOND = 1000000 };
 
 /* The workspace as one process sees it. */
 static int place_open(struct crash *c, struct sys *s, struct place *p, struct err *e)
@@ -39,10 +31,18 @@ static int place_open(struct crash *c, struct sys *s, struct place *p, struct er
 	return rc;
 }
 
+static void set_clock(struct fault *f)
+{
+	f->has_clock = clock_us != 0;
+	f->clock_us = clock_us;
+	f->step_us = 1000;
+}
+
 /* A twin without faults, for the home it says. */
 static void calm(struct crash *c, struct fault *f, struct place *p)
 {
 	fault_init(f);
+	set_clock(f);
 	p->env[0] = arena_printf(&p->a, "HOME=%s", c->t.path);
 	f->env = p->env;
 }
@@ -55,26 +55,40 @@ static int ask(struct place *p, enum verdict *ret, struct err *e)
 		.where = &p->at,
 		.profile = profiles_find(&p->k.guard.profiles, "workspace_edit"),
 		.mode = GUARD_ENFORCE };
-	int rc = kernel_handle(&p->k, &q, &h, e);
+	kernel_decide(&p->k, &q, &h);
+	h.decision.approvers = approvers;
+	int rc = kernel_record(&p->k, &q, &h, e);
 
 	*ret = h.verdict;
 	return rc;
+}
+
+static const char *path_of(const struct place *p)
+{
+	return p->env[0] + strlen("HOME=");
 }
 
 /* The request that waits, if there is one. */
 static int approve(struct place *p, struct err *e)
 {
 	struct sys *sys = p->k.sys;
-	struct person who = { .name = "test" };
+	struct person who = { .name = approver ? approver : "test" };
 	struct approval_terms once = { .reach = REACH_EXACT,
 		.is_once = true,
 		.expires_us = (sys->now_us(sys) / 1000000 + 3600) * 1000000 };
 	struct json *doc, *receipt;
 	int rc = approvals_load(sys, &p->a, p->ws, &doc, e);
 
+	/* The person's key is no part of what is swept. */
+	if (rc == OK && approver)
+		rc = key_load(sys_real(), AT_FDCWD, arena_printf(&p->a, "%s/people", path_of(p)), approver,
+			&who.key, e);
 	json_each_member (m, rc ? NULL : json_get(doc, "requests"))
-		if (text_eq(request_state(m->value, sys->now_us(sys)), "pending"))
-			return approval_approve(&p->k, &p->a, m->name, &once, &who, &receipt, e);
+		if (text_eq(request_state(m->value, sys->now_us(sys)), "pending")) {
+			rc = approval_approve(&p->k, &p->a, m->name, &once, &who, &receipt, e);
+			break;
+		}
+	key_free(&who.key);
 	return rc;
 }
 
@@ -130,6 +144,7 @@ static int act_in(struct crash *c, struct place *p, struct err *e)
 {
 	p->env[0] = arena_printf(&p->a, "HOME=%s", c->t.path);
 	c->f.env = p->env;
+	set_clock(&c->f);
 	return place_open(c, &c->f.sys, p, e);
 }
 
@@ -270,6 +285,87 @@ static void check_ask(struct crash *c, const struct crash_end *end)
 	assert_int_equal(ask_now(c), V_ALLOW);
 }
 
+/* ---- two people ---- */
+
+static void register_people(struct crash *c)
+{
+	static const char *const names[] = { "ann", "bob" };
+	AUTO(arena_done) struct arena a = { 0 };
+	struct buf text;
+
+	buf_init(&text, &a);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct key *key = NULL;
+		struct err e = { 0 };
+		char id[KEY_ID];
+		if (key_create(sys_real(), c->t.fd, "people", names[i], &key, &e))
+			fail_msg("%s", e.text);
+		key_id(key_public(key), id);
+		buf_addf(&text, "%s{\"key_id\":\"%s\",\"public_key_hex\":\"%s\",\"label\":\"%s\"}",
+			i ? "," : "{\"keys\":[", id, id + strlen("ed25519:"), names[i]);
+		key_free(&key);
+	}
+	buf_adds(&text, "]}");
+	(void)mkdirat(c->t.fd, ".helm/trust", 0700);
+	scratch_put(&c->t, ".helm/trust/approvers.json", text.p);
+}
+
+/* A question that takes two people, and the time that they must wait has passed. */
+static void setup_two(struct crash *c)
+{
+	clock_us = (int64_t)1800000000 * SECOND;
+	setup_workspace(c);
+	register_people(c);
+	with_place(c, ask_once);
+	clock_us += 3 * (int64_t)SECOND;
+}
+
+static void setup_first_said(struct crash *c)
+{
+	setup_two(c);
+	approver = "ann";
+	with_place(c, approve);
+	approver = "bob";
+}
+
+static int approve_or_twice(struct place *p, struct err *e)
+{
+	int rc = approve(p, e);
+
+	return rc && text_eq(e->code, "APPROVAL_TWICE") ? OK : rc;
+}
+
+/* One is not two.  What the first person was told is said counts, whoever else it was lost for can say it again. */
+static void check_first(struct crash *c, const struct crash_end *end)
+{
+	assert_int_equal(ask_now(c), V_ESCALATE);
+	if (!end->acks)
+		with_place(c, approve_or_twice);
+	approver = "bob";
+	with_place(c, approve);
+	approver = "ann";
+	assert_int_equal(ask_now(c), V_ALLOW);
+	assert_int_equal(ask_now(c), V_ESCALATE);
+}
+
+static void test_first_of_two(void **state)
+{
+	(void)state;
+	approvers = 2;
+	approver = "ann";
+	assert_true(crash_sweep(&(struct crash_case){ "first yes", setup_two, act_approve, check_first },
+			    NULL) > 3);
+}
+
+static void test_last_of_two(void **state)
+{
+	(void)state;
+	approvers = 2;
+	assert_true(
+		crash_sweep(&(struct crash_case){ "last yes", setup_first_said, act_approve, check_approve },
+			NULL) > 5);
+}
+
 static void test_asking(void **state)
 {
 	(void)state;
@@ -296,6 +392,8 @@ int main(void)
 		cmocka_unit_test(test_asking),
 		cmocka_unit_test(test_approving),
 		cmocka_unit_test(test_using),
+		cmocka_unit_test(test_first_of_two),
+		cmocka_unit_test(test_last_of_two),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

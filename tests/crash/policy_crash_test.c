@@ -7,25 +7,10 @@
 #include "base/text.h"
 #include "kernel/policy/policy.h"
 #include "tools/crash.h"
+#include "tools/place.h"
 #include "tools/unit.h"
 
 #include <string.h>
-
-struct place {
-	struct arena a;
-	struct workspace *ws;
-	struct kernel k;
-	bool is_open;
-	const char *env[4];
-};
-
-static void place_close(struct place *p)
-{
-	if (p->is_open)
-		kernel_close(&p->k);
-	workspace_close(p->ws);
-	arena_done(&p->a);
-}
 
 static void set_home(struct crash *c, struct fault *f, struct place *p)
 {
@@ -183,7 +168,7 @@ static bool is_denied(struct place *p, struct sys *s, const char *action)
 {
 	const struct decision guard = { .verdict = V_ALLOW };
 	const struct policy_question q = { .action = action, .principal = "agent:a", .now_us = s->now_us(s) };
-	const struct policy_answer *x = policy_ask(s, &p->a, p->ws, &q, &guard);
+	const struct policy_answer *x = policy_ask(s, &p->a, p->ws, NULL, &q, &guard);
 
 	return x && x->verdict != V_ALLOW;
 }

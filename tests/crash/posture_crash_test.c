@@ -8,25 +8,10 @@
 #include "kernel/freeze.h"
 #include "kernel/posture.h"
 #include "tools/crash.h"
+#include "tools/place.h"
 #include "tools/unit.h"
 
 #include <string.h>
-
-struct place {
-	struct arena a;
-	struct workspace *ws;
-	struct kernel k;
-	bool is_open;
-	const char *env[4];
-};
-
-static void place_close(struct place *p)
-{
-	if (p->is_open)
-		kernel_close(&p->k);
-	workspace_close(p->ws);
-	arena_done(&p->a);
-}
 
 static void set_home(struct crash *c, struct fault *f, struct place *p)
 {

@@ -29,7 +29,7 @@ class Agent(threading.Thread):
             (30, self.hook), (6, self.hook_denied), (14, self.run_ok), (4, self.run_failing), (3, self.run_denied),
             (3, self.run_approved), (2, self.run_long), (3, self.run_destroying), (5, self.save), (3, self.restore), (2, self.prune),
             (2, self.rotate), (4, self.check), (1, self.repair_nothing), (1, self.damage), (2, self.export), (2, self.freeze),
-            (8, self.govern), (1, self.rebuild), (2, self.look),
+            (8, self.govern), (1, self.rebuild), (2, self.look), (1, self.archive),
         ]
         self.without = args.without.split(",")
         self.ops = [op for op in self.ops if op[1].__name__ not in self.without]
@@ -382,6 +382,19 @@ class Agent(threading.Thread):
             old = s.kept_packs.pop(0) if len(s.kept_packs) > 3 else None
         if old:
             os.unlink(old)
+
+    def archive(self):
+        """Closed files go to another place, beside everybody who works; killed on the way, they are in one of the two."""
+        s, since = self.s, self.since()
+        with s.moves:
+            before = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + self.r.choice((-60, 345600))))  # some were written with a clock ahead
+            done = self.call("archive", ["archive", "--before", before, "--to", s.archive, "--json"], kill=0.4)
+            if done.killed:
+                return
+            if done.code:
+                s.refused(since, "an archive is refused", done)
+            else:
+                s.counts.add("archives")
 
     # ---- the rest ----
 

@@ -19,6 +19,7 @@ TERMINAL = os.path.join(SOURCE, "tests", "tools", "terminal.py")
 AGENT = os.path.join(SOURCE, "tests", "tools", "agent.py")
 LITTLE_BYTES = 24 << 20  # with less than this free, a refusal is no surprise
 TIMEOUT_S = 120
+SMALL_SHARE = 0.3  # of the calls close files early
 
 
 class Gate:
@@ -105,9 +106,9 @@ class Site:
 
     def __init__(self, name, root, packs, terminals, build, counts, seed):
         self.name, self.root, self.terminals, self.counts = name, root, terminals, counts
-        self.helm, self.twin = os.path.join(build, "helm"), os.path.join(build, "helm-test")
+        self.helm, self.twin, self.small = (os.path.join(build, n) for n in ("helm", "helm-test", "helm-small"))
         self.home, self.work = os.path.join(root, "home"), os.path.join(root, "work")
-        self.packs = packs
+        self.packs, self.archive = packs, packs + "-archive"
         for path in (self.home, self.work, self.packs):
             os.makedirs(path)
         self.ws = os.path.join(self.home, ".helm", "workspace")
@@ -118,6 +119,7 @@ class Site:
         self.mend = threading.Lock()  # held by whoever damages and repairs
         self.keys = threading.Lock()  # one rotation at a time says which key is current
         self.saves = threading.Lock()  # one prune at a time
+        self.moves = threading.Lock()  # one archive at a time
         self.random = random.Random("%s/%s" % (seed, name))
         self.took = {}  # how long a kind of call usually takes
         self.calls = {}  # tool_use_id -> what was answered
@@ -150,6 +152,8 @@ class Site:
         if clock is not None:
             program, extra = self.twin, {"HELM_TEST_CLOCK_US": str(int(clock * 1000000))}
             self.counts.add("clock_steps")
+        elif rng and rng.random() < SMALL_SHARE:  # closes files of the record when they are small
+            program = self.small
         if args[0] == "hook":  # by a client of its own: whoever calls a hook is no person, and we are one below
             prefix = list(prefix) + [sys.executable, AGENT]
         started = time.monotonic()
@@ -233,13 +237,15 @@ class Site:
     # ---- what is recorded ----
 
     def rows(self, name):
-        """All rows of a ledger, read from its files and not through helm: what was put aside first, packed or not."""
-        found, stem = [], name[:-len(".jsonl")]
-        for where in ("", "segments", "segments/waiting"):
-            folder = os.path.join(self.state, where)
-            for one in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        """All rows of a ledger, read from its files and not through helm: what was put aside first, packed or not, here or archived."""
+        stem, files = name[:-len(".jsonl")], {}
+        for folder in [os.path.join(self.state, w) for w in ("", "segments", "segments/waiting")] + [self.archive, self.archive + "/segments"]:
+            for one in os.listdir(folder) if os.path.isdir(folder) else []:
                 if one.startswith(stem + "-") and one.endswith((".jsonl", ".jsonl.zst")):
-                    found += self.lines(os.path.join(folder, one))
+                    files.setdefault(one.split(".")[0], os.path.join(folder, one))  # of two copies the one in the state counts
+        found = []
+        for one in sorted(files):
+            found += self.lines(files[one])
         return found + self.lines(os.path.join(self.state, name))
 
     def lines(self, path):

@@ -4,7 +4,7 @@
 Agents call hooks, run commands, save and restore files, check, repair and export, in throw-away homes, with the programs of a build.
 Beside them a person chooses, freezes, pauses, accepts and rotates keys: at a terminal that was there before the agents, or with a
 registered key.  Meanwhile processes are killed at random moments, clocks step (helm-test, which is helm with another clock), derived files
-are damaged, and the disk of one home is filled and freed (needs root: a small tmpfs).
+are damaged, closed files are archived (helm-small closes them early), and the disk of one home is filled and freed (needs root: a small tmpfs).
 
 The model remembers what was acknowledged: an exit code that says done, or an answer that was printed.  Every minute, and at the end,
 all agents wait, and what the model remembers is compared with what is recorded:
@@ -101,11 +101,11 @@ def main():
     for text in errors:
         print(text)
     counts.note("calls: %s" % dict(counts.by_op))
-    print("soak: seed=%d minutes=%.1f ops=%d kills=%d clock_steps=%d rotations=%d damages=%d repairs=%d prunes=%d exports=%d "
+    print("soak: seed=%d minutes=%.1f ops=%d kills=%d clock_steps=%d rotations=%d damages=%d repairs=%d prunes=%d exports=%d archives=%d "
           "approvals=%d freezes=%d acts=%d mended=%d typed=%d full_disks=%d refused_in_trouble=%d late=%d "
           "lost=%d false_alarms=%d wrong_states=%d" % (
               seed, (time.monotonic() - started) / 60, n["ops"], n["kills"], n["clock_steps"], n["rotations"], n["damages"],
-              n["repairs"], n["prunes"], n["exports"], n["approvals"], n["freezes"], n["acts"], n["mended"], n["typed"],
+              n["repairs"], n["prunes"], n["exports"], n["archives"], n["approvals"], n["freezes"], n["acts"], n["mended"], n["typed"],
               n["full_disks"], n["refused_in_trouble"], n["late"], n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
     if failed or args.keep:
         print("soak: what it left is in %s" % root)

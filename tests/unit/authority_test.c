@@ -165,6 +165,7 @@ static void set_world(struct world *w, struct arena *a, const struct json *c)
 	set_egress(w, json_get(f, "egress"));
 	set_rest(w, f);
 	set_effects(w, json_get(c, "effects"));
+	w->proposal.readable = !json_get_bool(c, "unreadable", false);
 }
 
 /* ---- placeholders ---- */

@@ -273,6 +273,16 @@ static void risk(void **state)
 	ASK(&w, gate_budget, "x", NULL, "{'risk':900719925474099}", "DENY BUDGET_EXCEEDED risk");
 	ASK(&w, gate_budget, "x", NULL, "{'risk':9007199254740991}",
 		"DENY BUDGET_ERROR risk"); /* by ten, no number of a receipt */
+	/* Who asks cannot say that there is no risk, nor less than what the facts say. */
+	w.known = parse(&w.a, "{'risk_level':'LOW'}");
+	w.limits = limits_of(&w.a, "{'risk':{'cap':2,'period':'month'}}");
+	ASK(&w, gate_budget, "x", NULL, "{'risk':0}", "ALLOW");
+	ASK(&w, gate_budget, "x", NULL, "{'risk':0}", "ALLOW");
+	ASK(&w, gate_budget, "x", NULL, "{'risk':0}", "DENY BUDGET_EXCEEDED risk");
+	w.limits = limits_of(&w.a, "{'budgets':[{'id':'floor','limit':9}]}");
+	w.known = parse(&w.a, "{'estimated_cost_cents':5}");
+	ASK(&w, gate_budget, "x", NULL, "{'estimated_cost_cents':0}", "ALLOW");
+	ASK(&w, gate_budget, "x", NULL, NULL, "DENY BUDGET_EXCEEDED floor");
 	w.limits = limits_of(
 		&w.a, "{'risk':{'cap':20,'period':'day'}}"); /* no other caps: they are not drawn on */
 	w.known = parse(&w.a, "{'risk_level':'LOW'}");
@@ -344,7 +354,16 @@ static void spend_in_order(void **state)
 			"'principal_id':'p','agent_id':'p','tenant_id':'t'"),
 			CALL(",'estimated_cost_cents':100"), "ALLOW" },
 		{ SPEND(",'active':true,'principal_id':'x'"),
+			CALL(",'estimated_cost_cents':1,'spend_envelope_id':'m'"),
+			"DENY ERR_SPEND_ENVELOPE_NOT_FOUND -" }, /* somebody else's */
+		{ SPEND(",'active':true,'principal_id':'p'"),
 			CALL(",'estimated_cost_cents':1,'spend_envelope_id':'m'"), "ALLOW" },
+		{ SPEND(",'active':true"), CALL(",'estimated_cost_cents':1,'spend_envelope_id':['m']"),
+			"DENY ERR_SPEND_ENVELOPE_NOT_FOUND -" },
+		{ SPEND(",'active':true"), "{'provider':['a'],'model':['s'],'estimated_cost_cents':1}",
+			"DENY ERR_SPEND_PROVIDER_NOT_ALLOWED m" }, /* a list is no way around it */
+		{ SPEND(",'active':true"), "{'provider':'a','model':['s'],'estimated_cost_cents':1}",
+			"DENY ERR_SPEND_MODEL_NOT_ALLOWED m" },
 		{ SPEND(",'active':true"), "{'path':'x'}", "ALLOW" }, /* no call of a model */
 	};
 

@@ -115,6 +115,48 @@ static void limits_only_get_tighter(void **state)
 	ok(checkpoint_create(&st, &q, &made, &e));
 }
 
+static const char *undo(bool is_whole)
+{
+	ok(checkpoint_create(&st,
+		&(struct checkpoint_request){ .label = CHECKPOINT_UNDO,
+			.is_complete = is_whole,
+			.is_whole = is_whole,
+			.spared = is_whole ? "." : NULL },
+		&made, &e));
+	return made.id;
+}
+
+/* One before each call that may lose something: the same tree is the same way back. */
+static void an_unchanged_tree_gets_no_second_one(void **state)
+{
+	struct json *all;
+
+	(void)state;
+	make_tree();
+	wait_until_old();
+	for (int is_whole = 0; is_whole < 2; is_whole++) {
+		const char *first = undo(is_whole);
+		assert_string_equal(undo(is_whole), first);
+		scratch_put(&t, "src/a.c", is_whole ? "int B;\n" : "int A;\n");
+		const char *other = undo(is_whole);
+		assert_string_not_equal(other, first);
+		wait_until_old();
+		assert_string_equal(undo(is_whole), other);
+	}
+	ok(checkpoint_list(&st, &all, &e));
+	assert_int_equal(all->n, 4);
+	/* A person who makes one gets one. */
+	create();
+	create();
+	ok(checkpoint_list(&st, &all, &e));
+	assert_int_equal(all->n, 6);
+	/* One that prune may take soon is no way back. */
+	const char *last = undo(true);
+	for (int i = 0; i < CHECKPOINT_KEEP_RECENT; i++)
+		create();
+	assert_string_not_equal(undo(true), last);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +166,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_cannot_be_saved_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(links_count, setup, teardown),
 		cmocka_unit_test_setup_teardown(limits_only_get_tighter, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_unchanged_tree_gets_no_second_one, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

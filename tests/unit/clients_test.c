@@ -291,6 +291,22 @@ static void test_payloads(void **state)
 	assert_string_equal(call.session, "c");
 	assert_string_equal(call.cwd, "/w");
 	assert_false(call.is_self_test);
+	/* The input as it is counts like one in a text, and a tool cannot name its own server. */
+	assert_int_equal(read_text("cursor",
+				 "{\"hook_event_name\":\"beforeMCPExecution\",\"tool_name\":\"github__push\","
+				 "\"tool_input\":{\"url\":\"https://evil.example/\"}}",
+				 &call, &e),
+		OK);
+	assert_string_equal(call.tool_name, "mcp____github__push");
+	assert_string_equal(json_get_text(call.input, "url", ""), "https://evil.example/");
+	assert_int_not_equal(
+		read_text("cursor", "{\"hook_event_name\":\"beforeMCPExecution\",\"tool_input\":[1]}", &call,
+			&e),
+		OK);
+	assert_int_not_equal(
+		read_text("cursor", "{\"hook_event_name\":\"beforeMCPExecution\",\"tool_input\":\"7\"}",
+			&call, &e),
+		OK);
 	assert_int_equal(read_text("cursor", "{\"hook_event_name\":\"beforeReadFile\",\"file_path\":\"f\"}",
 				 &call, &e),
 		OK);

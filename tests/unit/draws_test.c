@@ -753,7 +753,7 @@ static void *draw_some(void *arg)
 			.draws = &x,
 			.draw_count = i % 5 != 4 }; /* some draw nothing, and are never refused */
 		struct err e = { 0 };
-		int rc = recorder_group_append(c->g, &d, 1, &e);
+		int rc = recorder_group_append(c->g, NULL, &d, 1, NULL, &e);
 		if (rc == OK)
 			c->drawn += (int)d.draw_count;
 		else if (rc == E_DENIED && d.draw_count && text_eq(e.code, "DRAW_REFUSED"))

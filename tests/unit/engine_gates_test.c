@@ -604,6 +604,39 @@ static void the_sandbox_is_guarded(void **state)
 	assert_string_equal(with(&a, BOX, longest, (struct facts){ 0 }), "ALLOW");
 }
 
+static const struct json *bound_by(struct arena *a, const char *question, const struct facts *facts)
+{
+	const struct submission q = asked(a, question);
+	struct judgement j;
+
+	engine_judge(a, compiled(a, BOX), &q, facts, &j);
+	return j.bound;
+}
+
+/* A refusal binds the grant by which it was refused, and the path it was about. */
+static void a_refusal_binds_the_grant(void **state)
+{
+	(void)state;
+	AUTO(arena_done) struct arena a = { 0 };
+	static const char outside[] = EXEC(",'code_hash':'x','attempt':'write','path':'/out'");
+	static const char *const open[] = { "/in" };
+	const struct sandbox_facts wide = { .preopens = open, .preopen_count = 1, .may_run_generated = true },
+				   bare = { 0 };
+	const struct facts by_wide = { .now_us = 1, .sandbox = &wide },
+			   by_bare = { .now_us = 1, .sandbox = &bare }, by_none = { .now_us = 1 };
+	const struct json *x = bound_by(&a, outside, &by_wide), *y = bound_by(&a, outside, &by_bare),
+			  *z = bound_by(&a, outside, &by_none);
+
+	assert_non_null(json_get_text(x, "sandbox_grant_hash", NULL));
+	assert_string_not_equal(
+		json_get_text(x, "sandbox_grant_hash", ""), json_get_text(y, "sandbox_grant_hash", ""));
+	/* No grant permits what an empty one does. */
+	assert_true(json_eq(y, z));
+	assert_string_equal(json_get_text(x, "path_hash", ""), json_get_text(y, "path_hash", "-"));
+	assert_null(json_get(bound_by(&a, EXEC(",'attempt':'fly'"), &by_wide), "path_hash"));
+	assert_null(bound_by(&a, EXEC(",'command':'echo'"), &by_wide));
+}
+
 /* ---- graph ---- */
 
 #define GRAPH \
@@ -777,6 +810,7 @@ int main(void)
 		cmocka_unit_test(signatures_are_verified),
 		cmocka_unit_test(pins_hold),
 		cmocka_unit_test(the_sandbox_is_guarded),
+		cmocka_unit_test(a_refusal_binds_the_grant),
 		cmocka_unit_test(the_graph_is_a_gate),
 		cmocka_unit_test(outputs_must_fit),
 		cmocka_unit_test(a_policy_can_be_looked_at),

@@ -1,5 +1,6 @@
 /* engine_more_test.c — the engine where it is unusual: what is given as nothing, many of everything, sets in sets, what is listed as resting on being said. */
 #include "decide/authority/authority.h"
+#include "decide/engine/parts.h"
 #include "tools/engine_fixture.h"
 #include "tools/unit.h"
 
@@ -290,6 +291,36 @@ static void every_fact_makes_its_gate_due(void **state)
 	assert_true(seen >= 12);
 }
 
+static void check_due(const struct submission *q, const struct facts *f, const char *of, size_t at)
+{
+	if (gates_due(NULL, q, f) != gates_due_by_row(q, f))
+		fail_msg("byte %zu of struct %s: gates %x are due, and %x are asked", at, of,
+			gates_due_by_row(q, f), gates_due(NULL, q, f));
+}
+
+/* The quick look sees every member that a row reads, of facts and of the question. */
+static void the_quick_look_sees_what_rows_see(void **state)
+{
+	(void)state;
+	AUTO(arena_done) struct arena a = { 0 };
+	static const char *const members[] = { "taint", "taint_labels", "other" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		struct json *o = json_new(&a, JSON_OBJECT);
+		json_sets(&a, o, members[i], "x");
+		for (size_t at = 0; at < sizeof(struct facts); at += sizeof(o)) {
+			struct facts f = { 0 };
+			memcpy((char *)&f + at, &o, sizeof(o));
+			check_due(&(struct submission){ 0 }, &f, "facts", at);
+		}
+		for (size_t at = 0; at < sizeof(struct submission); at += sizeof(o)) {
+			struct submission q = { 0 };
+			memcpy((char *)&q + at, &o, sizeof(o));
+			check_due(&q, &(struct facts){ 0 }, "submission", at);
+		}
+	}
+}
+
 /* The list of what a policy rests on. */
 static void absences_are_listed(void **state)
 {
@@ -328,6 +359,204 @@ static void absences_are_listed(void **state)
 		"act/-/!has(facts.m)\n");
 }
 
+static const struct {
+	const char *verdict, *test, *target, *known;
+	enum certainty certainty;
+	bool holds;
+} targets[] = {
+	{ "DENY", "'op':'path_under','values':['/w/keep']", "/w/lnk/x", "{'places':{'/w/lnk/x':'/w/keep/x'}}",
+		CERTAIN, true },
+	{ "DENY", "'op':'path_under','values':['/w/keep']", "/w/lnk/x", "{}", CERTAIN, false },
+	{ "DENY", "'op':'path_under','values':['/w/keep']", "/w/k*/x", "{}", PREFIXED, true },
+	{ "DENY", "'op':'path_under','values':['/w/keep']", "/w/o/*", "{'places':{'/w/o/*':''}}", PREFIXED,
+		true },
+	{ "DENY", "'op':'path_under','values':['/w/keep']", "/w/o/*", "{'places':{'/w/o/*':'/w/o/*'}}",
+		PREFIXED, false },
+	{ "DENY", "'op':'path_under','values':['/w/keep']", "/w/o/*", "{'places':{'/w/o/*':'/w/keep/*'}}",
+		PREFIXED, true },
+	{ "DENY", "'op':'path_under','values':['/w/keep/']", "/w/K*", "{'places':{'/w/K*':'/w/K*'}}",
+		PREFIXED, true },
+	{ "DENY", "'op':'path_under','values':['/w/keep']", "/w/l*", "{'places':{'/w/l*':'/w/l*'}}", PREFIXED,
+		false },
+	{ "DENY", "'op':'path_under','values':['/v/keep']", "/w/k*", "{'places':{'/w/k*':'/w/k*'}}", PREFIXED,
+		false },
+	{ "DENY", "'op':'path_under','values':['keep']", "/w/k*", "{'places':{'/w/k*':'/w/k*'}}", PREFIXED,
+		false },
+	{ "DENY", "'op':'path_under','values':['/w/keep']", "/w/k*", "{'places':{'/w/k*':'odd'}}", PREFIXED,
+		false },
+	{ "DENY", "'op':'path_under','values':['/v/x']", "/w/k*",
+		"{'places':{'/w/k*':'/w/k*','/v/x':'/w/keep'}}", PREFIXED, true },
+	{ "DENY", "'op':'path_under','values':['/v/x']", "/w/k*",
+		"{'places':{'/w/k*':'/w/k*','/v/x':'/w/other'}}", PREFIXED, false },
+	/* what is deleted takes along what lies in it */
+	{ "DENY", "'op':'path_under','values':['/w/keep/sub']", "/w/keep", "{}", CERTAIN, true },
+	{ "DENY", "'op':'path_under','values':['/v/x']", "/w/keep", "{'places':{'/v/x':'/w/keep/sub'}}",
+		CERTAIN, true },
+	{ "DENY", "'op':'path_under','values':['/w/keep/sub']", "/w/ke", "{}", CERTAIN, false },
+	{ "DENY", "'op':'path_under','values':['/w/keep/sub']", "/w/k*", "{'places':{'/w/k*':'/w/k*'}}",
+		PREFIXED, true },
+	{ "DENY", "'op':'path_under','values':['/w/keep/sub']", "/w/l*", "{'places':{'/w/l*':'/w/l*'}}",
+		PREFIXED, false },
+	{ "ALLOW", "'op':'path_under','values':['/w/keep/sub']", "/w/keep", "{}", CERTAIN, false },
+	{ "DENY", "'op':'path_under','values':['/w/keep']", NULL, "{}", DYNAMIC, true },
+	{ "DENY", "'op':'path_under','values':['/w/keep']", NULL, "{}", CERTAIN, false },
+	{ "DENY", "'op':'equals','value':'/w/keep'", NULL, "{}", DYNAMIC, false },
+	{ "ALLOW", "'op':'path_under','values':['/w']", "/w/*", "{}", PREFIXED, false },
+	{ "ALLOW", "'op':'path_under','values':['/w']", "/w/*", "{'places':{'/w/*':'/w/*'}}", PREFIXED,
+		true },
+	{ "ALLOW", "'op':'path_under','values':['/w/a']", "/w/*", "{'places':{'/w/*':'/w/*'}}", PREFIXED,
+		false },
+	{ "ALLOW", "'op':'path_under','values':['/w']", NULL, "{}", DYNAMIC, false },
+	{ "ALLOW", "'op':'path_names','values':['w']", "/w/*", "{'places':{'/w/*':'/w/*'}}", PREFIXED,
+		false },
+	{ "DENY", "'op':'path_names','values':['.env']", "/w/.e*", "{'places':{'/w/.e*':'/w/.e*'}}", PREFIXED,
+		true },
+	{ "DENY", "'op':'path_names','values':['.env']", "/w/b*", "{'places':{'/w/b*':'/w/b*'}}", PREFIXED,
+		false },
+	{ "DENY", "'op':'path_names','values':['.env.*']", "/w/b*", "{'places':{'/w/b*':'/w/b*'}}", PREFIXED,
+		true },
+	{ "DENY", "'op':'path_names','values':['w']", "/w/b*", "{'places':{'/w/b*':'/w/b*'}}", PREFIXED,
+		true },
+	{ "DENY", "'op':'path_names','values':['/w/bad']", "/w/b*", "{'places':{'/w/b*':'/w/b*'}}", PREFIXED,
+		true },
+	{ "DENY", "'op':'path_names','values':['bad']", "/w/b*", "{'places':{'/w/b*':'odd'}}", PREFIXED,
+		true },
+	{ "DENY", "'op':'host_in','values':['evil.example']", "https://ok.example/", "{}", PREFIXED, false },
+	{ "DENY", "'op':'host_in','values':['evil.example']", "https://ev", "{}", PREFIXED, true },
+	{ "DENY", "'op':'host_in','values':['evil.example']", "ev", "{}", PREFIXED, true },
+	{ "DENY", "'op':'host_in','values':['evil.example']", "https://evil.example", "{}", CERTAIN, true },
+	{ "DENY", "'op':'host_not_in','values':['ok.example']", NULL, "{}", DYNAMIC, true },
+	{ "ALLOW", "'op':'host_in','values':['ok.example']", "https://ok.example", "{}", PREFIXED, false },
+	{ "ALLOW", "'op':'host_in','values':['ok.example']", "https://ok.example/a", "{}", PREFIXED, true },
+};
+
+/* A pattern, or a target that is not known, is a doubt, unless a door has found where its directory is. */
+static void targets_that_are_open(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct effect e = {
+			.kind = FX_DELETE, .target = targets[i].target, .certainty = targets[i].certainty
+		};
+		struct proposal p = { .effects = &e, .effect_count = 1, .readable = true };
+		struct submission q = asked(&a, "{}");
+		struct facts f = { .known = quoted(&a, targets[i].known) };
+		bool allows = text_eq(targets[i].verdict, "ALLOW");
+		struct judgement j;
+
+		q.proposal = &p;
+		engine_judge(&a,
+			compiled(&a,
+				arena_printf(&a,
+					"{'format':'helm.policy.v1','name':'t','coverage':'%s','layers':[{'name':'l','priority':0,'rules':["
+					"{'id':'x','actions':['act'],'effects':['delete'],'verdict':'%s',"
+					"'all':[{'field':'effect.target',%s}]}]}]}",
+					allows ? "closed" : "open", targets[i].verdict, targets[i].test)),
+			&q, &f, &j);
+		if ((j.verdict == V_ALLOW) != (targets[i].holds == allows))
+			fail_msg("case %zu: %s", i, outcome(&a, &j));
+	}
+}
+
+static const struct {
+	const char *rules, *tool;
+	bool is_unknown, is_beside;
+	const char *want;
+} tools[] = {
+	{ "{'id':'x','actions':['act'],'verdict':'ALLOW','all':[{'field':'tool','op':'not_in','values':['rm']}]}",
+		"ls", false, false, "ALLOW x" },
+	{ "{'id':'x','actions':['act'],'verdict':'ALLOW','all':[{'field':'tool','op':'not_in','values':['rm']}]}",
+		NULL, true, false, "DENY POLICY_VIOLATION rules" },
+	{ "{'id':'x','actions':['act'],'verdict':'ALLOW','all':[{'field':'input.tool','op':'missing'}]}",
+		NULL, true, false, "DENY POLICY_VIOLATION rules" },
+	{ "{'id':'x','actions':['act'],'verdict':'ALLOW','when':'input.tool in [\\\"ls\\\"]'}", NULL, true,
+		false, "DENY POLICY_VIOLATION rules" },
+	{ ALLOW_ACT
+		",{'id':'x','actions':['act'],'verdict':'DENY','all':[{'field':'tool','op':'in','values':['rm']}]}",
+		NULL, true, false, "DENY POLICY_VIOLATION rules x" },
+	{ ALLOW_ACT
+		",{'id':'x','actions':['act'],'verdict':'DENY','all':[{'field':'tool','op':'in','values':['rm']}]}",
+		NULL, false, false, "ALLOW a" },
+	{ ALLOW_ACT ",{'id':'x','actions':['act'],'verdict':'DENY','when':'input.tool == \\\"rm\\\"'}", NULL,
+		true, false, "DENY PRG_EVALUATION_ERROR rules x" },
+	{ ALLOW_ACT
+		",{'id':'x','actions':['act'],'verdict':'DENY','all':[{'field':'session','op':'equals','value':'s'}]}",
+		NULL, true, false, "ALLOW a" },
+	{ "{'id':'x','actions':['act'],'verdict':'ALLOW','all':[{'field':'tool','op':'equals','value':'Bash'}]}",
+		"ls", false, true, "ALLOW" },
+	{ "{'id':'x','actions':['other'],'verdict':'ALLOW'}", "ls", false, true, "ALLOW" },
+	{ "{'id':'x','actions':['rm'],'verdict':'DENY'}", "rm", false, true,
+		"DENY POLICY_VIOLATION rules x" },
+	{ "{'id':'x','actions':['ls'],'verdict':'ALLOW'}", "ls", false, false, "ALLOW x" },
+};
+
+/* A tool that nobody knows is in doubt, and one beside the tool of the question needs nobody's leave. */
+static void tools_of_a_command(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct submission q = asked(&a, "{}");
+		struct facts f = { 0 };
+		struct judgement j;
+
+		q.tool = tools[i].tool;
+		q.is_tool_unknown = tools[i].is_unknown;
+		q.is_tool_beside = tools[i].is_beside;
+		engine_judge(&a, compiled(&a, arena_printf(&a, "{" HEAD "," LAYER("%s") "}", tools[i].rules)),
+			&q, &f, &j);
+		if (!text_eq(outcome(&a, &j), tools[i].want))
+			fail_msg("case %zu: %s", i, outcome(&a, &j));
+	}
+}
+
+/* What a door has to look up: every place that a condition about paths names, once. */
+static void places_are_listed(void **state)
+{
+	(void)state;
+	AUTO(arena_done) struct arena a = { 0 };
+	const struct ruleset *r = compiled(&a,
+		POLICY("{'id':'a','actions':['act'],'verdict':'ALLOW','all':[{'field':'params.x','op':'path_under','values':['/srv','/opt/']}]},"
+		       "{'id':'b','actions':['act'],'verdict':'DENY','all':[{'field':'params.y','op':'equals','value':'/no'},"
+		       "{'field':'params.x','op':'path_names','values':['.ssh','/srv','/etc/shadow']}]}"));
+	const struct json *list = ruleset_places(&a, r);
+
+	assert_int_equal(list->n, 3);
+	assert_string_equal(list->items[0]->text, "/srv");
+	assert_string_equal(list->items[1]->text, "/opt/");
+	assert_string_equal(list->items[2]->text, "/etc/shadow");
+	assert_null(ruleset_places(&a, compiled(&a, POLICY(ALLOW_ACT))));
+}
+
+/* A hundred tools with names like each other's: each is found at once, not behind all the others. */
+static void names_that_are_alike_lie_apart(void **state)
+{
+	static const char *const heads[] = { "", "t", "to", "tool", "tool_", "read_tool_",
+		"mcp__server__tool" };
+
+	(void)state;
+	for (size_t f = 0; f < ARRAY_SIZE(heads); f++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct table t;
+		uint64_t steps = 0;
+		table_begin(&t, &a, 100);
+		for (unsigned i = 0; i < 100; i++) {
+			const char *name = arena_printf(&a, "%s%u", heads[f], i);
+			assert_int_equal(table_add(&t, &a, name, strlen(name)), i);
+		}
+		for (unsigned i = 0; i < 100; i++) {
+			const char *name = arena_printf(&a, "%s%u", heads[f], i);
+			uint32_t hash = table_hash(name, strlen(name));
+			struct table_slot *at = table_slot(&t, hash, name, strlen(name));
+			assert_int_equal(at->value, i + 1);
+			steps += ((uint32_t)(at - t.slots) - hash) & t.mask;
+		}
+		if (steps > 200)
+			fail_msg("%s: %lu steps for a hundred names", heads[f], (unsigned long)steps);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,7 +568,12 @@ int main(void)
 		cmocka_unit_test(the_graph_asks),
 		cmocka_unit_test(gates_before_and_behind_the_rules),
 		cmocka_unit_test(every_fact_makes_its_gate_due),
+		cmocka_unit_test(the_quick_look_sees_what_rows_see),
 		cmocka_unit_test(absences_are_listed),
+		cmocka_unit_test(names_that_are_alike_lie_apart),
+		cmocka_unit_test(places_are_listed),
+		cmocka_unit_test(targets_that_are_open),
+		cmocka_unit_test(tools_of_a_command),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,6 +80,15 @@ static void rules_decide(void **state)
 /* One condition on a rule that denies beside one that allows: DENY when it holds, and the same condition on the rule that allows. */
 #define COND(test) POLICY(RULE("a", "ALLOW", "") "," RULE("d", "DENY", ",'all':[{" test "}]"))
 #define MAY(test) POLICY(RULE("a", "ALLOW", ",'all':[{" test "}]"))
+#define REGIONS ",'regions':[{'match':'eu-*','region':'EU'},{'match':'US-*','region':'US'}]}"
+#define IN_REGIONS(rules) \
+	"{'format':'helm.policy.v1','name':'t','layers':[{'name':'L','priority':0,'rules':[" rules \
+	"]}]" REGIONS
+#define REGION(verdict, op, name) \
+	IN_REGIONS(RULE("a", "ALLOW", "") "," RULE( \
+		"d", verdict, ",'all':[{'field':'params.x','op':'" op "','values':['" name "']}]"))
+#define MAY_REGION(name) \
+	IN_REGIONS(RULE("a", "ALLOW", ",'all':[{'field':'params.x','op':'region_in','values':['" name "']}]"))
 #define YES "DENY POLICY_VIOLATION rules d"
 #define NO "ALLOW a"
 #define ERROR "DENY PRG_EVALUATION_ERROR rules d"
@@ -192,6 +201,78 @@ static const struct row condition_rows[] = {
 	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'../srv/x'"), NULL,
 		"DENY POLICY_VIOLATION rules" },
 	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("7"), NULL, ERROR },
+	/* where links lead, as a door found it: a rule that forbids holds for either place, one that allows for both */
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'/srv/l/x'"),
+		"{'places':{'/srv/l/x':'/etc/x'}}", YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'/etc/l'"),
+		"{'places':{'/etc/l':'/srv/x'}}", YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':'/opt/x'}}", NO },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':'/etc/x'}}", "DENY POLICY_VIOLATION rules" },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'/opt/l'"),
+		"{'places':{'/opt/l':'/srv/x'}}", "DENY POLICY_VIOLATION rules" },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':'/srv/x'}}", "ALLOW a" },
+	/* also where the place that the rule names is a link */
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'/srv/x'"),
+		"{'places':{'/srv':'/data/srv','/srv/x':'/data/srv/x'}}", "ALLOW a" },
+	{ COND("'field':'params.x','op':'path_under','values':['/srv/']"), X("'/data/srv/x'"),
+		"{'places':{'/srv/':'/data/srv'}}", YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/srv']"), X("'/opt/x'"),
+		"{'places':{'/srv':'/data'}}", NO },
+	{ COND("'field':'params.x','op':'path_under','values':['/']"), X("'/opt/x'"), NULL, YES },
+	/* from where the call is made */
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'l/x'"),
+		"{'cwd':'/srv','places':{'l/x':'/etc/x'}}", YES },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'l/x'"), "{'cwd':'/srv'}",
+		"ALLOW a" },
+	/* names that only others can follow */
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'~/x'"), "{'cwd':'/srv'}",
+		"DENY POLICY_VIOLATION rules" },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'a://x'"), "{'cwd':'/srv'}",
+		"DENY POLICY_VIOLATION rules" },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'/proc/self/root/x'"),
+		"{'cwd':'/srv'}", YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'../dev/fd/3'"),
+		"{'cwd':'/srv'}", YES },
+	/* what could not be found out is a doubt */
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':'/srv/x'},'places_partial':true}", NO },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':''}}", YES },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':''}}", "DENY POLICY_VIOLATION rules" },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'/srv/l'"),
+		"{'places_partial':true}", "DENY POLICY_VIOLATION rules" },
+	{ COND("'field':'params.x','op':'path_names','values':['.ssh']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':'/home/u/.ssh/id'}}", YES },
+	/* for names, too */
+	{ COND("'field':'params.x','op':'path_names','values':['.ssh']"), X("'/srv/l'"),
+		"{'places_partial':true}", YES },
+	{ COND("'field':'params.x','op':'path_names','values':['.ssh']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':'/srv/x'},'places_partial':true}", NO },
+	{ COND("'field':'params.x','op':'path_names','values':['.ssh']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':''}}", YES },
+	{ MAY("'field':'params.x','op':'path_names','values':['l']"), X("'/srv/l'"),
+		"{'places':{'/srv/l':''}}", "DENY POLICY_VIOLATION rules" },
+	/* a text that no door looks up */
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'/srv/a\\nb'"), NULL, YES },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv']"), X("'/srv/a\\nb'"), NULL,
+		"DENY POLICY_VIOLATION rules" },
+	{ COND("'field':'params.x','op':'path_names','values':['.env']"), X("'/srv/a\\nb'"), NULL, YES },
+	/* where the path without its ".." leads */
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'l/../x'"),
+		"{'cwd':'/srv','places':{'/srv/x':'/etc/x'}}", YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'l/../x'"),
+		"{'cwd':'/srv','places':{'/srv/x':''}}", YES },
+	{ COND("'field':'params.x','op':'path_under','values':['/etc']"), X("'l/../x'"),
+		"{'cwd':'/srv','places':{'l/../x':'/opt/x','/srv/x':'/opt/y'}}", NO },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv','/opt']"), X("'l/../x'"),
+		"{'cwd':'/srv','places':{'l/../x':'/opt/x','/srv/x':'/etc/x'}}",
+		"DENY POLICY_VIOLATION rules" },
+	{ MAY("'field':'params.x','op':'path_under','values':['/srv','/opt']"), X("'l/../x'"),
+		"{'cwd':'/srv','places':{'l/../x':'/opt/x','/srv/x':'/opt/y'}}", "ALLOW a" },
 	{ COND("'field':'params.x','op':'path_names','values':['.ssh','.env.*','/etc/shadow']"),
 		X("'/home/u/.ssh/id'"), NULL, YES },
 	{ COND("'field':'params.x','op':'path_names','values':['.ssh','.env.*','/etc/shadow']"),
@@ -216,10 +297,42 @@ static const struct row condition_rows[] = {
 	{ MAY("'field':'params.x','op':'host_in','values':['good.example']"), X("'good.example'"), NULL,
 		"ALLOW a" },
 	{ COND("'field':'params.x','op':'host_not_in','values':['good.example']"), X("7"), NULL, YES },
+	/* an address in another spelling is that address; what only looks like one is a doubt */
+	{ COND("'field':'params.x','op':'host_in','values':['10.0.0.1']"), X("'http://10.0.0.1/'"), NULL,
+		YES },
+	{ COND("'field':'params.x','op':'host_in','values':['10.0.0.1']"), X("'http://167772161/'"), NULL,
+		YES },
+	{ COND("'field':'params.x','op':'host_in','values':['10.0.0.1']"), X("'http://0xA000001/'"), NULL,
+		YES },
+	{ COND("'field':'params.x','op':'host_in','values':['10.0.0.1']"), X("'http://10.1:80/'"), NULL,
+		YES },
+	{ COND("'field':'params.x','op':'host_in','values':['10.0.0.1']"), X("'http://012.0.0.1./'"), NULL,
+		YES },
+	{ COND("'field':'params.x','op':'host_in','values':['10.0.0.1']"), X("'http://10.2/'"), NULL, NO },
+	{ COND("'field':'params.x','op':'host_in','values':['10.0.0.1']"), X("'http://a.10.0.0.300/'"), NULL,
+		YES },
+	{ COND("'field':'params.x','op':'host_in','values':['10.0.0.1']"), X("'http://10.0.0.example/'"),
+		NULL, NO },
+	{ MAY("'field':'params.x','op':'host_in','values':['10.0.0.1']"), X("'http://012.0.0.1/'"), NULL,
+		"ALLOW a" },
+	{ COND("'field':'params.x','op':'host_in','values':['99999999999','0xa.1']"), X("'http://10.1/'"),
+		NULL, YES },
+	{ MAY("'field':'params.x','op':'host_in','values':['99999999999']"), X("'http://99999999999/'"), NULL,
+		"DENY POLICY_VIOLATION rules" },
 	{ COND("'field':'params.x','op':'region_in','values':['UNKNOWN']"), X("'moon'"), NULL, YES },
 	{ COND("'field':'params.x','op':'region_not_in','values':['EU']"), X("'moon'"), NULL, YES },
 	{ COND("'field':'params.x','op':'region_not_in','values':['EU']"), X("7"), NULL, ERROR },
 	{ COND("'field':'params.x','op':'region_not_in','values':['EU']"), "{}", NULL, NO },
+	/* a region by its name, in whatever case; a name with blanks is a doubt */
+	{ REGION("DENY", "region_in", "US"), X("'us-east-1'"), NULL, YES },
+	{ REGION("DENY", "region_in", "US"), X("'US-East-1'"), NULL, YES },
+	{ REGION("DENY", "region_in", "US"), X("'us-east-1 '"), NULL, YES },
+	{ REGION("DENY", "region_in", "US"), X("''"), NULL, YES },
+	{ REGION("DENY", "region_in", "US"), X("'eu-west-1'"), NULL, NO },
+	{ REGION("DENY", "region_not_in", "EU"), X("'EU-WEST-1'"), NULL, NO },
+	{ REGION("DENY", "region_not_in", "EU"), X("' eu-west-1'"), NULL, YES },
+	{ MAY_REGION("EU"), X("'Eu-West-1'"), NULL, "ALLOW a" },
+	{ MAY_REGION("EU"), X("'eu-west-1 '"), NULL, "DENY POLICY_VIOLATION rules" },
 	/* fields from everywhere */
 	{ COND("'field':'action','op':'equals','value':'act'"), "{}", NULL, YES },
 	{ COND("'field':'input.action','op':'equals','value':'act'"), "{}", NULL, YES },
@@ -249,6 +362,21 @@ static void conditions_hold(void **state)
 {
 	(void)state;
 	check_rows(condition_rows, ARRAY_SIZE(condition_rows));
+}
+
+/* 4096 bytes are more than a path can have, so nobody has looked where it leads. */
+static void a_path_has_less_than_4096_bytes(void **state)
+{
+	static char shorter[64 + 4096], longer[64 + 4096];
+	const struct row rows[] = {
+		{ COND("'field':'params.x','op':'path_under','values':['/etc']"), shorter, NULL, NO },
+		{ COND("'field':'params.x','op':'path_under','values':['/etc']"), longer, NULL, YES },
+	};
+
+	(void)state;
+	(void)snprintf(shorter, sizeof(shorter), "{'params':{'x':'/%04094d'}}", 0);
+	(void)snprintf(longer, sizeof(longer), "{'params':{'x':'/%04095d'}}", 0);
+	check_rows(rows, ARRAY_SIZE(rows));
 }
 
 /* A second statement that changes something, a hidden end, a second select; quotes that pair are texts. */
@@ -382,6 +510,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_decide),
 		cmocka_unit_test(conditions_hold),
+		cmocka_unit_test(a_path_has_less_than_4096_bytes),
 		cmocka_unit_test(sql_is_read),
 		cmocka_unit_test(requirements_decide),
 		cmocka_unit_test(a_malformed_question_is_refused),

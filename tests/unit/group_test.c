@@ -131,7 +131,7 @@ static int append(struct fixture *f, const char *id, struct err *e)
 {
 	struct draft d = { .decision_id = id, .effect_id = "X", .status = "ALLOW" };
 
-	return recorder_group_append(f->g, &d, 1, e);
+	return recorder_group_append(f->g, NULL, &d, 1, NULL, e);
 }
 
 /* The receipts as they are on disk; they form a chain. */
@@ -322,6 +322,52 @@ static void failures_among_many(void **state)
 	end(&f);
 }
 
+/* What a writer is given is its own receipt, as it is in the file, whoever wrote it for them. */
+struct given {
+	struct fixture *f;
+	const char *id;
+	struct arena a;
+	struct json *receipt;
+	int rc;
+};
+
+static void *append_and_keep(void *arg)
+{
+	struct given *g = arg;
+	struct draft d = { .decision_id = g->id, .effect_id = "X", .status = "ALLOW" };
+	struct err e = { 0 };
+
+	g->rc = recorder_group_append(g->f->g, &g->a, &d, 1, &g->receipt, &e);
+	return NULL;
+}
+
+static void each_is_given_its_own_receipt(void **state)
+{
+	static const char *const ids[] = { "one", "two", "three", "four", "five", "six" };
+	struct given given[ARRAY_SIZE(ids)] = { 0 };
+	pthread_t threads[ARRAY_SIZE(ids)];
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		given[i] = (struct given){ .f = &f, .id = ids[i] };
+		assert_int_equal(pthread_create(&threads[i], NULL, append_and_keep, &given[i]), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		pthread_join(threads[i], NULL);
+	struct json *rows = read_chain(&f);
+	assert_int_equal(rows->n, ARRAY_SIZE(ids));
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		assert_int_equal(given[i].rc, 0);
+		assert_string_equal(json_get_text(given[i].receipt, "decision_id", ""), ids[i]);
+		int64_t clock = json_get_int(given[i].receipt, "lamport_clock", 0);
+		assert_true(json_eq(json_at(rows, (size_t)clock - 1), given[i].receipt));
+		arena_done(&given[i].a);
+	}
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +375,7 @@ int main(void)
 		cmocka_unit_test(fails_with_the_one_before),
 		cmocka_unit_test(each_has_the_lock_for_itself),
 		cmocka_unit_test(failures_among_many),
+		cmocka_unit_test(each_is_given_its_own_receipt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,12 @@
-/* person_test.c — who asks: the nearest program above us that is not only a wrapper. */
+/* person_test.c — who asks: the nearest program above us that is not only a wrapper; and by which names keys of people go. */
 #include "kernel/person.h"
+#include "tools/fault_sys.h"
+#include "tools/scratch.h"
 #include "tools/unit.h"
 
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,11 +57,59 @@ static void wrappers_are_looked_through(void **state)
 	ask_below(names, 2, getpid());
 }
 
+#define KEY_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define KEY_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define KEY_C "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
+
+/* A label that is the name of a key takes no key away. */
+static void a_label_is_no_key(void **state)
+{
+	static const struct {
+		const char *keys, *want;
+	} rows[] = {
+		{ "{\"public_key_hex\":\"" KEY_A "\",\"label\":\"anna\"}",
+			"{\"" KEY_A "\":\"" KEY_A "\",\"anna\":\"" KEY_A "\"}" },
+		{ "{\"public_key_hex\":\"" KEY_A "\",\"label\":\"x\"},{\"public_key_hex\":\"" KEY_B
+		  "\",\"label\":\"x\"}",
+			"{\"" KEY_A "\":\"" KEY_A "\",\"" KEY_B "\":\"" KEY_B "\",\"x\":\"\"}" },
+		{ "{\"public_key_hex\":\"" KEY_A "\",\"label\":\"" KEY_A "\"}",
+			"{\"" KEY_A "\":\"" KEY_A "\"}" },
+		{ "{\"public_key_hex\":\"" KEY_A "\"},{\"public_key_hex\":\"" KEY_B "\",\"label\":\"" KEY_A
+		  "\"}",
+			"{\"" KEY_A "\":\"" KEY_A "\",\"" KEY_B "\":\"" KEY_B "\"}" },
+		{ "{\"public_key_hex\":\"" KEY_B "\",\"label\":\"" KEY_C "\"}",
+			"{\"" KEY_B "\":\"" KEY_B "\"}" },
+	};
+	AUTO(scratch_done) struct scratch t;
+	struct fault f;
+
+	(void)state;
+	scratch_open(&t);
+	assert_int_equal(mkdirat(t.fd, "trust", 0700), 0);
+	fault_init(&f);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		const char *env[] = { arena_printf(&a, "HOME=%s", t.path),
+			arena_printf(&a, "HELM_HOME=%s", t.path), NULL };
+		struct json *keys;
+		struct buf b;
+		struct err e = { 0 };
+		f.env = env;
+		scratch_put(&t, "trust/approvers.json", arena_printf(&a, "{\"keys\":[%s]}", rows[i].keys));
+		if (person_keys(&f.sys, &a, &keys, &e))
+			fail_msg("%s", e.text);
+		buf_init(&b, &a);
+		json_canonical(&b, keys);
+		assert_string_equal(b.p, rows[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_nearest_program),
 		cmocka_unit_test(wrappers_are_looked_through),
+		cmocka_unit_test(a_label_is_no_key),
 	};
 	first = getpid();
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -371,6 +371,223 @@ static void what_cannot_be_read_is_not_forgotten(void **state)
 	kernel_fixture_done(&x);
 }
 
+static const char *intent_file(void)
+{
+	const char *file = word_file();
+
+	return arena_printf(&x.request, "%.*s.intent", (int)(strlen(file) - strlen(".json")), file);
+}
+
+/* As leave_unfinished(), and the intent says what it says, which may be nothing that can be read; NULL: as it was written. */
+static void leave_damaged(struct bytes before, struct bytes after, const char *intent)
+{
+	leave_unfinished(before, after);
+	if (intent)
+		write_at(intent_file(), intent, strlen(intent));
+}
+
+static const char *const intents[] = { NULL, "{", "{}", "{\"posture\": 1}", "{\"posture\": {}}" };
+
+/* The next act finishes the one before, whatever has become of its intent; and where one was not finished, no other one is begun. */
+static void the_next_act_finishes_the_one_before(void **state)
+{
+	struct json *receipt;
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	freeze("agent:y");
+	struct bytes before = read_word();
+	freeze("agent:x");
+	struct bytes after = read_word();
+	for (size_t i = 0; i < ARRAY_SIZE(intents); i++) {
+		leave_damaged(before, after, intents[i]);
+		kernel_fixture_reopen(&x);
+		freeze("agent:z");
+		(void)unlinkat(x.ws->state_fd, "freeze.json", 0);
+		assert_false(file_exists(sys_real(), AT_FDCWD, intent_file()));
+		assert_true(frozen("agent:x") && frozen("agent:y") && frozen("agent:z"));
+		assert_null(frozen("agent:other"));
+	}
+	/* Every look and every change on the way fails once; what was on record stays. */
+	for (size_t i = 0; i < 3; i++)
+		for (int is_look = 0; is_look < 2; is_look++) {
+			unsigned most = 0;
+			for (unsigned at = 1; at <= most + 1; at++) {
+				assert_int_equal(
+					freeze_lift(&x.k, &x.request, "agent:x", "", &receipt, NULL), OK);
+				before = read_word();
+				freeze("agent:x");
+				after = read_word();
+				leave_damaged(before, after, intents[i]);
+				x.f.looks = x.f.calls = 0;
+				*(is_look ? &x.f.look_fail_at : &x.f.fail_at) = at;
+				x.f.look_errno = x.f.fail_errno = EIO;
+				(void)freeze_set(&x.k, &x.request, "agent:z", "fire", &receipt, NULL);
+				unsigned n = is_look ? x.f.looks : x.f.calls;
+				most = n > most && n < 400 ? n : most;
+				x.f.look_fail_at = x.f.fail_at = 0;
+				kernel_fixture_reopen(&x);
+				freeze("agent:w");
+				(void)unlinkat(x.ws->state_fd, "freeze.json", 0);
+				if (!frozen("agent:x"))
+					fail_msg("intent %zu, %s %u failed, and the freeze on record is gone",
+						i, is_look ? "look" : "call", at);
+				arena_done(&x.request);
+				x.request = (struct arena){ 0 };
+			}
+			assert_true(most > 5);
+		}
+	kernel_fixture_done(&x);
+}
+
+/* An act about another place, which is on record here, is not this one's. */
+static void acts_about_other_places_finish_nothing(void **state)
+{
+	struct workspace *ws;
+	struct kernel k;
+	struct json *receipt;
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	freeze("agent:x");
+	const char *root = x.ws->root, *moved = arena_printf(&x.process, "%s-moved", root);
+	assert_int_equal(renameat(AT_FDCWD, root, AT_FDCWD, moved), 0);
+	assert_int_equal(workspace_open(&x.f.sys, &x.process, moved, 0, &ws, &e), OK);
+	assert_int_equal(kernel_open(&x.f.sys, &x.process, ws, &k, &e), OK);
+	const char *dir = workspace_place(&x.process, ws, ws->root);
+	assert_int_equal(file_mkdirs(sys_real(), AT_FDCWD, dir, 0700, &e), OK);
+	assert_int_equal(freeze_set(&k, &x.request, "agent:y", "fire", &receipt, &e), OK);
+	kernel_close(&k);
+	workspace_close(ws);
+	/* Back again, with a damaged intent: the newest act on record is about the other place. */
+	assert_int_equal(renameat(AT_FDCWD, moved, AT_FDCWD, root), 0);
+	kernel_fixture_reopen(&x);
+	write_at(intent_file(), "{", 1);
+	kernel_fixture_reopen(&x);
+	freeze("agent:z");
+	(void)unlinkat(x.ws->state_fd, "freeze.json", 0);
+	assert_true(frozen("agent:x") && frozen("agent:z"));
+	assert_null(frozen("agent:other"));
+	kernel_fixture_done(&x);
+}
+
+/* ---- what differs is told ---- */
+
+static void put_state(const char *file, const char *text)
+{
+	struct err e = { 0 };
+
+	assert_int_equal(file_replace(sys_real(), x.ws->state_fd, file, 0600, bytes_of(text), &e), OK);
+}
+
+/* Exactly these, in this order, each by its beginning. */
+static void differs(const char *first, const char *second)
+{
+	const struct json *list = posture_differences(&x.f.sys, &x.request, x.ws);
+	const char *want[] = { first, second };
+
+	for (size_t i = 0; i < 2; i++)
+		if (want[i] ? i >= list->n || !text_starts(json_get_text(list->items[i], "text", ""), want[i])
+			    : i < list->n)
+			fail_msg("%zu: wanted '%s', got '%s'", i, want[i] ? want[i] : "nothing",
+				i < list->n ? json_get_text(list->items[i], "text", "") : "nothing");
+	assert_true(list->n <= 2);
+}
+
+/* The files of the tree are copies of what a person decided; where one differs, every view says so, and never otherwise. */
+static void copies_that_differ_are_told(void **state)
+{
+	static const char settings[] = "workspace.json", pauses[] = "profile-pause-state.json";
+	struct json *receipt;
+	struct err e = { 0 };
+	char *token;
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	put_state("freeze.json", "{"); /* nobody has spoken yet: whoever reads it tells */
+	differs(NULL, NULL);
+	put_state("freeze.json", "{}");
+	freeze("agent:x");
+	assert_int_equal(pause_profile(&x.k, &x.request, "risky_edit", "drill", &token, &e), OK);
+	assert_int_equal(
+		workspace_use_profile(&x.k, &x.request, "workspace_edit", "checkpoint", &receipt, &e), OK);
+	differs(NULL, NULL);
+	put_state("freeze.json", "{}");
+	differs("freeze.json does not say what is frozen", NULL);
+	put_state("freeze.json", "[");
+	differs("freeze.json cannot be read", NULL);
+	freeze("agent:x"); /* written anew */
+	differs(NULL, NULL);
+	put_state(pauses, "{}");
+	differs("profile-pause-state.json does not say what is paused", NULL);
+	put_state(pauses, "3");
+	differs("profile-pause-state.json cannot be read", NULL);
+	freeze("agent:x");
+	put_state(settings,
+		"{\"schema_version\": 1, \"default_profile\": \"service_ops\", \"destructive\": \"checkpoint\"}");
+	differs("workspace.json says default_profile=service_ops, which nobody has accepted here: workspace_edit holds",
+		NULL);
+	put_state(settings,
+		"{\"schema_version\": 1, \"default_profile\": \"inspect_local\", \"destructive\": \"ask\"}");
+	differs(NULL, NULL); /* both are stricter, and count */
+	put_state(settings, "{\"schema_version\": 1}");
+	differs("workspace.json does not say default_profile: workspace_edit holds",
+		"workspace.json does not say destructive: checkpoint holds");
+	put_state(settings, "{\"schema_version\": 1");
+	differs("workspace.json cannot be read", NULL);
+	assert_int_equal(workspace_use_profile(&x.k, &x.request, "workspace_edit", "ask", &receipt, &e), OK);
+	put_state(settings,
+		"{\"schema_version\": 1, \"default_profile\": \"workspace_edit\", \"destructive\": \"checkpoint\"}");
+	differs("workspace.json says destructive=checkpoint, which nobody has accepted here: ask holds",
+		NULL);
+	kernel_fixture_done(&x);
+}
+
+/* What only the tree says is frozen stays so when a person speaks about something else, and the file is written anew. */
+static void what_the_tree_forbids_is_taken_over(void **state)
+{
+	(void)state;
+	kernel_fixture_begin(&x);
+	put_state("freeze.json", "{\"agent:q\": {\"reason\": \"tree\", \"at\": \"2026-01-01T00:00:00Z\"}}");
+	kernel_fixture_reopen(&x);
+	assert_non_null(frozen("agent:q"));
+	freeze("agent:x");
+	kernel_fixture_reopen(&x);
+	assert_true(frozen("agent:q") && frozen("agent:x"));
+	assert_int_equal(unlinkat(x.ws->state_fd, "freeze.json", 0), 0);
+	assert_true(frozen("agent:q") && frozen("agent:x"));
+	kernel_fixture_done(&x);
+}
+
+/* A file of the tree that only makes things stricter counts as it is, and nothing is said about it. */
+static void what_only_tightens_is_not_told(void **state)
+{
+	static const char points[] = "references/checkpoint_policy.json",
+			  guard[] = "references/guard_policy.json";
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	assert_int_equal(file_mkdirs(sys_real(), x.ws->root_fd, "references", 0700, &e), OK);
+	const struct {
+		const char *file, *text;
+		bool is_told;
+	} cases[] = { { points, "{\"keep_recent\": 50}", false }, { points, "{\"keep_recent\": 1}", true },
+		{ points, "{\"keep_recent\": ", true },
+		{ guard,
+			"{\"version\": 1, \"profile_rules\": {\"workspace_edit\": {\"on_write\": \"require_approval\"}}}",
+			false } };
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(file_replace(sys_real(), x.ws->root_fd, cases[i].file, 0600,
+					 bytes_of(cases[i].text), &e),
+			OK);
+		differs(cases[i].is_told ? cases[i].file : NULL, NULL);
+		assert_int_equal(unlinkat(x.ws->root_fd, cases[i].file, 0), 0);
+	}
+	kernel_fixture_done(&x);
+}
+
 /* ---- somebody else acts while one reads ---- */
 
 static struct {
@@ -576,6 +793,11 @@ int main(void)
 		cmocka_unit_test(seen_at_once_below),
 		cmocka_unit_test(held_is_one_moment),
 		cmocka_unit_test(what_cannot_be_read_is_not_forgotten),
+		cmocka_unit_test(the_next_act_finishes_the_one_before),
+		cmocka_unit_test(acts_about_other_places_finish_nothing),
+		cmocka_unit_test(copies_that_differ_are_told),
+		cmocka_unit_test(what_only_tightens_is_not_told),
+		cmocka_unit_test(what_the_tree_forbids_is_taken_over),
 		cmocka_unit_test(seen_also_when_it_comes_while_reading),
 		cmocka_unit_test(the_first_act_while_reading),
 		cmocka_unit_test(what_becomes_possible_is_said),

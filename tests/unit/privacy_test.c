@@ -171,11 +171,41 @@ static void tokens_turn_back(void **state)
 	assert_string_equal(tokenized(&a, "b@x.io", scope), "<PRIVATE_EMAIL_4>");
 }
 
+/* What belongs to people goes, a place on a machine stays. */
+static void people_are_redacted(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} people[] = {
+		{ "mail anna.meier@firma.example now", "mail " REDACTED " now" },
+		{ "anna@firma.example", REDACTED },
+		{ "anna@firma.example, bert@firma.example", REDACTED ", " REDACTED },
+		{ "to anna@firma.example: hello", "to " REDACTED ": hello" },
+		{ "call +49 170 1234567", "call " REDACTED },
+		{ "DE89370400440532013000", REDACTED },
+		{ "git push git@github.com:org/repo.git", "git push git@github.com:org/repo.git" },
+		{ "ssh://git@github.com/org/repo", "ssh://git@github.com/org/repo" },
+		{ "git status --short", "git status --short" },
+		{ "", "" },
+	};
+	(void)state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(people); i++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct json *doc = json_new(&a, JSON_OBJECT), *list = json_new(&a, JSON_ARRAY);
+		json_pushs(&a, list, people[i].in);
+		json_set(&a, doc, "x", list);
+		privacy_redact_people(&a, doc);
+		assert_string_equal(json_text(json_at(json_get(doc, "x"), 0)), people[i].out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_shapes), cmocka_unit_test(test_json),
 		cmocka_unit_test(everything_is_found_where_it_stands),
-		cmocka_unit_test(only_wanted_kinds_are_found), cmocka_unit_test(tokens_turn_back) };
+		cmocka_unit_test(only_wanted_kinds_are_found), cmocka_unit_test(tokens_turn_back),
+		cmocka_unit_test(people_are_redacted) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -336,7 +336,7 @@ static void *write_some(void *arg)
 		struct draft d = { .decision_id = arena_printf(&a, "dec-%d-%d", w->number, i),
 			.effect_id = "X",
 			.status = "ALLOW" };
-		w->failures += recorder_group_append(w->g, &d, 1, &e) != 0;
+		w->failures += recorder_group_append(w->g, NULL, &d, 1, NULL, &e) != 0;
 	}
 	return NULL;
 }
@@ -379,7 +379,7 @@ static void *write_bad(void *arg)
 		struct draft d = {
 			.decision_id = "dec-bad", .effect_id = "X", .status = "ALLOW", .metadata = bad
 		};
-		w->failures += recorder_group_append(w->g, &d, 1, &e) != 0;
+		w->failures += recorder_group_append(w->g, NULL, &d, 1, NULL, &e) != 0;
 	}
 	return NULL;
 }

@@ -155,6 +155,18 @@ static bool is_there(const struct json *v)
 	return v && !json_is(v, JSON_NULL) && (!text || *text);
 }
 
+/* What a receipt calls by another name. */
+static const char *own_name(const char *name)
+{
+	static const char *const same[][2] = { { "actor_id", "executor_id" },
+		{ "bundle_hash", "policy_hash" }, { "request_hash", "args_hash" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+		if (text_eq(same[i][0], name))
+			return same[i][1];
+	return name;
+}
+
 /* Every name that must be bound: in the receipt itself, among its metadata, or in what the engine bound.  The world of a case holds no
  * evidence, so that what a door would add is not known here. */
 static void count_evidence(struct conform_tally *t, const struct json *c, const struct json *receipt)
@@ -164,7 +176,7 @@ static void count_evidence(struct conform_tally *t, const struct json *c, const 
 	json_each (name, json_get(c, "must_bind_evidence")) {
 		const char *text = json_text(name) ? json_text(name) : "?";
 		const char *id = arena_printf(t->a, "%s: %s", json_get_text(c, "id", "?"), text);
-		if (is_there(json_get(receipt, text)) || is_there(json_get(meta, text)) ||
+		if (is_there(json_get(receipt, own_name(text))) || is_there(json_get(meta, text)) ||
 			is_there(json_get(json_get(meta, "bound"), text)))
 			conform_count(t, "negative-evidence", CONFORM_PASSED, id, NULL, NULL);
 		else

@@ -198,6 +198,8 @@ struct pdp_facts {
 	int64_t asked_us, answered_us, deadline_us; /* deadline 0: five seconds */
 	const char *policy_version; /* that must have answered; NULL: any */
 };
+/* Does one that is asked beside others allow?  As gate_pdp() says about it alone. */
+bool pdp_allows(struct arena *a, const struct pdp_facts *f);
 
 /* ---- workers of managed agents ---- */
 

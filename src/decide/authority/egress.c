@@ -7,6 +7,7 @@
 #include "model/egress.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Does the entry of a list, host or host:port, name this authority? */
 static bool names(struct arena *a, const struct json *list, const struct authority *to)
@@ -87,19 +88,24 @@ struct outward {
 	const char *protocol;
 	int64_t payload;
 	size_t count; /* of destinations */
+	unsigned values; /* of arguments, so far */
 	const char *to, *why; /* of the first that may not be; why NULL: none */
 };
 
+/* The first objection is the one that is told; why NULL: there is none. */
+static void refuse(struct outward *o, const char *to, const char *why)
+{
+	o->count++;
+	if (!why || o->why)
+		return;
+	o->why = why;
+	o->to = to;
+}
+
 static void look_at(struct outward *o, const char *destination)
 {
-	const char *why =
-		o->why ? o->why : egress_objection(o->j->a, o->policy, destination, o->protocol, o->payload);
-
-	o->count++;
-	if (why && !o->why) {
-		o->why = why;
-		o->to = destination;
-	}
+	refuse(o, destination,
+		o->why ? NULL : egress_objection(o->j->a, o->policy, destination, o->protocol, o->payload));
 }
 
 static bool leaves(enum effect_kind k)
@@ -119,13 +125,94 @@ static void look_at_effects(struct outward *o, const struct proposal *p)
 	}
 }
 
-static void look_at_params(struct outward *o, const struct json *params)
+/* ---- addresses among the arguments ---- */
+
+enum { MOST_VALUES = 512, DEEPEST = 16 };
+
+/* Members whose value is an address whatever it looks like. */
+static bool is_address_name(const char *name)
 {
-	static const char *const names_of[] = { "url", "endpoint", "host", "destination_url" };
+	static const char *const whole[] = { "url", "uri", "endpoint", "host", "hostname", "href", "webhook",
+		"proxy" };
+	static const char *const ends[] = { "_url", "_uri", "_endpoint", "_host", "-url", "-uri", "Url",
+		"Uri", "URL", "URI" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
+		if (strcasecmp(name, whole[i]) == 0)
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (text_ends(name, ends[i]))
+			return true;
+	return false;
+}
+
+/* Where a command stands. */
+static bool is_command_name(const char *name)
+{
+	static const char *const names_of[] = { "command", "cmd", "script", "argv", "args", "code" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names_of); i++)
-		if (json_get(params, names_of[i]))
-			look_at(o, json_get_text(params, names_of[i], ""));
+		if (strcasecmp(name, names_of[i]) == 0)
+			return true;
+	return false;
+}
+
+/* One word with a scheme before it.  A file here is nowhere else. */
+static bool is_address(const char *text)
+{
+	const char *at = text + strspn(text, " \t\r\n"), *mark = strstr(at, "://");
+
+	return mark && mark > at && mark == at + strcspn(at, ":/?# \t\r\n") && !strpbrk(at, " \t\r\n");
+}
+
+static void look_at_value(struct outward *o, const char *name, const struct json *v, int depth)
+{
+	const char *text = json_text(v);
+	bool is_named = is_address_name(name);
+
+	if (depth > DEEPEST || ++o->values > MOST_VALUES) {
+		refuse(o, name, "it has more arguments than are looked at");
+		return;
+	}
+	if (text && strncasecmp(text, "file:///", strlen("file:///")) == 0)
+		return;
+	if (text && (is_named || is_address(text)))
+		look_at(o, text);
+	if (is_named && v->type > JSON_NULL && v->type < JSON_STRING)
+		look_at(o, "");
+	json_each (item, v)
+		look_at_value(o, name, item, depth + 1);
+	json_each_member (m, v)
+		look_at_value(o, m->name, m->value, depth + 1);
+}
+
+/* Texts of a command that was understood have told where they go; objects among them are no part of it. */
+static void look_beside_command(struct outward *o, const char *name, const struct json *v)
+{
+	if (json_is(v, JSON_OBJECT))
+		look_at_value(o, name, v, 0);
+	json_each (item, v)
+		look_beside_command(o, name, item);
+}
+
+/* Every address that the arguments name, at any depth: a tool may go to each of them.  A call that was understood, and of which nothing leaves, goes
+ * nowhere, whatever stands in its texts. */
+static void look_at_params(struct outward *o, const struct json *params)
+{
+	const struct proposal *p = o->j->ask->proposal;
+	bool is_understood = p && p->readable, leaves_here = false;
+
+	for (size_t i = 0; p && i < p->effect_count; i++) {
+		is_understood &= p->effects[i].kind != FX_UNKNOWN;
+		leaves_here |= leaves(p->effects[i].kind);
+	}
+	if (is_understood && !leaves_here)
+		return;
+	json_each_member (m, params)
+		if (is_understood && is_command_name(m->name))
+			look_beside_command(o, m->name, m->value);
+		else
+			look_at_value(o, m->name, m->value, 0);
 }
 
 /* All destinations that are known of this question. */
@@ -135,8 +222,10 @@ static void look_around(struct outward *o, const struct egress_facts *f)
 		look_at(o, f->destinations[i]);
 	if (o->j->ask->proposal)
 		look_at_effects(o, o->j->ask->proposal);
-	if (!o->count)
-		look_at_params(o, o->j->ask->params);
+	look_at_params(o, o->j->ask->params);
+	/* Of a copy it is a path. */
+	if (!o->count && !o->j->ask->proposal && json_get(o->j->ask->params, "destination"))
+		look_at(o, json_get_text(o->j->ask->params, "destination", ""));
 }
 
 static void begin(struct outward *o, struct judging *j)
@@ -232,7 +321,7 @@ void gate_taint(struct judging *j, struct gate_answer *ret)
 	o.policy = json_get(section, "may_go");
 	o.payload = 0;
 	look_around(&o, j->facts->egress);
-	if (json_get(j->ask->params, "destination"))
+	if (j->ask->proposal && json_get(j->ask->params, "destination"))
 		look_at(&o, json_get_text(j->ask->params, "destination", ""));
 	if (!o.why)
 		return;

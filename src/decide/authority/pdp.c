@@ -96,6 +96,16 @@ void gate_pdp(struct judging *j, struct gate_answer *ret)
 		bind_text(j, ret, "pdp_answer_hash", json_sha256(j->a, f->answer));
 }
 
+bool pdp_allows(struct arena *a, const struct pdp_facts *f)
+{
+	const struct facts facts = { .now_us = f->answered_us, .pdp = f };
+	struct judging j = { .a = a, .facts = &facts };
+	struct gate_answer said = { .verdict = V_ALLOW };
+
+	gate_pdp(&j, &said);
+	return said.verdict == V_ALLOW;
+}
+
 /* ---- assumptions ---- */
 
 const char *assumption_hash(struct arena *a, const struct json *assumption)

@@ -46,7 +46,7 @@ static void judge_budget(struct judging *j, const struct limit *l, const struct 
 
 /* ---- risk (docs/formats/policy-limits.md) ---- */
 
-/* What nobody has rated is critical. */
+/* What nobody has rated is critical; and nothing is without risk because whoever asks says so. */
 static size_t rated(const struct judging *j)
 {
 	static const char *const names[] = { "LOW", "MEDIUM", "HIGH", "CRITICAL" };
@@ -69,7 +69,8 @@ static void judge_risk(
 	size_t level = rated(j);
 	int64_t base, n, uncertainty = json_get_int(j->facts->known, "uncertainty_percent", 0);
 
-	if (!limit_amount(j, "risk", 1, &base) || __builtin_mul_overflow(base, weights[level], &base))
+	if (!limit_amount(j, "risk", 1, &base) ||
+		__builtin_mul_overflow(base > 1 ? base : 1, weights[level], &base))
 		return deny_error(ret, "risk", "The risk that the request names is no amount.");
 	struct draw x = limit_draw(l, j, DRAW_BUDGET, "risk", base);
 	if (!take(j, drawn, &x, "risk", ret))

@@ -198,9 +198,14 @@ struct draw limit_draw(
 bool limit_amount(const struct judging *j, const char *name, int64_t absent, int64_t *ret)
 {
 	const struct json *v = json_get(j->ask->params, name);
+	int64_t least = json_get_int(j->facts->known, name, -1);
 
 	*ret = absent;
-	return !v || (json_int(v, ret) && *ret >= 0);
+	if (v && (!json_int(v, ret) || *ret < 0))
+		return false;
+	if (*ret < least)
+		*ret = least;
+	return true;
 }
 
 /* ---- for people ---- */

@@ -31,7 +31,7 @@ const char *limit_who(const struct limit *l, const struct judging *j);
 /* The draw of `amount` on it: key {what, id, who}, and the period that now lies in. */
 struct draw limit_draw(
 	const struct limit *l, struct judging *j, enum draw_kind kind, const char *what, int64_t amount);
-/* An amount that the request names: `absent` when it does not; false when it is no amount. */
+/* An amount that the request names: `absent` when it does not, and at least what the facts say by the same name; false when it is no amount. */
 bool limit_amount(const struct judging *j, const char *name, int64_t absent, int64_t *ret);
 
 /* ---- spend.c ---- */

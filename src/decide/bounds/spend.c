@@ -6,21 +6,29 @@
 
 #include <string.h>
 
+/* Written for who asks; naming one of somebody else finds none. */
 static const struct limit *find(const struct judging *j, const struct limits *l)
 {
-	const char *named = text_of(j->ask->params, "spend_envelope_id"),
-		   *who = j->facts->principal ? j->facts->principal : "",
+	const struct json *given = json_get(j->ask->params, "spend_envelope_id");
+	const char *who = j->facts->principal ? j->facts->principal : "",
 		   *tenant = j->facts->tenant ? j->facts->tenant : "";
 
 	for (size_t i = 0; i < l->spend_count; i++) {
 		const struct json *doc = l->spends[i].doc;
-		if (*named ? text_eq(named, l->spends[i].id)
-			   : (text_eq(json_get_text(doc, "principal_id", who), who) &&
-				     text_eq(json_get_text(doc, "agent_id", who), who) &&
-				     text_eq(json_get_text(doc, "tenant_id", tenant), tenant)))
+		if ((!given || (json_text(given) && text_eq(json_text(given), l->spends[i].id))) &&
+			text_eq(json_get_text(doc, "principal_id", who), who) &&
+			text_eq(json_get_text(doc, "agent_id", who), who) &&
+			text_eq(json_get_text(doc, "tenant_id", tenant), tenant))
 			return &l->spends[i];
 	}
 	return NULL;
+}
+
+/* Does it name a model, a provider or an envelope, in whatever form? */
+static bool is_spending(const struct json *params)
+{
+	return json_get(params, "provider") || json_get(params, "model") ||
+		json_get(params, "spend_envelope_id");
 }
 
 /* Cents, rounded up; false when it is no amount. */
@@ -90,7 +98,7 @@ void spend_judge(
 	const struct limit *s = find(j, l);
 	int64_t now = j->facts->now_us, cents = 0;
 
-	if (!l->spend_count || (!*provider && !*model && !json_get(j->ask->params, "spend_envelope_id")))
+	if (!l->spend_count || !is_spending(j->ask->params))
 		return;
 	if (!s)
 		return gate_deny(

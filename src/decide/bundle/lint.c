@@ -333,6 +333,32 @@ static void check_whole(struct linting *l, const struct json *document)
 		add(l, NULL, POLICY_NOTE, "LINT009", "", "", "the policy has more than 1000 rules");
 }
 
+/* ---- limits ---- */
+
+/* What a limit cannot hold by itself. */
+static void check_limits(struct linting *l, const struct json *limits)
+{
+	static const char *const lists[] = { "budgets", "windows", "buckets" };
+	bool has_session = false, has_other = false;
+	const char *first = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		json_each (one, json_get(limits, lists[i])) {
+			bool is_session = text_eq(json_get_text(one, "per", ""), "session");
+			has_session |= is_session;
+			has_other |= !is_session;
+			first = first ? first : json_get_text(one, "id", "");
+		}
+	first = first ? first : json_get_text(json_at(json_get(limits, "spend"), 0), "id", NULL);
+	if (first)
+		add(l, NULL, POLICY_NOTE, "POLICY_LIMIT_PLACE", first, "",
+			"what is used up is counted in each workspace by itself: two workspaces have the limit twice");
+	if (has_session && !has_other)
+		add(l, NULL, POLICY_WARNING, "POLICY_LIMIT_SESSION", first,
+			"add one with 'per: all' or 'per: principal'",
+			"every limit is per session, and whoever begins another session has it afresh");
+}
+
 void policy_lint(
 	struct arena *a, const struct json *document, const char *file, struct policy_problems *problems)
 {
@@ -345,6 +371,7 @@ void policy_lint(
 	json_each (pack, json_get(document, "packs"))
 		collect(&l, json_get(pack, "rules"), json_get_text(pack, "id", ""), -1);
 	check_whole(&l, document);
+	check_limits(&l, json_get(document, "limits"));
 	for (size_t i = 0; i < l.n; i++)
 		check_rule(&l, &l.items[i], is_strict);
 	check_duplicates(&l);

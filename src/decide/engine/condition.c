@@ -9,6 +9,7 @@
 #include "decide/decide.h"
 #include "decide/engine/parts.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -175,10 +176,10 @@ int test_compile(struct arena *a, struct shared *shared, const struct json *doc,
 
 /* ---- values ---- */
 
-/* Missing, null, false, and what has nothing in it. */
+/* False, and what has nothing in it. */
 static bool is_empty(const struct json *v)
 {
-	if (!v || v->type == JSON_NULL || v->type == JSON_FALSE)
+	if (v->type == JSON_FALSE)
 		return true;
 	return (v->type == JSON_STRING || v->type == JSON_ARRAY || v->type == JSON_OBJECT) && v->n == 0;
 }
@@ -395,35 +396,159 @@ static bool is_other_name(const char *text)
 		path_is_below(text, "/dev/fd");
 }
 
-/* A relative path begins where the door says that the call is made; without a door that knows, it stays as it is. */
-static enum holds test_path(struct judging *j, const struct test *t, const struct json *v)
+static bool is_target(const struct test *t)
 {
-	const char *text = json_text(v), *cwd = json_get_text(j->facts->known, "cwd", NULL);
+	static const char name[] = "target";
+	const struct field *f = t->field;
+
+	return f->root == ROOT_EFFECT && f->name_n == 1 && f->names[0].n == strlen(name) &&
+		memcmp(f->names[0].p, name, strlen(name)) == 0;
+}
+
+/* What an effect is done to, where that is a pattern, or not known. */
+static bool is_open_target(const struct test *t, const struct json *effect)
+{
+	static const struct table_key certainty = { "certainty", sizeof("certainty") - 1 };
+
+	if (!is_target(t))
+		return false;
+	const struct json *v = effect ? json_member(effect, certainty) : NULL;
+	return !v || !text_eq(json_text(v), "certain");
+}
+
+/* What is deleted or moved takes along all that lies in it: a rule that forbids a place holds for what it lies in. */
+static bool takes_all(const struct test *t, const struct json *effect)
+{
+	static const struct table_key kind = { "kind", sizeof("kind") - 1 };
+	const struct json *v = effect && !t->is_allowing && is_target(t) ? json_member(effect, kind) : NULL;
+
+	return v && (text_eq(json_text(v), "delete") || text_eq(json_text(v), "move"));
+}
+
+/* Can the pattern, of which only the last name is one, stand for that very place, or with `is_whole` for one that it lies in?  Shells can be told not to
+ * tell capitals apart. */
+static bool pattern_reaches(struct arena *a, const char *pattern, const char *want, bool is_whole)
+{
+	const char *last = strrchr(pattern, '/');
+	size_t dir = last ? (size_t)(last - pattern) + 1 : 0;
+
+	if (!last || strncmp(pattern, want, dir) != 0)
+		return false;
+	size_t name = strcspn(want + dir, "/");
+	return (is_whole || !want[dir + name]) &&
+		text_glob(text_fold(a, last + 1, strlen(last + 1)), text_fold(a, want + dir, name), false);
+}
+
+/* Is the path, or the place that it leads to, one of those that the condition names?  `clean` and each value are compared as they are written, and as
+ * the door found them behind links (facts.places). */
+static bool is_at_place(
+	struct judging *j, const struct test *t, const char *clean, const char *want, bool is_whole)
+{
+	size_t len = strlen(want);
+	const char *real = json_get_text(json_get(j->facts->known, "places"), want, NULL);
+
+	if (len > 1 && want[len - 1] == '/')
+		want = path_clean(j->a, want);
+	if (t->op == OP_PATH_NAMES)
+		return path_has_name(clean, want);
+	return path_is_below(clean, want) || (real && path_is_below(clean, real)) ||
+		(is_whole && (path_is_below(want, clean) || (real && path_is_below(real, clean))));
+}
+
+static bool is_at_one(struct judging *j, const struct test *t, const char *clean, bool is_whole)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (is_at_place(j, t, clean, t->values[i]->text, is_whole))
+			return true;
+	return false;
+}
+
+/* Of two patterns nobody says whether they can stand for the same name. */
+static bool pattern_may_be_named(struct arena *a, const char *pattern, const char *want)
+{
+	const char *last = strrchr(pattern, '/');
+
+	if (path_has_name(pattern, want) || !last || strpbrk(want, "*?["))
+		return true;
+	return want[0] == '/' ? pattern_reaches(a, pattern, want, false)
+			      : text_glob(text_fold(a, last + 1, strlen(last + 1)),
+					text_fold(a, want, strlen(want)), false);
+}
+
+static bool pattern_may_be_at(
+	struct judging *j, const struct test *t, const char *pattern, const char *want, bool is_whole)
+{
+	const char *there = json_get_text(json_get(j->facts->known, "places"), want, NULL);
+
+	if (t->op == OP_PATH_NAMES)
+		return pattern_may_be_named(j->a, pattern, want);
+	return pattern_reaches(j->a, pattern, path_clean(j->a, want), is_whole) ||
+		(there && pattern_reaches(j->a, pattern, there, is_whole));
+}
+
+/* A door has found where the directory of the pattern is, and that nothing that it stands for leads elsewhere; otherwise it is a doubt.  A rule that
+ * allows must name that directory, and one that forbids holds for whatever the pattern may stand for. */
+static enum holds test_pattern(struct judging *j, const struct test *t, const struct json *v, bool is_whole)
+{
+	const char *text = json_text(v),
+		   *real = text ? json_get_text(json_get(j->facts->known, "places"), text, NULL) : NULL;
+
+	if (!real || !*real || (t->is_allowing && t->op == OP_PATH_NAMES))
+		return yes_no(!t->is_allowing);
+	bool found = is_at_one(j, t, real, is_whole);
+	for (uint32_t i = 0; i < t->n && !found && !t->is_allowing; i++)
+		found = pattern_may_be_at(j, t, real, t->values[i]->text, is_whole);
+	return yes_no(found);
+}
+
+/* A text that no door looks up: with a line break, or longer than a path can be. */
+static bool is_never_looked_up(const struct json *v)
+{
+	enum { LONGEST_PATH = 4096 };
+
+	return v->n >= LONGEST_PATH || strchr(v->text, '\n');
+}
+
+/* A relative path begins where the door says that the call is made; without a door that knows, it stays as it is.  Where a link on the way leads
+ * elsewhere, as the kernel walks it or without its "..", a rule that allows must name all these places, and one that forbids holds for each. */
+static enum holds test_path(struct judging *j, const struct test *t, const struct json *v, bool is_whole)
+{
+	const struct json *known = j->facts->known, *places = json_get(known, "places");
+	const char *text = json_text(v), *cwd = json_get_text(known, "cwd", NULL);
 
 	if (!text)
 		return HOLDS_ERROR;
 	const char *clean = path_clean(j->a, cwd ? path_join(j->a, cwd, text) : text);
-	if (t->op == OP_PATH_UNDER &&
-		(climbs(clean) || (cwd && (is_other_name(text) || is_other_name(clean)))))
+	const char *real[] = { json_get_text(places, text, NULL), json_get_text(places, clean, NULL) };
+	bool is_unknown = (real[0] && !*real[0]) || (real[1] && !*real[1]) ||
+		(!real[0] && (json_get_bool(known, "places_partial", false) || is_never_looked_up(v)));
+	bool is_elsewhere = climbs(clean) || (cwd && (is_other_name(text) || is_other_name(clean)));
+	if (is_unknown || (t->op == OP_PATH_UNDER && is_elsewhere))
 		return yes_no(!t->is_allowing);
-	for (uint32_t i = 0; i < t->n; i++) {
-		const char *want = t->values[i]->text;
-		size_t len = strlen(want);
-		if (len > 1 && want[len - 1] == '/')
-			want = path_clean(j->a, want);
-		if (t->op == OP_PATH_UNDER ? path_is_below(clean, want) : path_has_name(clean, want))
-			return HOLDS_YES;
-	}
-	return HOLDS_NO;
+	bool found = is_at_one(j, t, clean, is_whole);
+	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
+		if (real[i] && found == t->is_allowing)
+			found = is_at_one(j, t, real[i], is_whole);
+	return yes_no(found);
 }
 
-/* The first entry that matches; what none matches is nowhere known. */
-static const char *region_of(const struct ruleset *r, const char *place)
+/* The first entry that matches, in whatever case; what none matches is nowhere known. */
+static const char *region_of(struct judging *j, const char *place, size_t n)
 {
+	const struct ruleset *r = j->rules;
+	const char *folded = text_fold(j->a, place, n);
+
 	for (size_t i = 0; i < r->region_n; i++)
-		if (text_glob(r->regions[i].match, place, false))
+		if (text_glob(r->regions[i].match, folded, false))
 			return r->regions[i].region;
 	return "UNKNOWN";
+}
+
+/* Blanks and the like around or in a name are there to be read in two ways. */
+static bool is_plain_region(const char *text)
+{
+	return *text &&
+		!text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")];
 }
 
 static enum holds test_region(struct judging *j, const struct test *t, const struct json *v)
@@ -432,11 +557,27 @@ static enum holds test_region(struct judging *j, const struct test *t, const str
 
 	if (!text)
 		return HOLDS_ERROR;
-	const char *region = region_of(j->rules, text);
+	if (!is_plain_region(text))
+		return yes_no(!t->is_allowing);
+	const char *region = region_of(j, text, v->n);
 	bool found = false;
 	for (uint32_t i = 0; i < t->n && !found; i++)
 		found = text_eq(region, t->values[i]->text);
 	return yes_no(found == (t->op == OP_REGION_IN));
+}
+
+/* A number in another spelling ("167772161", "0xa.1", "012.0.0.1") as the address that programs make of it; NULL: some may make one of it. */
+static const char *usual_host(struct arena *a, const char *host)
+{
+	const char *dot = strrchr(host, '.'), *last = dot ? dot + 1 : host;
+	char text[INET_ADDRSTRLEN];
+	struct in_addr address;
+
+	if (last[strspn(last, "0123456789")] && !text_starts(last, "0x"))
+		return host;
+	if (!inet_aton(host, &address) || !inet_ntop(AF_INET, &address, text, sizeof(text)))
+		return NULL;
+	return arena_strdup(a, text);
 }
 
 /* NULL when the text leaves any doubt about the host; a user name before it is one. */
@@ -452,11 +593,16 @@ static const char *plain_host(struct arena *a, const struct json *v)
 	const char *host = text ? host_of(a, text) : NULL;
 	size_t n = host ? strlen(host) : 0;
 	/* The dot at the end of a full name. */
-	return n > 1 && host[n - 1] == '.' ? arena_strndup(a, host, n - 1) : host;
+	host = n > 1 && host[n - 1] == '.' ? arena_strndup(a, host, n - 1) : host;
+	return host ? usual_host(a, host) : NULL;
 }
 
-static bool host_matches(const char *host, const char *want)
+static bool host_matches(struct arena *a, const char *host, const char *want)
 {
+	const char *usual = usual_host(a, want);
+
+	if (usual && text_eq(host, usual))
+		return true;
 	return text_starts(want, "*.") ? text_ends(host, want + 1) : text_eq(host, want);
 }
 
@@ -468,7 +614,7 @@ static enum holds test_host(struct judging *j, const struct test *t, const struc
 	if (!host)
 		return yes_no(!t->is_allowing);
 	for (uint32_t i = 0; i < t->n && !found; i++)
-		found = host_matches(host, t->values[i]->text);
+		found = host_matches(j->a, host, t->values[i]->text);
 	return yes_no(found == (t->op == OP_HOST_IN));
 }
 
@@ -552,19 +698,29 @@ static enum holds test_sql(const struct json *v)
 
 /* ---- evaluating ---- */
 
-static __attribute__((noinline)) enum holds test_text(
-	struct judging *j, const struct test *t, const struct json *v)
+/* The host of an address whose end is not known: it is, where something stands behind it. */
+static bool is_open_host(const struct json *v)
 {
+	const char *text = json_text(v), *rest = text ? strstr(text, "://") : NULL;
+
+	return !text || !rest || !strpbrk(rest + 3, "/?#");
+}
+
+static __attribute__((noinline)) enum holds test_text(
+	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
+{
+	bool is_open = is_open_target(t, effect);
+
 	switch ((enum op)t->op) {
 	case OP_PATH_UNDER:
 	case OP_PATH_NAMES:
-		return test_path(j, t, v);
+		return (is_open ? test_pattern : test_path)(j, t, v, takes_all(t, effect));
 	case OP_REGION_IN:
 	case OP_REGION_NOT_IN:
 		return test_region(j, t, v);
 	case OP_HOST_IN:
 	case OP_HOST_NOT_IN:
-		return test_host(j, t, v);
+		return is_open && is_open_host(v) ? yes_no(!t->is_allowing) : test_host(j, t, v);
 	default:
 		return test_sql(v);
 	}
@@ -579,17 +735,48 @@ static __attribute__((noinline)) enum holds test_field(
 	return other ? yes_no(same(v, other)) : HOLDS_LACKS;
 }
 
+static bool is_about_places(enum op op)
+{
+	return op == OP_PATH_UNDER || op == OP_PATH_NAMES || op == OP_HOST_IN || op == OP_HOST_NOT_IN;
+}
+
+/* The tool of a question that has one which nobody knows. */
+static bool is_unknown_tool(const struct judging *j, const struct test *t)
+{
+	return j->ask->is_tool_unknown && t->field->root == ROOT_INPUT &&
+		t->field->names[0].n == strlen("tool") && memcmp(t->field->names[0].p, "tool", 4) == 0;
+}
+
+/* A field that is not there, or null. */
+static __attribute__((noinline)) enum holds test_nothing(
+	const struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
+{
+	if (is_unknown_tool(j, t) || (is_about_places((enum op)t->op) && is_open_target(t, effect)))
+		return yes_no(!t->is_allowing);
+	switch ((enum op)t->op) {
+	case OP_MISSING:
+		return yes_no(!v);
+	case OP_EMPTY:
+		return HOLDS_YES;
+	case OP_NOT_EMPTY:
+		return HOLDS_NO;
+	default:
+		return HOLDS_LACKS;
+	}
+}
+
 /* What is judged by what lies there, without a look at anything else: most conditions of most policies. */
 static enum holds test_value(
 	struct judging *j, const struct test *t, const struct json *v, const struct json *effect)
 {
-	if (t->op == OP_MISSING)
-		return yes_no(!v);
-	if (t->op == OP_EMPTY || t->op == OP_NOT_EMPTY)
-		return yes_no(is_empty(v) == (t->op == OP_EMPTY));
 	if (!v || v->type == JSON_NULL)
-		return HOLDS_LACKS;
+		return test_nothing(j, t, v, effect);
 	switch ((enum op)t->op) {
+	case OP_MISSING:
+		return HOLDS_NO;
+	case OP_EMPTY:
+	case OP_NOT_EMPTY:
+		return yes_no(is_empty(v) == (t->op == OP_EMPTY));
 	case OP_EQUALS:
 	case OP_NOT_EQUALS:
 		return yes_no(same(v, t->value) == (t->op == OP_EQUALS));
@@ -613,7 +800,7 @@ static enum holds test_value(
 	case OP_INTERSECTS:
 		return test_intersects(j, t, v, effect);
 	default:
-		return test_text(j, t, v);
+		return test_text(j, t, v, effect);
 	}
 }
 

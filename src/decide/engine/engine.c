@@ -122,16 +122,42 @@ void gate_policy(struct judging *j, struct gate_answer *ret)
 
 /* ---- the row ---- */
 
-/* Which gates somebody configured. */
-static uint32_t due_gates(const struct ruleset *rules, const struct submission *ask, const struct facts *f)
+/* Does any gate have something of its own to know?  They stand one behind the other in struct facts. */
+static bool is_anything_known(const struct facts *f)
+{
+	enum { FIRST = offsetof(struct facts, stop), END = offsetof(struct facts, guard) + sizeof(f->guard) };
+	const char *at = (const char *)f;
+	uintptr_t any = 0, one;
+
+	_Static_assert(END == sizeof(*f) && (END - FIRST) % sizeof(one) == 0,
+		"from stop to the end of struct facts there are pointers");
+
+#pragma GCC unroll 32
+	for (size_t i = FIRST; i < END; i += sizeof(one)) {
+		memcpy(&one, at + i, sizeof(one));
+		any |= one;
+	}
+	return any != 0;
+}
+
+uint32_t gates_due_by_row(const struct submission *ask, const struct facts *f)
+{
+#define GATE_DUE(id, fn, is_due) | (uint32_t)((is_due) != 0) << GATE_##id
+	return 0 ROWS(GATE_DUE);
+#undef GATE_DUE
+}
+
+/* Most questions know nothing that a row asks for: that is seen at once. */
+uint32_t gates_due(const struct ruleset *rules, const struct submission *ask, const struct facts *f)
 {
 #define GATE_BUILT(id, fn, is_due) | UINT32_C(1) << GATE_##id
-#define GATE_DUE(id, fn, is_due) | (uint32_t)((is_due) != 0) << GATE_##id
 	const uint32_t built = 0 ROWS(GATE_BUILT);
-
-	return ((rules ? rules->configured : 0) & built) ROWS(GATE_DUE);
 #undef GATE_BUILT
-#undef GATE_DUE
+	uint32_t configured = (rules ? rules->configured : 0) & built;
+
+	if (!f->tenant && !f->taint && !ask->context && !ask->budget_id && !is_anything_known(f))
+		return configured | bit(GATE_SHAPE);
+	return configured | gates_due_by_row(ask, f);
 }
 
 static void decide_by(struct judgement *ret, enum gate_id g, const struct gate_answer *x)
@@ -221,7 +247,7 @@ void engine_judge(struct arena *a, const struct ruleset *rules, const struct sub
 		.ask = ask,
 		.facts = facts };
 	struct matched m __attribute__((uninitialized));
-	uint32_t due = due_gates(rules, ask, facts);
+	uint32_t due = gates_due(rules, ask, facts);
 
 	/* Everything but the answers, which are valid only where `spoke` says so. */
 	memset(ret, 0, offsetof(struct judgement, answers));

@@ -24,6 +24,9 @@ const struct limits *ruleset_limits(const struct ruleset *r);
 /* A member of the document that one of the other folders understands ("limits", "egress", ...); or NULL. */
 const struct json *ruleset_section(const struct ruleset *r, const char *name);
 size_t ruleset_rule_count(const struct ruleset *r);
+/* Every place that a condition compares paths with, once each, in `a`; NULL when no condition is about paths.  Whoever asks finds out where links on the way
+ * to them, and to what the request names, lead: facts.places, {as it is written: where it is}. */
+struct json *ruleset_places(struct arena *a, const struct ruleset *r);
 
 /* A rule as a person would look it up; false past the end.  In the order in which ties are broken. */
 struct ruleset_rule {

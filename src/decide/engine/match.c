@@ -55,9 +55,12 @@ static void match_names(struct judging *j, struct matched *m)
 	m->buckets = r->max_matched <= MATCH_ROOM ? m->own_buckets
 						  : arena_alloc(j->a, r->max_matched * sizeof(*m->buckets));
 	add_name(m, r, q->effect_type, strlen(q->effect_type));
+	if (q->is_tool_beside)
+		m->allowing_n = m->bucket_n;
 	if (q->tool)
 		add_name(m, r, q->tool, strlen(q->tool));
-	m->allowing_n = m->bucket_n;
+	if (!q->is_tool_beside)
+		m->allowing_n = m->bucket_n;
 	own = json_member(q->params, own_name);
 	if (own && json_text(own) && own->n > 0)
 		add_name(m, r, own->text, own->n);
@@ -186,7 +189,7 @@ static bool is_covered(const struct judging *j)
 void gate_coverage(struct judging *j, struct gate_answer *ret)
 {
 	ret->is_active = true;
-	if (!is_covered(j))
+	if (!j->ask->is_tool_beside && !is_covered(j))
 		gate_deny(ret, REASON_NO_POLICY_DEFINED, NULL,
 			"No rule of the policy allows this action under any condition.");
 }
@@ -284,7 +287,8 @@ static void fire(struct saying *s, const struct rule *r)
 	}
 	while (i < m->fired_n && is_before(&m->fired[i], &f))
 		i++;
-	memmove(&m->fired[i + 1], &m->fired[i], (m->fired_n - i) * sizeof(*m->fired));
+	if (i < m->fired_n)
+		memmove(&m->fired[i + 1], &m->fired[i], (m->fired_n - i) * sizeof(*m->fired));
 	m->fired[i] = f;
 	m->fired_n++;
 }
@@ -417,7 +421,7 @@ void gate_rules(struct judging *j, struct gate_answer *ret)
 		answer_rule(ret, s.lacking);
 		gate_escalate(ret, REASON_MISSING_REQUIREMENT, s.lacking->id,
 			"A field that this rule reads is missing, so nobody can tell whether it holds.");
-	} else if (j->rules->is_closed && !s.is_allowed) {
+	} else if (j->rules->is_closed && !s.is_allowed && !j->ask->is_tool_beside) {
 		gate_deny(ret, REASON_POLICY_VIOLATION, NULL,
 			"Rules allow this action only under conditions, and none of them is met.");
 	} else if (best) {

@@ -48,10 +48,20 @@ static inline bool same_bytes(const char *x, const char *y, size_t n)
 		memcpy(&d, y + n - 4, 4);
 		return c == d;
 	}
-	for (size_t i = 0; i < n; i++)
-		if (x[i] != y[i])
-			return false;
-	return true;
+	/* Up to three bytes: the first, the middle and the last are all there are. */
+	return n == 0 || (x[0] == y[0] && x[n / 2] == y[n / 2] && x[n - 1] == y[n - 1]);
+}
+
+/* The first four bytes, or all of a shorter one: what tells most names of one length apart. */
+static inline uint32_t head_of(const char *p, size_t n)
+{
+	uint32_t head = 0;
+
+	if (n >= sizeof(head))
+		memcpy(&head, p, sizeof(head));
+	else if (n > 0)
+		head = (uint32_t)(uint8_t)p[0] << 16 | (uint32_t)(uint8_t)p[n / 2] << 8 | (uint8_t)p[n - 1];
+	return head;
 }
 
 /* ---- names to numbers ---- */
@@ -75,15 +85,22 @@ struct table {
 enum { TABLE_NONE = UINT32_MAX };
 void table_begin(struct table *t, struct arena *a, size_t expected);
 uint32_t table_add(struct table *t, struct arena *a, const char *p, size_t n); /* or the one that is there */
+/* Both halves of a product, so that every byte reaches every bit of the answer. */
+static inline uint64_t table_mix(uint64_t x, uint64_t y)
+{
+	unsigned __int128 product = (unsigned __int128)x * y;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 /* Eight bytes at a time; the names of a policy are its author's, so nobody gains from making them collide. */
 static inline uint32_t table_hash(const char *p, size_t n)
 {
-	uint64_t h = n * 0x9e3779b97f4a7c15u, w;
+	uint64_t h = n * 0x9e3779b97f4a7c15u, w = 0;
 
-	for (; n >= 8; p += 8, n -= 8) {
+	for (; n > 8; p += 8, n -= 8) {
 		memcpy(&w, p, 8);
-		h = (h ^ w) * 0xff51afd7ed558ccdu;
-		h ^= h >> 32;
+		h = table_mix(h ^ w, 0xff51afd7ed558ccdu);
 	}
 	w = 0;
 	if (n >= 4) {
@@ -94,8 +111,7 @@ static inline uint32_t table_hash(const char *p, size_t n)
 	} else if (n > 0) {
 		w = (uint64_t)(uint8_t)p[0] << 16 | (uint64_t)(uint8_t)p[n / 2] << 8 | (uint8_t)p[n - 1];
 	}
-	h = (h ^ w) * 0xc4ceb9fe1a85ec53u;
-	return (uint32_t)(h >> 32);
+	return (uint32_t)table_mix(h ^ w, 0xc4ceb9fe1a85ec53u);
 }
 
 static inline bool table_slot_is(const struct table *t, const struct table_slot *s, const char *p, size_t n)
@@ -309,6 +325,10 @@ struct matched {
 	struct fired own_fired[2];
 };
 
+/* engine.c: which gates somebody configured, as bits; and which by facts and question alone, each by its own row.  Without a policy that is the same. */
+uint32_t gates_due(const struct ruleset *rules, const struct submission *ask, const struct facts *f);
+uint32_t gates_due_by_row(const struct submission *ask, const struct facts *f);
+
 /* match.c */
 void match_begin(struct judging *j, struct matched *m);
 
@@ -319,10 +339,13 @@ const struct json *field_value(
 const struct json *field_start(struct judging *j, const struct field *f, const struct json *effect);
 static inline const struct json *json_member(const struct json *o, struct table_key k)
 {
+	const uint32_t head = head_of(k.p, k.n);
+
 	if (!o || o->type != JSON_OBJECT)
 		return NULL;
 	for (const struct json_member *m = o->members, *end = m + o->n; m != end; m++)
-		if (m->name_n == k.n && same_bytes(m->name, k.p, k.n))
+		if (m->name_n == k.n && head_of(m->name, k.n) == head &&
+			(k.n <= sizeof(head) || same_bytes(m->name, k.p, k.n)))
 			return m->value;
 	return NULL;
 }

@@ -128,6 +128,7 @@ static int read_regions(struct arena *a, const struct json *list, struct ruleset
 			return e->rc;
 		if (!g.match || !g.region)
 			return bad(e, "each needs \"match\" and \"region\":", "regions");
+		g.match = text_fold(a, g.match, strlen(g.match));
 		r->regions[r->region_n++] = g;
 	}
 	return OK;
@@ -264,6 +265,38 @@ const struct limits *ruleset_limits(const struct ruleset *r)
 const struct json *ruleset_section(const struct ruleset *r, const char *name)
 {
 	return is_section(name) ? json_get(r->document, name) : NULL;
+}
+
+static bool is_about_paths(const struct test *t)
+{
+	return t->op == OP_PATH_UNDER || t->op == OP_PATH_NAMES;
+}
+
+static void add_places(struct arena *a, const struct test *t, struct table *seen, struct json *to)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct json *v = t->values[i];
+		if (v->text[0] == '/' && table_add(seen, a, v->text, v->n) == to->n)
+			json_pushs(a, to, v->text);
+	}
+}
+
+struct json *ruleset_places(struct arena *a, const struct ruleset *r)
+{
+	struct json *list = NULL;
+	struct table seen;
+
+	for (size_t i = 0; i < r->rule_n; i++)
+		for (uint16_t k = 0; k < r->rules[i]->test_n; k++) {
+			if (!is_about_paths(&r->rules[i]->tests[k]))
+				continue;
+			if (!list) {
+				list = json_new(a, JSON_ARRAY);
+				table_begin(&seen, a, 16);
+			}
+			add_places(a, &r->rules[i]->tests[k], &seen, list);
+		}
+	return list;
 }
 
 size_t ruleset_rule_count(const struct ruleset *r)

@@ -135,14 +135,30 @@ static void judge_command(struct judging *j, struct gate_answer *ret)
 		refuse(ret, "The command would sleep for longer than its time limit.");
 }
 
-void gate_sandbox(struct judging *j, struct gate_answer *ret)
+/* By which grant it was refused, and what it was about: without saying it, since receipts travel. */
+static void bind_grant(struct judging *j, struct gate_answer *ret)
+{
+	const struct sandbox_facts *f = j->facts->sandbox;
+	struct json *grant = json_new(j->a, JSON_OBJECT), *open = json_new(j->a, JSON_ARRAY),
+		    *bound = json_new(j->a, JSON_OBJECT);
+	const struct json *path = json_get(j->ask->params, "path");
+
+	for (size_t i = 0; f && i < f->preopen_count; i++)
+		json_pushs(j->a, open, f->preopens[i]);
+	json_setb(j->a, grant, "may_run_generated", f && f->may_run_generated);
+	json_setb(j->a, grant, "has_network", f && f->has_network);
+	json_set(j->a, grant, "preopens", open);
+	json_sets(j->a, bound, "sandbox_grant_hash", json_sha256(j->a, grant));
+	if (json_text(path))
+		json_sets(j->a, bound, "path_hash", json_sha256(j->a, path));
+	ret->bound = bound;
+}
+
+static void judge_sandbox(struct judging *j, struct gate_answer *ret)
 {
 	const struct sandbox_rules *r = j->rules->sandbox;
 	const struct json *params = j->ask->params;
 
-	if (!is_listed(r->actions, j->ask->effect_type, strlen(j->ask->effect_type)))
-		return;
-	ret->is_active = true;
 	if (!text_is_listed(r->runtimes, json_get(params, "sandbox")))
 		refuse(ret, "It must run in a sandbox that the policy names.");
 	else if (judge_attempt(j, ret))
@@ -151,4 +167,14 @@ void gate_sandbox(struct judging *j, struct gate_answer *ret)
 		judge_command(j, ret);
 	else if (!j->facts->sandbox || !j->facts->sandbox->may_run_generated)
 		refuse(ret, "Running code that an agent wrote needs a grant.");
+}
+
+void gate_sandbox(struct judging *j, struct gate_answer *ret)
+{
+	if (!is_listed(j->rules->sandbox->actions, j->ask->effect_type, strlen(j->ask->effect_type)))
+		return;
+	ret->is_active = true;
+	judge_sandbox(j, ret);
+	if (ret->verdict != V_ALLOW)
+		bind_grant(j, ret);
 }

@@ -643,16 +643,17 @@ static struct json *new_record(struct maker *m, const char *created)
 	return r;
 }
 
-/* The newest whole checkpoint of this very tree, if it is not about to be thinned out; or NULL. */
+/* The newest automatic checkpoint of this very tree, if it is not about to be thinned out; or NULL. */
 static struct json *same_as_before(struct maker *m, const struct json *array)
 {
 	char hex[SHA256_HEX];
 
-	if (!m->req->is_whole || !m->res.is_same)
+	if (!text_eq(m->req->label, CHECKPOINT_UNDO) || !m->res.is_same)
 		return NULL;
 	hex_encode(m->tree.sha.b, SHA256_SIZE, hex);
 	for (size_t i = array->n, looked = 0; i-- > 0 && looked < CHECKPOINT_KEEP_RECENT; looked++)
-		if (json_get_bool(array->items[i], "whole", false) &&
+		if (text_eq(json_get_text(array->items[i], "label", ""), CHECKPOINT_UNDO) &&
+			json_get_bool(array->items[i], "whole", false) == m->req->is_whole &&
 			text_eq(json_get_text(array->items[i], "tree", ""), hex))
 			return array->items[i];
 	return NULL;

@@ -72,8 +72,7 @@ struct checkpoint_request {
 	bool is_complete;
 	/* With is_complete, for the whole tree: version-control data, too; links wherever they lead; no rule leaves anything out;
 	 * sockets and fifos hold nothing and are passed over.  The record says "whole", and a restore brings all of it
-	 * back.  Made before every call that may lose something, so what is in the store already is read back in samples,
-	 * and a tree that has not changed since the last one is that one again. */
+	 * back.  Made before every call that may lose something, so what is in the store already is read back in samples. */
 	bool is_whole;
 	bool is_plain; /* with is_complete: nor may anything be reached from elsewhere: no links, no second names */
 	const char *
@@ -118,7 +117,8 @@ int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct
  * several fit that do not hold the same.  What a restore saved before it replaced anything (label
  * CHECKPOINT_SAFETY) is found by its whole id only: it holds what somebody wanted to get rid of. */
 #define CHECKPOINT_SAFETY "pre-restore"
-#define CHECKPOINT_UNDO "undo" /* before a call that destroys something */
+#define CHECKPOINT_UNDO \
+	"undo" /* before a call that destroys something; a tree that has not changed since the last one gets no second one */
 int checkpoint_find(struct checkpoint_store *st, const char *id, struct json **ret_record, struct err *e);
 
 /* What a checkpoint holds against what is on disk. */

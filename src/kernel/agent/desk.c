@@ -29,6 +29,13 @@ struct visit {
 	struct desk_caller caller;
 };
 
+/* One who answers: the signing key stays with it from call to call, as long as its file is the same one. */
+struct worker {
+	struct session *s;
+	struct key *key;
+	struct file_mark key_file;
+};
+
 /* ---- one question ---- */
 
 /* Policy, profile and what a person has said are read again for each call. */
@@ -97,9 +104,32 @@ static int after(struct arena *a, struct kernel *k, const struct client *c, cons
 	return rc;
 }
 
-static int answer_hook(struct session *s, struct arena *a, pid_t pid, const struct json *line,
+static void lend_key(struct worker *w, struct kernel *k)
+{
+	if (!w->key)
+		return;
+	recorder_mark_key(&k->recorder);
+	if (memcmp(&k->recorder.key_file, &w->key_file, sizeof(w->key_file)) == 0)
+		k->key = w->key;
+	else
+		key_free(&w->key);
+	w->key = NULL;
+}
+
+/* Not one that was exchanged meanwhile, nor the line to a signer. */
+static void keep_key(struct worker *w, struct kernel *k)
+{
+	if (!k->key || (k->recorder.key && k->recorder.key != k->key) || key_keeper(k->key))
+		return;
+	w->key = k->key;
+	w->key_file = k->recorder.key_file;
+	k->key = NULL;
+}
+
+static int answer_hook(struct worker *w, struct arena *a, pid_t pid, const struct json *line,
 	struct bytes payload, struct json *ret, struct err *e)
 {
+	struct session *s = w->s;
 	const struct client *c = clients_find(json_get_text(line, "client", ""));
 	const bool is_before = !text_eq(json_get_text(line, "verb", ""), "post-tool");
 	struct kernel_session session = { .task_id = s->task_id,
@@ -122,10 +152,12 @@ static int answer_hook(struct session *s, struct arena *a, pid_t pid, const stru
 	if (rc)
 		return rc;
 	k.session = &session;
+	lend_key(w, &k);
 	if (!s->chosen)
 		rc = workspace_agent_profile(s->sys, a, k.ws, &k.guard.profiles, &session.profile, e);
 	if (rc == OK)
 		rc = is_before ? before(s, a, &k, c, &call, ret, e) : after(a, &k, c, &call, ret, e);
+	keep_key(w, &k);
 	kernel_close(&k);
 	workspace_close(k.ws);
 	return rc;
@@ -185,8 +217,9 @@ static void be_patient(int fd)
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 }
 
-static void serve(struct session *s, const struct desk_caller *caller)
+static void serve(struct worker *w, const struct desk_caller *caller)
 {
+	struct session *s = w->s;
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(close_fd) int fd = caller->fd;
 	int streams[3] = { -1, -1, -1 };
@@ -198,7 +231,7 @@ static void serve(struct session *s, const struct desk_caller *caller)
 	int rc = talk_receive(s->sys, fd, &a, PATIENCE_S * 1000000, &line, &body, streams, &e);
 	const char *ask = rc ? "" : json_get_text(line, "ask", "");
 	if (rc == OK && text_eq(ask, "hook"))
-		rc = answer_hook(s, &a, caller->pid, line, body, answer, &e);
+		rc = answer_hook(w, &a, caller->pid, line, body, answer, &e);
 	else if (rc == OK && text_eq(ask, "outside"))
 		rc = answer_outside(s, answer, &a, line, fd, streams, &e);
 	else if (rc == OK && text_eq(ask, "status"))
@@ -237,15 +270,17 @@ static struct visit *next_visit(struct session *s)
 static void *be_worker(void *arg)
 {
 	struct session *s = arg;
+	struct worker w = { .s = s };
 	struct visit *v;
 
 	pthread_mutex_lock(&s->lock);
 	while ((v = next_visit(s))) {
 		pthread_mutex_unlock(&s->lock);
-		serve(s, &v->caller);
+		serve(&w, &v->caller);
 		free(v);
 		pthread_mutex_lock(&s->lock);
 	}
+	key_free(&w.key);
 	s->workers--;
 	pthread_cond_signal(&s->left);
 	pthread_mutex_unlock(&s->lock);

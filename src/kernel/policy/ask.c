@@ -8,13 +8,16 @@
  * answers for a person. */
 #include "kernel/policy/policy.h"
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "decide/authority/authority.h"
 #include "decide/bounds/bounds.h"
 #include "kernel/posture.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 /* One policy that holds. */
@@ -26,9 +29,11 @@ struct loaded {
 
 struct policy_memo {
 	struct arena a;
-	struct loaded *list;
-	size_t n;
+	struct loaded *list; /* those that hold, and behind them the shadow */
+	size_t n; /* that hold */
+	bool has_shadow;
 	const char *key; /* the digests, one after the other */
+	struct json *places; /* of all of them (ruleset_places) */
 };
 
 struct policy_memo *policy_memo_new(struct arena *a)
@@ -93,13 +98,25 @@ const char *policy_in_force(struct sys *s, struct arena *a, const struct workspa
 	return sha256_prefixed(a, text.p, text.n);
 }
 
+static void add_places(struct policy_memo *m, const struct ruleset *rules)
+{
+	struct json *more = rules ? ruleset_places(&m->a, rules) : NULL;
+
+	if (!m->places)
+		m->places = more;
+	else
+		json_each (one, more)
+			json_push(&m->a, m->places, one);
+}
+
 /* What was kept of another word is forgotten at once: nothing that was answered before points there. */
 static const struct policy_memo *loaded(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *word)
 {
 	struct policy_memo *m = ws->policies;
-	const char *key = key_of(a, word);
-	const struct json *entry;
+	const struct json *entry, *shadow = json_get(word, "policy_shadow");
+	const char *beside = json_get_text(shadow, "sha256", "");
+	const char *key = arena_printf(a, "%s%s", key_of(a, word), beside);
 	size_t n = 0;
 
 	if (m->key && text_eq(m->key, key))
@@ -108,11 +125,28 @@ static const struct policy_memo *loaded(
 	*m = (struct policy_memo){ 0 };
 	while (entry_at(word, n))
 		n++;
-	m->list = arena_zalloc(&m->a, n, sizeof(*m->list));
+	m->list = arena_zalloc(&m->a, n + 1, sizeof(*m->list));
 	for (; (entry = entry_at(word, m->n)); m->n++)
 		load(s, ws, json_get_text(entry, "sha256", ""), &m->list[m->n]);
+	m->has_shadow = shadow != NULL;
+	if (shadow)
+		load(s, ws, beside, &m->list[n]);
+	for (size_t i = 0; i < n + m->has_shadow; i++)
+		add_places(m, m->list[i].rules);
 	m->key = arena_strdup(&m->a, key);
 	return m;
+}
+
+const struct json *policy_places(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	return ws && ws->memo ? loaded(s, a, ws, posture_of(s, ws)->word)->places : NULL;
+}
+
+const struct ruleset *policy_shadow_rules(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	const struct policy_memo *m = loaded(s, a, ws, posture_of(s, ws)->word);
+
+	return m->has_shadow ? m->list[m->n].rules : NULL;
 }
 
 /* ---- judging by one ---- */
@@ -178,43 +212,18 @@ struct authority_known {
 	struct privilege_facts privilege;
 };
 
-/* Effects that reach somebody else. */
-static bool reaches_out(enum effect_kind k)
-{
-	return k == FX_NETWORK || k == FX_REMOTE || k == FX_PUBLISH || k == FX_FETCH_EXEC ||
-		k == FX_REVERSE_SHELL;
-}
-
-/* Where a command goes to; where that is not known, a destination that no list has. */
-static void add_destinations(struct arena *a, const struct policy_question *q, struct egress_facts *f)
-{
-	size_t n = q->proposal ? q->proposal->effect_count : 0;
-	const char **list = arena_zalloc(a, n + 1, sizeof(*list));
-	const char *url = json_get_text(q->params, "url", json_get_text(q->params, "destination", NULL));
-
-	for (size_t i = 0; i < n; i++) {
-		const struct effect *fx = &q->proposal->effects[i];
-		if (reaches_out(fx->kind))
-			list[f->destination_count++] =
-				fx->target && fx->certainty == CERTAIN ? fx->target : "unknown";
-	}
-	if (!f->destination_count && url)
-		list[f->destination_count++] = url;
-	f->destinations = list;
-	f->payload_bytes = -1;
-}
-
-/* "mcp__SERVER__TOOL", as clients spell it. */
+/* "mcp__SERVER__TOOL", as most clients spell it.  Another spelling, or a client that does not tell the server: a tool of a server that nobody
+ * knows, and so has approved. */
 static bool is_mcp_call(struct arena *a, const char *tool, struct mcp_facts *f)
 {
 	static const char mark[] = "mcp__";
-	const char *server = tool && text_starts(tool, mark) ? tool + strlen(mark) : NULL;
+	const char *server = tool && strncasecmp(tool, mark, strlen(mark)) == 0 ? tool + strlen(mark) : NULL;
 	const char *end = server ? strstr(server, "__") : NULL;
 
-	if (!end)
+	if (!tool || strncasecmp(tool, mark, strlen("mcp")) != 0 || isalnum((unsigned char)tool[3]))
 		return false;
-	f->server = arena_strndup(a, server, (size_t)(end - server));
-	f->tool = end + 2;
+	f->server = end ? arena_strndup(a, server, (size_t)(end - server)) : "";
+	f->tool = end ? end + 2 : tool;
 	return true;
 }
 
@@ -224,7 +233,7 @@ static void add_authority(struct arena *a, const struct ruleset *rules, const st
 	if (!rules)
 		return;
 	if (ruleset_section(rules, "egress")) {
-		add_destinations(a, q, &k->egress);
+		k->egress.payload_bytes = -1;
 		facts->egress = &k->egress;
 	}
 	if (ruleset_section(rules, "mcp") && is_mcp_call(a, q->tool, &k->mcp))
@@ -278,8 +287,24 @@ static void add_bounds(struct arena *a, const struct ruleset *rules, const struc
 	facts->envelope = &b->envelope;
 }
 
-const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *rules,
-	const struct policy_facts *about, const struct policy_question *q, const struct decision *guard)
+/* A parent or a signature that an effect claims: nobody here can check it, so it does not hold. */
+static const struct ledger_facts nothing_known;
+
+static bool has_claims(const struct policy_question *q)
+{
+	return json_get(q->context, "claimed_parent_hash") ||
+		(q->effect_id && json_get(q->params, "signature"));
+}
+
+/* How one tool is asked about: as the tool of the question, or as what that starts. */
+struct as_tool {
+	const char *name; /* or NULL */
+	bool is_unknown, is_beside;
+};
+
+static struct policy_answer *judge_tool(struct arena *a, const struct ruleset *rules,
+	const struct policy_facts *about, const struct policy_question *q, const struct decision *guard,
+	struct as_tool tool)
 {
 	struct policy_answer *p = arena_zalloc(a, 1, sizeof(*p));
 	struct judgement *j = arena_zalloc(a, 1, sizeof(*j));
@@ -287,7 +312,9 @@ const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *
 		.effect_id = q->effect_id ? q->effect_id : q->action,
 		.budget_id = q->budget_id,
 		.principal = q->principal,
-		.tool = q->tool,
+		.tool = tool.name,
+		.is_tool_unknown = tool.is_unknown,
+		.is_tool_beside = tool.is_beside,
 		.params = q->params,
 		.context = q->context,
 		.proposal = q->proposal };
@@ -301,14 +328,17 @@ const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *
 		.taint = json_get(q->known, "taint"),
 		.known = q->known,
 		.policy = about,
+		.pdp = q->pdp,
 		.guard = guard };
 
+	if (has_claims(q))
+		facts.ledger = &nothing_known;
 	add_bounds(a, rules, q, &bounds, &facts);
 	add_authority(a, rules, q, &known, &facts);
 	engine_judge(a, rules, &ask, &facts, j);
 	p->verdict = V_ALLOW;
 	weigh(a, j, p);
-	if (p->verdict != V_DENY)
+	if (p->verdict != V_DENY && !tool.is_beside)
 		keep_draws(a, j, p);
 	p->roster_sha256 = judgement_roster_sha256(a, j);
 	p->judgement = judgement_to_json(a, j);
@@ -319,6 +349,87 @@ const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *
 		p->epoch = ruleset_epoch(rules);
 	}
 	return p;
+}
+
+/* ---- several answers ---- */
+
+static int strictness(const struct policy_answer *p)
+{
+	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? 1 : 2;
+}
+
+/* Where two hold, each is obeyed: what either wants to be asked is asked, and what either counts is counted. */
+static void obey_also(struct arena *a, struct policy_answer *to, const struct policy_answer *other)
+{
+	const char **asks = arena_zalloc(a, to->ask_count + other->ask_count + 1, sizeof(*asks));
+	struct draw *draws = arena_zalloc(a, to->draw_count + other->draw_count + 1, sizeof(*draws));
+	size_t n = to->draw_count;
+
+	for (size_t i = 0; i < to->ask_count + other->ask_count; i++)
+		asks[i] = i < to->ask_count ? to->asks[i] : other->asks[i - to->ask_count];
+	for (size_t i = 0; i < to->draw_count; i++)
+		draws[i] = to->draws[i];
+	for (size_t i = 0; i < other->draw_count; i++)
+		if (!draw_join(draws, n, &other->draws[i], false))
+			draws[n++] = other->draws[i];
+	to->asks = asks;
+	to->ask_count += other->ask_count;
+	to->draws = draws;
+	to->draw_count = n;
+	if (other->approvers > to->approvers)
+		to->approvers = other->approvers;
+}
+
+/* The stricter of both answers, with what the other one asks and counts. */
+static struct policy_answer *stricter(struct arena *a, struct policy_answer *x, struct policy_answer *y)
+{
+	if (!x || !y)
+		return x ? x : y;
+	struct policy_answer *worst = strictness(y) > strictness(x) ? y : x;
+	obey_also(a, worst, worst == x ? y : x);
+	return worst;
+}
+
+/* Is the tool of the question one of the programs that it starts?  Then it is a command, and each of them needs a rule that allows it. */
+static bool is_command(const struct policy_question *q)
+{
+	json_each (one, q->tools)
+		if (q->tool && json_text(one) && text_eq(json_text(one), q->tool))
+			return true;
+	return !q->tool;
+}
+
+/* A rule allows a command by name when one does so for each of its programs. */
+static struct policy_answer *stricter_of(
+	struct arena *a, struct policy_answer *worst, struct policy_answer *next, struct as_tool tool)
+{
+	bool is_explicit = worst->is_explicit && (next->is_explicit || tool.is_beside);
+
+	worst = stricter(a, worst, next);
+	worst->is_explicit = is_explicit;
+	return worst;
+}
+
+/* Of several programs the strictest answer counts.  What is used up by all of them is used up once.  There are many ways to write a place: what is
+ * forbidden by its name is forbidden there, too. */
+const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *rules,
+	const struct policy_facts *about, const struct policy_question *q, const struct decision *guard)
+{
+	struct as_tool own = { .name = q->tool };
+	struct policy_answer *worst = judge_tool(a, rules, about, q, guard, own);
+	bool is_whole = is_command(q);
+
+	json_each (one, q->tools) {
+		const char *name = json_text(one);
+		struct as_tool tool = { .name = name, .is_unknown = !name, .is_beside = !is_whole };
+		if (!name || !q->tool || !text_eq(name, q->tool))
+			worst = stricter_of(a, worst, judge_tool(a, rules, about, q, guard, tool), tool);
+		if (name && strchr(name, '/')) {
+			tool = (struct as_tool){ .name = path_base(name), .is_beside = true };
+			worst = stricter_of(a, worst, judge_tool(a, rules, about, q, guard, tool), tool);
+		}
+	}
+	return worst;
 }
 
 /* ---- judging by those that hold ---- */
@@ -394,8 +505,10 @@ const char *policy_trouble(struct sys *s, struct arena *a, const struct workspac
 	return NULL;
 }
 
-bool policy_is_bounded(struct sys *s, struct arena *a, const struct workspace *ws)
+bool policy_is_bounded(struct sys *s, struct arena *a, const struct workspace *ws, const struct ruleset *door)
 {
+	if (door && ruleset_limits(door))
+		return true;
 	if (!policy_is_in_use(s, ws))
 		return false;
 	const struct policy_memo *m = loaded(s, a, ws, posture_of(s, ws)->word);
@@ -405,52 +518,30 @@ bool policy_is_bounded(struct sys *s, struct arena *a, const struct workspace *w
 	return false;
 }
 
-static int strictness(const struct policy_answer *p)
+static struct policy_answer *ask_door(struct arena *a, const struct ruleset *door,
+	const struct policy_question *q, const struct decision *guard)
 {
-	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? 1 : 2;
-}
+	const struct policy_facts about = { .is_required = true };
+	struct policy_question whole = *q;
 
-/* Where two hold, each is obeyed: what either wants to be asked is asked, and what either counts is counted. */
-static void obey_also(struct arena *a, struct policy_answer *to, const struct policy_answer *other)
-{
-	const char **asks = arena_zalloc(a, to->ask_count + other->ask_count + 1, sizeof(*asks));
-	struct draw *draws = arena_zalloc(a, to->draw_count + other->draw_count + 1, sizeof(*draws));
-	size_t n = to->draw_count;
-
-	for (size_t i = 0; i < to->ask_count + other->ask_count; i++)
-		asks[i] = i < to->ask_count ? to->asks[i] : other->asks[i - to->ask_count];
-	for (size_t i = 0; i < to->draw_count; i++)
-		draws[i] = to->draws[i];
-	for (size_t i = 0; i < other->draw_count; i++)
-		if (!draw_join(draws, n, &other->draws[i], false))
-			draws[n++] = other->draws[i];
-	to->asks = asks;
-	to->ask_count += other->ask_count;
-	to->draws = draws;
-	to->draw_count = n;
-	if (other->approvers > to->approvers)
-		to->approvers = other->approvers;
+	whole.known = policy_known(a, NULL, q);
+	return (struct policy_answer *)policy_judge(a, door, &about, &whole, guard);
 }
 
 const struct policy_answer *policy_ask(struct sys *s, struct arena *a, const struct workspace *ws,
-	const struct policy_question *q, const struct decision *guard)
+	const struct ruleset *door, const struct policy_question *q, const struct decision *guard)
 {
-	struct policy_answer *worst = NULL;
+	struct policy_answer *worst = door ? ask_door(a, door, q, guard) : NULL;
 
 	if (!policy_is_in_use(s, ws))
-		return NULL;
+		return worst;
 	const struct json *word = posture_of(s, ws)->word;
 	const struct policy_memo *m = loaded(s, a, ws, word);
-	for (size_t i = 0; i < m->n; i++) {
-		struct policy_answer *p = ask_one(a, word, entry_at(word, i), &m->list[i], q, guard);
-		struct policy_answer *milder = worst;
-		if (!worst || strictness(p) > strictness(worst))
-			worst = p;
-		else
-			milder = p;
-		if (milder)
-			obey_also(a, worst, milder);
-	}
+	for (size_t i = 0; i < m->n; i++)
+		worst = stricter(a, worst, ask_one(a, word, entry_at(word, i), &m->list[i], q, guard));
+	/* Where the door has a policy of its own, no other one answers for a person. */
+	if (door && worst)
+		worst->lifts = NULL;
 	return worst;
 }
 

@@ -14,6 +14,7 @@
 #ifndef KERNEL_POLICY_POLICY_H
 #define KERNEL_POLICY_POLICY_H
 
+#include "decide/bundle/bundle.h"
 #include "decide/decide.h"
 #include "decide/engine/engine.h"
 #include "kernel/act.h"
@@ -57,12 +58,27 @@ int policy_shadow(struct kernel *k, struct arena *a, const struct policy_choice 
 int policy_kept(struct sys *s, struct arena *a, const struct workspace *ws, const char *sha256,
 	struct json **ret, struct err *e);
 
+/* ---- files (source.c) ---- */
+
+/* How to take a file; { 0 } is how it describes itself. */
+struct policy_way {
+	bool as_policy, is_import;
+};
+/* Read one file ("-": standard input), and what it names beside it.  *ret_text may be NULL.  As policy_document_read(). */
+int policy_source_read(struct sys *s, struct arena *a, const char *path, struct policy_way way,
+	struct bytes *ret_text, struct policy_reading *ret, struct err *e);
+/* And compiled: what decides, with the digest that receipts name it by. */
+int policy_source_compile(
+	struct sys *s, struct arena *a, const char *path, struct ruleset **ret, struct err *e);
+
 /* ---- asking it (ask.c) ---- */
 
 /* What a door asks, in the words that policies use. */
 struct policy_question {
 	const char *action; /* "EXECUTE_COMMAND", "AGENT_TOOL_CALL", or what a request names */
 	const char *tool, *principal, *session; /* tool and session may be NULL */
+	const struct json *
+		tools; /* programs that it starts, each once; null among them: one that is not known; or NULL */
 	const char *effect_id, *budget_id; /* or NULL */
 	const struct json *params, *context; /* or NULL */
 	const struct proposal *proposal; /* what was understood; or NULL */
@@ -70,13 +86,32 @@ struct policy_question {
 	int64_t now_us;
 	const struct drawn *drawn; /* what was used up so far; NULL: nothing */
 	const char *drawn_error; /* why that is not known; or NULL */
+	const struct pdp_facts *pdp; /* what an external decision point said; NULL: none is asked */
 };
-/* What a policy sees as the tool of an argv: a program by its name, where it is looked for by its name; one that is named with its place is that
- * place, so that no file somebody puts into the tree has the name of another program. */
-const char *policy_tool(const char *const *argv, const char *name);
+/* Every program that was understood to be started, as q->tools (tools.c): by its name, where it is looked for by its name or lies with the system's programs;
+ * one that is named with another place is that place, so that no file somebody puts into the tree has the name of another program.  With `is_command` the
+ * first of them is q->tool, too: then each needs a rule that allows it.  Beside another tool only rules that forbid count. */
+void policy_tools(struct arena *a, struct policy_question *q, bool is_command);
+/* What a door knows about a request, of itself (door.c). */
+struct policy_door {
+	const char *door; /* "run", "hook/CLIENT", ... */
+	const char *profile, *cwd; /* cwd may be NULL */
+	enum containment containment;
+	bool is_supervised;
+	const struct ruleset *rules; /* a policy that the door was started with; or NULL */
+	const struct json *more; /* what else this door knows: {tenant, ...}; or NULL */
+};
+/* As facts, which nobody who asks can say otherwise.  Where conditions are about paths, also where links lead, of
+ * the params and of what the proposal does: `places`. */
+struct json *policy_door_facts(struct sys *s, struct arena *a, const struct workspace *ws,
+	const struct policy_door *d, const struct policy_question *q);
+/* Is this one of them?  Then no person says it when a policy is put in use. */
+bool policy_is_door_fact(const char *name);
 /* As it is kept in rows and files: {action, tool, principal, session, params, context, effects, facts}; docs/formats/policy-request.md.  Texts of more
  * than 4096 bytes and more than 64 effects are cut, and `is_cut` says so. */
 struct json *policy_question_json(struct arena *a, const struct policy_question *q);
+/* The same for what is written down: without what belongs to people. */
+struct json *policy_question_kept(struct arena *a, const struct policy_question *q);
 /* Back again; memory in `a`.  E_INPUT POLICY_REQUEST names the member that is wrong. */
 int policy_question_read(struct arena *a, const struct json *doc, struct policy_question *ret, struct err *e);
 
@@ -101,6 +136,10 @@ struct policy_answer {
 /* What happens when the guard says one thing and the policy another: the stricter of both; the policy alone where it answers what the guard asks. */
 enum verdict policy_with_guard(const struct policy_answer *p, const struct decision *guard);
 
+/* Places that conditions of what is in use, or decides beside it, are about; NULL: none is about paths. */
+const struct json *policy_places(struct sys *s, struct arena *a, const struct workspace *ws);
+/* The candidate that decides beside it, compiled once; NULL: there is none, or it cannot be used. */
+const struct ruleset *policy_shadow_rules(struct sys *s, struct arena *a, const struct workspace *ws);
 /* Is one in use here?  Cheap. */
 bool policy_is_in_use(struct sys *s, const struct workspace *ws);
 /* One digest of all that decides here: `rules`, which is that of profiles and guard rules, with the policies that hold and what was revoked.  What
@@ -108,11 +147,13 @@ bool policy_is_in_use(struct sys *s, const struct workspace *ws);
 const char *policy_in_force(struct sys *s, struct arena *a, const struct workspace *ws, const char *rules);
 /* Why the one in use denies everything: it is lost, revoked or not fresh; NULL: it does not, or there is none. */
 const char *policy_trouble(struct sys *s, struct arena *a, const struct workspace *ws);
-/* Does what is in use bound something?  Then a question needs what was used up so far. */
-bool policy_is_bounded(struct sys *s, struct arena *a, const struct workspace *ws);
-/* NULL: none is.  One that cannot be read, is revoked or not fresh denies everything.  `guard` is what the rules said; it is not changed. */
+/* Does what is in use, or what the door brings along (or NULL), bound something?  Then a question needs what was used up so far. */
+bool policy_is_bounded(
+	struct sys *s, struct arena *a, const struct workspace *ws, const struct ruleset *door);
+/* NULL: none is.  One that cannot be read, is revoked or not fresh denies everything.  `door`: a policy that this door was started with, or NULL;
+ * it is obeyed beside the others, and can lift nothing.  `guard` is what the rules said; it is not changed. */
 const struct policy_answer *policy_ask(struct sys *s, struct arena *a, const struct workspace *ws,
-	const struct policy_question *q, const struct decision *guard);
+	const struct ruleset *door, const struct policy_question *q, const struct decision *guard);
 /* The same by any compiled policy.  `facts` of the policy are in q->known already. */
 const struct policy_answer *policy_judge(struct arena *a, const struct ruleset *rules,
 	const struct policy_facts *about, const struct policy_question *q, const struct decision *guard);
@@ -143,7 +184,7 @@ struct policy_replay {
 	int64_t stopped; /* by a freeze or a pause, which no policy changes */
 };
 typedef int policy_replay_visit(void *arg, const struct policy_recorded *x, struct err *e);
-/* Everything from `since_us` on, oldest first for each door.  What `fn` gets is valid during the call only. */
+/* Everything from `since_us` on, oldest first, of all doors.  What `fn` gets is valid during the call only. */
 int policy_replay_each(struct sys *s, const struct workspace *ws, int64_t since_us, policy_replay_visit *fn,
 	void *arg, struct policy_replay *ret, struct err *e);
 

@@ -3,8 +3,10 @@
  * What is kept is what policies can read and nothing more.  Long texts are cut: what was written to a file does not belong into a row. */
 #include "kernel/policy/policy.h"
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "privacy/privacy.h"
 
 #include <string.h>
 
@@ -60,11 +62,6 @@ static struct json *effects_json(struct arena *a, const struct proposal *p, bool
 	return list;
 }
 
-const char *policy_tool(const char *const *argv, const char *name)
-{
-	return argv && argv[0] && strchr(argv[0], '/') ? argv[0] : name;
-}
-
 struct json *policy_question_json(struct arena *a, const struct policy_question *q)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -73,6 +70,8 @@ struct json *policy_question_json(struct arena *a, const struct policy_question 
 	json_sets(a, doc, "action", q->action);
 	if (q->tool)
 		json_sets(a, doc, "tool", q->tool);
+	if (q->tools)
+		json_set(a, doc, "tools", json_copy(a, q->tools));
 	json_sets(a, doc, "principal", q->principal);
 	if (q->session)
 		json_sets(a, doc, "session", q->session);
@@ -86,6 +85,101 @@ struct json *policy_question_json(struct arena *a, const struct policy_question 
 		json_set(a, doc, "facts", json_copy(a, q->known));
 	if (is_cut)
 		json_setb(a, doc, "is_cut", true);
+	return doc;
+}
+
+/* ---- what is written down ---- */
+
+/* Where links lead, by texts as they will stand in the row.  `asked` is what was asked, `kept` the same without credentials and people. */
+struct keeping {
+	struct arena *a;
+	const struct json *places;
+	const char *cwd; /* or NULL */
+	struct json *seen, *to;
+};
+
+static const char *without_secrets(struct arena *a, const char *text)
+{
+	struct json *v = json_string(a, text);
+
+	privacy_redact_people(a, v);
+	privacy_redact_json(a, v);
+	return v->text;
+}
+
+static unsigned holes(const char *text)
+{
+	unsigned n = 0;
+
+	for (const char *at = text; (at = strstr(at, REDACTED)); at += strlen(REDACTED))
+		n++;
+	return n;
+}
+
+/* Where the way leads is not told when it shows what its name does not, or when two names have become one. */
+static void keep_place(struct keeping *k, const char *name, const char *as)
+{
+	const char *real = json_get_text(k->places, name, NULL), *had = json_get_text(k->to, as, NULL);
+
+	if (!real)
+		return;
+	real = without_secrets(k->a, real);
+	if (holes(real) < holes(as) || (had && !text_eq(had, real)))
+		real = "";
+	json_sets(k->a, k->to, as, real);
+	json_setb(k->a, k->seen, name, true);
+}
+
+static const char *clean_form(struct keeping *k, const char *text)
+{
+	return path_clean(k->a, k->cwd ? path_join(k->a, k->cwd, text) : text);
+}
+
+static void keep_places_of(struct keeping *k, const struct json *asked, const struct json *kept)
+{
+	if (json_text(asked) && json_text(kept) &&
+		asked->n < LONGEST_TEXT) { /* longer ones are not looked up */
+		keep_place(k, asked->text, kept->text);
+		keep_place(k, clean_form(k, asked->text), clean_form(k, kept->text));
+	}
+	for (uint32_t i = 0; json_is(asked, JSON_ARRAY) && i < asked->n; i++)
+		keep_places_of(k, json_at(asked, i), json_at(kept, i));
+	json_each_member (m, asked)
+		keep_places_of(k, m->value, json_get(kept, m->name));
+}
+
+/* Names are texts of the request, too.  They become what the texts become when the row is written, so that a replay finds them.  The others are
+ * places that policies name. */
+static void keep_places(struct arena *a, const struct json *params, struct json *doc)
+{
+	struct json *facts = json_get(doc, "facts"), *kept = json_get(doc, "params");
+	struct keeping k = { .a = a,
+		.places = json_get(facts, "places"),
+		.cwd = json_get_text(facts, "cwd", NULL),
+		.seen = json_new(a, JSON_OBJECT),
+		.to = json_new(a, JSON_OBJECT) };
+
+	if (!k.places)
+		return;
+	if (params && kept) {
+		kept = json_copy(a, kept);
+		privacy_redact_json(a, kept);
+		keep_places_of(&k, params, kept);
+	}
+	json_each_member (m, k.places)
+		if (!json_get(k.seen, m->name))
+			keep_place(&k, m->name, without_secrets(a, m->name));
+	json_set(a, facts, "places", k.to);
+}
+
+struct json *policy_question_kept(struct arena *a, const struct policy_question *q)
+{
+	static const char *const theirs[] = { "params", "context", "effects" };
+	struct json *doc = policy_question_json(a, q);
+
+	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
+		privacy_redact_people(a, json_get(doc, theirs[i]));
+	keep_places(a, q->params, doc);
 	return doc;
 }
 
@@ -161,6 +255,17 @@ static int read_text(const struct json *doc, const char *name, const char **ret,
 	return v && !*ret ? wrong(e, name, "a text") : OK;
 }
 
+static int read_tools(const struct json *doc, const struct json **ret, struct err *e)
+{
+	*ret = json_get(doc, "tools");
+	if (*ret && !json_is(*ret, JSON_ARRAY))
+		return wrong(e, "tools", "a list of names");
+	json_each (one, *ret)
+		if (!json_text(one) && !json_is(one, JSON_NULL))
+			return wrong(e, "tools", "a list of names, with null for one that is not known");
+	return OK;
+}
+
 static int read_object(const struct json *doc, const char *name, const struct json **ret, struct err *e)
 {
 	*ret = json_get(doc, name);
@@ -182,8 +287,8 @@ static int read_submission(const struct json *doc, struct policy_question *q, st
 
 static int check_members(const struct json *doc, struct err *e)
 {
-	static const char *const known[] = { "action", "tool", "principal", "session", "params", "context",
-		"effects", "facts", "effect", "command", "is_cut", "effect_id", "budget_id" };
+	static const char *const known[] = { "action", "tool", "tools", "principal", "session", "params",
+		"context", "effects", "facts", "effect", "command", "is_cut", "effect_id", "budget_id" };
 
 	json_each_member (m, doc) {
 		bool is_known = false;
@@ -238,6 +343,8 @@ int policy_question_read(struct arena *a, const struct json *doc, struct policy_
 
 	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(texts); i++)
 		rc = read_text(doc, texts[i].name, texts[i].to, e);
+	if (rc == OK)
+		rc = read_tools(doc, &q.tools, e);
 	if (rc == OK && json_get(doc, "effect"))
 		rc = read_submission(doc, &q, e);
 	if (rc == OK && !q.params)

@@ -109,15 +109,12 @@ static int ask_again(struct replaying *x, const struct json *row, int64_t at_us,
 }
 
 /* A row without a verdict is an outcome, and one of a run without a decision is a step of it. */
-static int take_row(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e)
+static int take_row(struct replaying *x, const struct json *row, struct err *e)
 {
-	struct replaying *x = arg;
 	const char *at = time_of(row);
 	int64_t us = 0;
 	bool is_call = json_get(row, "verdict") != NULL, is_run = json_get(row, "asked") != NULL;
 
-	(void)place;
-	(void)line;
 	if ((!is_call && !is_run) || !text_parse_time(at, strlen(at), &us) || us < x->since_us)
 		return OK;
 	x->ret->seen++;
@@ -127,15 +124,77 @@ static int take_row(void *arg, off_t place, uint64_t line, const struct json *ro
 	return OK;
 }
 
+/* ---- both ledgers in the order of time ---- */
+
+/* What two doors did counts on the same limits, so it must be asked again in the order in which it was asked.  A few rows of each ledger are read ahead. */
+enum { READ_AHEAD = 256 };
+
+struct cursor {
+	const char *file;
+	off_t next; /* where reading goes on */
+	bool is_over;
+	struct arena a;
+	struct json *rows[READ_AHEAD];
+	int64_t times[READ_AHEAD];
+	size_t at, n;
+};
+
+static int keep_row(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e)
+{
+	struct cursor *c = arg;
+	const char *at = time_of(row);
+
+	(void)line;
+	(void)e;
+	if (c->n == READ_AHEAD) {
+		c->next = place;
+		c->is_over = false;
+		return 1;
+	}
+	if (!row)
+		return OK;
+	if (!text_parse_time(at, strlen(at), &c->times[c->n]))
+		c->times[c->n] = INT64_MIN;
+	c->rows[c->n++] = json_copy(&c->a, row);
+	return OK;
+}
+
+/* The next row of a ledger is at hand, or there is none. */
+static int look_ahead(struct sys *s, int state_fd, struct cursor *c, struct err *e)
+{
+	int rc = OK;
+
+	while (rc >= 0 && c->at == c->n && !c->is_over) {
+		arena_reset(&c->a);
+		c->at = c->n = 0;
+		c->is_over = true;
+		rc = rows_each(s, state_fd, c->file, c->next, keep_row, c, e);
+	}
+	return rc < 0 ? rc : OK;
+}
+
 int policy_replay_each(struct sys *s, const struct workspace *ws, int64_t since_us, policy_replay_visit *fn,
 	void *arg, struct policy_replay *ret, struct err *e)
 {
-	static const char *const ledgers[] = { TOOL_CALLS, TASK_LEDGER };
+	struct cursor both[] = { { .file = TOOL_CALLS }, { .file = TASK_LEDGER } };
 	struct replaying x = { since_us, fn, arg, ret };
 	int rc = OK;
 
 	*ret = (struct policy_replay){ 0 };
-	for (size_t i = 0; rc == OK && ws->state_fd >= 0 && i < ARRAY_SIZE(ledgers); i++)
-		rc = rows_each(s, ws->state_fd, ledgers[i], 0, take_row, &x, e);
+	while (rc == OK && ws->state_fd >= 0) {
+		struct cursor *first = NULL;
+		for (size_t i = 0; rc == OK && i < ARRAY_SIZE(both); i++) {
+			rc = look_ahead(s, ws->state_fd, &both[i], e);
+			if (rc == OK && both[i].at < both[i].n &&
+				(!first || both[i].times[both[i].at] < first->times[first->at]))
+				first = &both[i];
+		}
+		if (rc || !first)
+			break;
+		rc = take_row(&x, first->rows[first->at], e);
+		first->at++;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(both); i++)
+		arena_done(&both[i].a);
 	return rc;
 }

@@ -50,12 +50,10 @@ const struct policy_answer *policy_shadow_ask(
 {
 	const struct json *entry = json_get(posture_of(k->sys, k->ws)->word, "policy_shadow");
 	const struct policy_facts about = { .is_required = true };
+	const struct ruleset *rules = entry ? policy_shadow_rules(k->sys, a, k->ws) : NULL;
 	struct policy_question whole = *q;
-	struct json *document;
-	struct ruleset *rules;
 
-	if (!entry || policy_kept(k->sys, a, k->ws, json_get_text(entry, "sha256", ""), &document, NULL) ||
-		ruleset_compile(a, document, &rules, NULL))
+	if (!rules)
 		return NULL;
 	whole.known = policy_known(a, entry, q);
 	return policy_judge(a, rules, &about, &whole, guard);
@@ -77,7 +75,7 @@ void policy_shadow_note(struct kernel *k, struct arena *a, const struct policy_a
 	json_sets(a, row, "rule", p->rule ? p->rule : p->gate);
 	json_sets(a, row, "origin", p->origin);
 	json_sets(a, row, "text", p->text);
-	json_set(a, row, "asked", policy_question_json(a, q));
+	json_set(a, row, "asked", policy_question_kept(a, q));
 	note(k, a, row);
 }
 

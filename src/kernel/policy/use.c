@@ -138,17 +138,25 @@ static int check(const struct change *x, const struct json *word, struct err *e)
 {
 	const struct policy_choice *c = x->c;
 	const char *name = json_get_text(c->document, "name", "");
+	const struct posture *p = posture_of(x->k->sys, x->k->ws); /* with what holds above this place */
 	int64_t epoch = json_get_int(c->document, "epoch", 0),
-		highest = json_get_int(json_get(word, "policy_epochs"), name, 0);
+		highest = json_get_int(json_get(word, "policy_epochs"), name, 0),
+		above = json_get_int(json_get(p->word, "policy_epochs"), name, 0);
 	const struct json *revoked = policy_revocation(word, x->sha256, x->content_sha256);
 
-	if (!revoked) /* by the word above this place? */
-		revoked = policy_revocation(
-			posture_of(x->k->sys, x->k->ws)->word, x->sha256, x->content_sha256);
+	if (above > highest)
+		highest = above;
+	if (!revoked)
+		revoked = policy_revocation(p->word, x->sha256, x->content_sha256);
 	if (revoked)
 		return err_set(e, E_DENIED, "POLICY_REVOKED", "this policy (%s) was revoked on %s: %s",
 			x->sha256, json_get_text(revoked, "at", ""),
 			json_get_text(revoked, "reason", "no reason was given"));
+	if (p->is_signed_above && !c->signer)
+		return err_set(e, E_DENIED, "POLICY_UNSIGNED",
+			"only signed policies are taken in %s and below, and no key that is trusted for it has signed this one; "
+			"'helm policy sign' signs",
+			p->outer);
 	if (json_get_bool(word, "policy_signed", false) && !c->signer)
 		return err_set(e, E_DENIED, "POLICY_UNSIGNED",
 			"only signed policies are taken here, and no key that is trusted for it has signed this one; "

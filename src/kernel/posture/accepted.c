@@ -186,20 +186,23 @@ static void tell_copies(struct sys *s, struct arena *a, const struct workspace *
 	struct json *doc;
 	static const char *const files[] = { "freeze.json", "profile-pause-state.json", "workspace.json" };
 	const char *mend = trust_command(a, ws);
+	bool is_bad[ARRAY_SIZE(files)] = { false };
 
 	/* Where nobody has spoken it closes, and is told by whoever reads it. */
-	for (size_t i = 0; p->is_spoken && i < ARRAY_SIZE(files); i++)
-		if (is_unreadable(s, a, ws, files[i]))
+	for (size_t i = 0; p->is_spoken && i < ARRAY_SIZE(files); i++) {
+		is_bad[i] = is_unreadable(s, a, ws, files[i]);
+		if (is_bad[i])
 			tell(a, list,
 				arena_printf(a, "%s cannot be read: what a person decided holds", files[i]),
 				mend);
-	if (tree_freezes(s, a, ws, &doc, NULL) == OK && lacks(p->own, "freezes", doc))
+	}
+	if (!is_bad[0] && tree_freezes(s, a, ws, &doc, NULL) == OK && lacks(p->own, "freezes", doc))
 		tell(a, list, "freeze.json does not say what is frozen: what a person decided holds", mend);
-	if (tree_pauses(s, a, ws, &doc, NULL) == OK && lacks(p->own, "pauses", doc))
+	if (!is_bad[1] && tree_pauses(s, a, ws, &doc, NULL) == OK && lacks(p->own, "pauses", doc))
 		tell(a, list,
 			"profile-pause-state.json does not say what is paused: what a person decided holds",
 			mend);
-	if (tree_settings(s, a, ws, &doc, NULL))
+	if (is_bad[2] || tree_settings(s, a, ws, &doc, NULL))
 		return;
 	static const char *const names[] = { "default_profile", "destructive" };
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -93,7 +93,7 @@ static int finish(struct place *p, const struct json *receipt, struct err *e)
 	return rc ? rc : sync_names(p, e);
 }
 
-/* An intent that is damaged does not say which act it is: then it is the newest one, if that is newer than the document. */
+/* An intent that is damaged does not say which act it is, or names none: then it is the newest one, if that is newer than the document. */
 static int newest_act(struct place *p, const struct json **ret, struct err *e)
 {
 	struct sys *s = p->k->sys;
@@ -123,7 +123,7 @@ static int finish_other(struct place *p, struct err *e)
 	const struct json *word = rc ? NULL : json_get(intent, "posture");
 	if (word)
 		rc = posture_in_chain(p->k->sys, p->a, p->k->ws, json_sha256(p->a, word), &act, e);
-	else if (rc == OK || rc == E_CORRUPT || rc == E_INPUT)
+	if (!act && (rc == OK || rc == E_CORRUPT || rc == E_INPUT))
 		rc = newest_act(p, &act, e);
 	if (rc)
 		return rc;

@@ -384,6 +384,7 @@ static bool lies_under(struct sys *s, struct arena *a, const struct workspace *w
 	if (rc)
 		return true;
 	add_intent(s, a, &above);
+	p->is_signed_above |= json_get_bool(above.word, "policy_signed", false);
 	struct json *word = json_copy(a, above.word);
 	unite(a, word, "freezes", p->word);
 	unite(a, word, "pauses", p->word);

@@ -34,11 +34,11 @@ int setup_find_client(struct arena *a, const char *name, const struct client **r
  * code 2 is a block to all of them. */
 static const char or_block[] = " || exit 2";
 
-/* The workspace is named, because the client may run the command from any directory. */
+/* The workspace is named, because the client may run the command from any directory; and so is the helm home, because a client's environment
+ * can come from settings in the tree, and another home has other words about what may be done. */
 char *setup_command(const struct setup *s, const struct client *c, const char *verb)
 {
-	const char *moved = s->sys->getenv(s->sys, "HELM_HOME");
-	const char *before = moved && *moved
+	const char *before = s->ws->helm_home
 		? arena_printf(s->a, "HELM_HOME=%s ", text_quote(s->a, s->ws->helm_home))
 		: "";
 
@@ -75,7 +75,7 @@ static const char *take_word(struct arena *a, const char **p)
 	return b.p;
 }
 
-/* NAME= in front of the command, as setup_command() writes it for HELM_HOME. */
+/* NAME= in front of the command, as setup_command() writes it. */
 static bool is_assignment(const char *word)
 {
 	size_t n = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
@@ -130,7 +130,8 @@ bool setup_is_ours(struct arena *a, const struct json *command, const char *clie
 
 	if (!words || !text_starts(path_base(word_at(words, 0)), "helm") ||
 		!text_eq(word_at(words, 1), "hook") ||
-		!(text_eq(word_at(words, 2), "pre-tool") || text_eq(word_at(words, 2), "post-tool")))
+		!(text_eq(word_at(words, 2), "pre-tool") || text_eq(word_at(words, 2), "post-tool") ||
+			text_eq(word_at(words, 2), "session-start")))
 		return false;
 	for (size_t i = 3; i + 1 < words->n; i++)
 		if (text_eq(word_at(words, i), "--client") && text_eq(word_at(words, i + 1), client))

@@ -1,8 +1,8 @@
 /* parts.h — inside kernel/setup/: our entries in the settings of agent clients (clients/clients.h says how
  * these look).
  *
- * An entry is ours when its command runs a program called helm with `hook pre-tool` or `hook post-tool` for
- * that client, wherever that program lies: a moved program is replaced, never doubled. */
+ * An entry is ours when its command runs a program called helm with `hook pre-tool`, `hook post-tool` or `hook
+ * session-start` for that client, wherever that program lies: a moved program is replaced, never doubled. */
 #ifndef KERNEL_SETUP_PARTS_H
 #define KERNEL_SETUP_PARTS_H
 

@@ -40,7 +40,9 @@ int setup_open(struct sys *s, struct arena *a, struct workspace *ws, const char 
 	if (n <= 0)
 		return err_sys(e, "SETUP_PROGRAM", "cannot tell where this program lies");
 	link[n] = '\0';
-	*ret = (struct setup){ s, a, ws, ws->home, NULL, arena_strdup(a, link) };
+	*ret = (struct setup){
+		.sys = s, .a = a, .ws = ws, .home = ws->home, .program = arena_strdup(a, link)
+	};
 	if (cwd && project)
 		ret->project = path_clean(a, path_join(a, cwd, project));
 	else if (cwd)
@@ -199,27 +201,43 @@ static int without_ours(const struct setup *s, const struct client *c, const str
 	return setup_drop_entries(s->a, c, text, path, ret, e);
 }
 
-/* Inserts one entry per event into the text and remembers where, so that it can be taken out again. */
+/* One entry into the text; where it stands is remembered, so that it can be taken out again. */
+static int insert_one(const struct setup *s, const struct client *c, const struct setup_change *ch,
+	const struct client_event *ev, struct bytes *text, struct json *spans, struct err *e)
+{
+	struct arena *a = s->a;
+	const char *path[] = { "hooks", ev->event };
+	struct json_span span = { 0 };
+	struct json *pair = json_new(a, JSON_ARRAY);
+	struct json *entry = c->setup->entry(a, setup_command(s, c, ev->verb), ev->verb);
+	int rc = c->setup->is_yaml
+		? yaml_edit_insert(a, *text, ch->path, "hooks", ev->event, entry, text, &span, e)
+		: json_edit_append(a, *text, ch->path, path, 2, entry, text, &span, e);
+
+	json_push(a, pair, json_number(a, (int64_t)span.at));
+	json_push(a, pair, json_number(a, (int64_t)span.n));
+	json_push(a, spans, pair);
+	return rc;
+}
+
+/* One entry per event. */
 static int insert_ours(const struct setup *s, const struct client *c, struct setup_change *ch,
 	struct bytes text, struct err *e)
 {
 	struct arena *a = s->a;
 	struct json *spans = json_new(a, JSON_ARRAY);
+	const struct client_event start = { c->setup->start_event, "session-start" };
 	int rc = OK;
 
+	if (s->with_context && !start.event)
+		return err_set(e, E_USAGE, "SETUP_CONTEXT",
+			"%s cannot be told anything at the start of a session; 'helm context pack' prints it",
+			c->title);
 	json_sets(a, ch->record, "original_sha256", digest_of(a, text));
-	for (const struct client_event *ev = c->setup->events; rc == OK && ev->event; ev++) {
-		const char *path[] = { "hooks", ev->event };
-		struct json_span span = { 0 };
-		struct json *pair = json_new(a, JSON_ARRAY);
-		struct json *entry = c->setup->entry(a, setup_command(s, c, ev->verb), ev->verb);
-		rc = c->setup->is_yaml
-			? yaml_edit_insert(a, text, ch->path, "hooks", ev->event, entry, &text, &span, e)
-			: json_edit_append(a, text, ch->path, path, 2, entry, &text, &span, e);
-		json_push(a, pair, json_number(a, (int64_t)span.at));
-		json_push(a, pair, json_number(a, (int64_t)span.n));
-		json_push(a, spans, pair);
-	}
+	for (const struct client_event *ev = c->setup->events; rc == OK && ev->event; ev++)
+		rc = insert_one(s, c, ch, ev, &text, spans, e);
+	if (rc == OK && s->with_context)
+		rc = insert_one(s, c, ch, &start, &text, spans, e);
 	ch->after = text;
 	json_set(a, ch->record, "spans", spans);
 	json_sets(a, ch->record, "installed_sha256", digest_of(a, text));

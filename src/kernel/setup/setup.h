@@ -11,6 +11,7 @@ struct setup {
 	const char *home; /* of the user, or NULL */
 	const char *project; /* the project stood in, or NULL */
 	const char *program; /* this program, absolute */
+	bool with_context; /* also at the start of a session: what 'helm context pack' prints */
 };
 /* `project` NULL: the git top level above the current directory, or that directory itself. */
 int setup_open(struct sys *s, struct arena *a, struct workspace *ws, const char *project, struct setup *ret,

@@ -479,6 +479,15 @@ static void set_right(struct task *t, int root_fd, const char *path, bool is_the
 	tell(t, path, is_back ? "put_back" : "lost", as, why);
 }
 
+/* The same of an entry that a walk has found in its directory. */
+static void hold_found(struct task *t, int parent, const char *name, const char *rel, const char *why)
+{
+	const char *as = rename_away(t, parent, name);
+
+	tell(t, rel, as ? "held" : "left", as,
+		as ? why : arena_printf(t->a, "%s; it could not be held: %s", why, strerror(errno)));
+}
+
 static bool is_same(const struct stat *x, const struct stat *y)
 {
 	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_ctim.tv_sec == y->st_ctim.tv_sec &&
@@ -661,10 +670,12 @@ static bool leads_elsewhere(struct task *t, int parent, const char *name, const 
 }
 
 /* A file that the run left, and that runs as its owner or group, loses that: others could use it. */
-static void strip_set_ids(
-	struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
+void armed_strip_set_ids(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
 	struct sys *s = t->k->sys;
+
+	if (!(S_ISREG(st->st_mode) && st->st_mode & (S_ISUID | S_ISGID) && armed_is_newer(t, st)))
+		return;
 	AUTO(close_fd) int fd = s->open(s, parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, BELOW);
 	bool is_done = fd >= 0 && s->chmod(s, fd, st->st_mode & 01777) == 0;
 
@@ -692,16 +703,15 @@ static bool is_new_workspace(
 /* A file that counts below the root, and came since the run began. */
 static void look_at_file(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
-	if (S_ISREG(st->st_mode) && st->st_mode & (S_ISUID | S_ISGID) && armed_is_newer(t, st))
-		strip_set_ids(t, parent, name, rel, st);
+	armed_strip_set_ids(t, parent, name, rel, st);
 	if (text_eq(name, ".git") && !text_eq(rel, name) && leads_elsewhere(t, parent, name, rel))
-		set_right(t, parent, name, true, NULL, why_armed(rel));
+		hold_found(t, parent, name, rel, why_armed(rel));
 	else if (armed_is_ci(rel))
 		tell(t, rel, "noted", NULL, "a service runs it once it is pushed");
 	else if (!clients_care(rel) &&
 		(clients_care_anywhere(rel) == CARE_CLOSED || text_eq(name, ".envrc")) &&
 		!was_closed(t, task_tree(t), rel))
-		set_right(t, parent, name, true, NULL, why_armed(rel));
+		hold_found(t, parent, name, rel, why_armed(rel));
 }
 
 /* Asked about each entry of the walk over the work tree.  The entry may have another name afterwards. */
@@ -719,7 +729,7 @@ void armed_look(struct task *t, int parent, const char *name, const char *rel, c
 		look_at_repository(t, arena_strndup(t->a, rel, strlen(rel) - strlen(name) - 1), is_moved);
 	}
 	if (is_dir && is_new_workspace(t, parent, name, rel, st))
-		set_right(t, parent, name, true, NULL, "it would be a workspace with rules of its own");
+		hold_found(t, parent, name, rel, "it would be a workspace with rules of its own");
 	if (!is_dir && (armed_is_newer(t, st) || is_moved) && !strstr(name, HELD))
 		look_at_file(t, parent, name, rel, st);
 }

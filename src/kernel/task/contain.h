@@ -30,6 +30,7 @@ struct contain_offer {
 	const char *client;
 	const struct tool_call *call;
 	const struct surroundings *at; /* as it was judged */
+	const struct caller *caller;
 	const struct profile *profile;
 	const struct handling *handling;
 	bool is_look; /* only reads: there is no decision on record, and it is judged again when it is redeemed */

@@ -113,6 +113,8 @@ static const char *tool_of(const struct json *row)
 	const struct json *command = json_get(row, "command");
 	const char *head = json_text(json_at(command, 0)), *base = head ? path_base(head) : "";
 
+	if (text_eq(json_get_text(row, "runtime_backend", ""), "conversation"))
+		return "conversation";
 	if (text_starts(base, "python") && command->n > 1) {
 		const char *first = json_text(json_at(command, 1));
 		if (first && text_eq(first, "-m"))

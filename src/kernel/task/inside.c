@@ -72,7 +72,11 @@ static void look_at(
 	struct sys *s = w->t->k->sys;
 	struct stat st;
 
-	if (s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode) || strstr(name, HELD))
+	if (s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	if (S_ISREG(st.st_mode))
+		armed_strip_set_ids(w->t, parent, name, rel, &st);
+	if (!S_ISDIR(st.st_mode) || strstr(name, HELD))
 		return;
 	if (++w->seen > DIRECTORIES_MOST) {
 		if (w->seen == DIRECTORIES_MOST + 1)

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MAX = 256, HEARD = 4, START_MS = 10000, WALK_REST_US = 20000 };
+enum { CONNECTIONS_MAX = 256, HEARD = 4, START_MS = 10000, WALK_REST_US = 20000, HEARD_ENTRIES = 2000 };
 static const int64_t IDLE_US = 15LL * 60 * 1000000, ALONE_US = 60LL * 60 * 1000000;
 
 #define COMMANDS_DIR ".helm-commands"
@@ -342,6 +343,64 @@ static void put_row(struct keeper *x, struct call *c)
 		x->base.egress.lost = arena_strdup(&x->a, e.text);
 }
 
+/* ---- what was heard ---- */
+
+struct heard {
+	struct keeper *x;
+	struct task *t;
+	const char *dir;
+	size_t seen;
+};
+
+static int see_heard(
+	void *arg, int parent, const char *name, const char *below, const struct stat *st, struct err *e)
+{
+	struct heard *h = arg;
+	const char *rel = h->dir ? arena_printf(h->t->a, "%s/%s", h->dir, below) : below;
+
+	(void)e;
+	armed_look(h->t, parent, name, rel, st);
+	if (!S_ISDIR(st->st_mode))
+		return ++h->seen > HEARD_ENTRIES ? E_LIMIT : 0;
+	if (text_eq(name, ".git") || text_eq(name, h->x->ws->state_name))
+		return FILE_SKIP;
+	watch_directory(h->x->watch, parent, name, rel);
+	return ++h->seen > HEARD_ENTRIES ? E_LIMIT : 0;
+}
+
+static void look_at_one(struct heard *h, int root, const char *rel)
+{
+	struct sys *s = h->x->sys;
+	const char *name = path_base(rel);
+	AUTO(close_fd)
+	int parent = s->open(s, root,
+		name == rel ? "." : arena_strndup(h->t->a, rel, (size_t)(name - rel) - 1),
+		O_RDONLY | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	struct stat st;
+
+	if (parent < 0 || s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	h->dir = NULL;
+	bool is_entered = see_heard(h, parent, name, rel, &st, NULL) == 0 && S_ISDIR(st.st_mode);
+	h->dir = rel;
+	if (is_entered)
+		(void)file_walk(s, parent, name, see_heard, h, NULL);
+}
+
+/* Below the roots, at once: the walk over everything comes when it is due, and finds what this has missed. */
+static void look_at_heard(struct keeper *x, struct task *t)
+{
+	AUTO(close_fd) int root = -1;
+	struct heard h = { .x = x, .t = t };
+	const char **told;
+	size_t n = watch_told(x->watch, t->a, &told);
+
+	t->nested = x->base.nested;
+	if (n && file_open_dir(x->sys, AT_FDCWD, task_tree(t), &root, NULL) == OK)
+		for (size_t i = 0; i < n && h.seen <= HEARD_ENTRIES; i++)
+			look_at_one(&h, root, told[i]);
+}
+
 static void end(struct keeper *x, struct call *c, const struct session_news *news)
 {
 	struct task *t = c->task;
@@ -359,6 +418,7 @@ static void end(struct keeper *x, struct call *c, const struct session_news *new
 	}
 	if (t->profile->writes == ALLOWANCE_YES) {
 		armed_check(t);
+		look_at_heard(x, t);
 		armed_tell(t);
 		if (!x->walk_due_us)
 			x->walk_due_us = x->sys->mono_us(x->sys) + WALK_REST_US + x->rest_us;

@@ -109,7 +109,7 @@ static int see_inside(
 	if (!S_ISDIR(st->st_mode))
 		return 0;
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(rel, "/"), rel);
-	watch_directory(x->watch, parent, name);
+	watch_directory(x->watch, parent, name, NULL);
 	if (!armed_is_store(first) && !in->is_root)
 		keep_at(x, parent, name, arena_printf(x->a, "%s/%s", in->rel, rel), st);
 	return armed_is_store(first) && !x->watch ? FILE_SKIP : 0;
@@ -148,7 +148,7 @@ int nested_see(struct nested *x, int parent, const char *name, const char *rel, 
 		return FILE_SKIP;
 	}
 	if (is_dir)
-		watch_directory(x->watch, parent, name);
+		watch_directory(x->watch, parent, name, rel);
 	if (is_dir && text_eq(name, ".git")) {
 		keep_at(x, parent, name, rel, st);
 		see_repository(x, parent, name, rel);
@@ -206,7 +206,7 @@ void nested_look(struct nested *x, const char *root)
 
 	if (file_open_dir(x->sys, AT_FDCWD, root, &fd, NULL))
 		return;
-	watch_directory(x->watch, fd, ".");
+	watch_directory(x->watch, fd, ".", "");
 	if (file_walk_names(x->sys, fd, ".", visit, x, NULL))
 		x->is_cut = true;
 	if (x->is_cut &&

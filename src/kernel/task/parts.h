@@ -91,6 +91,8 @@ void task_begin_row(struct task *t);
 int task_put_row(struct task *t, const char *status, struct err *e);
 /* A row that ends the task.  stage and reason of a failure; or NULL. */
 int task_put_last(struct task *t, const char *status, const char *stage, const char *reason, struct err *e);
+/* Into the row that ends it, whose paths are known. */
+void task_put_plan(struct task *t, const char *status);
 int task_put_command_log(struct task *t, struct err *e);
 /* The last row of something that was executed; t->outcome is known then. */
 int task_put_final(struct task *t, struct err *e);
@@ -104,9 +106,6 @@ char *task_preview(struct arena *a, const char *const *argv, size_t argc);
 /* "error_class" and friends for a row that failed; NULL when it did not. */
 struct json *task_failure_signature(
 	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result);
-/* Who used what: only on final, blocked and audit rows. */
-struct json *task_experience(struct arena *a, const struct json *row);
-
 /* Which walls really stood, wall by wall, as "protections". */
 void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r);
 /* Walk over task_tree(): what changed since t->result->started_us, and armed_look() for each entry. */
@@ -172,9 +171,17 @@ bool armed_is_repository(struct sys *s, int dir); /* by what is in it, as git se
 
 /* ---- watch.c: has anything in a tree changed since the last walk? ---- */
 
+/* Takes set-id bits from a file that this run can have made. */
+void armed_strip_set_ids(
+	struct task *t, int parent, const char *name, const char *rel, const struct stat *st);
+
 struct watch *watch_new(struct sys *s, struct arena *a);
 void watch_walk_begins(struct watch *w); /* NULL, here and below: nobody watches */
-void watch_directory(struct watch *w, int parent, const char *name); /* before it is read */
+/* Before it is read.  `rel`: where it is in the tree, "" the root; NULL: names in it are not told. */
+void watch_directory(struct watch *w, int parent, const char *name, const char *rel);
+/* What may arm something and was heard since the last time or the last walk: paths of names that count, and of new directories.  Not all of
+ * it: the walk is due all the same. */
+size_t watch_told(struct watch *w, struct arena *a, const char ***ret);
 bool watch_is_changed(struct watch *w); /* true also where nobody knows */
 void watch_end(struct watch *w);
 

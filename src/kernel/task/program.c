@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "kernel/task/parts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -113,6 +114,12 @@ bool task_program_is_same(const struct task_program *p, char *why, size_t why_n)
 	char hex[SHA256_HEX];
 	struct stat now;
 
+	if (p->path && p->sys->stat(p->sys, AT_FDCWD, p->path, &now, 0) && errno == ENOENT) {
+		snprintf(why, why_n,
+			"'%.120s' is not to be seen from inside: it lies where the run has a directory of its own (/tmp), or is gone; put it elsewhere",
+			p->path);
+		return false;
+	}
 	if (p->path && (!is_program(p->sys, p->path, &now) || !is_same(&now, &p->st))) {
 		snprintf(why, why_n, "'%.120s' is no longer the program that was judged", p->path);
 		return false;

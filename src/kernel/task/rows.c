@@ -11,6 +11,7 @@
 #include "base/proc.h"
 #include "base/text.h"
 #include "kernel/changes.h"
+#include "kernel/memory.h"
 #include "kernel/task/parts.h"
 #include "privacy/privacy.h"
 
@@ -222,7 +223,8 @@ int task_put_last(struct task *t, const char *status, const char *stage, const c
 {
 	struct arena *a = t->a;
 
-	json_sets(a, t->row, "finished_at", now(t));
+	if (!json_get(t->row, "finished_at"))
+		json_sets(a, t->row, "finished_at", now(t));
 	json_sets(a, t->row, "status", status);
 	if (stage)
 		json_sets(a, t->row, "failure_stage", stage);
@@ -237,16 +239,17 @@ int task_put_last(struct task *t, const char *status, const char *stage, const c
 
 /* ---- the end ---- */
 
-/* Says plainly that nothing was remembered, in the form older readers expect. */
-static struct json *memory_capture(struct arena *a, int exit_code)
+/* What of it is worth remembering.  Nothing of a run depends on it: when the tasks before cannot be read, it is planned without them. */
+void task_put_plan(struct task *t, const char *status)
 {
-	struct json *doc = json_new(a, JSON_OBJECT);
+	struct memory_place m = memory_place_of(t->k->sys, t->k->ws);
+	struct json *earlier = NULL;
+	int64_t us = t->k->sys->now_us(t->k->sys);
 
-	json_sets(a, doc, "finalization_status", "unknown");
-	json_sets(a, doc, "status", "not_captured");
-	json_sets(a, doc, "reason", "this version does not write memory: nothing was captured or planned");
-	json_seti(a, doc, "task_exit_code", exit_code);
-	return doc;
+	json_sets(t->a, t->row, "status", status);
+	json_sets(t->a, t->row, "finished_at", text_time_iso(t->a, us));
+	(void)memory_earlier(&m, t->a, t->row, true, &earlier, NULL);
+	json_set(t->a, t->row, "memory_capture", memory_plan(t->a, t->row, earlier, us));
 }
 
 void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r)
@@ -382,7 +385,6 @@ int task_put_final(struct task *t, struct err *e)
 		json_seti(a, t->row, "exit_signal", r->exit_signal);
 	task_protections(a, t->row, &r->report);
 	put_changes(t);
-	json_set(a, t->row, "memory_capture", memory_capture(a, r->exit_code));
 	if (r->timed_out) {
 		status = "timeout";
 		why = arena_printf(a, "no end within %lld s", (long long)t->spec->timeout_s);
@@ -401,8 +403,7 @@ int task_put_final(struct task *t, struct err *e)
 			settled->checkpoint_id);
 	armed_tell(t);
 	task_tell_refusal(t);
-	json_sets(a, t->row, "finished_at", now(t));
-	json_sets(a, t->row, "status", status);
+	task_put_plan(t, status);
 	struct json *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
 	if (snapshot)
 		json_set(a, t->row, "state_snapshot", snapshot);

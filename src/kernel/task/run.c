@@ -322,6 +322,7 @@ static int stop_handed_off(struct task *t, struct err *e)
 	json_sets(a, doc, "runtime_note", t->spec->runtime_note);
 	json_sets(a, doc, "command_preview", json_get_text(t->row, "command_preview", ""));
 	t->report->printed = doc;
+	task_put_plan(t, "handoff_required");
 	return task_put_last(t, "handoff_required", NULL, NULL, e);
 }
 
@@ -373,7 +374,7 @@ static void put_decision(struct task *t)
 	json_sets(t->a, t->row, "decision_id", h->decision_id);
 	/* In the next row only: it is long, and does not change. */
 	if (h->asked) {
-		json_set(t->a, t->row, "asked", policy_question_json(t->a, h->asked));
+		json_set(t->a, t->row, "asked", policy_question_kept(t->a, h->asked));
 		json_sets(t->a, t->row, "guard_action", action_name(h->rules_said->action));
 	}
 }

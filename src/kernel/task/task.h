@@ -97,6 +97,9 @@ int task_run(struct kernel *k, struct arena *a, const struct run_spec *spec, str
  * wherever in the ledger they are.  *ret_closed says how many. */
 int task_close_orphans(struct sys *s, struct workspace *ws, bool all, size_t *ret_closed, struct err *e);
 
+/* Who used what: only on final, blocked and audit rows. */
+struct json *task_experience(struct arena *a, const struct json *row);
+
 /* A person moves a task.  Appends a row; nothing is edited. */
 enum task_move { TASK_BLOCK, TASK_COMPLETE, TASK_RETRY, TASK_STALE, TASK_RECLAIM };
 struct task_change {

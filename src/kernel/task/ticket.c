@@ -95,9 +95,7 @@ static struct json *ticket_of(
 	const struct handling *h = o->handling;
 	struct json *t = json_new(a, JSON_OBJECT);
 	bool is_asked = h->verdict == V_ESCALATE;
-	struct caller caller;
 
-	person_caller(k->sys, 0, &caller);
 	json_seti(a, t, "version", 1);
 	json_sets(a, t, "id", id);
 	json_setb(a, t, "look", o->is_look);
@@ -113,8 +111,8 @@ static struct json *ticket_of(
 	json_sets(a, t, "profile", o->profile->name);
 	json_sets(a, t, "policy", policy_in_force(k->sys, a, k->ws, k->policy_hash));
 	json_sets(a, t, "boot", proc_boot_id(k->sys, a));
-	json_seti(a, t, "client_pid", caller.pid);
-	json_seti(a, t, "client_start", caller.start_ticks);
+	json_seti(a, t, "client_pid", o->caller->pid);
+	json_seti(a, t, "client_start", o->caller->start_ticks);
 	json_seti(a, t, "expires_us", now_us + (is_asked ? ASKED_US : ALLOWED_US));
 	return t;
 }
@@ -231,7 +229,8 @@ static int is_the_decision(void *arg, struct json *row)
 static int check_receipt(struct kernel *k, struct arena *a, const struct json *ticket, struct err *e)
 {
 	struct search x = { json_get_text(ticket, "id", ""), NULL };
-	const char *digest = json_sha256(a, json_get(ticket, "input"));
+	const char *digest =
+		tool_call_sha256(a, json_get_text(ticket, "tool", ""), json_get(ticket, "input"));
 	int rc = rows_back(
 		k->sys, a, k->ws->state_fd, RECEIPTS, RECEIPTS_BACK, x.decision, is_the_decision, &x, e);
 

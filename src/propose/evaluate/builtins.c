@@ -10,17 +10,22 @@
 
 #include "base/file.h"
 
-/* Adds the effects of assignments and redirections, as if of a command without words. The builtin itself
+/* Adds the effects of assignments and redirections, as if of a command without words that prints this. The builtin itself
  * prints nothing, unless its handler says otherwise afterwards. */
-static void effects_only(struct walk *w, struct command *c)
+static void effects_with(struct walk *w, struct command *c, struct feed out)
 {
 	struct command rest = *c;
 
 	rest.argc = 0;
-	rest.out = (struct feed){ .kind = FEED_UNKNOWN }; /* set > f prints */
+	rest.out = out;
 	if (rest.assign_count || rest.redir_count)
 		classify_command(w, &rest);
 	c->out = (struct feed){ .kind = FEED_EMPTY };
+}
+
+static void effects_only(struct walk *w, struct command *c)
+{
+	effects_with(w, c, (struct feed){ .kind = FEED_UNKNOWN });
 }
 
 static bool is_option(const struct word *x)
@@ -138,12 +143,14 @@ static bool assign_word(struct walk *w, const struct word *x)
  * credentials. */
 static void run_declare(struct walk *w, struct command *c)
 {
-	bool prints = c->argc == 1 && !c->assign_count, names = false, keys = false;
+	bool prints = c->argc == 1 && !c->assign_count, names = false, keys = false, all = true;
 
 	for (size_t i = 1; i < c->argc; i++) {
-		prints |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'p');
+		prints |= is_option(&c->argv[i]) &&
+			(strchr(c->argv[i].text, 'p') || (c->argc == 2 && strchr(c->argv[i].text, 'x')));
 		names |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'n');
 		keys |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'A');
+		all &= is_option(&c->argv[i]);
 		if (is_option(&c->argv[i]) || assign_word(w, &c->argv[i]))
 			continue;
 		if (keys && c->argv[i].certainty == CERTAIN && !strchr(c->argv[i].text, '=')) {
@@ -158,12 +165,13 @@ static void run_declare(struct walk *w, struct command *c)
 			scope_set_variable(w, c->argv[i].text, c->argv[i].text_n, value_text(w, ""));
 		}
 	}
-	effects_only(w, c);
+	const struct feed every = { .kind = FEED_UNKNOWN, .below = FEED_ENVIRONMENT };
+	effects_with(w, c, prints && all ? every : (struct feed){ .kind = FEED_UNKNOWN });
 	if (names) /* one variable under two names: what it holds is not followed */
 		walk_effect(w, c, FX_DYNAMIC_EXEC, NULL)->tag = "dynamic.text";
 	if (prints) {
 		walk_effect(w, c, FX_CREDENTIAL, NULL)->tag = "credential.environment";
-		c->out = (struct feed){ .kind = FEED_UNKNOWN };
+		c->out = every;
 	}
 }
 
@@ -231,12 +239,14 @@ static void run_set(struct walk *w, struct command *c)
 {
 	size_t i = 1;
 
-	effects_only(w, c);
 	if (c->argc == 1) {
+		const struct feed every = { .kind = FEED_UNKNOWN, .below = FEED_ENVIRONMENT };
+		effects_with(w, c, every);
 		walk_effect(w, c, FX_CREDENTIAL, NULL)->tag = "credential.environment";
-		c->out = (struct feed){ .kind = FEED_UNKNOWN };
+		c->out = every;
 		return;
 	}
+	effects_only(w, c);
 	for (; i < c->argc && (is_option(&c->argv[i]) || c->argv[i].text[0] == '+'); i++) {
 		if (text_eq(c->argv[i].text, "--")) {
 			set_arguments(w, c, i + 1);
@@ -343,8 +353,9 @@ static void run_read(struct walk *w, struct command *c)
 			from = end + 1;
 		}
 	}
-	const char *other = mark_of_feed(
-		w, &(struct feed){ .kind = c->in.kind == FEED_KNOWN ? FEED_UNKNOWN : c->in.kind });
+	const char *other = mark_of_feed(w,
+		&(struct feed){
+			.kind = c->in.kind == FEED_KNOWN ? FEED_UNKNOWN : c->in.kind, .below = c->in.below });
 	for (size_t k = 0; k < count; k++)
 		if (names[k].certainty == CERTAIN)
 			set_late(w, c, names[k].text,
@@ -354,8 +365,9 @@ static void run_read(struct walk *w, struct command *c)
 /* How running a text of this origin is called. */
 static const char *tag_of(enum origin o, enum effect_kind *ret)
 {
-	*ret = o == ORIGIN_FETCHED ? FX_FETCH_EXEC : o == ORIGIN_DECODED ? FX_DECODE_EXEC : FX_DYNAMIC_EXEC;
-	return o == ORIGIN_FETCHED ? "fetch.exec" : o == ORIGIN_DECODED ? "decode.exec" : "dynamic.text";
+	enum feed_kind k = feed_kind_of(o);
+	*ret = k == FEED_FETCHED ? FX_FETCH_EXEC : k == FEED_DECODED ? FX_DECODE_EXEC : FX_DYNAMIC_EXEC;
+	return k == FEED_FETCHED ? "fetch.exec" : k == FEED_DECODED ? "decode.exec" : "dynamic.text";
 }
 
 /* Runs a text that a builtin was given; when it is not known, that itself is an effect. */
@@ -398,17 +410,23 @@ static const struct word *option_value(
 /* complete and compgen: -C is a command, -W is a list that is expanded, commands in it included. */
 static void run_complete(struct walk *w, struct command *c)
 {
-	static const char valued[] = "oAGWFCXPS";
+	static const char valued[] = "oAGWFCXPSV";
 	const struct word *command = option_value(w, c, valued, 'C'), *list = option_value(w, c, valued, 'W');
+	const struct word *names = option_value(w, c, valued, 'G'),
+			  *without = option_value(w, c, valued, 'X');
 
 	effects_only(w, c);
 	if (command)
 		run_given(w, c, command, "complete -C");
+	if (without && without->certainty == CERTAIN)
+		eval_prompt(w, c, without->text);
 	if (list && list->certainty == CERTAIN)
 		eval_prompt(w, c, list->text);
 	else if (list && list->origin != ORIGIN_LITERAL && !list->known_n)
 		walk_effect(w, c, FX_DYNAMIC_EXEC, list)->tag = "dynamic.text";
 	c->out = (struct feed){ .kind = FEED_UNKNOWN };
+	if (names && paths_selects_secrets(w->at, w->a, names->text))
+		c->out.below = names->text;
 }
 
 /* mapfile -C: the command is run with the number and the text of a line behind it. */
@@ -487,6 +505,8 @@ static void run_mapfile(struct walk *w, struct command *c)
 		v->items[v->n++] = text_keep(w, c->in.text + from, end - from);
 		from = end + 1;
 	}
+	if (feed_names_secrets(&c->in))
+		v->items[v->n++] = mark_of_feed(w, &c->in);
 	if (c->argc > 1 && !is_option(name) && name->certainty == CERTAIN)
 		scope_set_variable(w, name->text, name->text_n, v);
 }
@@ -691,6 +711,7 @@ static void run_rest(struct walk *w, struct command *c, size_t from)
 
 	inner.argv += from;
 	inner.argc -= from;
+	w->p->steps[w->step].head = inner.argv[0].certainty == CERTAIN ? inner.argv[0].text : NULL;
 	if (inner.argv[0].certainty != CERTAIN || !builtin_run(w, &inner)) {
 		classify_command(w, &inner);
 		outputs_refine(w, &inner);

@@ -16,7 +16,8 @@ enum {
 	MARK_DECODED = 3,
 	MARK_FETCHED = 4,
 	MARK_NAME = 5, /* one of the names a glob matched */
-	MARK_LAST = MARK_NAME
+	MARK_SECRETS = 6, /* names of files that hold secrets */
+	MARK_LAST = MARK_SECRETS
 };
 static inline bool is_mark(char c)
 {

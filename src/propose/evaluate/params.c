@@ -50,12 +50,10 @@ static const char *filled(struct walk *w, const char *s)
 /* One unknown text as bad as any part of this one. */
 static const char *blur(const char *s)
 {
-	char worst = MARK_UNKNOWN;
-
-	for (; *s; s++)
-		if ((*s == MARK_DECODED || *s == MARK_FETCHED) && *s > worst)
-			worst = *s;
-	return worst == MARK_FETCHED ? "\4" : worst == MARK_DECODED ? "\3" : "\1";
+	return strchr(s, MARK_FETCHED)	  ? "\4"
+		: strchr(s, MARK_DECODED) ? "\3"
+		: strchr(s, MARK_SECRETS) ? "\6"
+					  : "\1";
 }
 
 static bool is_literal_pattern(const char *p)
@@ -202,13 +200,26 @@ static const char *slice(struct walk *w, const struct shell_param *p, const char
 	return end <= from ? "" : text_keep(w, s + from, (size_t)(end - from));
 }
 
+/* : ${LD_PRELOAD:=x} is an assignment, and judged as one. */
+static void assign_default(struct walk *w, const struct shell_param *p, const char *value)
+{
+	struct assignment x = { .name = text_keep(w, p->name, p->name_n) };
+	struct command c = { .source = w->script->source, .in = w->in, .flags = w->flags };
+
+	x.value = walk_word(w, value, c.at);
+	c.assigns = &x;
+	c.assign_count = 1;
+	classify_command(w, &c);
+	scope_set_variable(w, p->name, p->name_n, value_text(w, value));
+}
+
 /* The operators - = ? and +. When the value is not known, having a value and having none are two choices
  * that are both tried. ${x:?} ends the shell when x is empty, so behind it the value is known not to be. */
 static const char *with_default(struct walk *w, const struct shell_part *part, const char *s, bool is_unset)
 {
 	const struct shell_param *p = part->param;
 	const char *other = expand_text(w, p->word, 0);
-	bool is_missing = is_unset || (p->is_colon && !*s);
+	bool is_missing = is_unset || p->is_forced || (p->is_colon && !*s);
 	bool is_open = !is_missing && is_maybe_empty(s) && *s;
 
 	if (is_open && p->op != PARAM_ERROR)
@@ -220,7 +231,7 @@ static const char *with_default(struct walk *w, const struct shell_part *part, c
 		return p->is_colon ? filled(w, s) : s;
 	case PARAM_ASSIGN:
 		if (is_missing)
-			scope_set_variable(w, p->name, p->name_n, value_text(w, other));
+			assign_default(w, p, other);
 		return is_missing ? other : filled(w, s);
 	default:
 		return is_missing ? other : filled(w, s);
@@ -255,7 +266,7 @@ static void expand_prompt(struct walk *w, const char *s)
 {
 	struct command none = { .source = w->script->source, .in = w->in, .flags = w->flags };
 
-	if (is_mark(s[0]) && !s[strspn(s, "\1\2\3\4\5")])
+	if (is_mark(s[0]) && !s[strspn(s, "\1\2\3\4\5\6")])
 		walk_effect(w, &none, FX_DYNAMIC_EXEC, NULL)->tag = "dynamic.text";
 	else
 		eval_prompt(w, &none, s);

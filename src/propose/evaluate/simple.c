@@ -9,6 +9,12 @@
 
 #include "base/file.h"
 
+/* done < <(find / -name id_rsa), <<< "$FOUND": the text is names of files with secrets. */
+static const char *names_of(const struct word *x)
+{
+	return x->origin == ORIGIN_SECRETS ? "files with secrets" : NULL;
+}
+
 /* What standard input is after a redirection. Where the text comes from (network, decoder, socket) is
  * kept, because a shell that reads it would run it. */
 static void set_feed(struct walk *w, struct command *c, const struct redirect *r)
@@ -21,18 +27,16 @@ static void set_feed(struct walk *w, struct command *c, const struct redirect *r
 		marked = word_marked(w, &r->target);
 		/* Nothing but unknown text: then only where it comes from is worth knowing. */
 		if (r->target.certainty != CERTAIN && !r->target.text[strspn(r->target.text, " \t\n")])
-			c->in = (struct feed){ .kind = r->target.origin == ORIGIN_FETCHED ? FEED_FETCHED
-					: r->target.origin == ORIGIN_DECODED		  ? FEED_DECODED
-											  : FEED_UNKNOWN };
+			c->in = (struct feed){ .kind = feed_kind_of(r->target.origin),
+				.below = names_of(&r->target) };
 		else
 			c->in = (struct feed){ .kind = FEED_KNOWN, .text = marked, .n = strlen(marked) };
 		break;
 	case REDIR_IN:
 	case REDIR_RDWR:
-		if (r->target.origin == ORIGIN_FETCHED || r->target.origin == ORIGIN_DECODED)
-			c->in.kind = r->target.origin == ORIGIN_FETCHED ? FEED_FETCHED : FEED_DECODED;
-		else if (r->target.certainty != CERTAIN)
-			c->in = (struct feed){ .kind = FEED_UNKNOWN };
+		if (r->target.certainty != CERTAIN)
+			c->in = (struct feed){ .kind = feed_kind_of(r->target.origin),
+				.below = names_of(&r->target) };
 		else if (text_eq(r->target.text, "/dev/null"))
 			c->in = (struct feed){ .kind = FEED_EMPTY };
 		else if (text_starts(r->target.text, "/dev/tcp/") || text_starts(r->target.text, "/dev/udp/"))
@@ -184,6 +188,12 @@ static void assign_all(struct walk *w, const struct shell_word *word, struct com
 	}
 }
 
+/* ${#x}, ${x:+set}, ${x:0:4}: something about the value, or its beginning, as people show that there is one. */
+static bool shows_value(enum param_op op)
+{
+	return op != PARAM_ALTERNATE && op != PARAM_LENGTH && op != PARAM_NAMES && op != PARAM_SLICE;
+}
+
 /* echo $API_KEY shows a credential to whoever reads the output. In a pipe it goes to a program instead,
  * and a value that the text itself has set is no secret. */
 static void find_printed_secret(struct walk *w, struct command *c, const struct shell_node *node)
@@ -194,7 +204,7 @@ static void find_printed_secret(struct walk *w, struct command *c, const struct 
 		return;
 	for (const struct shell_word *word = head->next; word; word = word->next)
 		for (const struct shell_part *p = word->first; p; p = p->next) {
-			if (p->kind != PART_PARAM || p->param->is_indirect || p->param->op > PARAM_DEFAULT ||
+			if (p->kind != PART_PARAM || p->param->is_indirect || !shows_value(p->param->op) ||
 				!paths_is_secret_variable(p->param->name, p->param->name_n))
 				continue;
 			const struct value *v = scope_variable(w, p->param->name, p->param->name_n);

@@ -98,6 +98,9 @@ uint32_t walk_step_begin(struct walk *w, const struct command *c)
 		.source = c->source,
 		.at = c->at,
 		.program = c->argc && c->argv[0].certainty == CERTAIN ? path_base(c->argv[0].text) : NULL,
+		.head = !c->argc			  ? ""
+			: c->argv[0].certainty == CERTAIN ? c->argv[0].text
+							  : NULL,
 		.text = step_text(w, c),
 		.first_effect = (uint32_t)p->effect_count };
 	return (uint32_t)p->step_count++;

@@ -56,7 +56,10 @@ void word_push(struct walk *w, struct word_list *l, struct word x)
 
 static enum origin origin_of(char mark)
 {
-	return mark == MARK_FETCHED ? ORIGIN_FETCHED : mark == MARK_DECODED ? ORIGIN_DECODED : ORIGIN_UNKNOWN;
+	return mark == MARK_FETCHED    ? ORIGIN_FETCHED
+		: mark == MARK_DECODED ? ORIGIN_DECODED
+		: mark == MARK_SECRETS ? ORIGIN_SECRETS
+				       : ORIGIN_UNKNOWN;
 }
 
 /* Turns marked text into a word by taking the markers out. A name that came from a glob reads as "*".
@@ -120,6 +123,7 @@ const char *word_marked(struct walk *w, const struct word *x)
 {
 	static const char marks[] = { [ORIGIN_LITERAL] = MARK_UNKNOWN,
 		[ORIGIN_UNKNOWN] = MARK_UNKNOWN,
+		[ORIGIN_SECRETS] = MARK_SECRETS,
 		[ORIGIN_DECODED] = MARK_DECODED,
 		[ORIGIN_FETCHED] = MARK_FETCHED };
 
@@ -226,6 +230,8 @@ void fields_add_value(struct walk *w, struct fields *f, const char *s, bool is_q
  * that says where it comes from. */
 const char *mark_of_feed(struct walk *w, const struct feed *f)
 {
+	if (feed_names_secrets(f))
+		return "\6";
 	switch (f->kind) {
 	case FEED_KNOWN: {
 		size_t n = f->n;
@@ -252,14 +258,46 @@ const char *mark_of_feed(struct walk *w, const struct feed *f)
 	return "\1";
 }
 
+bool feed_names_secrets(const struct feed *f)
+{
+	return (f->kind == FEED_UNKNOWN || f->kind == FEED_DECODED) && f->below && !feed_is_environment(f);
+}
+
+enum feed_kind feed_kind_of(enum origin o)
+{
+	return o == ORIGIN_FETCHED			     ? FEED_FETCHED
+		: o == ORIGIN_DECODED || o == ORIGIN_SECRETS ? FEED_DECODED
+							     : FEED_UNKNOWN;
+}
+
+bool feed_is_environment(const struct feed *f)
+{
+	return f->below && text_eq(f->below, FEED_ENVIRONMENT);
+}
+
+/* <(echo ~/.netrc): one of the lines is the name of a secret. */
+static bool lists_secret(struct walk *w, const struct feed *f)
+{
+	struct bytes rest = { (const uint8_t *)f->text, f->n };
+
+	while (f->kind == FEED_KNOWN && rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		const char *path = arena_strndup(w->a, (const char *)line.p, line.n);
+		if (path[0] == '/' && !strchr(path, ' ') && paths_is_secret(w->at, path))
+			return true;
+	}
+	return false;
+}
+
 /* <(...) and >(...): a file /dev/fd/N, whose marker tells what can be read from it. */
 static void add_process(struct walk *w, const struct shell_part *part, struct fields *f)
 {
 	struct feed out = eval_output(w, part->script);
 	char text[32];
-	char mark = out.kind == FEED_FETCHED ? MARK_FETCHED
-		: out.kind == FEED_DECODED   ? MARK_DECODED
-					     : MARK_FILLED;
+	char mark = out.kind == FEED_FETCHED			    ? MARK_FETCHED
+		: feed_names_secrets(&out) || lists_secret(w, &out) ? MARK_SECRETS
+		: out.kind == FEED_DECODED			    ? MARK_DECODED
+								    : MARK_FILLED;
 
 	if (out.kind == FEED_EMPTY) {
 		fields_add(w, f, "/dev/null", 9, true);

@@ -44,7 +44,8 @@ static void makefile_text(struct call *k, const char *text, size_t n)
 {
 	struct snippet *list;
 	size_t count;
-	const char *copy = arena_strndup(walk_arena(k->w), text, n);
+	struct bytes all = project_included(k, (struct bytes){ (const uint8_t *)text, n });
+	const char *copy = arena_strndup(walk_arena(k->w), (const char *)all.p, n = all.n);
 	struct command inner = *k->c; /* what a recipe prints is not followed */
 	shell_functions(k, copy, k->c->at);
 	harvest(walk_arena(k->w), SCRIPT_MAKE, (struct bytes){ (const uint8_t *)copy, n }, &list, &count);

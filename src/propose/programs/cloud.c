@@ -235,6 +235,97 @@ HANDLER(kubectl_scale)
 	fx(k, to_zero ? TAG_CLOUD_DELETE : TAG_CLOUD_CHANGE, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
+/* -R, --repo, --hostname, -h: where in this word the value begins; its length when the next word is the value, 0 for others. */
+static size_t forge_option(const struct word *x)
+{
+	static const char *const names[] = { "--repo", "--hostname", "-h" };
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t n = strlen(names[i]);
+		if (word_is(x, names[i]) || (word_starts(x, names[i]) && n > 2 && x->text[n] == '='))
+			return x->text[n] ? n + 1 : n;
+	}
+	size_t at = x->text[0] == '-' ? 1 + strspn(x->text + 1, "cw") : 0;
+	if (!at || x->text[at++] != 'R')
+		return 0;
+	return at + (x->text[at] == '=');
+}
+
+/* HOST/OWNER/REPO, user@HOST:path, an address, or HOST alone.  NULL: OWNER/REPO or a number, of the usual host; for glab GROUP/SUB/REPO
+ * as well, unless it has a dot.  is_name: by its place it is the name of a host or a repository. */
+static const char *forge_said(struct call *k, const char *said, bool is_name)
+{
+	bool is_glab = text_eq(k->head, "glab");
+	const char *host = strstr(said, "://"), *slash = strchr(said, '/'), *at = strchr(said, '@');
+	size_t n;
+	if (host && strcspn(said, " :") == (size_t)(host - said)) {
+		host += 3;
+		n = strcspn(host, "/");
+	} else if (at && at[strcspn(at, ":/ ")] == ':') {
+		host = at + 1;
+		n = strcspn(host, ":");
+		said = arena_strndup(walk_arena(k->w), host, n);
+	} else if (is_name && (!slash || strchr(slash + 1, '/'))) {
+		host = said;
+		n = strcspn(host, "/");
+		if (is_glab && slash && !memchr(host, '.', n))
+			return NULL;
+	} else {
+		return NULL;
+	}
+	const char *usual = is_glab ? "gitlab.com" : "github.com";
+	return n == strlen(usual) && strncasecmp(host, usual, n) == 0 ? NULL : said;
+}
+
+/* The host that gh or glab asks: the forge's own, or the one that is said by an option or an operand. */
+static struct word forge_of(struct call *k)
+{
+	const struct word *verb = NULL;
+	const char *host = text_eq(k->head, "glab") ? "gitlab.com" : "api.github.com";
+	for (size_t i = 1; i < k->c->argc; i++) {
+		struct word x = k->c->argv[i];
+		size_t from = forge_option(&x);
+		bool is_option = from > 0;
+		if (is_option && from == x.text_n && x.certainty == CERTAIN && ++i < k->c->argc)
+			x = k->c->argv[i];
+		else if (is_option)
+			x = word_tail(&x, from);
+		else if (word_starts(&x, "-"))
+			continue;
+		else if (!verb) {
+			verb = &k->c->argv[i];
+			continue;
+		}
+		/* What is searched for, and paths of the interface, name no host. */
+		if ((!is_option && word_is_any(verb, "api search")) || (x.certainty == CERTAIN && !x.text_n))
+			continue;
+		const char *said =
+			forge_said(k, x.text, is_option || (word_is(verb, "repo") && strchr(x.text, '/')));
+		if (x.certainty != CERTAIN && (is_option || said))
+			return x;
+		if (said)
+			host = said;
+	}
+	return walk_word(k->w, host, k->c->at);
+}
+
+/* gh pr view, gh run list: the forge is asked, and nothing is changed there. */
+HANDLER(gh_read)
+{
+	struct word host = forge_of(k);
+	fx(k, TAG_NETWORK_GET, &host, 0);
+}
+
+/* graphql takes its question as a field; a mutation, or a text that nobody knows, may change something. */
+static bool only_queries(const struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_has(&k->rest[i], "mutation") || word_has(&k->rest[i], "=@") ||
+			word_starts(&k->rest[i], "--input") ||
+			(word_has(&k->rest[i], "query=") && k->rest[i].certainty != CERTAIN))
+			return false;
+	return true;
+}
+
 /* Any request to the service; the method decides, and fields make it a POST. */
 HANDLER(gh_api)
 {
@@ -244,11 +335,13 @@ HANDLER(gh_api)
 	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
 	if (p.values[0] && word_is(p.values[0], "DELETE"))
 		fx(k, TAG_CLOUD_DELETE, url, 0);
-	else if (p.values[0] ? !word_is(p.values[0], "GET")
-			     : args_has(&p, 1) && !(url && word_is(url, "graphql")))
+	else if (p.values[0] ? !word_is_any(p.values[0], "GET HEAD")
+			     : args_has(&p, 1) && !(url && word_is(url, "graphql") && only_queries(k)))
 		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING);
-	else
+	else if (url && word_has(url, "://"))
 		fx(k, TAG_NETWORK_GET, url, 0);
+	else
+		handle_gh_read(k);
 }
 
 /* gh alias set name '!text': a shell runs the text when the name is used. */

@@ -46,6 +46,12 @@ static const struct {
 	{ "rmtree remove_tree rm_rf rm_r remove_entry remove_entry_secure remove_dir rmtree_safe rimraf "
 	  "emptyDirSync emptyDir",
 		ANY, NULL, DELETES, FXF_RECURSIVE },
+	{ "remove_dir_all RemoveAll deleteDir deleteRecursively", OTHER, NULL, DELETES, FXF_RECURSIVE },
+	{ "remove_file Remove", OTHER, "fs os ()", DELETES, 0 },
+	{ "WriteFile Create", OTHER, "os ioutil File", WRITES, FXF_OVERWRITE },
+	{ "write", OTHER, "fs", WRITES, FXF_OVERWRITE },
+	{ "Command", OTHER, "exec", RUNS_TEXT, 0 },
+	{ "commandLine", OTHER, NULL, RUNS_TEXT, 0 },
 	{ "remove removedirs", PY | LUA, "os ()", DELETES, 0 },
 	{ "unlink rmdir unlinkSync rmdirSync rmSync delete_file", ANY, NULL, DELETES, 0 },
 	{ "rm remove removeSync", NODE, "fs promises fsPromises fse fsp Deno ()", DELETES, 0 },
@@ -439,6 +445,37 @@ static void survey(struct code *c)
 	}
 }
 
+/* print(os.environ["API_TOKEN"]), process.env.API_TOKEN: the code shows a credential that it was given; print(os.environ), p ENV:
+ * it shows all variables, as env does (*ret_all). */
+static bool shows_credential(const struct code *c, bool *ret_all)
+{
+	bool prints = c->language & NODE && args_find(c->k->rest, c->k->rest_count, "p print pe"),
+	     reads = false;
+	bool all = false;
+
+	for (size_t i = 0; i < c->n; i++) {
+		prints |= is_name(&c->v[i],
+			"print puts p pp console echo write writeln log printf print_r var_dump say");
+		if (!is_name(&c->v[i], "environ getenv env ENV ENVIRON _ENV"))
+			continue;
+		const struct token *next = &c->v[i + 1];
+		bool is_call =
+			is_name(&c->v[i], "getenv") && is_mark(next, "(") && is_mark(&c->v[i + 2], ")");
+		all |= is_call || next->kind == T_END || is_mark(next, ")") || is_mark(next, ";") ||
+			is_mark(next, "}") ||
+			(is_mark(next, ".") &&
+				is_name(&c->v[i + 2], "items copy to_h to_a each inspect map"));
+		for (size_t j = i + 1; j < c->n && j < i + 5; j++) {
+			if (is_mark(&c->v[j], ";"))
+				break;
+			reads |= (c->v[j].kind == T_NAME || c->v[j].kind == T_STRING) &&
+				paths_is_secret_variable(c->v[j].text, c->v[j].n);
+		}
+	}
+	*ret_all = prints && all;
+	return prints && reads;
+}
+
 /* s.replace(/a/, 'rmSync'), print('unlink'): the text is only looked at, changed or shown. */
 static bool is_text_argument(const struct code *c, size_t i)
 {
@@ -581,6 +618,14 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 		fx(k, TAG_REVERSE_SHELL, NULL, 0);
 		c.any = true;
 	}
+	bool all = false;
+	if (shows_credential(&c, &all)) {
+		fx(k, TAG_SECRET_STORE, NULL, 0);
+		c.any = true;
+	} else if (all) {
+		print_environment(k);
+		c.any = true;
+	}
 	if (c.forks && c.loops) {
 		fx(k, TAG_FORK_BOMB, NULL, 0);
 		c.any = true;
@@ -592,13 +637,8 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 /* Code that is not certain gets an effect for that, and what is known of it is read in addition. */
 void classify_code(struct call *k, const char *language, const struct word *text)
 {
-	if (text->certainty != CERTAIN) {
-		enum tag t = text->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
-			: text->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
-			: text->known_n			    ? TAG_UNKNOWN_CODE
-							    : TAG_DYNAMIC_TEXT;
-		fx(k, t, text, 0);
-	}
+	if (text->certainty != CERTAIN)
+		fx(k, tag_of_run(text->origin, text->known_n ? TAG_UNKNOWN_CODE : TAG_DYNAMIC_TEXT), text, 0);
 	const char *marked = walk_marked(k->w, text);
 	classify_code_bytes(k, language, marked, strlen(marked));
 }

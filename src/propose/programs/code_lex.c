@@ -206,7 +206,10 @@ static const char *lex_string(struct code *c, const char *p, const char *end, bo
 		return close ? close + 3 : end;
 	}
 	/* In these languages backquotes are strings or nothing; in all others they run a command. */
-	bool is_command = *p == '`' && !(c->language & (NODE | PY | LUA | AWK));
+	const struct token *before = c->n ? &c->v[c->n - 1] : NULL;
+	/* $`rm x`, Bun.$`rm x`: the template is a command line. */
+	bool is_tagged = c->language & NODE && before && before->text + before->n == p && p[-1] == '$';
+	bool is_command = *p == '`' && (is_tagged || !(c->language & (NODE | PY | LUA | AWK)));
 	const char *after = string_end(p, end, *p, &n);
 	add_string(c, p + 1, n, *p, is_command, is_f);
 	return after;

@@ -230,7 +230,10 @@ static void judge_statement_files(struct call *k, const struct statement *s)
 		load_code(k, &file, "sql");
 	else if (has_word(s, 0, "READFILE READ_CSV READ_TEXT READ_BLOB READ_JSON READ_PARQUET READ_CSV_AUTO"))
 		fx_read(k, &file, 1);
-	else if (has_word(s, 0, "WRITEFILE EDIT ATTACH") ||
+	else if (text_eq(s->words[0], "ATTACH")) { /* opened for both */
+		fx_read(k, &file, 1);
+		(void)fx_path(k, TAG_WRITE_FILE, &file, 0);
+	} else if (has_word(s, 0, "WRITEFILE EDIT ATTACH") ||
 		(text_eq(s->words[0], "VACUUM") && has_word(s, 1, "INTO")) ||
 		(text_eq(s->words[0], "COPY") && has_word(s, 1, "TO")) || text_eq(s->words[0], "EXPORT"))
 		(void)fx_path(k, TAG_WRITE_FILE, &file, 0);
@@ -425,6 +428,10 @@ HANDLER(sql_client)
 		} else if (item == ARG_OPERAND && k->program->mode & MODE_DATABASE_FILE &&
 			!word_starts(&s.value, ":")) {
 			fx_read(k, &s.value, 1);
+		} else if (item == ARG_DYNAMIC && k->program->mode & MODE_DATABASE_FILE &&
+			!walk_knows_name(&s.value)) {
+			/* A database that is opened is made where there is none, and which one it is nobody knows. */
+			(void)fx_path(k, TAG_WRITE_FILE, &s.value, 0);
 		}
 	}
 	if (has_sql)

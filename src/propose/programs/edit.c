@@ -62,6 +62,18 @@ static struct feed found_below(struct call *k, const struct word *places, size_t
 	return out;
 }
 
+/* The home directory, or one above it, among the places. */
+static const char *all_of_home(struct call *k, const struct word *places, size_t n)
+{
+	struct arena *a = walk_arena(k->w);
+	const struct surroundings *at = walk_surroundings(k->w);
+	for (size_t i = 0; i < n; i++)
+		if (places[i].certainty == CERTAIN && places[i].text[0] == '/' && at->home &&
+			paths_holds_secrets(at, a, path_clean(a, places[i].text)))
+			return places[i].text;
+	return NULL;
+}
+
 /* One action of find. *i is moved behind the words it takes. */
 static void find_action(struct call *k, size_t *i, struct word *starts, size_t start_count)
 {
@@ -103,12 +115,16 @@ HANDLER(find)
 	fx_read(k, starts, start_count);
 	/* A test by name that selects files with a secret's name. */
 	const struct word *secret = NULL;
+	bool is_named = false;
 	for (; i < k->rest_count; i++)
 		if (word_is_any(&k->rest[i],
 			    "-name -iname -path -ipath -regex -iregex -newer -printf -type -user -group")) {
-			if (i + 1 < k->rest_count && word_is_any(&k->rest[i], "-name -iname") &&
-				(paths_is_secret(walk_surroundings(k->w), k->rest[i + 1].text) ||
-					word_is_any(&k->rest[i + 1], ".gnupg .ssh .aws .kube .azure")))
+			is_named |= word_is_any(&k->rest[i], "-name -iname -path -ipath -regex -iregex");
+			if (i + 1 < k->rest_count &&
+				word_is_any(&k->rest[i], "-name -iname -path -ipath -regex -iregex") &&
+				!(i && word_is_any(&k->rest[i - 1], "! -not")) &&
+				paths_selects_secrets(
+					walk_surroundings(k->w), walk_arena(k->w), k->rest[i + 1].text))
 				secret = &k->rest[i + 1];
 			i++;
 		} else {
@@ -121,10 +137,12 @@ HANDLER(find)
 	k->c->out = found_below(k, starts, start_count);
 	if (secret) /* find / -name id_rsa | xargs cat */
 		k->c->out.below = secret->text;
+	else if (!is_named) /* find ~ -type f | xargs cat: everything that lies there */
+		k->c->out.below = all_of_home(k, starts, start_count);
 }
 
-/* The places fd searches: the operands behind the pattern, or what --search-path and --base-directory say. */
-static size_t fd_places(struct call *k, struct word *places)
+/* The pattern and the places fd searches: the operands behind the pattern, or what --search-path and --base-directory say. */
+static size_t fd_places(struct call *k, struct word *places, const struct word **ret_pattern)
 {
 	static const char spec[] =
 		":search-path= C=:base-directory= xX:exec,exec-batch "
@@ -143,9 +161,11 @@ static size_t fd_places(struct call *k, struct word *places)
 			base = s.value;
 		} else if (item == 0 && s.value.text) {
 			places[n++] = s.value;
-		} else if ((item == ARG_OPERAND || item == ARG_DYNAMIC) && !word_is(&s.value, ";") &&
-			operands++ > 0) {
-			places[n++] = s.value;
+		} else if ((item == ARG_OPERAND || item == ARG_DYNAMIC) && !word_is(&s.value, ";")) {
+			if (operands++ > 0)
+				places[n++] = s.value;
+			else
+				*ret_pattern = s.word;
 		}
 	}
 	if (!n)
@@ -159,17 +179,24 @@ static size_t fd_places(struct call *k, struct word *places)
 HANDLER(fd)
 {
 	struct word *places = arena_alloc(walk_arena(k->w), (k->rest_count + 1) * sizeof(*places));
-	size_t count = fd_places(k, places);
+	const struct word *pattern = NULL;
+	size_t count = fd_places(k, places, &pattern);
+	bool is_secret =
+		pattern && paths_selects_secrets(walk_surroundings(k->w), walk_arena(k->w), pattern->text);
 	for (size_t i = 0; i < k->rest_count; i++) {
 		if (!word_is_any(&k->rest[i], "-x --exec -X --exec-batch"))
 			continue;
 		size_t end = i + 1;
 		while (end < k->rest_count && !word_is(&k->rest[end], ";"))
 			end++;
+		if (is_secret)
+			fx(k, TAG_SECRET_FILE, pattern, 0);
 		run_selected(k, &k->rest[i] + 1, end - i - 1, places, count, true);
 		i = end;
 	}
 	k->c->out = found_below(k, places, count);
+	if (is_secret)
+		k->c->out.below = pattern->text;
 	nothing(k);
 }
 

@@ -187,6 +187,11 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 	struct effect *e = walk_path(k->w, k->c, kind, target);
 	fill(k, e, t, flags);
 	judge_device(e);
+	/* for f in $(find / -name id_rsa); do cat $f: whichever file it is. */
+	if (e->kind == FX_READ && target->origin == ORIGIN_SECRETS) {
+		e->kind = FX_SECRET_READ;
+		e->tag = tag_name(TAG_SECRET_FILE);
+	}
 	if (!e->target)
 		return e;
 	const char *to = note_physical(k, target, kind == FX_DELETE || t == TAG_WRITE_LINK);

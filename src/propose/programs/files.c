@@ -696,9 +696,15 @@ HANDLER(7z)
 		nothing(k);
 	else if (word_is_any(&p.operands[0], "x e"))
 		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_RECURSIVE);
-	else if (word_is_any(&p.operands[0], "a u d rn") && p.operand_count > 1)
+	else if (word_is_any(&p.operands[0], "a u d rn") && p.operand_count > 1) {
 		(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], FXF_OVERWRITE);
-	else
+		if (word_is_any(&p.operands[0], "a u"))
+			fx_read_tree(k, p.operands + 2, p.operand_count - 2);
+		for (size_t i = 0; i < k->rest_count; i++)
+			if (word_is(&k->rest[i], "-sdel"))
+				fx_paths(k, TAG_DELETE_FILE, p.operands + 2, p.operand_count - 2,
+					FXF_RECURSIVE);
+	} else
 		nothing(k);
 }
 

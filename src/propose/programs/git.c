@@ -37,7 +37,7 @@ bool git_key_runs(const char *key)
 		"core.attributesfile" };
 	static const char *const ends[] = { ".process", ".clean", ".smudge", ".driver", ".uploadpack",
 		".receivepack", ".vcs", ".insteadof", ".pushinsteadof", ".path", ".packobjectshook",
-		".difffilter", ".httpd" };
+		".difffilter", ".httpd", ".tunnel", ".smtpserver" };
 	const char *dot = strrchr(key, '.');
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
@@ -374,6 +374,12 @@ static bool is_local(const struct word *url)
 			word_starts(url, "file:///"));
 }
 
+/* A directory that is made and filled.  Where nobody knows which one it is, files go anywhere. */
+static void fill_directory(struct call *k, const struct word *dir)
+{
+	(void)fx_path(k, dir->certainty == DYNAMIC ? TAG_WRITE_EXTRACT : TAG_WRITE_DIR, dir, 0);
+}
+
 HANDLER(git_clone)
 {
 	struct parsed p;
@@ -389,7 +395,7 @@ HANDLER(git_clone)
 		handle_git_network(k);
 	}
 	if (p.operand_count > 1)
-		(void)fx_path(k, TAG_WRITE_DIR, &p.operands[1], 0);
+		fill_directory(k, &p.operands[1]);
 }
 
 /* From where the settings of each submodule say, unless an address is given. */
@@ -402,6 +408,19 @@ HANDLER(git_submodule)
 		if (word_has(&p.operands[i], ":") || p.operands[i].certainty != CERTAIN)
 			url = &p.operands[i];
 	fx(k, TAG_NETWORK_GIT, url, 0);
+	if (k->c->argc > 2 && word_is(&k->rest[-1], "add") && p.operand_count > 1)
+		fill_directory(k, &p.operands[1]);
+}
+
+/* From where the settings of the repository say, unless a remote is named; a push leaves the machine. */
+HANDLER(git_lfs)
+{
+	if (word_is(&k->rest[-1], "push"))
+		fx(k, TAG_NETWORK_GIT_PUSH, NULL, FXF_MUTATING);
+	else if (word_is_any(&k->rest[-1], "checkout install"))
+		fx(k, TAG_WRITE_GIT, NULL, 0);
+	else
+		handle_git_network(k);
 }
 
 HANDLER(git_pull)
@@ -503,8 +522,17 @@ HANDLER(git_place)
 		"bB=:reason=,orphan=,initial-branch=,object-format=,ref-format=,template=,separate-git-dir=,shared",
 		&p);
 	if (p.operand_count)
-		(void)fx_path(k, TAG_WRITE_DIR, &p.operands[0], 0);
+		fill_directory(k, &p.operands[0]);
 	fx(k, TAG_WRITE_GIT, p.operand_count ? &p.operands[0] : NULL, 0);
+}
+
+HANDLER(git_move_place)
+{
+	struct parsed p;
+	operands(k, "f:force", &p);
+	if (p.operand_count > 1)
+		fill_directory(k, &p.operands[1]);
+	fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
 /* The file is the first operand. */

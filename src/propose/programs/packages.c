@@ -131,6 +131,15 @@ HANDLER(nix_command)
 HANDLER(task)
 {
 	size_t place;
+	struct parsed p;
+	if (text_eq(k->head, "just") &&
+		!args_find(k->rest, k->rest_count,
+			"l list summary dump s show evaluate fmt n dry-run V version h help")) {
+		args_parse(walk_arena(k->w), k->rest, k->rest_count,
+			"f=:justfile= d=:working-directory= E=:dotenv-path=,dotenv-filename=,shell=,shell-arg=,color=,chooser=",
+			&p);
+		project_justfile(k, p.values[0], p.operands, p.operand_count);
+	}
 	if (verb_words(k, "", 1, &place) && task_destroys(&k->rest[place]))
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
 	else
@@ -144,6 +153,15 @@ HANDLER(npm_run)
 	if (verb_words(k, "", 1, &place))
 		project_script(k, &k->rest[place]);
 	handle_task(k);
+}
+
+/* npm config get //registry/:_authToken: a credential that is printed. */
+HANDLER(npm_get)
+{
+	bool is_secret = false;
+	for (size_t i = 0; i < k->rest_count; i++)
+		is_secret |= says_credential(&k->rest[i]) || strcasestr(k->rest[i].text, "auth");
+	fx(k, is_secret ? TAG_SECRET_STORE : TAG_PACKAGE_READ, NULL, 0);
 }
 
 /* npm test, npm start: the verb, which stands in front of the words that are left, is the script's name. */

@@ -113,6 +113,13 @@ void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const ch
 	walk_argv(k->w, k->c, copy, n, flags, via);
 }
 
+/* How it is called to run a text of this origin, or `otherwise`. */
+enum tag tag_of_run(enum origin o, enum tag otherwise)
+{
+	enum feed_kind kind = feed_kind_of(o);
+	return kind == FEED_FETCHED ? TAG_FETCH_EXEC : kind == FEED_DECODED ? TAG_DECODE_EXEC : otherwise;
+}
+
 /* Runs a text as far as it is known. When part of it is not known, running it is itself an effect, named
  * by where the text comes from; the known beginning is judged in addition. */
 void run_text(struct call *k, const struct word *text, unsigned flags, const char *via)
@@ -126,10 +133,7 @@ void run_text(struct call *k, const struct word *text, unsigned flags, const cha
 	}
 	struct call at = *k;
 	at.c = &inner;
-	enum tag t = text->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
-		: text->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
-						    : TAG_DYNAMIC_TEXT;
-	fx(&at, t, text, 0);
+	fx(&at, tag_of_run(text->origin, TAG_DYNAMIC_TEXT), text, 0);
 }
 
 /* Changes the working directory, runs, and changes back. A directory that was not known before is not
@@ -460,6 +464,9 @@ void classify_known(struct call *k)
 	const struct program *p = k->program;
 	if (p->value_count)
 		classify_values(k);
+	if (p->tag == TAG_SCRIPT_BUILD || p->tag == TAG_PACKAGE_READ || p->tag == TAG_PUBLISH_DEPLOY ||
+		text_eq(program_name(p), "mise")) /* those that start files of a project */
+		project_started(k);
 	if (p->handler)
 		program_handle(p->handler, k);
 	else if (p->verb_count)
@@ -520,6 +527,18 @@ static void run_split(struct call *k, const struct word *head)
 /* Finds out which program the first word names, and judges the command as that program. The order
  * matters: first the heads that are no plain name at all, then heads known only in part, then paths of
  * files that may have been written a moment ago, and only then the tables. */
+/* A path that does not lie where the system keeps its programs: a known name there is whatever somebody has put under it. */
+static bool is_somebodys(const struct word *head)
+{
+	static const char *const places[] = { "/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/",
+		"/lib" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (text_starts(head->text, places[i]) && !strstr(head->text, "/../"))
+			return false;
+	return head->certainty == CERTAIN;
+}
+
 static void classify_head(struct call *k)
 {
 	struct word *head = &k->c->argv[0];
@@ -536,10 +555,7 @@ static void classify_head(struct call *k)
 	}
 	bool has_name = head->certainty == PREFIXED ? strchr(head->text, '/') != NULL : walk_knows_name(head);
 	if (head->certainty != CERTAIN && !has_name) {
-		enum tag t = head->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
-			: head->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
-							    : TAG_DYNAMIC_HEAD;
-		fx(k, t, head, 0);
+		fx(k, tag_of_run(head->origin, TAG_DYNAMIC_HEAD), head, 0);
 		return;
 	}
 	if (head->certainty != CERTAIN) { /* "$DIR/tool": the name may still be known */
@@ -567,7 +583,8 @@ static void classify_head(struct call *k)
 	}
 	/* Scripts of the system's services, whatever their names are. */
 	bool is_init = text_starts(head->text, "/etc/init.d/") || text_starts(head->text, "/etc/rc.d/");
-	if (strchr(head->text, '/') && (!k->program || is_init || note_find(k, NULL, &content)))
+	if (strchr(head->text, '/') &&
+		(!k->program || is_init || is_somebodys(head) || note_find(k, NULL, &content)))
 		classify_path_head(k);
 	else if (only_asks_help(k))
 		fx(k, TAG_READ_QUERY, NULL, 0);
@@ -626,12 +643,11 @@ static void find_named_program(struct call *k)
 	}
 }
 
-/* env > file: every credential this process was given, kept where others may read it. */
-static bool prints_environment(const struct call *k)
+/* env > file, { set; } > file: every credential this process was given, kept where others may read it. */
+static bool keeps_environment(const struct call *k)
 {
-	static const char heads[] = "env printenv set export declare";
 	bool kept = false;
-	if (!k->c->argc || !list_has(heads, k->head, strlen(k->head)) || k->rest_count)
+	if (!feed_is_environment(&k->c->out))
 		return false;
 	for (size_t i = 0; i < k->c->redir_count; i++) {
 		const struct redirect *r = &k->c->redirs[i];
@@ -639,6 +655,35 @@ static bool prints_environment(const struct call *k)
 			r->fd <= 1 && !word_starts(&r->target, "/dev/") && !word_starts(&r->target, "/tmp/");
 	}
 	return kept;
+}
+
+/* env | base64: no person reads it so; it is meant to leave unseen.  Or what is looked for in it is a credential. */
+static bool hides_environment(const struct call *k)
+{
+	static const char heads[] = "base64 base32 basenc xxd od hexdump rev openssl gpg gzip zstd xz bzip2";
+	if (!feed_is_environment(&k->c->in))
+		return false;
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		/* env | awk '/TOKEN/', env | sed -n '/SECRET/p', env | tee dump.txt */
+		if ((list_has("awk gawk mawk sed perl", k->head, strlen(k->head)) && says_credential(x)) ||
+			(text_eq(k->head, "tee") && !word_starts(x, "-") && !word_starts(x, "/dev/") &&
+				!word_starts(x, "/tmp/")))
+			return true;
+	}
+	return list_has(heads, k->head, strlen(k->head));
+}
+
+/* find / -name id_rsa | sort | head -1: names that went through such a program are still those names. */
+static void carry_names(struct call *k)
+{
+	static const char heads[] =
+		"grep egrep fgrep zgrep rg sort uniq tee sed tr cat awk gawk mawk basename realpath "
+		"readlink column fzf";
+	struct feed *out = &k->c->out;
+	if (!out->below && k->c->in.below && (out->kind == FEED_UNKNOWN || out->kind == FEED_DECODED) &&
+		list_has(heads, k->head, strlen(k->head)))
+		out->below = k->c->in.below;
 }
 
 /* Assignments come first, as in the shell. Redirections come last: what they write is known only when
@@ -661,6 +706,7 @@ void classify_command(struct walk *w, struct command *c)
 	}
 	for (size_t i = 0; i < c->redir_count; i++)
 		classify_redirect(&k, &c->redirs[i]);
-	if (prints_environment(&k))
+	if (keeps_environment(&k) || hides_environment(&k))
 		fx(&k, TAG_SECRET_STORE, NULL, 0);
+	carry_names(&k);
 }

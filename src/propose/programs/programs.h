@@ -130,6 +130,7 @@ bool git_key_runs(const char *key); /* git.c: git runs the value of this setting
 /* Other commands inside this one.  The words are copied. */
 void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via);
 void run_text(struct call *k, const struct word *text, unsigned flags, const char *via);
+enum tag tag_of_run(enum origin o, enum tag otherwise);
 /* The same with another working directory. */
 void run_argv_in(
 	struct call *k, const struct word *dir, struct word *v, size_t n, unsigned flags, const char *via);
@@ -163,8 +164,8 @@ bool verb_is_reading(const char *word, size_t n);
 bool verb_only_shows(const struct word *x); /* whatever comes behind it */
 
 /* read.c: every variable is printed. */
-#define ENVIRONMENT "the environment" /* `below` of such a feed */
 void print_environment(struct call *k);
+bool says_credential(const struct word *pattern);
 /* wrappers.c: names of files come from standard input, and the files are read. */
 void read_listed(struct call *k);
 
@@ -178,8 +179,12 @@ void load_code(struct call *k, const struct word *x, const char *language);
 /* project.c: scripts and build files on disk, read for what reaches out of the project. */
 void project_code(struct call *k, const char *path, const char *language);
 void project_script(struct call *k, const struct word *name); /* of package.json */
+void project_started(
+	struct call *k); /* files that the program takes in without being told: conftest.py, build.rs */
 void project_repository(struct call *k, const char *verb); /* what git starts by settings and hooks */
 void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);
+void project_justfile(struct call *k, const struct word *file, const struct word *goals, size_t count);
+struct bytes project_included(struct call *k, struct bytes text);
 
 /* shells.c: run text as a program of this kind; what the feed is when it is unknown. */
 void run_script(struct call *k, const struct word *path, const char *language);

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/toml.h"
 #include "propose/propose.h"
 
 #include <fcntl.h>
@@ -80,11 +81,11 @@ void project_code(struct call *k, const char *path, const char *language)
 	struct walk_mark mark = walk_mark(k->w);
 	unsigned bit = 0;
 	static const char *const known[] = { "python", "perl", "ruby", "node", "php", "lua", "awk", "gawk",
-		"mawk" };
+		"mawk", "rust", "groovy" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		bit |= text_starts(language, known[i]);
-	if (!bit || !project_text(k, path, &text))
+	if (!bit || !path || !project_text(k, path, &text))
 		return;
 	struct command inner = *k->c;
 	struct call at = *k;
@@ -100,6 +101,152 @@ static void run_recipe(struct call *k, struct bytes text, const char *via)
 
 	walk_bytes(k->w, &inner, (const char *)text.p, text.n, k->c->at, via);
 	walk_keep(k->w, mark, reaches_out);
+}
+
+/* ---- files that a program takes from where it stands, without being told ---- */
+
+/* tox.ini: "commands = ...", and the lines below it that stand further in. */
+static void run_ini(struct call *k, struct bytes text, const char *path)
+{
+	bool is_inside = false;
+
+	while (text.p && text.n) {
+		struct bytes line = text_cut(&text, '\n');
+		const char *equals = line.n ? memchr(line.p, '=', line.n) : NULL;
+		bool is_more = line.n && strchr(" \t", line.p[0]);
+		if (!is_more)
+			is_inside = equals &&
+				(memmem(line.p, (size_t)(equals - (const char *)line.p), "command", 7) ||
+					memmem(line.p, (size_t)(equals - (const char *)line.p), "_cmd", 4));
+		if (!is_inside)
+			continue;
+		const char *from = is_more ? (const char *)line.p : equals + 1;
+		run_recipe(k,
+			(struct bytes){
+				(const uint8_t *)from, line.n - (size_t)(from - (const char *)line.p) },
+			path);
+	}
+}
+
+/* Every text in mise.toml that stands where commands do: run, script and what hooks say. */
+static void run_toml(struct call *k, const struct json *x, bool is_command, const char *path)
+{
+	if (json_is(x, JSON_STRING) && is_command)
+		run_recipe(k, (struct bytes){ (const uint8_t *)x->text, x->n }, path);
+	if (json_is(x, JSON_ARRAY))
+		json_each (item, x)
+			run_toml(k, item, is_command, path);
+	if (json_is(x, JSON_OBJECT))
+		json_each_member (m, x)
+			run_toml(k, m->value,
+				is_command ||
+					list_has("run run_windows hooks script cmd", m->name, m->name_n),
+				path);
+}
+
+/* //go:generate COMMAND */
+static void run_generate(struct call *k, struct bytes text, const char *path)
+{
+	static const char mark[] = "//go:generate ";
+
+	while (text.p && text.n) {
+		struct bytes line = text_cut(&text, '\n');
+		if (line.n > sizeof(mark) && memcmp(line.p, mark, sizeof(mark) - 1) == 0)
+			run_recipe(k, (struct bytes){ line.p + sizeof(mark) - 1, line.n - sizeof(mark) + 1 },
+				path);
+	}
+}
+
+static void run_started(struct call *k, const char *path, const char *language)
+{
+	struct bytes text;
+	struct json *doc;
+
+	if (list_has("ini toml go", language, strlen(language)) && !project_text(k, path, &text))
+		return;
+	if (text_eq(language, "ini"))
+		run_ini(k, text, path);
+	else if (text_eq(language, "go"))
+		run_generate(k, text, path);
+	else if (!text_eq(language, "toml"))
+		project_code(k, path, language);
+	else if (toml_parse(walk_arena(k->w), text, path, &doc, NULL) == 0)
+		run_toml(k, doc, false, path);
+}
+
+/* pytest takes in each conftest.py on the way to the tests that are named, and the tests. */
+static void run_tests(struct call *k)
+{
+	struct arena *a = walk_arena(k->w);
+
+	for (size_t i = 0; i < k->rest_count && i < 16; i++) {
+		const struct word *x = &k->rest[i];
+		if (x->certainty != CERTAIN || x->text[0] == '-' || !x->text_n)
+			continue;
+		char *name = arena_strndup(a, x->text, strcspn(x->text, ":"));
+		if (text_ends(name, ".py"))
+			project_code(k, here(k, name), "python");
+		for (char *end = name + strlen(name); end; end = strrchr(name, '/')) {
+			*end = '\0';
+			project_code(k, here(k, arena_printf(a, "%s/conftest.py", name)), "python");
+		}
+	}
+}
+
+void project_started(struct call *k)
+{
+	static const struct {
+		const char *programs, *file, *language;
+		const char *word; /* only with this word among the arguments; or NULL */
+	} files[] = {
+		{ "pytest py.test tox nox", "conftest.py", "python", NULL },
+		{ "pytest py.test tox nox", "tests/conftest.py", "python", NULL },
+		{ "pip pip3 uv pipx", "setup.py", "python", "." },
+		{ "pip pip3 uv pipx", "setup.py", "python", "-e" },
+		{ "build flit hatch", "setup.py", "python", NULL },
+		{ "tox", "tox.ini", "ini", NULL },
+		{ "tox", "setup.cfg", "ini", NULL },
+		{ "nox", "noxfile.py", "python", NULL },
+		{ "scons", "SConstruct", "python", NULL },
+		{ "fab", "fabfile.py", "python", NULL },
+		{ "rake", "Rakefile", "ruby", NULL },
+		{ "bundle bundler", "Gemfile", "ruby", NULL },
+		{ "rspec", "spec/spec_helper.rb", "ruby", NULL },
+		{ "gulp", "gulpfile.js", "node", NULL },
+		{ "grunt", "Gruntfile.js", "node", NULL },
+		{ "webpack", "webpack.config.js", "node", NULL },
+		{ "jest", "jest.config.js", "node", NULL },
+		{ "vite vitest", "vite.config.js", "node", NULL },
+		{ "vite vitest", "vite.config.ts", "node", NULL },
+		{ "rollup", "rollup.config.js", "node", NULL },
+		{ "cargo", "build.rs", "rust", NULL },
+		{ "gradle gradlew", "build.gradle", "groovy", NULL },
+		{ "gradle gradlew", "settings.gradle", "groovy", NULL },
+		{ "gradle gradlew", "build.gradle.kts", "groovy", NULL },
+		{ "mise", "mise.toml", "toml", NULL },
+		{ "mise", ".mise.toml", "toml", NULL },
+		{ "mise", ".config/mise.toml", "toml", NULL },
+		{ "go", "generate.go", "go", "generate" },
+		{ "go", "gen.go", "go", "generate" },
+		{ "go", "main.go", "go", "generate" },
+		{ "go", "doc.go", "go", "generate" },
+		{ "go", "tools.go", "go", "generate" },
+	};
+
+	if (!can_read(k) && !*walk_notes(k->w))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		bool is_meant = !files[i].word;
+		if (!list_has(files[i].programs, k->head, strlen(k->head)))
+			continue;
+		for (size_t j = 0; j < k->rest_count && !is_meant; j++)
+			is_meant = word_is(&k->rest[j], files[i].word);
+		const char *path = is_meant ? here(k, files[i].file) : NULL;
+		if (path)
+			run_started(k, path, files[i].language);
+	}
+	if (list_has("pytest py.test", k->head, strlen(k->head)))
+		run_tests(k);
 }
 
 /* npm run NAME: the script of that name, and those before and after it. */
@@ -127,6 +274,7 @@ void project_script(struct call *k, const struct word *name)
 struct goals {
 	const char *names[MAX_GOALS];
 	size_t n;
+	bool is_over; /* there were more */
 };
 
 static void add_goal(struct goals *g, const char *name)
@@ -136,6 +284,8 @@ static void add_goal(struct goals *g, const char *name)
 			return;
 	if (g->n < MAX_GOALS)
 		g->names[g->n++] = name;
+	else
+		g->is_over = true;
 }
 
 /* What the rules say that these goals need, until nothing new comes; without a goal it is the first target.  Variables
@@ -174,16 +324,71 @@ static void close_goals(struct call *k, struct bytes text, struct goals *g)
 	} while (g->n > before);
 }
 
-/* The recipes that make would run for these goals (words of the command line). */
-void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count)
+static void add_makefile(struct call *k, struct bytes text, struct buf *to, struct goals *seen);
+
+/* include a.mk b.mk, -include, sinclude: each file once, where it stands.  One from where everybody writes is somebody else's. */
+static void add_included(struct call *k, struct bytes line, struct buf *to, struct goals *seen)
 {
+	struct arena *a = walk_arena(k->w);
+	const char *p = arena_strndup(a, (const char *)line.p, line.n), *resolved;
 	struct bytes text;
+
+	for (p += strcspn(p, " \t"); *p && *p != '#';) {
+		p += strspn(p, " \t\r");
+		size_t n = strcspn(p, " \t\r#"), before = seen->n;
+		const char *path = n && !memchr(p, '$', n) ? here(k, arena_strndup(a, p, n)) : NULL;
+		p += n;
+		if (path)
+			add_goal(seen, path);
+		if (seen->n == before)
+			continue;
+		if (paths_classify(walk_surroundings(k->w), a, path, false, &resolved) == PATH_TMP)
+			fx_name(k, TAG_ENVIRONMENT_LOADER, path, 0);
+		else if (project_text(k, path, &text))
+			add_makefile(k, text, to, seen);
+	}
+}
+
+static void add_makefile(struct call *k, struct bytes text, struct buf *to, struct goals *seen)
+{
+	static const char *const words[] = { "include", "-include", "sinclude" };
+
+	while (text.p && text.n) {
+		struct bytes line = text_cut(&text, '\n');
+		bool is_include = false;
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+			size_t n = strlen(words[i]);
+			is_include |=
+				line.n > n && memcmp(line.p, words[i], n) == 0 && strchr(" \t", line.p[n]);
+		}
+		if (is_include)
+			add_included(k, line, to, seen);
+		buf_add(to, is_include ? "" : (const char *)line.p, is_include ? 0 : line.n);
+		buf_addc(to, '\n');
+	}
+}
+
+/* A makefile with the files that it includes in their places; more of them than anybody has are not read, and asked about. */
+struct bytes project_included(struct call *k, struct bytes text)
+{
+	struct goals seen = { 0 };
+	struct buf all;
+
+	buf_init(&all, walk_arena(k->w));
+	add_makefile(k, text, &all, &seen);
+	if (seen.is_over)
+		fx_name(k, TAG_ENVIRONMENT_LOADER, "include", 0);
+	return (struct bytes){ (const uint8_t *)all.p, all.n };
+}
+
+/* The recipes of a makefile's text for these goals (words of the command line). */
+static void run_goals(
+	struct call *k, const char *path, struct bytes text, const struct word *goals, size_t count)
+{
 	struct goals g = { 0 };
 	struct snippet *list;
 	size_t n;
 
-	if (!path || !project_text(k, path, &text))
-		return;
 	for (size_t i = 0; i < count; i++)
 		if (goals[i].certainty == CERTAIN)
 			add_goal(&g, goals[i].text);
@@ -197,6 +402,85 @@ void project_makefile(struct call *k, const char *path, const struct word *goals
 					arena_printf(walk_arena(k->w), "%s: %s", path, list[i].where));
 				break;
 			}
+}
+
+void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count)
+{
+	struct bytes text;
+
+	if (path && project_text(k, path, &text))
+		run_goals(k, path, project_included(k, text), goals, count);
+}
+
+/* ---- just ---- */
+
+/* "name args: dep (dep arg) && dep" as make writes it; "alias b := build" as "b: build".  Settings and variables are left out. */
+static void add_just_rule(struct buf *to, const char *line)
+{
+	bool is_alias = text_starts(line, "alias ");
+	const char *name = is_alias ? line + 6 : line + (*line == '@'), *colon = strchr(line, ':');
+	size_t n = strcspn(name, " \t:");
+
+	if (!colon || !n || (colon[1] == '=' && !is_alias) || strchr("#[", *line))
+		return;
+	buf_add(to, name, n);
+	buf_addc(to, ':');
+	for (const char *p = colon + 1; *p && *p != '#'; p += n) {
+		p += strspn(p, " \t\r=&()");
+		bool is_call = p[-1] == '(';
+		n = strcspn(p, " \t\r()");
+		buf_addc(to, ' ');
+		buf_add(to, p, n);
+		if (is_call)
+			n = strcspn(p, ")");
+	}
+	buf_addc(to, '\n');
+}
+
+/* A justfile as a makefile: lines that stand further in are the recipe, $ is the shell's, {{x}} is not known. */
+static struct bytes from_just(struct call *k, struct bytes text)
+{
+	struct arena *a = walk_arena(k->w);
+	struct buf to;
+
+	buf_init(&to, a);
+	while (text.p && text.n) {
+		struct bytes cut = text_cut(&text, '\n');
+		const char *line = arena_strndup(a, (const char *)cut.p, cut.n);
+		if (*line != ' ' && *line != '\t') {
+			add_just_rule(&to, line);
+			continue;
+		}
+		buf_addc(&to, '\t');
+		for (const char *p = line + strspn(line, " \t"); *p; p++) {
+			const char *end = text_starts(p, "{{") ? strstr(p, "}}") : NULL;
+			if (end) {
+				buf_add(&to, "$(just)", 7);
+				p = end + 1;
+			} else {
+				buf_add(&to, "$$", *p == '$' ? 2 : 0);
+				if (*p != '$')
+					buf_addc(&to, *p);
+			}
+		}
+		buf_addc(&to, '\n');
+	}
+	return (struct bytes){ (const uint8_t *)to.p, to.n };
+}
+
+/* The recipes that just would run for these words. */
+void project_justfile(struct call *k, const struct word *file, const struct word *goals, size_t count)
+{
+	static const char *const names[] = { "justfile", "Justfile", ".justfile", "JUSTFILE" };
+	struct bytes text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *path = here(k, file ? file->text : names[i]);
+		if (path && project_text(k, path, &text)) {
+			run_goals(k, path, from_just(k, text), goals, count);
+			return;
+		}
+	}
 }
 
 /* ---- git: settings and hooks that a command of it starts ---- */
@@ -242,6 +526,61 @@ static void run_hooks(struct call *k, const char *dir, const char *names)
 	}
 }
 
+enum { INCLUDES_DEEP = 10, INCLUDES_MAX = 64 }; /* git itself goes ten deep; and files in all */
+
+/* What git would read of a repository's settings, for one verb. */
+struct settings {
+	struct call *k;
+	const char *verb;
+	const char *git; /* the directory of the repository */
+	const char *hooks;
+	unsigned included; /* files that were taken in */
+};
+
+static void run_settings(struct settings *s, struct bytes config, const char *dir, unsigned depth);
+
+/* include.path, includeIf.*.path: a condition is taken to hold.  One of the work tree is read as if its lines stood here; one from
+ * where everybody writes is somebody else's, and so are those beyond what anybody has, which are not read. */
+static void run_include(struct settings *s, const char *value, const char *dir, unsigned depth)
+{
+	struct arena *a = walk_arena(s->k->w);
+	const struct surroundings *at = walk_surroundings(s->k->w);
+	const char *resolved, *home = at->home ? at->home : "/";
+	const char *path =
+		value[0] == '~' && value[1] == '/' ? path_join(a, home, value + 2) : path_join(a, dir, value);
+	struct bytes text;
+
+	path = path_clean(a, path);
+	if (s->included > INCLUDES_MAX)
+		return;
+	if (paths_classify(at, a, path, false, &resolved) == PATH_TMP || ++s->included > INCLUDES_MAX)
+		fx_name(s->k, TAG_ENVIRONMENT_LOADER, path, 0);
+	else if (depth < INCLUDES_DEEP && project_text(s->k, path, &text)) {
+		const char *slash = strrchr(path, '/');
+		run_settings(s, text, arena_strndup(a, path, (size_t)(slash - path)), depth + 1);
+	}
+}
+
+static void run_settings(struct settings *s, struct bytes config, const char *dir, unsigned depth)
+{
+	struct arena *a = walk_arena(s->k->w);
+
+	json_each (x, propose_git_commands(a, config)) {
+		const char *value = strchr(x->text, '=') + 1;
+		const size_t n = (size_t)(value - 1 - x->text);
+		bool is_alias = strncasecmp(x->text, "alias.", 6) == 0;
+		if (strncasecmp(x->text, "include", 7) == 0)
+			run_include(s, value, dir, depth);
+		else if (n == 14 && strncasecmp(x->text, "core.hookspath", n) == 0)
+			s->hooks = path_join(a, path_join(a, s->git, ".."), value);
+		else if (!is_alias || (n - 6 == strlen(s->verb) && strncmp(x->text + 6, s->verb, n - 6) == 0))
+			run_recipe(s->k,
+				(struct bytes){ (const uint8_t *)value + (*value == '!'),
+					strlen(value) - (*value == '!') },
+				arena_strndup(a, x->text, n));
+	}
+}
+
 /* A repository that was unpacked or copied brings its settings and hooks along. */
 void project_repository(struct call *k, const char *verb)
 {
@@ -254,24 +593,13 @@ void project_repository(struct call *k, const char *verb)
 		{ "am", "applypatch-msg pre-applypatch post-applypatch" }, { "push", "pre-push" } };
 	struct arena *a = walk_arena(k->w);
 	struct bytes config;
-	const char *git = repository(k, &config), *hooks;
+	const char *git = repository(k, &config);
 
 	if (!git)
 		return;
-	hooks = path_join(a, git, "hooks");
-	json_each (x, propose_git_commands(a, config)) {
-		const char *value = strchr(x->text, '=') + 1;
-		const size_t n = (size_t)(value - 1 - x->text);
-		bool is_alias = strncasecmp(x->text, "alias.", 6) == 0;
-		if (n == 14 && strncasecmp(x->text, "core.hookspath", n) == 0)
-			hooks = path_join(a, path_join(a, git, ".."), value);
-		else if (!is_alias || (n - 6 == strlen(verb) && strncmp(x->text + 6, verb, n - 6) == 0))
-			run_recipe(k,
-				(struct bytes){ (const uint8_t *)value + (*value == '!'),
-					strlen(value) - (*value == '!') },
-				arena_strndup(a, x->text, n));
-	}
+	struct settings s = { .k = k, .verb = verb, .git = git, .hooks = path_join(a, git, "hooks") };
+	run_settings(&s, config, git, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (list_has(table[i].verbs, verb, strlen(verb)))
-			run_hooks(k, hooks, table[i].hooks);
+			run_hooks(k, s.hooks, table[i].hooks);
 }

@@ -14,19 +14,28 @@ static void pass_on(struct call *k)
 	if (k->c->in.kind == FEED_FETCHED)
 		k->c->out = k->c->in;
 	else
-		k->c->out = (struct feed){ .kind = FEED_DECODED };
+		k->c->out = (struct feed){ .kind = FEED_DECODED, .below = k->c->in.below };
 }
 
 /* ls -l .env, stat /dev/sda: looking at the outside of a thing is no reading of it. */
 static void look_at(struct call *k, const struct word *v, size_t n)
 {
+	const char *names = NULL; /* ls ~/.ssh/id_*: what it prints are names of secrets */
 	for (size_t i = 0; i < n; i++) {
 		struct effect *e = fx_path(k, TAG_READ_FILE, &v[i], 0);
+		if (e && e->target &&
+			(e->kind == FX_SECRET_READ ||
+				(strstr(e->target, "/.") &&
+					paths_holds_secrets(
+						walk_surroundings(k->w), walk_arena(k->w), e->target))))
+			names = e->target;
 		if (e && (e->kind == FX_SECRET_READ || e->kind == FX_DEVICE)) {
 			e->kind = FX_READ;
 			e->tag = tag_name(TAG_READ_QUERY);
 		}
 	}
+	if (names && !text_eq(k->head, "wc"))
+		k->c->out = (struct feed){ .kind = FEED_UNKNOWN, .below = names };
 }
 
 /* rg and ag leave hidden files alone unless they are told otherwise, and a hidden directory that is named is searched. */
@@ -41,21 +50,49 @@ static bool skips_hidden(const struct call *k)
 	return true;
 }
 
-/* For all programs that only read. The mode of the row says what the first operand is and whether files
- * are opened at all. */
-/* env | grep TOKEN: what is looked for is a credential. */
-static bool seeks_secret(const struct call *k, const struct word *pattern)
+/* A text that is looked for, and is part of a credential's name. */
+bool says_credential(const struct word *pattern)
 {
-	static const char *const words[] = { "secret", "token", "passw", "apikey", "api_key", "credential",
-		"private" };
-	if (!k->c->in.below || !text_eq(k->c->in.below, ENVIRONMENT))
-		return false;
+	static const char *const words[] = { "secret", "token", "passw", "key", "cred", "private" };
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcasestr(pattern->text, words[i]))
 			return true;
 	return false;
 }
 
+/* ls -a | grep id_rsa, locate id_rsa, rg --files -g '*.pem': names are looked for, and these are of secrets.  `pattern`: of a program
+ * that reads its input; or NULL. */
+static void note_found(struct call *k, const struct word *pattern)
+{
+	const struct surroundings *at = walk_surroundings(k->w);
+	bool locates = text_ends(k->head, "locate");
+	bool lists =
+		text_eq(k->head, "rg") && args_find(k->rest, k->rest_count, "files l files-with-matches");
+
+	if (pattern && k->c->in.kind >= FEED_UNKNOWN &&
+		!args_find(k->rest, k->rest_count, "v invert-match") &&
+		paths_selects_secrets(at, walk_arena(k->w), pattern->text))
+		k->c->out.below = pattern->text;
+	for (size_t i = 0; (locates || lists) && i < k->rest_count; i++)
+		if ((locates || (i && word_is_any(&k->rest[i - 1], "-g --glob --iglob"))) &&
+			paths_selects_secrets(at, walk_arena(k->w), k->rest[i].text))
+			k->c->out.below = k->rest[i].text;
+}
+
+/* jq -n 'env.API_TOKEN', '$ENV.API_TOKEN' */
+static bool names_credential(const struct word *filter)
+{
+	for (const char *p = filter->text; (p = strcasestr(p, "env"));) {
+		p += 3 + strspn(p + 3, ".[\"");
+		size_t n = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+		if (n && paths_is_secret_variable(p, n))
+			return true;
+	}
+	return false;
+}
+
+/* For all programs that only read. The mode of the row says what the first operand is and whether files
+ * are opened at all. */
 HANDLER(reader)
 {
 	struct parsed p;
@@ -64,9 +101,18 @@ HANDLER(reader)
 	/* grep PATTERN file, but grep -e PATTERN file: with the option there is no pattern among the
 	 * operands. */
 	size_t first = mode & MODE_PATTERN_FIRST && !args_has(&p, 0) && p.operand_count ? 1 : 0;
-	if (first && seeks_secret(k, &p.operands[0]))
+	if (first && feed_is_environment(&k->c->in) && says_credential(&p.operands[0])) /* env | grep TOKEN */
 		fx(k, TAG_SECRET_STORE, &p.operands[0], 0);
-	if (mode & MODE_NOT_FILES || p.operand_count == first)
+	note_found(k, first && p.operand_count == 1 ? &p.operands[0] : NULL);
+	if (first && text_eq(k->head, "jq") && names_credential(&p.operands[0]))
+		fx(k, TAG_SECRET_STORE, &p.operands[0], 0);
+	else if (first && text_eq(k->head, "jq") && word_is_any(&p.operands[0], "env $ENV"))
+		print_environment(k);
+	const char *cwd = text_eq(k->head, "ls") && !p.operand_count ? walk_cwd(k->w, k->c) : NULL;
+	if (cwd && strstr(cwd, "/.")) { /* cd ~/.ssh; ls | xargs cat */
+		struct word here = walk_word(k->w, cwd, k->c->at);
+		look_at(k, &here, 1);
+	} else if (mode & MODE_NOT_FILES || p.operand_count == first)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else if (mode & MODE_METADATA &&
 		/* file -s reads devices. */
@@ -76,7 +122,7 @@ HANDLER(reader)
 		fx_read(k, p.operands + first, p.operand_count - first);
 	else
 		fx_read_tree(k, p.operands + first, p.operand_count - first);
-	if (mode & MODE_FILTER)
+	if (mode & MODE_FILTER && !feed_is_environment(&k->c->out))
 		pass_on(k);
 }
 
@@ -148,9 +194,9 @@ static bool outputs_unknown(struct call *k)
 			worst = k->rest[i].origin ? k->rest[i].origin : ORIGIN_UNKNOWN;
 	if (worst == ORIGIN_LITERAL)
 		return false;
-	k->c->out.kind = worst == ORIGIN_FETCHED ? FEED_FETCHED
-		: worst == ORIGIN_DECODED	 ? FEED_DECODED
-						 : FEED_UNKNOWN;
+	k->c->out.kind = feed_kind_of(worst);
+	if (worst == ORIGIN_SECRETS)
+		k->c->out.below = "files with secrets";
 	return true;
 }
 
@@ -399,7 +445,43 @@ HANDLER(gpg)
 void print_environment(struct call *k)
 {
 	fx(k, TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
-	k->c->out = (struct feed){ .kind = FEED_UNKNOWN, .below = ENVIRONMENT };
+	k->c->out = (struct feed){ .kind = FEED_UNKNOWN, .below = FEED_ENVIRONMENT };
+}
+
+HANDLER(print_environment)
+{
+	print_environment(k);
+}
+
+/* What a word of ps says: ps eww, ps ax e, ps -E show variables; *ret_takes: the next word is its value. */
+static bool ps_shows_variables(const struct word *x, bool *ret_takes)
+{
+	static const char valued[] =
+		"pid ppid quick-pid user User group Group tty sid sort format cols columns width rows lines";
+	const char *text = x->text;
+	size_t dashes = strspn(text, "-");
+	*ret_takes = dashes > 1 && list_has(valued, text + dashes, strlen(text + dashes));
+	if (dashes > 1)
+		return false;
+	const char *letters = text + dashes;
+	size_t n = strcspn(letters, dashes ? "CGgOopqstUuk" : "OopqtUk");
+	*ret_takes = letters[n] && !letters[n + 1];
+	return memchr(letters, dashes ? 'E' : 'e', n) != NULL;
+}
+
+/* ps e: with the variables of every process of this user. */
+HANDLER(ps)
+{
+	bool takes = false, shows = false;
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (takes)
+			takes = false;
+		else
+			shows |= ps_shows_variables(&k->rest[i], &takes);
+	if (shows)
+		print_environment(k);
+	else
+		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
 /* export and its kin as programs: alone they print all variables; with NAME=value they assign. */
@@ -508,6 +590,9 @@ HANDLER(output_option)
 		fx_paths(k, TAG_WRITE_EDIT, p.operands + 1, p.operand_count - 1, FXF_OVERWRITE);
 	if (!p.values[0] && !args_has(&p, 1))
 		fx(k, TAG_READ_QUERY, NULL, 0);
+	size_t first = k->program->mode & MODE_PATTERN_FIRST && p.operand_count ? 1 : 0;
+	if (!args_has(&p, 1))
+		fx_read(k, p.operands + first, p.operand_count - first);
 	if (k->program->mode & MODE_FILTER)
 		pass_on(k);
 }

@@ -157,11 +157,10 @@ void run_script(struct call *k, const struct word *path, const char *language)
 	if (path->certainty != CERTAIN) {
 		bool has_name = strchr(path->text, '/') && !text_ends(path->text, "/") &&
 			!text_starts(path->text, "/dev/fd/") && path->origin <= ORIGIN_UNKNOWN;
-		enum tag t = path->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
-			: path->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
-			: has_name || path->is_glob	    ? TAG_SCRIPT_FILE
-							    : TAG_DYNAMIC_TEXT;
-		fx(k, t, path, 0);
+		fx(k,
+			tag_of_run(
+				path->origin, has_name || path->is_glob ? TAG_SCRIPT_FILE : TAG_DYNAMIC_TEXT),
+			path, 0);
 		return;
 	}
 	if (word_is_any(path, "- /dev/stdin /dev/fd/0 /proc/self/fd/0")) {
@@ -212,10 +211,14 @@ void classify_path_head(struct call *k)
 		e->certainty != CERTAIN) {
 		enum path_class where = e->path_class;
 		const char *target = e->target;
-		/* A program of the system is no script: it is judged by its name. */
+		/* A program of the system is no script: it is judged by its name.  One with a known name that lies elsewhere is judged as both. */
 		if (k->program || where == PATH_SYS) {
-			e->kind = FX_READ;
-			e->tag = tag_name(TAG_READ_QUERY);
+			if (k->program && where != PATH_SYS && target && e->certainty == CERTAIN)
+				(void)inspect(k, target, where, language ? language : "sh");
+			else {
+				e->kind = FX_READ;
+				e->tag = tag_name(TAG_READ_QUERY);
+			}
 			if (k->program)
 				classify_known(k);
 			else
@@ -457,8 +460,11 @@ static bool run_file_module(struct call *k, const struct word *name, const struc
 		fx_read(k, p.operands, p.operand_count);
 		fx(k, TAG_READ_QUERY, name, 0);
 	} else if (word_is_any(name, "venv virtualenv compileall")) {
-		for (size_t i = 0; i < p.operand_count; i++)
-			(void)fx_path(k, TAG_WRITE_DIR, &p.operands[i], 0);
+		for (size_t i = 0; i < p.operand_count; i++) {
+			struct effect *e = fx_path(k, TAG_WRITE_DIR, &p.operands[i], 0);
+			if (e && e->path_class != PATH_IN && args_find(copy, n, "clear"))
+				(void)fx_path(k, TAG_DELETE_FILE, &p.operands[i], FXF_RECURSIVE);
+		}
 		fx(k, TAG_WRITE_TOOL, name, 0);
 	} else {
 		return false;
@@ -470,7 +476,7 @@ static bool run_file_module(struct call *k, const struct word *name, const struc
 static bool run_code_module(struct call *k, const struct word *name, struct word *v, size_t n)
 {
 	struct parsed p;
-	if (!word_is_any(name, "timeit pdb idlelib idlelib.idle code cProfile profile"))
+	if (!word_is_any(name, "timeit pdb idlelib idlelib.idle code cProfile profile trace runpy"))
 		return false;
 	args_parse(walk_arena(k->w), v, n, "c=s=n=r=u=o=:setup=,number=,repeat=,unit=,outfile=", &p);
 	for (size_t i = 0; i + 1 < n; i++)
@@ -482,7 +488,7 @@ static bool run_code_module(struct call *k, const struct word *name, struct word
 		classify_code(k, "python", &p.operands[i]);
 	if (word_is(name, "code") || (!n && !word_is(name, "timeit")))
 		run_stdin_shell(k, &k->c->in, "python");
-	if (word_is_any(name, "pdb cProfile profile") && p.operand_count)
+	if (word_is_any(name, "pdb cProfile profile trace runpy") && p.operand_count)
 		run_script(k, &p.operands[0], "python");
 	fx(k, TAG_SCRIPT_BUILD, name, 0);
 	return true;
@@ -498,14 +504,14 @@ static void run_module(struct call *k, struct word *v, size_t n)
 		{ "webbrowser ftplib telnetlib smtplib poplib imaplib", TAG_NETWORK_CONNECT },
 		{ "ensurepip", TAG_PACKAGE_INSTALL },
 		{ "pytest unittest tox nox mypy ruff black flake8 pylint coverage build doctest isort "
-		  "pyright trace",
+		  "pyright",
 			TAG_SCRIPT_BUILD },
 		{ "this calendar platform site sysconfig uuid mimetypes antigravity", TAG_READ_QUERY } };
 	if (n > 1 && args_find(v + 1, n - 1, "help")) {
 		fx(k, TAG_READ_QUERY, &v[0], 0);
 		return;
 	}
-	if (word_is_any(&v[0], "pip pip3 pipx poetry twine uv conda flask alembic")) {
+	if (word_is_any(&v[0], "pip pip3 pipx poetry twine uv conda flask alembic sqlite3 pytest tox nox")) {
 		run_argv(k, v, n, 0, "python -m");
 		return;
 	}
@@ -541,10 +547,16 @@ static void run_script_operand(struct call *k, struct word *v, size_t n, const c
 			list_has("manage.py artisan console rails rake setup.py", base, strlen(base))
 		? program_find(base, strlen(base))
 		: NULL;
-	if (p)
+	if (p) {
+		const char *cwd = walk_cwd(k->w, k->c);
+		if (cwd)
+			project_code(k,
+				path_clean(walk_arena(k->w), path_join(walk_arena(k->w), cwd, v[0].text)),
+				language);
 		run_argv(k, v, n, 0, k->head);
-	else
+	} else {
 		run_script(k, &v[0], language);
+	}
 }
 
 /* Options after which an interpreter says something about itself or checks a file, and runs nothing. */
@@ -627,7 +639,10 @@ HANDLER(interpreter)
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 	else if (!has_code)
 		run_stdin_shell(k, &k->c->in, language);
-	k->c->out = (struct feed){ .kind = k->c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_DECODED };
+	/* What code that shows all variables prints is known as that already. */
+	if (!feed_is_environment(&k->c->out))
+		k->c->out =
+			(struct feed){ .kind = k->c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_DECODED };
 }
 
 /* deno and bun: subcommands first. */

@@ -35,8 +35,9 @@ static bool match_long(const struct word *x, const char *option, bool *ret_next,
 static bool match_short(const struct word *x, char letter, bool *ret_next, size_t *ret_skip)
 {
 	if (x->text[1] == letter) {
-		*ret_next = x->text_n == 2;
-		*ret_skip = 2;
+		/* -o"$F": the rest of the word is not known, but there is one. */
+		*ret_next = x->text_n == 2 && x->certainty == CERTAIN;
+		*ret_skip = 2 + (x->text[2] == '=');
 		return true;
 	}
 	*ret_next = true;
@@ -51,7 +52,7 @@ static bool match(const struct word *x, const char *option, bool *ret_next, size
 	size_t n = strlen(option);
 	char last = option[n - 1];
 
-	if (last == '=' || last == ':') {
+	if (last == '=' || last == ':' || last == '@') {
 		*ret_next = false;
 		*ret_skip = n;
 		return word_starts(x, option);
@@ -288,6 +289,9 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 	case VALUE_GITSETTING:
 		judge_git_setting(k, x);
 		break;
+	case VALUE_NODEOPTIONS:
+		classify_assignment(k, &(struct assignment){ .name = "NODE_OPTIONS", .value = *x });
+		break;
 	case VALUE_LISTEN:
 		judge_listen(k, x);
 		break;
@@ -310,7 +314,7 @@ void classify_values(struct call *k)
 	for (size_t j = 0; j < k->rest_count && !word_is(&k->rest[j], "--"); j++) {
 		const char *text = k->rest[j].text;
 		bool is_long = text[0] == '-' && text[1] == '-';
-		if (text[0] != '-' && !strchr(text, '='))
+		if (!strchr("-@", text[0]) && !strchr(text, '='))
 			continue;
 		for (size_t i = 0; i < k->program->value_count; i++) {
 			const char *option = program_text + rows[i].option;
@@ -322,7 +326,8 @@ void classify_values(struct call *k)
 				continue;
 			if (is_next && j + 1 < k->rest_count) {
 				judge_value(k, &rows[i], &k->rest[j + 1]);
-			} else if (!is_next && skip < k->rest[j].text_n) {
+			} else if (!is_next &&
+				(skip < k->rest[j].text_n || k->rest[j].certainty != CERTAIN)) {
 				struct word value = word_tail(&k->rest[j], skip);
 				judge_value(k, &rows[i], &value);
 			}

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 /* A list of directories for the loader that holds only those of the system and of the workspace, and
  * what was there before. */
@@ -70,6 +71,17 @@ static bool is_plain_value(struct call *k, const struct assignment *x)
 		return !strstr(v->text, "-r") && !strstr(v->text, "--import") && !strstr(v->text, "loader");
 	if (list_has("RUBYOPT PERL5OPT", x->name, strlen(x->name)))
 		return !strpbrk(v->text, "rIMm");
+	if (list_has("DOCKER_HOST GH_HOST", x->name, strlen(x->name)))
+		return text_starts(v->text, "unix://") || text_eq(v->text, "github.com") ||
+			names_local_host(v->text);
+	if (text_eq(x->name, "GH_REPO")) {
+		const char *slash = strchr(v->text, '/');
+		return text_starts(v->text, "github.com/") ||
+			(slash && !strchr(slash + 1, '/') && !strpbrk(v->text, ":@"));
+	}
+	if (list_has("GITLAB_HOST GITLAB_URI GL_HOST", x->name, strlen(x->name)))
+		return text_eq(v->text, "gitlab.com") || text_eq(v->text, "https://gitlab.com") ||
+			names_local_host(v->text);
 	return strcasestr(x->name, "_proxy") && names_local_host(v->text);
 }
 
@@ -93,7 +105,10 @@ enum variable_kind {
 	SAYS_PATH, /* where programs or modules are found */
 	SAYS_PROGRAM, /* a program that others run with a file as its argument */
 	SAYS_SETTINGS, /* a file of settings that can name programs */
+	SAYS_HOME, /* where every program looks for its settings */
+	SAYS_PLACE, /* where one program finds settings or code, and a project may keep its own */
 	SAYS_OPTIONS, /* options of a program, as on its command line */
+	SAYS_TRUST, /* whom to believe on the network */
 	SAYS_PROXY,
 	SAYS_IFS,
 	SAYS_FILE, /* a file that is written */
@@ -113,17 +128,43 @@ static const struct {
 	  "MANPAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SHELL BROWSER LESSOPEN LESSCLOSE GH_PAGER GH_EDITOR GH_BROWSER "
 	  "SUDO_ASKPASS SYSTEMD_PAGER BAT_PAGER DELTA_PAGER FZF_DEFAULT_COMMAND KUBE_EDITOR CC CXX CPP LD AR RUSTC "
 	  "RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC CARGO_BUILD_RUSTC CARGO_BUILD_RUSTDOC "
-	  "CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER LESSEDIT npm_config_script_shell NPM_CONFIG_SCRIPT_SHELL",
+	  "CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER LESSEDIT CCACHE_PREFIX CCACHE_COMPILER "
+	  "CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER",
 		SAYS_PROGRAM },
 	{ "GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG RIPGREP_CONFIG_PATH ACKRC INPUTRC WGETRC CURL_HOME "
-	  "PIP_CONFIG_FILE NPM_CONFIG_USERCONFIG npm_config_userconfig",
+	  "PIP_CONFIG_FILE PYTEST_PLUGINS",
 		SAYS_SETTINGS },
-	{ "MAKEFLAGS GNUMAKEFLAGS GOFLAGS FZF_DEFAULT_OPTS TAR_OPTIONS MANOPT LESS ZIPOPT JAVA_TOOL_OPTIONS _JAVA_OPTIONS MAVEN_OPTS",
+	{ "HOME XDG_CONFIG_HOME XDG_CONFIG_DIRS XDG_DATA_HOME XDG_DATA_DIRS ZDOTDIR", SAYS_HOME },
+	{ "CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN GOENV GOTOOLCHAIN GOROOT GRADLE_USER_HOME MAVEN_HOME M2_HOME JAVA_HOME "
+	  "GEM_HOME GEM_PATH BUNDLE_GEMFILE BUNDLE_PATH PYTHONUSERBASE UV_CONFIG_FILE PIPX_HOME YARN_RC_FILENAME "
+	  "YARN_YARN_PATH PNPM_HOME BUN_INSTALL DENO_DIR LUA_INIT PHPRC PHP_INI_SCAN_DIR R_PROFILE R_PROFILE_USER "
+	  "R_ENVIRON R_ENVIRON_USER R_LIBS R_LIBS_USER JULIA_DEPOT_PATH JULIA_PROJECT LESSKEY LESSKEYIN CMAKE_TOOLCHAIN_FILE "
+	  "CMAKE_PROJECT_INCLUDE CMAKE_PREFIX_PATH CMAKE_MODULE_PATH CCACHE_CONFIGPATH OPENSSL_CONF OPENSSL_MODULES "
+	  "OPENSSL_ENGINES LOCPATH GNUPGHOME DOCKER_CONFIG KUBECONFIG AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE "
+	  "CLOUDSDK_CONFIG AZURE_CONFIG_DIR TF_CLI_CONFIG_FILE TF_PLUGIN_CACHE_DIR ANSIBLE_CONFIG GH_CONFIG_DIR SCREENRC "
+	  "PSQLRC PGSERVICEFILE PGPASSFILE MYSQL_HOME MISE_CONFIG_FILE MISE_GLOBAL_CONFIG_FILE MISE_CONFIG_DIR "
+	  "DIRENV_CONFIG NVIM_APPNAME VIMRUNTIME",
+		SAYS_PLACE },
+	{ "MAKEFLAGS GNUMAKEFLAGS GOFLAGS JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS MAVEN_OPTS GRADLE_OPTS SBT_OPTS JAVA_OPTS",
 		SAYS_OPTIONS },
+	{ "CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO "
+	  "GIT_SSL_NO_VERIFY NODE_TLS_REJECT_UNAUTHORIZED PYTHONHTTPSVERIFY",
+		SAYS_TRUST },
+	{ "DOCKER_HOST GH_HOST GH_REPO GITLAB_HOST GITLAB_URI GL_HOST", SAYS_PROXY },
 	{ "http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy", SAYS_PROXY },
 	{ "IFS", SAYS_IFS },
-	{ "GIT_OBJECT_DIRECTORY GIT_INDEX_FILE", SAYS_FILE },
+	{ "GIT_OBJECT_DIRECTORY GIT_INDEX_FILE LD_DEBUG_OUTPUT SQLITE_HISTORY PSQL_HISTORY MYSQL_HISTFILE NODE_REPL_HISTORY "
+	  "PYTHON_HISTORY LESSHISTFILE",
+		SAYS_FILE },
 };
+
+/* Words of a command line, for which the row of the program speaks. */
+static const struct {
+	const char *names, *program;
+} lines[] = { { "FZF_DEFAULT_OPTS", "fzf" }, { "TAR_OPTIONS", "tar" }, { "MANOPT", "man" },
+	{ "LESS", "less" }, { "ZIPOPT", "zip" }, { "PYTEST_ADDOPTS", "pytest" }, { "MAVEN_ARGS", "mvn" },
+	{ "ANT_ARGS", "ant" }, { "RUSTFLAGS RUSTDOCFLAGS CARGO_BUILD_RUSTFLAGS", "rustc" },
+	{ "CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CGO_CFLAGS CGO_CXXFLAGS CGO_LDFLAGS", "gcc" } };
 
 /* The value names a program that others will run with a file as its argument; so it is judged as that command.  A file from
  * here runs under another program's name. */
@@ -139,38 +180,121 @@ static void judge_program(struct call *k, const struct assignment *x)
 	fx_name(k, is_loose_program(&program) ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_EXEC, x->name, 0);
 }
 
-/* PATH=/tmp:$PATH: whoever writes there decides what runs. */
-static void judge_path(struct call *k, const struct assignment *x)
+/* The next part of a list of places, with its unknown parts in place; NULL after the last one. */
+static const char *next_place(struct arena *a, const char **rest)
+{
+	size_t n = strcspn(*rest, ":;");
+	if (!**rest)
+		return NULL;
+	const char *part = arena_strndup(a, *rest, n);
+	*rest += n + ((*rest)[n] != 0);
+	return part;
+}
+
+/* One of the listed places is one where everybody writes, or lies below it. */
+static bool names_open_place(struct call *k, const struct word *list, bool or_below)
 {
 	static const char *const open[] = { "/tmp", "/var/tmp", "/dev/shm" };
-	bool is_open = false;
-	for (size_t i = 0; i < ARRAY_SIZE(open); i++) {
-		size_t n = strlen(open[i]);
-		is_open |= word_starts(&x->value, open[i]) &&
-			(text_eq(x->name, "PATH") ? x->value.text[n] == ':'
-						  : !x->value.text[n] || strchr(":/", x->value.text[n]));
+	struct arena *a = walk_arena(k->w);
+	const char *rest = walk_marked(k->w, list), *part;
+	while ((part = next_place(a, &rest))) {
+		part += *part == '@';
+		if (*part != '/')
+			continue;
+		part = path_clean(a, part);
+		for (size_t i = 0; i < ARRAY_SIZE(open); i++) {
+			size_t n = strlen(open[i]);
+			if (text_starts(part, open[i]) && (!part[n] || (or_below && part[n] == '/')))
+				return true;
+		}
 	}
+	return false;
+}
+
+/* PATH=/tmp:$PATH: whoever writes there decides what runs.  A directory below it is its maker's, may be a toolchain that was
+ * unpacked there, and a program of it that is named by its path runs as well. */
+static void judge_path(struct call *k, const struct assignment *x)
+{
+	bool is_open = names_open_place(k, &x->value, !text_eq(x->name, "PATH"));
 	fx_name(k, is_open ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_PATH, x->name, 0);
+}
+
+/* HOME=/tmp/x git status: the settings there may name programs.  A directory that was made a moment ago and in which nothing was
+ * written is empty. */
+static bool is_strange_home(struct call *k, const struct assignment *x)
+{
+	struct arena *a = walk_arena(k->w);
+	const struct word *v = &x->value;
+	const char *cwd = walk_cwd(k->w, k->c), *resolved, *rest = walk_marked(k->w, v), *part;
+	struct feed content;
+	if (v->certainty != CERTAIN)
+		return names_open_place(k, v, true) &&
+			!(word_starts(v, "/tmp/tmp.") && !note_find(k, NULL, &content));
+	while ((part = next_place(a, &rest))) {
+		if (!*part || (*part != '/' && !cwd))
+			continue;
+		enum path_class where = paths_classify(walk_surroundings(k->w), a,
+			path_clean(a, path_join(a, cwd ? cwd : "/", part)), false, &resolved);
+		if (where == PATH_IN || where == PATH_TMP || where == PATH_UP)
+			return true;
+	}
+	return false;
+}
+
+static bool runs_from_open_place(const struct effect *e)
+{
+	return e->kind == FX_SCRIPT && e->path_class == PATH_TMP;
+}
+
+/* NAME="words of a command line": the program's own row knows what they mean.  Parts that are not known stay unknown words.  A
+ * program from where everybody writes runs under another one's name, as in judge_program(). */
+static void judge_line(struct call *k, const struct assignment *x, const char *program)
+{
+	const char *text = arena_printf(walk_arena(k->w), "%s %s", program, walk_marked(k->w, &x->value));
+	struct word line = walk_word(k->w, text, x->value.at);
+	struct command inner = *k->c;
+	inner.assign_count = 0;
+	if (walk_attempt(k->w, &inner, NULL, 0, &line, runs_from_open_place))
+		fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
+	walk_text(k->w, &inner, &line, x->name);
+}
+
+/* npm_config_script_shell=x is npm --script-shell=x. */
+static void judge_npm(struct call *k, const struct assignment *x)
+{
+	char *name = arena_strdup(walk_arena(k->w), x->name + strlen("npm_config_"));
+	for (char *p = name; *p; p++)
+		*p = *p == '_' ? '-' : (char)tolower((unsigned char)*p);
+	struct word v[] = { walk_word(k->w, "npm", x->value.at), x->value };
+	v[1].text = arena_printf(walk_arena(k->w), "--%s=%s", name, x->value.text);
+	size_t added = strlen(v[1].text) - x->value.text_n;
+	v[1].text_n += added;
+	v[1].known_n += added;
+	v[1].marked = NULL;
+	struct call at = *k;
+	at.program = program_find("npm", 3);
+	at.head = "npm";
+	at.rest = v + 1;
+	at.rest_count = 1;
+	classify_values(&at);
+}
+
+/* Another authority than the machine's, or none. */
+static bool is_other_trust(struct call *k, const struct assignment *x)
+{
+	if (text_ends(x->name, "_NO_VERIFY"))
+		return !word_is_any(&x->value, "0 false") && x->value.text_n;
+	if (text_ends(x->name, "UNAUTHORIZED") || text_ends(x->name, "VERIFY"))
+		return word_is(&x->value, "0");
+	return names_open_place(k, &x->value, true) || is_loose_program(&x->value);
 }
 
 /* Options that carry code or name programs, whichever program reads them. */
 static void judge_options(struct call *k, const struct assignment *x)
 {
-	static const char *const parts[] = { "eval", "$(", "${", "-f", "SHELL=", "exec", "vettool", "agent" };
-	/* These are words of a command line, for which the program's own row speaks. */
-	static const struct {
-		const char *name, *program;
-	} lines[] = { { "FZF_DEFAULT_OPTS", "fzf" }, { "TAR_OPTIONS", "tar" }, { "MANOPT", "man" },
-		{ "LESS", "less" }, { "ZIPOPT", "zip" } };
+	static const char *const parts[] = { "eval", "$(", "${", "-f", "SHELL=", "exec", "vettool", "agent",
+		"@/" };
 	bool carries = false;
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		if (text_eq(x->name, lines[i].name)) {
-			struct word line = walk_word(k->w,
-				arena_printf(walk_arena(k->w), "%s %s", lines[i].program, x->value.text),
-				x->value.at);
-			run_text(k, &line, 0, x->name);
-			return;
-		}
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		carries |= word_has(&x->value, parts[i]);
 	fx_name(k, carries ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_PLAIN, x->name, 0);
@@ -207,6 +331,18 @@ static void judge_variable(struct call *k, const struct assignment *x, enum vari
 				: TAG_ENVIRONMENT_LOADER,
 			x->name, 0);
 		break;
+	case SAYS_HOME:
+		fx_name(k, is_strange_home(k, x) ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_PLAIN, x->name,
+			0);
+		break;
+	case SAYS_PLACE:
+		fx_name(k,
+			names_open_place(k, &x->value, true) ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_PATH,
+			x->name, 0);
+		break;
+	case SAYS_TRUST:
+		fx_name(k, is_other_trust(k, x) ? TAG_NETWORK_OVERRIDE : TAG_ENVIRONMENT_PLAIN, x->name, 0);
+		break;
 	case SAYS_OPTIONS:
 		judge_options(k, x);
 		break;
@@ -230,6 +366,20 @@ static void judge_prompt(struct call *k, const struct assignment *x)
 	walk_prompt(k->w, k->c, walk_marked(k->w, &x->value));
 }
 
+/* Names that say by their end what they are, whichever program reads them: HG_EDITOR, CVS_RSH, EMACSLOADPATH. */
+static const char *const programs_by_end[] = { "PAGER", "_COMMAND", "_ASKPASS", "_EDITOR", "_RSH", "_SSH",
+	"_BROWSER", "_WRAPPER", "_LAUNCHER", NULL };
+static const char *const places_by_end[] = { "RCPATH", "LOADPATH", "_HOME", "_CONFIG_FILE", "_CONFIG_DIR",
+	"_CONFIG_HOME", "_CONFIG_PATH", "_RCFILE", NULL };
+
+static bool ends_in_any(const char *name, const char *const *ends)
+{
+	for (; *ends; ends++)
+		if (text_ends(name, *ends))
+			return true;
+	return false;
+}
+
 /* Assignments, in front of a command or alone, that change how programs are found, loaded or reached.
  * Setting one of our own variables is an attempt on the guard; setting the history's to nothing hides
  * what was done. */
@@ -247,19 +397,27 @@ void classify_assignment(struct call *k, const struct assignment *x)
 			word_is(&x->value, "0"));
 	if (forgets)
 		fx_name(k, TAG_DELETE_HISTORY, x->name, 0);
-	if ((text_ends(x->name, "PAGER") || text_ends(x->name, "_COMMAND") ||
-		    text_ends(x->name, "_ASKPASS")) &&
-		is_loose_program(&x->value))
-		fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
 	if (n == 3 && x->name[0] == 'P' && x->name[1] == 'S' && x->name[2] >= '0' && x->name[2] <= '4')
 		judge_prompt(k, x);
 	if (text_starts(x->name, "GIT_"))
 		judge_git(k, x);
 	if (text_starts(x->name, "CARGO_TARGET_") && names_command(x->name, n))
 		judge_variable(k, x, SAYS_PROGRAM);
+	if (strncasecmp(x->name, "npm_config_", 11) == 0)
+		judge_npm(k, x);
+	bool is_listed = false;
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
-		if (list_has(variables[i].names, x->name, n))
+		if (list_has(variables[i].names, x->name, n)) {
 			judge_variable(k, x, variables[i].kind);
+			is_listed = true;
+		}
+	if (!is_listed && ends_in_any(x->name, programs_by_end))
+		judge_program(k, x);
+	if (!is_listed && ends_in_any(x->name, places_by_end) && names_open_place(k, &x->value, true))
+		fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (list_has(lines[i].names, x->name, n))
+			judge_line(k, x, lines[i].program);
 }
 
 /* NAME=... with the name and the sign known. */

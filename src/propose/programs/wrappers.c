@@ -276,7 +276,9 @@ static struct word *input_words(struct call *k, const struct feed *in, const cha
 		v = arena_zalloc(a, 1, sizeof(*v));
 		*v = (struct word){ .text = "",
 			.certainty = DYNAMIC,
-			.origin = in->kind == FEED_FETCHED ? ORIGIN_FETCHED : ORIGIN_UNKNOWN,
+			.origin = in->kind == FEED_FETCHED ? ORIGIN_FETCHED
+				: feed_names_secrets(in)   ? ORIGIN_SECRETS
+							   : ORIGIN_UNKNOWN,
 			.at = k->c->at,
 			.is_guarded = true };
 		*ret_n = in->kind == FEED_EMPTY ? 0 : 1;
@@ -383,7 +385,7 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 	bool is_script = n > 2 && v[0].certainty == CERTAIN && word_is(&v[1], "-c") &&
 		v[2].certainty == CERTAIN && shell_speaks_sh(v[0].text);
 	for (size_t j = 0; j < item_count && j < 64; j++) {
-		if (is_script && items[j].certainty == DYNAMIC && items[j].origin <= ORIGIN_UNKNOWN) {
+		if (is_script && items[j].certainty == DYNAMIC && items[j].origin <= ORIGIN_SECRETS) {
 			run_with_unknown(k, &v[2], mark, &items[j], flags);
 			continue;
 		}
@@ -400,8 +402,8 @@ static void read_found(struct call *k, const struct feed *from, const struct wor
 	const struct program *p = head->certainty == CERTAIN
 		? program_find(path_base(head->text), strlen(path_base(head->text)))
 		: NULL;
-	if (from->below && !text_eq(from->below, ENVIRONMENT) &&
-		!(p && p->mode & (MODE_METADATA | MODE_NOT_FILES)) && !word_is_any(head, "echo printf"))
+	if (feed_names_secrets(from) && !(p && p->mode & (MODE_METADATA | MODE_NOT_FILES)) &&
+		!word_is_any(head, "echo printf"))
 		fx_name(k, TAG_SECRET_FILE, from->below, 0);
 }
 
@@ -462,7 +464,7 @@ HANDLER(xargs)
 static void run_quoted(struct call *k, const struct word *text, const struct word *item)
 {
 	struct word any = {
-		.text = "", .certainty = DYNAMIC, .origin = ORIGIN_UNKNOWN, .at = item->at, .is_guarded = true
+		.text = "", .certainty = DYNAMIC, .origin = item->origin, .at = item->at, .is_guarded = true
 	};
 	const char *marked = walk_marked(k->w, &any);
 	struct buf b;
@@ -531,7 +533,7 @@ HANDLER(parallel)
 	for (size_t i = 0; i < item_count && i < 64; i++) {
 		struct word one = substitute(a, &text, "{}", &items[i]);
 		if (text.certainty == CERTAIN && items[i].certainty != CERTAIN &&
-			items[i].origin <= ORIGIN_UNKNOWN)
+			items[i].origin <= ORIGIN_SECRETS)
 			run_quoted(k, &text, &items[i]);
 		else
 			run_text(k, &one, 0, "parallel");

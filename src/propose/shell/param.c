@@ -229,6 +229,11 @@ static void read_op(struct parser *p, struct shell_param *param, bool in_quotes)
 	if (c == ':') {
 		p->pos++;
 		param->is_colon = true;
+		/* ${x::=v}: for other shells a slice of a length that is no number, so nobody else means it. */
+		if (lex_cur(p) == ':' && lex_next(p) == '=') {
+			param->is_forced = true;
+			p->pos++;
+		}
 		if (!read_default(p, param, o))
 			read_slice(p, param, o);
 	} else if (read_default(p, param, o)) {

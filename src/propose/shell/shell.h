@@ -77,6 +77,7 @@ struct shell_param {
 	size_t name_n;
 	enum param_op op;
 	bool is_colon; /* :- := :? :+ : an empty value counts as none */
+	bool is_forced; /* ::= of zsh: assigned whatever the value is */
 	bool is_longest; /* ## %% // ^^ ,, */
 	char anchor; /* '#' or '%' of a replacement, or 0 */
 	bool is_indirect; /* ${!x} */

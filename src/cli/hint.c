@@ -1,0 +1,98 @@
+/* hint.c — commands that we advise, for the workspace that was named.
+ *
+ * Whoever says --path W and is told to run 'helm db rebuild' would mend another workspace with it.  So the option goes into every command of ours
+ * that stands in a text, right behind its words. */
+#include "base/text.h"
+#include "cli/cli.h"
+#include "kernel/workspace.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Do these words begin the text, and end there? */
+static size_t begins_with(const char *text, const char *words)
+{
+	size_t n = strlen(words);
+
+	return strncmp(text, words, n) == 0 && !isalnum((unsigned char)text[n]) && text[n] != '-' &&
+			text[n] != '_'
+		? n
+		: 0;
+}
+
+/* The longest command whose words the text begins with. */
+static const struct cmd *command_at(const char *text, size_t *ret_n)
+{
+	const struct cmd *found = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < command_count; i++) {
+		size_t n = begins_with(text, commands[i]->is->name);
+		if (n > *ret_n) {
+			*ret_n = n;
+			found = commands[i];
+		}
+	}
+	return found;
+}
+
+static bool is_plain(const char *path)
+{
+	return path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+")] ==
+		'\0';
+}
+
+/* Does it name a workspace already, before the next command begins? */
+static bool names_one(const char *text)
+{
+	const char *next = strstr(text, "helm "), *path = strstr(text, "--path"),
+		   *other = strstr(text, "--workspace");
+
+	return (path && (!next || path < next)) || (other && (!next || other < next));
+}
+
+const char *hint(const struct cli *r, const char *text)
+{
+	const char *root = r->path_option && r->ws ? r->ws->root : NULL;
+	struct buf b;
+
+	if (!root || !strstr(text, "helm "))
+		return text;
+	root = is_plain(root) ? root : text_quote(r->a, root);
+	buf_init(&b, r->a);
+	for (const char *p = text; *p;) {
+		size_t n = 0;
+		const struct cmd *c = NULL;
+		if (strncmp(p, "helm ", 5) == 0 && (p == text || !isalnum((unsigned char)p[-1])))
+			c = command_at(p + 5, &n);
+		if (!c || !(c->needs & (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE)) ||
+			names_one(p + 5)) {
+			buf_addc(&b, *p++);
+			continue;
+		}
+		buf_add(&b, p, 5 + n);
+		buf_addf(&b, " %s %s", c->needs & PATH_IS_VALUE ? "--workspace" : "--path", root);
+		p += 5 + n;
+	}
+	return b.p;
+}
+
+void hint_json(const struct cli *r, struct json *v)
+{
+	static const char *const names[] = { "next", "remedy", "detail", "note", "text", "suggested_action",
+		"restore_command" };
+
+	if (!r->path_option)
+		return;
+	json_each (item, v)
+		hint_json(r, item);
+	json_each_member (m, v) {
+		bool is_advice = false;
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+			is_advice |= text_eq(m->name, names[i]);
+		if (is_advice && json_text(m->value))
+			m->value = json_string(r->a, hint(r, json_text(m->value)));
+		else if (!is_advice)
+			hint_json(r, m->value);
+	}
+}

@@ -1,0 +1,384 @@
+/* context_lookup.c — asking the index where the words of a question may stand, and looking there. */
+#include "remember/index_parts.h"
+
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { MOST_ALTERNATIVES = 400, MOST_ROWS = 20000 };
+
+/* ---- a question in the index's words ---- */
+
+struct asking {
+	struct context_index *ix;
+	struct buf text;
+	struct folded term;
+	size_t alternatives;
+	bool is_near; /* words nearly like it; else words with it inside */
+	bool is_too_much;
+	int rc;
+	struct err *e;
+};
+
+/* A word of the vocabulary that the term may be found in. */
+static int take_word(void *arg, const struct db_row *row, struct err *e)
+{
+	struct asking *k = arg;
+	const char *w = db_text(row, 0);
+
+	(void)e;
+	if (!w || (k->is_near && !words_are_near(k->term, (struct folded){ w, strlen(w) })))
+		return OK;
+	if (++k->alternatives > MOST_ALTERNATIVES) {
+		k->is_too_much = true;
+		return 1;
+	}
+	buf_addf(&k->text, " OR \"%s\"", w);
+	return OK;
+}
+
+static bool is_letters(const struct run *r)
+{
+	return !r->is_unspaced && !r->has_digit;
+}
+
+/* Pairs of unspaced letters, all of which must be there; a single one begins a pair, or ends a row. */
+static void add_pairs(struct asking *k, const struct run *r)
+{
+	size_t len = 0, next;
+	uint32_t cp;
+	bool has_pair = false;
+
+	for (size_t i = 0; i < r->n; i += len) {
+		len = text_decode(r->p + i, r->n - i, &cp);
+		next = i + len < r->n ? text_decode(r->p + i + len, r->n - i - len, &cp) : 0;
+		if (next)
+			buf_addf(
+				&k->text, "%s\"%.*s\"", has_pair ? " AND " : "", (int)(len + next), r->p + i);
+		has_pair |= next > 0;
+	}
+	if (!has_pair)
+		buf_addf(&k->text, "\"%.*s\" *", (int)r->n, r->p);
+}
+
+/* One run: at the beginning of a token, or inside a word. */
+static void add_run(struct asking *k, const struct run *r)
+{
+	const char *term = arena_strndup(k->ix->x->a, r->p, r->n);
+
+	buf_addc(&k->text, '(');
+	if (r->is_unspaced) {
+		add_pairs(k, r);
+	} else {
+		buf_addf(&k->text, "\"%s\" *", term);
+		k->term = (struct folded){ term, r->n };
+		if (is_letters(r) && r->n >= 3 && k->rc == OK)
+			k->rc = db_ask(k->ix->db, "SELECT w FROM word WHERE instr(w,?)>1", &DB_T(term), 1,
+				take_word, k, k->e);
+		if (k->ix->x->is_nearly && k->rc == OK) {
+			k->is_near = true;
+			k->rc = db_ask(k->ix->db, "SELECT w FROM word", NULL, 0, take_word, k, k->e);
+			k->is_near = false;
+		}
+	}
+	buf_addc(&k->text, ')');
+}
+
+/* All runs of a text. */
+static void add_all(struct asking *k, struct folded text)
+{
+	size_t at = 0, n = 0;
+	struct run r;
+
+	buf_addc(&k->text, '(');
+	while (run_next(text.p, text.n, &at, &r)) {
+		if (n++)
+			buf_adds(&k->text, " AND ");
+		add_run(k, &r);
+	}
+	buf_addc(&k->text, ')');
+	k->is_too_much |= n == 0; /* signs alone are in no index */
+}
+
+static void add_list(struct asking *k, const struct folded *list, size_t n, const char *between)
+{
+	buf_addc(&k->text, '(');
+	for (size_t i = 0; i < n; i++) {
+		if (i)
+			buf_adds(&k->text, between);
+		add_all(k, list[i]);
+	}
+	buf_addc(&k->text, ')');
+}
+
+/* Its runs are its key words: no name was taken apart, no filler left out. */
+static bool is_plain(const struct question *q)
+{
+	size_t at = 0, n = 0;
+	struct run r;
+
+	while (run_next(q->whole.p, q->whole.n, &at, &r))
+		if (n >= q->key_count || q->key[n].n != r.n || memcmp(q->key[n++].p, r.p, r.n) != 0)
+			return false;
+	return n == q->key_count;
+}
+
+/* Everything that the question can fit, and more.  NULL: the index cannot tell. */
+static const char *expression(struct context_index *ix, struct err *e)
+{
+	const struct search *x = ix->x;
+	const struct question *q = &x->question;
+	struct asking k = { .ix = ix, .e = e };
+
+	buf_init(&k.text, x->a);
+	if (x->any_count) {
+		add_list(&k, x->any, x->any_count, " OR ");
+	} else if (!q->key_count) {
+		return NULL;
+	} else if (x->is_nearly || ix->is_some) {
+		add_list(&k, q->key, q->key_count, x->is_nearly ? " AND " : " OR ");
+	} else {
+		if (!is_plain(q)) {
+			add_all(&k, q->whole);
+			buf_adds(&k.text, " OR ");
+		}
+		add_list(&k, q->key, q->key_count, " AND ");
+	}
+	return k.is_too_much || k.rc ? NULL : k.text.p;
+}
+
+void index_widen(struct search *x)
+{
+	x->index->is_some = true;
+}
+
+/* ---- files ---- */
+
+struct looking {
+	struct search *x;
+	struct source *s;
+	struct indexed_source *is;
+	enum doc_kind kind;
+	struct pending files;
+	int64_t *places;
+	size_t count, room;
+};
+
+static void add_place(struct looking *l, int64_t place)
+{
+	if (l->count == l->room) {
+		size_t room = l->room ? 2 * l->room : 64;
+		l->places = arena_grow(l->x->a, l->places, l->room * sizeof(place), room * sizeof(place));
+		l->room = room;
+	}
+	l->places[l->count++] = place;
+}
+
+static int take_file(void *arg, const struct db_row *row, struct err *e)
+{
+	struct looking *l = arg;
+	struct note_file f = { db_text(row, 0), db_int(row, 1), db_int(row, 2) };
+	struct stat st;
+
+	(void)e;
+	/* It may be gone, or newer than when all files were looked at. */
+	if (!f.path || l->x->sys->stat(l->x->sys, l->s->root_fd, f.path, &st, AT_SYMLINK_NOFOLLOW) ||
+		!S_ISREG(st.st_mode))
+		return OK;
+	f.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	f.size = st.st_size;
+	(void)offer_file(l->x, l->s, &f);
+	return OK;
+}
+
+bool index_files(struct search *x, struct source *s)
+{
+	static const char sql[] =
+		"SELECT path,mtime,size FROM token CROSS JOIN doc ON doc.id=token.rowid WHERE token MATCH ? AND source=? AND kind=0";
+	struct err e = { 0 };
+	struct indexed_source *is = x->index && !x->index->is_broken ? index_source(x->index, s, true) : NULL;
+	const char *words = is ? expression(x->index, &e) : NULL;
+
+	if (!words)
+		return false;
+	struct looking l = { .x = x, .s = s, .is = is };
+	const struct db_value values[] = { DB_T(words), DB_I(is->id) };
+	if (db_ask(x->index->db, sql, values, 2, take_file, &l, &e)) {
+		x->index->is_broken = true;
+		return false;
+	}
+	for (size_t i = 0; i < is->pending.count; i++)
+		(void)offer_file(x, s, &is->pending.files[i]);
+	return true;
+}
+
+/* ---- rows ---- */
+
+static int take_place(void *arg, const struct db_row *row, struct err *e)
+{
+	struct looking *l = arg;
+
+	(void)e;
+	add_place(l, db_int(row, 0));
+	return l->count > MOST_ROWS;
+}
+
+/* A line that is stored as it is searched need not be written again to be looked at. */
+static bool line_may_fit(struct search *x, struct bytes line)
+{
+	return memchr(line.p, '\\', line.n) ||
+		search_fit(x, words_fold(&x->scratch, (const char *)line.p, line.n)) != FIT_NONE;
+}
+
+/* From brace to brace: what is wrong further in is told when the line is taken into the index. */
+static bool looks_whole(struct bytes line)
+{
+	return line.n > 1 && line.p[0] == '{' && line.p[line.n - 1] == '}';
+}
+
+/* The end of the ledger, which is not in the index: its lines that are worth parsing, the newest last. */
+struct tail {
+	struct search *x;
+	bool wants_ids; /* each row says which task it is about */
+	struct buf text;
+	size_t *ends;
+	size_t count, room;
+};
+
+static int take_line(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct tail *t = arg;
+
+	(void)place;
+	(void)line;
+	(void)is_whole;
+	(void)e;
+	bool is_needless = !t->wants_ids && looks_whole(text) && !line_may_fit(t->x, text);
+	arena_reset(&t->x->scratch);
+	if (is_needless)
+		return OK;
+	if (t->count == t->room) {
+		size_t room = t->room ? 2 * t->room : 256;
+		t->ends = arena_grow(t->x->a, t->ends, t->room * sizeof(*t->ends), room * sizeof(*t->ends));
+		t->room = room;
+	}
+	buf_add(&t->text, text.p, text.n);
+	t->ends[t->count++] = t->text.n;
+	return OK;
+}
+
+static void offer_line(struct looking *l, struct bytes line, struct idset *newer, size_t *damaged)
+{
+	struct search *x = l->x;
+	bool wants_id = l->kind == DOC_TASK && x->q.latest_tasks;
+	struct json *row = line.n ? row_parse(&x->scratch, line, ledger_of(l->kind)) : NULL;
+	const char *id = json_get_text(row, "task_id", NULL);
+
+	*damaged += line.n && !row;
+	if (row && wants_id && id && !idset_add(x->a, newer, id))
+		row = NULL; /* a newer one was seen */
+	if (row && line_may_fit(x, line)) {
+		if (l->kind == DOC_COMMAND)
+			offer_command(x, l->s, row);
+		else
+			offer_task(x, l->s, row, NULL);
+	}
+	arena_reset(&x->scratch);
+}
+
+static int read_tail(struct looking *l, struct idset *newer, size_t *ret_damaged, struct err *e)
+{
+	struct search *x = l->x;
+	const struct ledger_state *at = l->kind == DOC_TASK ? &l->is->tasks : &l->is->commands;
+	struct tail t = { .x = x, .wants_ids = l->kind == DOC_TASK && x->q.latest_tasks };
+
+	buf_init(&t.text, x->a);
+	int rc = ledger_lines(x->sys, l->s->state_fd, ledger_of(l->kind), at->place, take_line, &t, e);
+	*ret_damaged = (size_t)at->damaged;
+	for (size_t i = t.count; rc == OK && i-- > 0;) {
+		size_t from = i ? t.ends[i - 1] : 0;
+		offer_line(l, (struct bytes){ (const uint8_t *)t.text.p + from, t.ends[i] - from }, newer,
+			ret_damaged);
+	}
+	return rc;
+}
+
+/* Is this row the newest of its task? */
+static bool is_newest(struct looking *l, const struct json *row, int64_t place, const struct idset *newer)
+{
+	const char *id = json_get_text(row, "task_id", NULL);
+	const struct db_value values[] = { DB_I(l->is->id), DB_T(id) };
+	int64_t newest = -1;
+
+	if (!id || !l->x->q.latest_tasks)
+		return true;
+	return !idset_has(newer, id) &&
+		db_number(l->x->index->db, "SELECT place FROM task WHERE source=? AND id=?", values, 2, -1,
+			&newest, NULL) == OK &&
+		newest == place;
+}
+
+static int look_at_rows(struct looking *l, const struct idset *newer, struct err *e)
+{
+	struct search *x = l->x;
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < l->count; i++) {
+		struct json *row = NULL;
+		rc = row_at(x->sys, &x->index->a, l->s->state_fd, ledger_of(l->kind), l->places[i], &row, e);
+		if (row && l->kind == DOC_COMMAND)
+			offer_command(x, l->s, row);
+		else if (row && is_newest(l, row, l->places[i], newer))
+			offer_task(x, l->s, row, NULL);
+		arena_reset(&x->scratch);
+		arena_reset(&x->index->a);
+	}
+	return rc;
+}
+
+static int index_ledger(struct search *x, struct source *s, struct indexed_source *is, enum doc_kind kind,
+	const char *words, bool *ret_is_done, struct err *e)
+{
+	static const char sql[] =
+		"SELECT place FROM token CROSS JOIN doc ON doc.id=token.rowid WHERE token MATCH ? AND source=? AND kind=?";
+	struct looking l = { .x = x, .s = s, .is = is, .kind = kind };
+	const struct db_value values[] = { DB_T(words), DB_I(is->id), DB_I(kind) };
+	struct idset newer = { 0 };
+	size_t damaged = 0;
+	int rc = index_catch_up(x->index, s, is, kind, e);
+
+	if (rc == OK)
+		rc = db_ask(x->index->db, sql, values, 3, take_place, &l, e);
+	/* So many rows are read quicker one after the other. */
+	if (rc || l.count > MOST_ROWS)
+		return rc;
+	rc = read_tail(&l, &newer, &damaged, e);
+	if (rc == OK)
+		rc = look_at_rows(&l, &newer, e);
+	if (rc == OK && damaged)
+		warn_rows(x, s, ledger_of(kind), damaged);
+	*ret_is_done = rc == OK;
+	return rc;
+}
+
+bool index_rows(struct search *x, struct source *s)
+{
+	struct err e = { 0 };
+	bool wants_tasks = search_wants(x, AREA_TASKS), wants_commands = search_wants(x, AREA_COMMANDS);
+
+	if (s->state_fd < 0 || (!wants_tasks && !wants_commands))
+		return true;
+	struct indexed_source *is =
+		x->index && !x->index->is_broken ? index_source(x->index, s, false) : NULL;
+	const char *words = is ? expression(x->index, &e) : NULL;
+	if (!words)
+		return false;
+	bool tasks = !wants_tasks, commands = !wants_commands;
+	int rc = tasks ? OK : index_ledger(x, s, is, DOC_TASK, words, &tasks, &e);
+	if (rc == OK && tasks && !commands)
+		rc = index_ledger(x, s, is, DOC_COMMAND, words, &commands, &e);
+	if (rc)
+		x->index->is_broken = true;
+	return rc == OK && tasks && commands;
+}

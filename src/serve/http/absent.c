@@ -1,0 +1,73 @@
+/* absent.c — what clients ask for and this boundary does not offer: said by name, with what to use instead.
+ *
+ * Lists of things that cannot exist here are empty, which is true.  Whoever builds one of these takes its row out. */
+#include "serve/http/http.h"
+
+/* 501 with the row's own text. */
+static int absent(struct call *c, struct err *e)
+{
+	return call_refuse(c, e, 501, "NOT_OFFERED", "not offered: %s", c->route->what);
+}
+
+static int none(struct call *c, struct err *e)
+{
+	(void)e;
+	call_answer(c, 200, json_new(c->a, JSON_ARRAY));
+	return OK;
+}
+
+#define GRANTS "grants of sandboxes; the walls of a run are those of its profile (helm profile show)"
+#define REGISTRY "a registry of MCP servers; a policy names the servers that may be called"
+#define WEBAUTHN \
+	"WebAuthn; registered keys of OpenSSH, also those on a security key, approve (helm approval message)"
+#define RELATIONS "a store of relationships; who may do what is said by keys and policies"
+#define ENVELOPES "other envelopes around evidence; a pack is signed as it is (POST /api/v1/evidence/export)"
+#define CEILINGS \
+	"budgets by hand; budgets stand in a policy, and what was drawn in the record (helm policy limits)"
+#define LISTED(path, what) \
+	{ \
+		"GET", path, AUTH_ADMIN, SCOPE_ADMIN, RATE_ADMIN, 0, none, "none: " what, NULL, "[]Nothing" \
+	}
+#define ABSENT(method, path, what) \
+	{ \
+		method, path, AUTH_ADMIN, SCOPE_ADMIN, RATE_ADMIN, 0, absent, what, NULL, NULL \
+	}
+
+const struct route http_absent_routes[] = {
+	LISTED("/api/v1/sandbox/grants/inspect", GRANTS),
+	LISTED("/api/v1/sandbox/profiles", GRANTS),
+	LISTED("/api/v1/sandbox/grants", GRANTS),
+	ABSENT("POST", "/api/v1/sandbox/grants", GRANTS),
+	ABSENT("GET", "/api/v1/sandbox/grants/{id}", GRANTS),
+	ABSENT("POST", "/api/v1/sandbox/grants/{id}/verify", GRANTS),
+	ABSENT("POST", "/api/v1/sandbox/preflight", GRANTS),
+	LISTED("/api/v1/mcp/registry", REGISTRY),
+	ABSENT("POST", "/api/v1/mcp/registry", REGISTRY),
+	ABSENT("POST", "/api/v1/mcp/registry/approve", REGISTRY),
+	ABSENT("GET", "/api/v1/mcp/registry/{id}", REGISTRY),
+	ABSENT("POST", "/api/v1/mcp/registry/{id}/approve", REGISTRY),
+	ABSENT("POST", "/api/v1/mcp/registry/{id}/revoke", REGISTRY),
+	ABSENT("POST", "/api/v1/mcp/scan", REGISTRY),
+	LISTED("/api/v1/mcp/auth-profiles", REGISTRY),
+	ABSENT("PUT", "/api/v1/mcp/auth-profiles/{id}", REGISTRY),
+	ABSENT("POST", "/api/v1/approvals/{id}/webauthn/challenge", WEBAUTHN),
+	ABSENT("POST", "/api/v1/approvals/{id}/webauthn/assert", WEBAUTHN),
+	ABSENT("GET", "/api/v1/authz/health", RELATIONS),
+	ABSENT("POST", "/api/v1/authz/check", RELATIONS),
+	LISTED("/api/v1/authz/snapshots", RELATIONS),
+	ABSENT("GET", "/api/v1/authz/snapshots/{id}", RELATIONS),
+	LISTED("/api/v1/evidence/envelopes", ENVELOPES),
+	ABSENT("POST", "/api/v1/evidence/envelopes", ENVELOPES),
+	ABSENT("GET", "/api/v1/evidence/envelopes/{id}", ENVELOPES),
+	ABSENT("POST", "/api/v1/evidence/envelopes/{id}/verify", ENVELOPES),
+	ABSENT("GET", "/api/v1/evidence/envelopes/{id}/payload", ENVELOPES),
+	ABSENT("GET", "/api/v1/budgets", CEILINGS),
+	ABSENT("PUT", "/api/v1/budgets/{id}", CEILINGS),
+	ABSENT("POST", "/api/v1/kernel/approve",
+		"intents that were signed elsewhere; POST /api/v1/approvals/{id}/approve answers"),
+	ABSENT("GET", "/api/v1/coexistence/capabilities", "a manifest for other governance products"),
+	ABSENT("GET", "/api/v1/telemetry/otel/config", "settings of telemetry over HTTP"),
+	ABSENT("POST", "/api/v1/telemetry/export", "export of telemetry on request"),
+	ABSENT("POST", "/v1/chat/completions", "a model behind this port; the proxy is another door"),
+	{ 0 },
+};

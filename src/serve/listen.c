@@ -1,0 +1,661 @@
+/* listen.c — HTTP by libmicrohttpd: the only file that knows it.
+ *
+ * One thread reads requests and sends answers for a listener; it never waits for a decision.  A request that was read whole is handed to
+ * a worker and its connection put to sleep; the worker's last step wakes it, and the answer is sent.  So ten thousand connections that
+ * say nothing cost memory and nothing else.
+ *
+ * A body that is too large, or comes too slowly, ends its connection.  Streams sleep until the chain has grown. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "serve/parts.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	IDLE_S = 30,
+	READ_S = 30,
+	LISTENERS = 2,
+	POOL_BYTES = 16 << 10,
+	SPARE_FDS = 512,
+	DRAIN_MOST = 16 << 20
+};
+
+struct listener {
+	struct MHD_Daemon *daemon;
+	struct server *server;
+	bool is_local;
+	int quiet_fd;
+};
+
+/* One request, from its first line until its answer has left. */
+struct conn {
+	struct listener *from;
+	struct MHD_Connection *mc;
+	struct arena a;
+	struct call call;
+	struct buf body;
+	size_t most_bytes;
+	int64_t began_us;
+	bool is_too_large, is_too_much, is_answered;
+	size_t drained_bytes;
+	/* of a stream */
+	bool is_streaming, is_asleep;
+	struct conn *next, **self;
+};
+
+static struct listener listeners[LISTENERS];
+static size_t listener_count;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct conn *streams;
+static size_t stream_count;
+static bool streams_end;
+static size_t held_bytes; /* of bodies, of all connections */
+
+/* ---- what came ---- */
+
+struct collecting {
+	struct arena *a;
+	struct pair *list;
+	size_t n, room;
+	bool is_query;
+};
+
+/* %XX and + of a query; what cannot be decoded stays as it is and will not be found to mean anything. */
+static const char *query_text(struct arena *a, const char *text)
+{
+	char *to = arena_strdup(a, text), *at = to;
+
+	for (const char *p = text; *p; p++) {
+		uint8_t value;
+		if (*p == '%' && p[1] && p[2] && hex_decode(p + 1, 2, &value, 1, false) && value) {
+			*at++ = (char)value;
+			p += 2;
+		} else {
+			*at++ = *p == '+' ? ' ' : *p;
+		}
+	}
+	*at = '\0';
+	return to;
+}
+
+static enum MHD_Result collect(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct collecting *c = arg;
+
+	(void)kind;
+	if (c->n == c->room) {
+		c->list = arena_grow(
+			c->a, c->list, c->n * sizeof(*c->list), 2 * (c->room + 8) * sizeof(*c->list));
+		c->room = 2 * (c->room + 8);
+	}
+	value = value ? value : "";
+	c->list[c->n++] = c->is_query ? (struct pair){ query_text(c->a, name), query_text(c->a, value) }
+				      : (struct pair){ arena_strdup(c->a, name), arena_strdup(c->a, value) };
+	return MHD_YES;
+}
+
+static size_t pairs_of(struct conn *x, enum MHD_ValueKind kind, struct pair **ret)
+{
+	struct collecting c = { .a = &x->a, .is_query = kind == MHD_GET_ARGUMENT_KIND };
+
+	c.list = arena_alloc(&x->a, sizeof(*c.list));
+	(void)MHD_get_connection_values(x->mc, kind, collect, &c);
+	*ret = c.list;
+	return c.n;
+}
+
+static void look_at_peer(struct conn *x)
+{
+	struct peer *p = &x->call.peer;
+	const union MHD_ConnectionInfo *fd =
+		MHD_get_connection_info(x->mc, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *from =
+		MHD_get_connection_info(x->mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	char text[NI_MAXHOST] = "";
+
+	if (x->from->is_local) {
+		struct ucred who;
+		socklen_t n = sizeof(who);
+		if (fd && getsockopt(fd->connect_fd, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0) {
+			p->is_local = true;
+			p->uid = who.uid;
+			p->address = arena_printf(&x->a, "user:%u", who.uid);
+		}
+		return;
+	}
+	p->is_tls = x->from->server->o.tls_cert != NULL;
+	if (from && from->client_addr &&
+		getnameinfo(from->client_addr,
+			from->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+								 : sizeof(struct sockaddr_in),
+			text, sizeof(text), NULL, 0, NI_NUMERICHOST) == 0)
+		p->address = arena_strdup(&x->a, text);
+	p->is_loopback =
+		text_starts(text, "127.") || text_eq(text, "::1") || text_starts(text, "::ffff:127.");
+}
+
+static bool is_plain_id(const char *s)
+{
+	size_t n = strlen(s);
+
+	return n && n <= 128 &&
+		strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-") == n;
+}
+
+static const char *new_id(struct conn *x)
+{
+	struct sys *s = x->from->server->sys;
+	uint8_t bytes[16];
+	char hex[2 * sizeof(bytes) + 1];
+
+	if (s->random(s, bytes, sizeof(bytes)))
+		return "unknown";
+	hex_encode(bytes, sizeof(bytes), hex);
+	return arena_strdup(&x->a, hex);
+}
+
+static const char *id_or_new(struct conn *x, const char *header)
+{
+	const char *given = call_header(&x->call, header);
+
+	return given && is_plain_id(given) ? given : new_id(x);
+}
+
+static struct conn *begin(
+	struct listener *from, struct MHD_Connection *mc, const char *url, const char *method)
+{
+	struct conn *x = calloc(1, sizeof(*x));
+	struct call *c = &x->call;
+
+	if (!x)
+		BUG("out of memory");
+	x->from = from;
+	x->mc = mc;
+	x->began_us = from->server->sys->mono_us(from->server->sys);
+	c->server = from->server;
+	c->a = &x->a;
+	c->method = arena_strdup(&x->a, method);
+	c->path = arena_strdup(&x->a, url);
+	c->header_count = pairs_of(x, MHD_HEADER_KIND, &c->headers);
+	c->query_count = pairs_of(x, MHD_GET_ARGUMENT_KIND, &c->query);
+	c->request_id = new_id(x);
+	c->correlation_id = id_or_new(x, "X-Helm-Correlation-ID");
+	look_at_peer(x);
+	c->route = route_find(&x->a, c->method, c->path, c->args, &c->allowed);
+	x->most_bytes = c->route && c->route->flags & TAKES_BYTES ? BYTES_MOST : BODY_MOST;
+	buf_init(&x->body, &x->a);
+	__atomic_add_fetch(&from->server->count.requests, 1, __ATOMIC_RELAXED);
+	return x;
+}
+
+static void forget_stream(struct conn *x)
+{
+	pthread_mutex_lock(&streams_lock);
+	if (x->is_streaming) {
+		*x->self = x->next;
+		if (x->next)
+			x->next->self = x->self;
+		stream_count--;
+	}
+	pthread_mutex_unlock(&streams_lock);
+}
+
+static void on_done(
+	void *cls, struct MHD_Connection *mc, void **con_cls, enum MHD_RequestTerminationCode code)
+{
+	struct conn *x = *con_cls;
+
+	(void)cls;
+	(void)mc;
+	(void)code;
+	if (!x)
+		return;
+	forget_stream(x);
+	if (x->call.stream)
+		x->call.stream->done(x->call.stream);
+	__atomic_sub_fetch(&held_bytes, x->body.n, __ATOMIC_RELAXED);
+	arena_done(&x->a);
+	free(x);
+	*con_cls = NULL;
+}
+
+/* ---- what goes ---- */
+
+static const struct pair always[] = { { "X-Content-Type-Options", "nosniff" }, { "X-Frame-Options", "DENY" },
+	{ "Content-Security-Policy", "default-src 'self'" },
+	{ "Referrer-Policy", "strict-origin-when-cross-origin" },
+	{ "Permissions-Policy", "camera=(), microphone=(), geolocation=()" } };
+
+static bool is_listed(const char *list, const char *word)
+{
+	struct bytes rest = bytes_of(list);
+
+	while (rest.p)
+		if (bytes_is(text_cut(&rest, ','), word))
+			return true;
+	return false;
+}
+
+static void add_headers(struct conn *x, struct MHD_Response *r)
+{
+	struct call *c = &x->call;
+	struct sys *s = c->server->sys;
+	const char *origins = s->getenv(s, "CORS_ORIGINS"), *origin = call_header(c, "Origin");
+	bool has_cache = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
+		(void)MHD_add_response_header(r, always[i].name, always[i].value);
+	(void)MHD_add_response_header(r, "X-Request-ID", c->request_id);
+	(void)MHD_add_response_header(r, "X-Helm-Correlation-ID", c->correlation_id);
+	for (size_t i = 0; i < c->sent_count; i++) {
+		(void)MHD_add_response_header(r, c->sent[i].name, c->sent[i].value);
+		has_cache |= strcasecmp(c->sent[i].name, "Cache-Control") == 0;
+	}
+	if (!has_cache)
+		(void)MHD_add_response_header(r, "Cache-Control", "no-store");
+	if (c->peer.is_tls)
+		(void)MHD_add_response_header(r, "Strict-Transport-Security", "max-age=31536000");
+	if (origins && origin && is_listed(origins, origin)) {
+		(void)MHD_add_response_header(r, "Access-Control-Allow-Origin", origin);
+		(void)MHD_add_response_header(r, "Vary", "Origin");
+	}
+	if (c->type)
+		(void)MHD_add_response_header(r, "Content-Type", c->type);
+}
+
+/* Bytes, or sleep until there are some.  Under the lock, so that what comes between looking and sleeping is not missed. */
+static ssize_t fill_stream(void *cls, uint64_t at, char *to, size_t room)
+{
+	struct conn *x = cls;
+
+	(void)at;
+	pthread_mutex_lock(&streams_lock);
+	int64_t n = streams_end ? -1 : x->call.stream->fill(x->call.stream, to, room);
+	if (n == 0) {
+		x->is_asleep = true;
+		MHD_suspend_connection(x->mc);
+	}
+	pthread_mutex_unlock(&streams_lock);
+	return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
+}
+
+void listen_wake(void *server)
+{
+	(void)server;
+	pthread_mutex_lock(&streams_lock);
+	for (struct conn *x = streams; x; x = x->next)
+		if (x->is_asleep) {
+			x->is_asleep = false;
+			MHD_resume_connection(x->mc);
+		}
+	pthread_mutex_unlock(&streams_lock);
+}
+
+static struct MHD_Response *stream_response(struct conn *x)
+{
+	pthread_mutex_lock(&streams_lock);
+	x->next = streams;
+	x->self = &streams;
+	if (streams)
+		streams->self = &x->next;
+	streams = x;
+	stream_count++;
+	x->is_streaming = true;
+	pthread_mutex_unlock(&streams_lock);
+	(void)MHD_set_connection_option(x->mc, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, fill_stream, x, NULL);
+}
+
+static void too_busy(struct conn *x, const char *why)
+{
+	struct call *c = &x->call;
+	struct err e = { 0 };
+
+	__atomic_add_fetch(&c->server->count.refused_busy, 1, __ATOMIC_RELAXED);
+	call_send_header(c, "Retry-After", "1");
+	call_send_header(c, "X-Helm-Limiter-Reason", why);
+	(void)call_refuse(c, &e, 503, why, "too much is waiting; try again after 1 s");
+	call_error(c, &e, NULL);
+}
+
+static enum MHD_Result send_answer(struct conn *x)
+{
+	struct call *c = &x->call;
+	struct MHD_Response *r;
+
+	pthread_mutex_lock(&streams_lock);
+	bool is_full = stream_count >= STREAMS_MOST;
+	pthread_mutex_unlock(&streams_lock);
+	if (c->stream && is_full) {
+		c->stream->done(c->stream);
+		c->stream = NULL;
+		too_busy(x, "CONCURRENCY_LIMIT_EXCEEDED");
+	}
+	r = c->stream ? stream_response(x)
+		      : MHD_create_response_from_buffer(c->answer.n,
+				(void *)(uintptr_t)(c->answer.n ? (const void *)c->answer.p : ""),
+				MHD_RESPMEM_PERSISTENT);
+	if (!r)
+		return MHD_NO;
+	add_headers(x, r);
+	enum MHD_Result rc = MHD_queue_response(x->mc, (unsigned)c->status, r);
+	MHD_destroy_response(r);
+	return rc;
+}
+
+/* ---- in between ---- */
+
+static void on_answered(void *arg)
+{
+	struct conn *x = arg;
+
+	x->is_answered = true;
+	MHD_resume_connection(x->mc);
+}
+
+static enum MHD_Result refuse_size(struct conn *x)
+{
+	struct err e = { 0 };
+
+	(void)call_refuse(
+		&x->call, &e, 413, "TOO_LARGE", "a body of this route has at most %zu bytes", x->most_bytes);
+	call_error(&x->call, &e, NULL);
+	x->is_answered = true;
+	return send_answer(x);
+}
+
+/* So many bytes are announced, 0 when nothing is said. */
+static int64_t announced(const struct conn *x)
+{
+	const char *length = call_header(&x->call, "Content-Length");
+	int64_t n;
+
+	return length && text_int(length, &n) ? n : 0;
+}
+
+/* A header that is there twice, or a length said in two ways, is read in one way by us and in another by whoever stands before us: then
+ * the rest of a body becomes somebody's request. */
+static bool is_ambiguous(const struct call *c)
+{
+	static const char *const both[] = { "X-Request-ID", "X-Helm-Correlation-ID", "Accept", "Cookie",
+		"Via", "Forwarded", "X-Forwarded-For", "tracestate" };
+	const char *coding = call_header(c, "Transfer-Encoding");
+
+	if (coding && (call_header(c, "Content-Length") || strcasecmp(coding, "chunked") != 0))
+		return true;
+	for (size_t i = 0; i < c->header_count; i++)
+		for (size_t k = 0; k < i; k++) {
+			bool may_repeat = false;
+			for (size_t n = 0; n < ARRAY_SIZE(both); n++)
+				may_repeat |= strcasecmp(c->headers[i].name, both[n]) == 0;
+			if (!may_repeat && strcasecmp(c->headers[i].name, c->headers[k].name) == 0)
+				return true;
+		}
+	return false;
+}
+
+static enum MHD_Result refuse_ambiguous(struct conn *x)
+{
+	struct err e = { 0 };
+
+	call_send_header(&x->call, "Connection", "close");
+	(void)call_refuse(&x->call, &e, 400, "BAD_REQUEST",
+		"a header stands there twice, or the length of the body is said in two ways");
+	call_error(&x->call, &e, NULL);
+	x->is_answered = true;
+	return send_answer(x);
+}
+
+static enum MHD_Result take_body(struct conn *x, const char *data, size_t n)
+{
+	struct sys *s = x->from->server->sys;
+
+	if (s->mono_us(s) - x->began_us > (int64_t)READ_S * 1000000)
+		return MHD_NO;
+	if (x->is_too_large || x->body.n + n > x->most_bytes) {
+		/* A caller hears a refusal only when it has sent everything, so a little too much is read away. */
+		x->is_too_large = true;
+		x->drained_bytes += n;
+		return x->drained_bytes > DRAIN_MOST ? MHD_NO : MHD_YES;
+	}
+	/* Bodies of all connections together have a bound, too. */
+	if (x->is_too_much || __atomic_load_n(&held_bytes, __ATOMIC_RELAXED) + n > HELD_MOST) {
+		x->is_too_much = true;
+		x->drained_bytes += n;
+		return x->drained_bytes > DRAIN_MOST ? MHD_NO : MHD_YES;
+	}
+	__atomic_add_fetch(&held_bytes, n, __ATOMIC_RELAXED);
+	buf_add(&x->body, data, n);
+	return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const char *url, const char *method,
+	const char *version, const char *data, size_t *n, void **con_cls)
+{
+	struct conn *x = *con_cls;
+
+	(void)version;
+	if (!x) {
+		*con_cls = x = begin(cls, mc, url, method);
+		if (is_ambiguous(&x->call))
+			return refuse_ambiguous(x);
+		x->is_too_large = announced(x) > (int64_t)x->most_bytes;
+		return announced(x) > DRAIN_MOST + (int64_t)x->most_bytes ? refuse_size(x) : MHD_YES;
+	}
+	if (x->is_answered)
+		return *n ? (*n = 0, MHD_YES) : send_answer(x);
+	if (*n) {
+		enum MHD_Result rc = take_body(x, data, *n);
+		*n = 0;
+		return rc;
+	}
+	if (x->is_too_large)
+		return refuse_size(x);
+	if (x->is_too_much) {
+		too_busy(x, "LOW_PRIORITY_LOAD_SHED");
+		x->is_answered = true;
+		return send_answer(x);
+	}
+	x->call.raw = buf_bytes(&x->body);
+	MHD_suspend_connection(mc);
+	if (work_put(x->from->server, &x->call, on_answered, x))
+		return MHD_YES;
+	too_busy(x, "LOW_PRIORITY_LOAD_SHED");
+	on_answered(x);
+	return MHD_YES;
+}
+
+/* Paths are decoded segment by segment (route.c), so that %2F does not become a slash. */
+static size_t keep_escapes(void *cls, struct MHD_Connection *mc, char *text)
+{
+	(void)cls;
+	(void)mc;
+	return strlen(text);
+}
+
+/* ---- listening ---- */
+
+/* As many connections as there can be descriptors, but for those that the record and the workers need. */
+static unsigned connection_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return 256;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	(void)getrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_cur > 100000)
+		return 100000 - SPARE_FDS;
+	return files.rlim_cur > 2 * SPARE_FDS ? (unsigned)files.rlim_cur - SPARE_FDS
+					      : (unsigned)files.rlim_cur / 2;
+}
+
+static int start(struct server *s, struct listener *l, unsigned flags, uint16_t port,
+	struct MHD_OptionItem *options, struct err *e)
+{
+	l->server = s;
+	l->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | flags, port,
+		NULL, NULL, on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
+		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned)IDLE_S, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+	return l->daemon ? OK : err_sys(e, "SERVE_LISTEN", "cannot listen");
+}
+
+/* Only for the user of the server, unless HELM_SOCKET_MODE says otherwise. */
+static int socket_mode(struct sys *s, mode_t *ret, struct err *e)
+{
+	static const struct {
+		const char *text;
+		mode_t mode;
+	} known[] = { { "0600", 0600 }, { "0660", 0660 }, { "0666", 0666 } };
+	const char *said = s->getenv(s, "HELM_SOCKET_MODE");
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (text_eq(said ? said : "0600", known[i].text)) {
+			*ret = known[i].mode;
+			return OK;
+		}
+	return err_set(e, E_INPUT, "SERVE_LISTEN", "HELM_SOCKET_MODE is 0600, 0660 or 0666, not '%s'", said);
+}
+
+static int listen_unix(struct server *s, struct err *e)
+{
+	struct listener *l = &listeners[listener_count];
+	mode_t mode = 0600;
+	int wrong = socket_mode(s->sys, &mode, e);
+
+	if (wrong)
+		return wrong;
+	int fd = s->sys->listen_local(s->sys, s->o.socket, mode);
+
+	if (fd < 0)
+		return err_sys(e, "SERVE_LISTEN", "cannot listen on '%s'", s->o.socket);
+	struct MHD_OptionItem options[] = { { MHD_OPTION_LISTEN_SOCKET, fd, NULL },
+		{ MHD_OPTION_END, 0, NULL } };
+	l->is_local = true;
+	int rc = start(s, l, 0, 0, options, e);
+	if (rc == OK)
+		listener_count++;
+	return rc ? err_wrap(e, "%s", s->o.socket) : OK;
+}
+
+static int read_pem(struct server *s, const char *file, const char **ret, struct err *e)
+{
+	struct bytes text;
+	int rc = file_read(s->sys, &s->a, AT_FDCWD, file, 1 << 20, FILE_FOLLOW, &text, e);
+
+	if (rc == OK)
+		*ret = (const char *)text.p;
+	return rc;
+}
+
+static int address_of(const char *bind, uint16_t port, struct sockaddr_storage *ret, struct err *e)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
+
+	memset(ret, 0, sizeof(*ret));
+	if (inet_pton(AF_INET, bind, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+		return OK;
+	}
+	if (inet_pton(AF_INET6, bind, &v6->sin6_addr) == 1) {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons(port);
+		return OK;
+	}
+	return err_set(e, E_USAGE, "SERVE_BIND", "--bind takes a numeric address, not '%s'", bind);
+}
+
+static bool is_loopback(const struct sockaddr_storage *at)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)at;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)at;
+
+	return at->ss_family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == 127
+					: IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
+static int listen_tcp(struct server *s, struct err *e)
+{
+	struct listener *l = &listeners[listener_count];
+	struct MHD_OptionItem options[5] = { 0 };
+	struct sockaddr_storage at;
+	const char *cert = NULL, *key = NULL;
+	size_t n = 0;
+	int rc = address_of(s->o.bind, (uint16_t)s->o.port, &at, e);
+
+	if (rc == OK && !is_loopback(&at) && !s->o.tls_cert && !s->o.may_be_remote)
+		rc = err_set(e, E_USAGE, "SERVE_REMOTE",
+			"%s is reached from other machines, and without TLS keys would be read on the way: "
+			"give --tls-cert and --tls-key, or say --insecure-remote",
+			s->o.bind);
+	if (rc == OK && s->o.tls_cert && (rc = read_pem(s, s->o.tls_cert, &cert, e)) == OK)
+		rc = read_pem(s, s->o.tls_key, &key, e);
+	if (rc)
+		return rc;
+	options[n++] = (struct MHD_OptionItem){ MHD_OPTION_SOCK_ADDR, 0, &at };
+	if (cert) {
+		options[n++] =
+			(struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)cert };
+		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key };
+	}
+	options[n] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+	rc = start(s, l, (cert ? MHD_USE_TLS : 0) | (at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
+		(uint16_t)s->o.port, options, e);
+	if (rc)
+		return err_wrap(e, "%s port %lld", s->o.bind, (long long)s->o.port);
+	listener_count++;
+	const union MHD_DaemonInfo *port = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	bool is_v6 = at.ss_family == AF_INET6;
+	s->base_url = arena_printf(&s->a, "%s://%s%s%s:%u", cert ? "https" : "http", is_v6 ? "[" : "",
+		s->o.bind, is_v6 ? "]" : "", port ? port->port : (unsigned)s->o.port);
+	return OK;
+}
+
+int listen_start(struct server *s, struct err *e)
+{
+	int rc = s->o.port >= 0 ? listen_tcp(s, e) : OK;
+
+	if (rc == OK && s->o.socket)
+		rc = listen_unix(s, e);
+	if (rc == OK && !s->base_url)
+		s->base_url = arena_printf(&s->a, "unix:%s", s->o.socket);
+	return rc;
+}
+
+void listen_quiesce(struct server *s)
+{
+	(void)s;
+	for (size_t i = 0; i < listener_count; i++)
+		listeners[i].quiet_fd = MHD_quiesce_daemon(listeners[i].daemon);
+}
+
+void listen_stop(struct server *s)
+{
+	pthread_mutex_lock(&streams_lock);
+	streams_end = true;
+	pthread_mutex_unlock(&streams_lock);
+	listen_wake(s);
+	for (size_t i = 0; i < listener_count; i++) {
+		MHD_stop_daemon(listeners[i].daemon);
+		if (listeners[i].quiet_fd > 0)
+			close_fd(&listeners[i].quiet_fd);
+	}
+	listener_count = 0;
+	if (s->o.socket)
+		(void)s->sys->unlink(s->sys, AT_FDCWD, s->o.socket, 0);
+}

@@ -1,0 +1,259 @@
+/* serve.h — the boundary over HTTP: helm-serve, the second program, which has the network.
+ *
+ * It decides nothing itself: a route turns its request into a struct request and calls kernel_handle(), as every door does.  It keeps
+ * nothing itself: what is decided stands in the chain of the workspace, beside what the command line and hooks write there.
+ *
+ * How a request goes.  listen.c (the only file that knows the HTTP library) reads it and puts it into the queue; a worker (work.c) with a
+ * kernel of its own takes it out, asks who calls (auth.c), reads the body, and calls the function of its route; the answer leaves
+ * when that returns, which is after its receipt is on disk.  Decisions of all workers are signed in order and synced together
+ * (record/group.c).
+ *
+ * How to add a route.
+ *  1. A file in src/serve/http/, or one that is there: `int my_thing(struct call *c, struct err *e)`.  It reads c->body, c->args,
+ *     call_query(), call_header(); who calls is c->who, never the body.  It decides with c->k (struct kernel) and gives its answer
+ *     with call_answer(), call_bytes() or call_stream(); or returns call_refuse(), or an error, which becomes a status and a body that both
+ *     SDKs understand.
+ *  2. One row in the file's table: `const struct route http_mine_routes[] = { { "POST", "/api/v1/mine", ... }, { 0 } };`, and one line
+ *     `DOOR(mine)` in serve/doors.def for a new file.
+ *  3. Names of schemas in the row are members of share/serve/schemas.json: a request is checked against its own before the function
+ *     is called, and both stand in GET /openapi.yaml.
+ * `helm serve routes`, the OpenAPI document and the tests of every route (tests/cli/serve_routes.t) come from the table. */
+#ifndef SERVE_SERVE_H
+#define SERVE_SERVE_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sys.h"
+#include "kernel/apikey.h"
+#include "kernel/kernel.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- routes ---- */
+
+/* Who may call.  A key's scopes say which of these it opens. */
+enum auth_class {
+	AUTH_PUBLIC, /* anybody */
+	AUTH_TENANT, /* somebody who is known, in the tenant they belong to */
+	AUTH_ADMIN,
+	AUTH_SERVICE, /* other programs of the installation */
+	AUTH_COUNT
+};
+const char *auth_class_name(enum auth_class c);
+
+enum rate_class { RATE_PUBLIC, RATE_KERNEL, RATE_EVIDENCE, RATE_ADMIN, RATE_STREAM, RATE_COUNT };
+const char *rate_class_name(enum rate_class c);
+
+enum route_flags {
+	TAKES_JSON = 1, /* the body is a JSON object; without one it is empty */
+	BODY_OPTIONAL = 2, /* or nothing */
+	TAKES_BYTES = 4, /* multipart or raw: c->raw */
+	IS_STREAM = 8, /* answers with events until the client goes */
+	IS_ONCE = 16, /* Idempotency-Key counts */
+};
+
+struct call;
+enum { ROUTE_ARGS = 3 };
+struct route {
+	const char *method, *path; /* "/api/v1/receipts/{id}" */
+	enum auth_class auth;
+	enum apikey_scope scope; /* that a key needs; 0 for public ones */
+	enum rate_class rate;
+	unsigned flags;
+	int (*fn)(struct call *c, struct err *e);
+	const char *what; /* one line */
+	const char *request, *response; /* schemas, "[]NAME" is an array of them; or NULL */
+};
+/* All of them, in the order of doors.def; NULL behind the last. */
+const struct route *route_at(size_t i);
+/* The one that answers.  Otherwise NULL, and *ret_allowed says which methods this path has ("GET, POST"), NULL for a path that is
+ * not known. */
+const struct route *route_find(struct arena *a, const char *method, const char *path,
+	const char *args[ROUTE_ARGS], const char **ret_allowed);
+/* %XX decoded; NULL: it is no text, or holds a NUL. */
+char *path_decoded(struct arena *a, const char *p, size_t n);
+/* The table as a document, and as OpenAPI 3.1. */
+struct json *routes_json(struct arena *a);
+struct json *routes_openapi(struct arena *a);
+/* Once, before the first request. */
+int routes_prepare(struct arena *a, struct err *e);
+/* Does a document fit the schema of that name?  E_INPUT names the member. */
+int routes_schema(struct arena *a, const char *name, const struct json *doc, struct err *e);
+/* Is the body what the route wants?  E_INPUT names the member. */
+int route_check(const struct route *r, const struct json *body, struct err *e);
+
+/* ---- who calls ---- */
+
+struct peer {
+	bool is_local; /* by the socket of this machine: `uid` is who */
+	uid_t uid;
+	bool is_loopback, is_tls;
+	const char *address; /* for limits and logs */
+};
+struct who {
+	const char *principal, *tenant; /* NULL: nobody */
+	const char *key_id; /* or NULL: a variable, or the socket */
+	unsigned scopes;
+};
+/* Fills c->who, or refuses with 401 or 403. */
+int auth_check(struct call *c, struct err *e);
+
+/* ---- one request on its way ---- */
+
+struct pair {
+	const char *name, *value;
+};
+struct events;
+struct trace {
+	char trace_id[33], span_id[17], parent_id[17]; /* "": none */
+	bool is_sampled;
+};
+struct call {
+	struct server *server;
+	const struct door_policy *policy; /* in force for this request */
+	struct kernel *k; /* of the worker; its policy is the one that counts for this request */
+	struct arena *a;
+	const struct route *route; /* NULL: there is none */
+	const char *method, *path;
+	const char *args[ROUTE_ARGS]; /* what stands in the places of {...} */
+	struct pair *headers, *query;
+	size_t header_count, query_count;
+	struct bytes raw; /* the body */
+	struct json *body; /* of TAKES_JSON; an empty object when there is none */
+	struct peer peer;
+	struct who who;
+	const char *request_id, *correlation_id;
+	struct trace trace;
+	const char *allowed; /* of 405 */
+
+	/* the answer */
+	int status; /* 0: not yet */
+	struct bytes answer;
+	const char *type; /* of the content */
+	struct pair sent[16]; /* further headers */
+	size_t sent_count;
+	struct events *stream;
+	struct json *
+		telemetry; /* {verdict, reason_code, decision_id, receipt_id, tool, policy} of a decision; or NULL */
+};
+const char *call_header(const struct call *c, const char *name); /* or NULL */
+const char *call_query(const struct call *c, const char *name); /* or NULL */
+/* A whole number of the query between two bounds; `fallback` when it is not there. */
+int call_query_int(struct call *c, const char *name, int64_t fallback, int64_t least, int64_t most,
+	int64_t *ret, struct err *e);
+void call_answer(struct call *c, int status, const struct json *body);
+void call_bytes(struct call *c, int status, const char *type, struct bytes body);
+void call_send_header(struct call *c, const char *name, const char *value);
+/* `code` is a reason code of the registry, or one of the API's own: BAD_REQUEST, UNAUTHENTICATED, FORBIDDEN, NOT_FOUND, ... */
+int call_refuse(struct call *c, struct err *e, int status, const char *code, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+/* The body of an error: both shapes in one object.  `more`: members beside them, or NULL. */
+void call_error(struct call *c, const struct err *e, const struct json *more);
+/* Decide and record: kernel_handle(), with its decision on disk when it returns OK.  What is decided may run out of memory, and then it is as if
+ * nobody had asked; what is written may not. */
+int call_handle(struct call *c, const struct request *q, struct handling *h, struct err *e);
+/* For whatever else writes: from here to the end of the call there is no way back when memory runs out. */
+bool call_hold(struct call *c);
+/* The exact bytes of one part of multipart/form-data, or the body itself when it is not multipart. */
+int call_part(struct call *c, const char *name, struct bytes *ret, struct err *e);
+
+/* ---- events ---- */
+
+/* What is sent as long as the client listens.  fill() gives the next bytes: > 0 so many, 0 nothing now, < 0 the end.  It is called again
+ * after the chain has grown, and at least every second. */
+struct events {
+	int64_t (*fill)(struct events *s, char *to, size_t room);
+	void (*done)(struct events *s);
+};
+void call_stream(struct call *c, struct events *s);
+
+/* ---- the server ---- */
+
+struct serve_options {
+	const char *workspace, *policy, *authority, *otlp, *bind, *socket, *tls_cert, *tls_key;
+	int64_t port, workers;
+	bool may_be_remote; /* beyond loopback without TLS */
+	bool is_demo; /* /api/demo is offered */
+	bool is_conformance; /* a harness may describe the world */
+};
+
+struct door_policy {
+	struct arena a;
+	struct ruleset *rules;
+	const struct json
+		*authority; /* of --authority (docs/formats/serve-authority.md); NULL: there is none */
+	const char *file;
+	int64_t loaded_us;
+	int refs;
+};
+
+struct queue;
+struct server {
+	struct sys *sys;
+	struct arena a;
+	struct serve_options o;
+	struct workspace *ws;
+	struct kernel k; /* whose recorder writes for all, and does nothing else */
+	struct recorder_group *group;
+	pthread_mutex_t lock; /* of what follows */
+	struct door_policy *policy;
+	int64_t reload_errors;
+	struct queue *queue;
+	size_t call_memory; /* of one request */
+	const char *base_url;
+	int64_t started_us;
+	struct serve_counts {
+		uint64_t requests, decisions, allowed, denied, escalated, refused_busy, errors;
+	} count;
+	struct idempotency *once;
+	struct limiter *limiter;
+	struct tail *tail;
+	struct metrics *metrics;
+	struct spans *spans; /* NULL: nobody wants them */
+};
+
+/* policy.c: the policy that this door was started with.  A file that cannot be used leaves the old one in force. */
+int policy_load(struct server *s, struct err *e);
+struct door_policy *policy_take(struct server *s);
+void policy_drop(struct server *s, struct door_policy *p);
+
+/* work.c: so many workers, each with a kernel of its own. */
+enum { QUEUE_MOST = 1024, WORKERS = 32 };
+int work_start(struct server *s, struct err *e);
+/* `done` is called by the worker when the answer is there.  False: too many wait. */
+bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg);
+void work_stop(struct server *s); /* what is in the queue is answered first */
+size_t work_waiting(struct server *s);
+
+/* limit.c: may this address, before it is known who calls, and may this caller go on?  0, or the seconds after which to try again. */
+struct limiter *limiter_new(struct sys *s);
+void limiter_free(struct limiter *l);
+int64_t limiter_ask_address(struct limiter *l, const struct call *c);
+int64_t limiter_ask_class(struct limiter *l, const struct call *c);
+
+/* once.c: Idempotency-Key.  ONCE_NEW: go on, and say how it ended with once_end().  ONCE_SAME: c has the answer of the first time. */
+enum once { ONCE_NEW, ONCE_SAME, ONCE_OTHER, ONCE_BUSY };
+struct idempotency *once_new(struct sys *s);
+void once_free(struct idempotency *o);
+enum once once_begin(struct idempotency *o, struct call *c, const char *key);
+void once_end(struct idempotency *o, struct call *c, const char *key);
+
+/* tail.c: the chain as it grows, whoever writes it. */
+struct tail *tail_start(struct server *s, void (*grown)(void *), void *arg, struct err *e);
+void tail_stop(struct tail *t);
+uint64_t tail_length(struct tail *t); /* receipts that are known to be on disk */
+
+/* listen.c */
+int listen_start(struct server *s, struct err *e);
+void listen_quiesce(struct server *s); /* no new connections; what is open is answered */
+void listen_stop(struct server *s);
+void listen_wake(void *server); /* streams look whether there is something to send */
+
+/* log.c: one JSON object a line on standard error; no arguments, no secrets. */
+void log_line(struct server *s, const char *level, const struct call *c, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,493 @@
+/* work.c — the queue, and workers that answer, each with a kernel of its own as if it were a process of its own.
+ *
+ * A worker keeps its kernel open from one request to the next, and opens it anew when what a person decided about the place, or the
+ * key, has changed since: so a freeze, another profile or a rotation counts for the next request.
+ *
+ * Memory.  A request has an arena with a limit.  Where it runs out before anything was written, the request ends with 413 and its
+ * worker begins anew; the server goes on.  From the moment a decision is written there is no such way back (call_handle()). */
+#include "base/text.h"
+#include "kernel/policy/policy.h"
+#include "kernel/posture.h"
+#include "serve/metrics.h"
+#include "serve/parts.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unwind.h>
+
+struct job {
+	struct call *c;
+	void (*done)(void *);
+	void *arg;
+	struct job *next;
+};
+
+struct queue {
+	pthread_mutex_t lock;
+	pthread_cond_t arrived, left;
+	struct job *first, **last;
+	size_t waiting, idle, workers, most;
+	bool is_over;
+};
+
+struct worker {
+	struct server *s;
+	struct arena a; /* of its kernel */
+	struct workspace *ws;
+	struct kernel k;
+	bool is_open;
+	const struct json *word; /* of a person about the place, as the kernel was opened with */
+	struct stat key;
+};
+
+/* ---- memory that runs out ---- */
+
+/* The way back leads through every function that was called, so that what their AUTO() holds is given back: descriptors, local arenas, locks of
+ * files, the policy, the place of an Idempotency-Key.  No mutex is held where an arena is used. */
+static _Thread_local jmp_buf way_back;
+static _Thread_local bool has_way_back;
+static _Thread_local struct arena *in_use; /* of the request */
+static _Thread_local uintptr_t stack_at_start; /* of what may be left */
+static _Thread_local struct _Unwind_Exception leaving;
+static void (*give_up)(size_t);
+
+static _Unwind_Reason_Code step_back(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+	struct _Unwind_Exception *x, struct _Unwind_Context *frame, void *arg)
+{
+	(void)version;
+	(void)class;
+	(void)x;
+	(void)arg;
+	if (actions & _UA_END_OF_STACK || (uintptr_t)_Unwind_GetCFA(frame) > stack_at_start)
+		longjmp(way_back, 1);
+	return _URC_NO_REASON;
+}
+
+static void on_exhausted(size_t wanted)
+{
+	if (has_way_back) {
+		has_way_back = false;
+		in_use->limit_bytes = 0; /* what cleans up may need a little */
+		leaving = (struct _Unwind_Exception){ 0 };
+		(void)_Unwind_ForcedUnwind(&leaving, step_back, NULL);
+	}
+	give_up(wanted);
+	abort();
+}
+
+/* One moment decides; when memory runs out meanwhile, the worker's kernel is opened anew, and nothing holds any more. */
+static void decide_now(struct call *c, const struct request *q, struct handling *h)
+{
+	AUTO(posture_release) const struct workspace *held = posture_hold(c->k->sys, c->k->ws);
+
+	kernel_decide(c->k, q, h);
+}
+
+int call_handle(struct call *c, const struct request *q, struct handling *h, struct err *e)
+{
+	struct sys *s = c->server->sys;
+	size_t limit = c->a->limit_bytes;
+	int64_t began = s->mono_us(s);
+
+	decide_now(c, q, h);
+	int64_t decided = s->mono_us(s);
+	/* From here on it is written, and others wait for the same lock and the same disk. */
+	bool had = call_hold(c);
+	int rc = kernel_record(c->k, q, h, e);
+	c->a->limit_bytes = limit;
+	has_way_back = had;
+	if (rc == OK)
+		metrics_decision(c->server->metrics, h->verdict,
+			h->decision.detail_code		       ? h->decision.detail_code
+				: h->policy && h->policy->rule ? h->policy->rule
+							       : "",
+			h->verdict == V_ALLOW ? "" : reason_get(h->decision.reason_code)->code,
+			decided - began, s->mono_us(s) - decided);
+	return rc;
+}
+
+bool call_hold(struct call *c)
+{
+	bool had = has_way_back;
+
+	has_way_back = false;
+	c->a->limit_bytes = 0;
+	return had;
+}
+
+/* ---- a kernel that is up to date ---- */
+
+static struct stat key_file(struct worker *w)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct sys *s = w->s->sys;
+	struct stat st = { 0 };
+
+	if (s->stat(s, AT_FDCWD, arena_printf(&a, "%s/root.key", w->k.recorder.keys_dir), &st,
+		    AT_SYMLINK_NOFOLLOW))
+		st = (struct stat){ 0 };
+	return st;
+}
+
+static bool is_same_file(const struct stat *x, const struct stat *y)
+{
+	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_size == y->st_size &&
+		x->st_ctim.tv_sec == y->st_ctim.tv_sec && x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
+}
+
+static void worker_close(struct worker *w)
+{
+	if (w->is_open)
+		kernel_close(&w->k);
+	workspace_close(w->ws);
+	arena_done(&w->a);
+	*w = (struct worker){ .s = w->s };
+}
+
+static int worker_open(struct worker *w, struct err *e)
+{
+	struct server *s = w->s;
+	int rc = workspace_open(s->sys, &w->a, s->ws->root, 0, &w->ws, e);
+
+	if (rc == OK)
+		rc = kernel_open(s->sys, &w->a, w->ws, &w->k, e);
+	if (rc) {
+		worker_close(w);
+		return rc;
+	}
+	w->is_open = true;
+	w->k.group = s->group;
+	w->word = posture_of(s->sys, w->ws)->word;
+	w->key = key_file(w);
+	return OK;
+}
+
+static int freshen(struct worker *w, struct err *e)
+{
+	if (w->is_open && posture_of(w->s->sys, w->ws)->word == w->word) {
+		struct stat now = key_file(w);
+		if (is_same_file(&now, &w->key))
+			return OK;
+	}
+	worker_close(w);
+	return worker_open(w, e);
+}
+
+/* ---- one request ---- */
+
+static bool is_json_type(const char *type)
+{
+	static const char json[] = "application/json";
+
+	return type && strncasecmp(type, json, strlen(json)) == 0 &&
+		(!type[strlen(json)] || strchr("; \t", type[strlen(json)]));
+}
+
+static int read_body(struct call *c, struct err *e)
+{
+	const struct json_limits limits = { .depth = 32, .size_bytes = BODY_MOST, .max_nodes = 100000 };
+
+	if (!(c->route->flags & TAKES_JSON))
+		return OK;
+	c->body = json_new(c->a, JSON_OBJECT);
+	if (!c->raw.n && c->route->flags & BODY_OPTIONAL)
+		return OK;
+	if (!is_json_type(call_header(c, "Content-Type")))
+		return call_refuse(
+			c, e, 415, "UNSUPPORTED_MEDIA_TYPE", "send Content-Type: application/json");
+	int rc = json_parse(c->a, c->raw, "body", &limits, &c->body, e);
+	if (rc)
+		return call_refuse(c, e, rc == E_LIMIT ? 413 : 400,
+			rc == E_LIMIT ? "TOO_LARGE" : "BAD_REQUEST", "%s", arena_strdup(c->a, e->text));
+	if (!json_is(c->body, JSON_OBJECT))
+		return call_refuse(c, e, 400, "BAD_REQUEST", "the body is %s; it must be a JSON object",
+			json_type_name(c->body));
+	rc = route_check(c->route, c->body, e);
+	return rc ? call_refuse(c, e, 400, "BAD_REQUEST", "%s", arena_strdup(c->a, e->text)) : OK;
+}
+
+static int limited(struct call *c, int64_t wait_s, const char *why, struct err *e)
+{
+	if (!wait_s)
+		return OK;
+	call_send_header(c, "Retry-After", arena_printf(c->a, "%lld", (long long)wait_s));
+	call_send_header(c, "X-Helm-Limiter-Reason", why);
+	return call_refuse(c, e, 429, why, "too many requests; try again after %lld s", (long long)wait_s);
+}
+
+struct place {
+	struct call *c;
+	const char *key;
+	bool is_answered;
+};
+
+static void end_place(struct place *p)
+{
+	if (!p->is_answered)
+		p->c->status = 0;
+	once_end(p->c->server->once, p->c, p->key);
+}
+
+/* A yes that was given before a freeze is none now. */
+static bool is_stopped(struct call *c)
+{
+	struct decision stopped = { 0 };
+	struct err why = { 0 };
+	const char *profile;
+
+	return workspace_default_profile(c->server->sys, c->a, c->k->ws, &profile, &why) ||
+		kernel_stops(c->k, c->a, c->who.principal, profile, &stopped);
+}
+
+static int run_once(struct call *c, struct err *e)
+{
+	const char *key = c->route->flags & IS_ONCE ? call_header(c, "Idempotency-Key") : NULL;
+
+	if (!key || is_stopped(c))
+		return c->route->fn(c, e);
+	if (!*key || strlen(key) > 255)
+		return call_refuse(c, e, 400, "BAD_REQUEST", "Idempotency-Key has 1 to 255 characters");
+	switch (once_begin(c->server->once, c, key)) {
+	case ONCE_SAME:
+		call_send_header(c, "Idempotency-Replayed", "true");
+		return OK;
+	case ONCE_OTHER:
+		return call_refuse(c, e, 409, "IDEMPOTENCY_CONFLICT",
+			"this Idempotency-Key was used for another request");
+	case ONCE_BUSY:
+		call_send_header(c, "Retry-After", "1");
+		return call_refuse(c, e, 409, "IDEMPOTENCY_CONFLICT",
+			"the first request with this key is not answered yet");
+	default:
+		break;
+	}
+	AUTO(end_place) struct place place = { c, key, false };
+	int rc = c->route->fn(c, e);
+	if (rc)
+		call_error(c, e, NULL);
+	place.is_answered = true;
+	return OK;
+}
+
+struct taken {
+	struct server *server;
+	struct door_policy *policy;
+};
+
+static void drop_taken(struct taken *t)
+{
+	policy_drop(t->server, t->policy);
+}
+
+static int answer(struct worker *w, struct call *c, struct err *e)
+{
+	int rc = limited(c, limiter_ask_address(c->server->limiter, c), "GLOBAL_RATE_LIMIT_EXCEEDED", e);
+
+	if (rc == OK && !c->route) {
+		if (c->allowed)
+			call_send_header(c, "Allow", c->allowed);
+		rc = c->allowed
+			? call_refuse(c, e, 405, "METHOD_NOT_ALLOWED", "%s has %s", c->path, c->allowed)
+			: call_refuse(c, e, 404, "NOT_FOUND",
+				  "there is no route %s; GET /openapi.yaml lists them", c->path);
+	}
+	if (rc == OK)
+		rc = auth_check(c, e);
+	if (rc == OK)
+		rc = limited(c, limiter_ask_class(c->server->limiter, c), "ENDPOINT_RATE_LIMIT_EXCEEDED", e);
+	if (rc == OK && c->raw.n > BODY_MOST && !(c->route->flags & TAKES_BYTES))
+		rc = call_refuse(
+			c, e, 413, "TOO_LARGE", "a body of this route has at most %d bytes", BODY_MOST);
+	if (rc == OK)
+		rc = read_body(c, e);
+	if (rc == OK && (rc = freshen(w, e))) {
+		log_line(c->server, "error", c, "the kernel cannot be opened: %s", e->text);
+		return call_refuse(
+			c, e, 503, "POLICY_NOT_READY", "the boundary is not ready; ask 'helm doctor'");
+	}
+	if (rc)
+		return rc;
+	AUTO(drop_taken) struct taken taken = { c->server, policy_take(c->server) };
+	w->k.policy = taken.policy ? taken.policy->rules : NULL;
+	c->policy = taken.policy;
+	c->k = &w->k;
+	rc = run_once(c, e);
+	c->k = NULL;
+	c->policy = NULL;
+	w->k.policy = NULL;
+	return rc;
+}
+
+/* Whatever is called from here may be left in the middle. */
+static __attribute__((noinline)) int leavable(struct worker *w, struct call *c, struct err *e)
+{
+	stack_at_start = (uintptr_t)__builtin_frame_address(0);
+	in_use = c->a;
+	has_way_back = true;
+	int rc = answer(w, c, e);
+	has_way_back = false;
+	return rc;
+}
+
+static void serve_one(struct worker *w, struct call *c)
+{
+	struct err e = { 0 };
+
+	c->a->limit_bytes =
+		w->s->call_memory + (c->route && c->route->flags & TAKES_BYTES ? 16 * c->raw.n : 0);
+	if (setjmp(way_back)) {
+		/* Nothing was written.  What the worker had open is in no known state. */
+		c->a->limit_bytes = 0;
+		c->sent_count = 0;
+		c->k = NULL;
+		c->policy = NULL;
+		(void)call_refuse(c, &e, 413, "TOO_LARGE",
+			"answering this takes more memory than one request may have");
+		call_error(c, &e, NULL);
+		worker_close(w);
+		return;
+	}
+	int rc = leavable(w, c, &e);
+	c->a->limit_bytes = 0;
+	if (rc)
+		call_error(c, &e, NULL);
+}
+
+/* The same, counted and timed. */
+static void observed(struct worker *w, struct call *c)
+{
+	struct sys *s = w->s->sys;
+	int64_t began = s->mono_us(s), at = s->now_us(s);
+
+	trace_begin(c);
+	serve_one(w, c);
+	int64_t us = s->mono_us(s) - began;
+	if (c->trace.span_id[0])
+		call_send_header(c, "traceparent", trace_header(c) + strlen("traceparent: "));
+	metrics_request(w->s->metrics, c, us);
+	spans_put(w->s->spans, c, at, at + us);
+}
+
+/* ---- threads ---- */
+
+static struct job *next_job(struct queue *q)
+{
+	q->idle++;
+	while (!q->first && !q->is_over)
+		pthread_cond_wait(&q->arrived, &q->lock);
+	q->idle--;
+	struct job *j = q->first;
+	if (j) {
+		q->waiting--;
+		q->first = j->next;
+		if (!q->first)
+			q->last = &q->first;
+	}
+	return j;
+}
+
+static void *be_worker(void *arg)
+{
+	struct worker w = { .s = arg };
+	struct queue *q = w.s->queue;
+	struct job *j;
+
+	pthread_mutex_lock(&q->lock);
+	while ((j = next_job(q))) {
+		pthread_mutex_unlock(&q->lock);
+		observed(&w, j->c);
+		j->done(j->arg);
+		free(j);
+		pthread_mutex_lock(&q->lock);
+	}
+	q->workers--;
+	pthread_cond_signal(&q->left);
+	pthread_mutex_unlock(&q->lock);
+	worker_close(&w);
+	return NULL;
+}
+
+int work_start(struct server *s, struct err *e)
+{
+	struct queue *q = calloc(1, sizeof(*q));
+
+	(void)e;
+	if (!q)
+		BUG("out of memory");
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->arrived, NULL);
+	pthread_cond_init(&q->left, NULL);
+	q->last = &q->first;
+	q->most = (size_t)s->o.workers;
+	s->queue = q;
+	const char *memory = s->sys->getenv(s->sys, "HELM_LIMIT_MEMORY");
+	int64_t bytes;
+	s->call_memory = memory && text_int(memory, &bytes) && bytes > 0 ? (size_t)bytes : CALL_MEMORY;
+	give_up = arena_on_exhausted;
+	arena_on_exhausted = on_exhausted;
+	return OK;
+}
+
+/* Signals stay with the main thread. */
+static bool more_workers(struct server *s)
+{
+	sigset_t all, old;
+	pthread_t thread;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	bool is_there = pthread_create(&thread, NULL, be_worker, s) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (is_there)
+		pthread_detach(thread);
+	return is_there;
+}
+
+bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
+{
+	struct queue *q = s->queue;
+	struct job *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		BUG("out of memory");
+	*j = (struct job){ .c = c, .done = done, .arg = arg };
+	pthread_mutex_lock(&q->lock);
+	if (q->waiting >= q->idle && q->workers < q->most && more_workers(s))
+		q->workers++;
+	bool is_taken = q->workers && !q->is_over && q->waiting < QUEUE_MOST;
+	if (is_taken) {
+		*q->last = j;
+		q->last = &j->next;
+		q->waiting++;
+		pthread_cond_signal(&q->arrived);
+	}
+	pthread_mutex_unlock(&q->lock);
+	if (!is_taken)
+		free(j);
+	return is_taken;
+}
+
+size_t work_waiting(struct server *s)
+{
+	pthread_mutex_lock(&s->queue->lock);
+	size_t n = s->queue->waiting;
+	pthread_mutex_unlock(&s->queue->lock);
+	return n;
+}
+
+void work_stop(struct server *s)
+{
+	struct queue *q = s->queue;
+
+	if (!q)
+		return;
+	pthread_mutex_lock(&q->lock);
+	q->is_over = true;
+	pthread_cond_broadcast(&q->arrived);
+	while (q->workers)
+		pthread_cond_wait(&q->left, &q->lock);
+	pthread_mutex_unlock(&q->lock);
+}
