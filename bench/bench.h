@@ -53,6 +53,7 @@ bench_fn bench_json_parse, bench_canonical;
 bench_fn bench_guard_check, bench_guard_worst, bench_guard_exec;
 bench_fn bench_policy_expression;
 bench_fn bench_privacy_scan;
+bench_fn bench_context_query, bench_context_catchup;
 bench_fn bench_policy_decide, bench_policy_size, bench_policy_load;
 bench_fn bench_startup, bench_sha256;
 bench_fn bench_pack_export, bench_pack_verify;
@@ -67,6 +68,7 @@ bench_fn bench_log_check_warm, bench_log_edge_lost, bench_export_million, bench_
 bench_fn bench_report_large, bench_task_list_large, bench_memory_rebuild, bench_memory_report,
 	bench_memory_doctor;
 bench_fn bench_session_decide, bench_session_storm;
+bench_fn bench_serve_evaluate, bench_serve_group, bench_serve_latency, bench_serve_tail;
 /* What helm-bench does inside a session, for the two above. */
 int bench_inside(const char *helm, const char *input, int rounds);
 

@@ -110,7 +110,7 @@ static int record(struct place *p, struct arena *a, struct recorder_group *g)
 	};
 	r.draws = &cent;
 	r.draw_count = p->draws;
-	return g ? recorder_group_append(g, &r, 1, &e) : recorder_append(&p->r, a, &r, 1, NULL, &e);
+	return g ? recorder_group_append(g, a, &r, 1, NULL, &e) : recorder_append(&p->r, a, &r, 1, NULL, &e);
 }
 
 static void append_ours(void *arg)

@@ -161,7 +161,7 @@ static int measure(struct bench *b, const char *name, struct figures *ret)
 	if (!place_open(&p, b, name))
 		return 1;
 	place_input(&p,
-		"{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"git reset --hard\"},\"session_id\":\"b\"}");
+		"{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"git commit -m x\"},\"session_id\":\"b\"}");
 	snprintf(to, sizeof(to), "%s/figures", p.home);
 	double before = children_s();
 	p.has_failed |= start_session(&p, b, to) != 0;
