@@ -5,6 +5,7 @@
  * On a terminal a line for a person follows each object on standard error.  Exit 1 when a promise is not kept, so that a
  * script can ask; tests do not, because a busy machine is not a bug. */
 #include "bench.h"
+#include "place.h"
 
 #include "base/json.h"
 
@@ -264,6 +265,8 @@ int main(int argc, char **argv)
 
 	if (argc == 5 && text_eq(argv[1], "--inside") && text_int(argv[4], &rounds))
 		return bench_inside(argv[2], argv[3], (int)rounds);
+	if (argc > 3 && text_eq(argv[1], "--peak"))
+		return place_peak(argv[2], argv + 3);
 	for (int i = 1; i < argc; i++) {
 		if (text_eq(argv[i], "--list"))
 			return list();

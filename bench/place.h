@@ -21,5 +21,7 @@ void place_input(struct place *p, const char *text);
 int place_start(const struct place *p, const char *const *argv);
 /* Start and wait; the most memory it had, in MiB.  Exit 1 is no failure: it has something to say. */
 double place_memory(struct place *p, const char *const *argv);
+/* helm-bench --peak FILE PROGRAM ARGS: run it, write the most that was resident, in KiB, to FILE, end as it did. */
+int place_peak(const char *file, char *const *argv);
 
 #endif
