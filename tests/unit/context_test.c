@@ -20,11 +20,24 @@ struct room {
 	struct arena a;
 	int state_fd;
 	char state[160];
+	struct sys sys;
 };
+
+/* All of a room is asked at one moment: what is older counts less, and two searches a second apart may differ by that. */
+static int64_t one_moment(struct sys *s)
+{
+	static int64_t now_us;
+
+	(void)s;
+	if (!now_us)
+		now_us = sys_real()->now_us(sys_real());
+	return now_us;
+}
 
 static void room_open(struct room *r)
 {
-	*r = (struct room){ .state_fd = -1 };
+	*r = (struct room){ .state_fd = -1, .sys = *sys_real() };
+	r->sys.now_us = one_moment;
 	scratch_open(&r->t);
 	assert_int_equal(mkdirat(r->t.fd, ".helm", 0700), 0);
 	assert_int_equal(mkdirat(r->t.fd, "memory", 0700), 0);
@@ -42,7 +55,7 @@ static void room_done(struct room *r)
 
 static struct json *ask(struct room *r, struct context_query q, struct context_answer *ret)
 {
-	struct context_place at = { sys_real(), &r->a, r->t.path, r->state, "helm", ".helm", NULL, r->t.fd,
+	struct context_place at = { &r->sys, &r->a, r->t.path, r->state, "helm", ".helm", NULL, r->t.fd,
 		r->state_fd, NULL, false };
 	struct err e = { 0 };
 	int rc = context_ask(&at, &q, ret, &e);
