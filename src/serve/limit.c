@@ -141,3 +141,12 @@ int64_t limiter_ask_class(struct limiter *l, const struct call *c)
 	pthread_mutex_unlock(&l->lock);
 	return wait_s;
 }
+
+int limited(struct call *c, int64_t wait_s, const char *why, struct err *e)
+{
+	if (!wait_s)
+		return OK;
+	call_send_header(c, "Retry-After", arena_printf(c->a, "%lld", (long long)wait_s));
+	call_send_header(c, "X-Helm-Limiter-Reason", why);
+	return call_refuse(c, e, 429, why, "too many requests; try again after %lld s", (long long)wait_s);
+}

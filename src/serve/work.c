@@ -5,6 +5,7 @@
  *
  * Memory.  A request has an arena with a limit.  Where it runs out before anything was written, the request ends with 413 and its
  * worker begins anew; the server goes on.  From the moment a decision is written there is no such way back (call_handle()). */
+#include "base/file.h"
 #include "base/text.h"
 #include "kernel/policy/policy.h"
 #include "kernel/posture.h"
@@ -39,7 +40,8 @@ struct worker {
 	struct workspace *ws;
 	struct kernel k;
 	bool is_open;
-	const struct json *word; /* of a person about the place, as the kernel was opened with */
+	struct posture word; /* of a person about the place, as the kernel was opened with */
+	unsigned looks; /* so often it was read again, and said the same */
 	struct stat key;
 };
 
@@ -78,7 +80,18 @@ static void on_exhausted(size_t wanted)
 	abort();
 }
 
-/* One moment decides; when memory runs out meanwhile, the worker's kernel is opened anew, and nothing holds any more. */
+void call_wait(struct call *c)
+{
+	posture_release(&c->held);
+	c->held = NULL;
+}
+
+static void end_hold(struct call **c)
+{
+	call_wait(*c);
+}
+
+/* One moment decides: that of the request's beginning, unless somebody was waited for since. */
 static void decide_now(struct call *c, const struct request *q, struct handling *h)
 {
 	AUTO(posture_release) const struct workspace *held = posture_hold(c->k->sys, c->k->ws);
@@ -113,6 +126,7 @@ bool call_hold(struct call *c)
 {
 	bool had = has_way_back;
 
+	call_wait(c);
 	has_way_back = false;
 	c->a->limit_bytes = 0;
 	return had;
@@ -160,20 +174,59 @@ static int worker_open(struct worker *w, struct err *e)
 	}
 	w->is_open = true;
 	w->k.group = s->group;
-	w->word = posture_of(s->sys, w->ws)->word;
+	/* Whoever calls is nowhere on this machine: what they say is about the workspace. */
+	w->k.guard.at = guard_at(&w->k.guard, &w->a, w->ws->root);
+	w->word = *posture_of(s->sys, w->ws);
 	w->key = key_file(w);
 	return OK;
 }
 
-static int freshen(struct worker *w, struct err *e)
+static bool is_same_text(const char *x, const char *y)
 {
-	if (w->is_open && posture_of(w->s->sys, w->ws)->word == w->word) {
+	return x && y ? text_eq(x, y) : x == y;
+}
+
+/* Does a person's word about the place say what it said?  It is read again every second where a place above could speak, and what was read before is kept
+ * as long as the kernel is open: so that is done anew at times. */
+static bool is_same_word(struct worker *w, const struct posture *now)
+{
+	enum { LOOKS_MOST = 60 };
+	const struct posture *then = &w->word;
+
+	if (now->word == then->word)
+		return true;
+	if (w->looks++ == LOOKS_MOST || !json_eq(now->word, then->word) || !json_eq(now->own, then->own) ||
+		!is_same_text(now->broken, then->broken) || !is_same_text(now->outer, then->outer) ||
+		!is_same_text(now->dir, then->dir) || now->is_unfinished != then->is_unfinished ||
+		now->is_signed_above != then->is_signed_above)
+		return false;
+	w->word = *now;
+	return true;
+}
+
+/* The tree that the workspace lies in is still one. */
+static bool is_same_tree(struct worker *w, struct arena *a)
+{
+	const char *tree = w->k.guard.at.work_tree;
+
+	return !tree || file_exists(w->s->sys, AT_FDCWD, arena_printf(a, "%s/.git", tree));
+}
+
+static int freshen(struct worker *w, struct call *c, struct err *e)
+{
+	if (w->is_open) {
+		c->held = posture_hold(w->s->sys, w->ws);
 		struct stat now = key_file(w);
-		if (is_same_file(&now, &w->key))
+		if (is_same_word(w, posture_of(w->s->sys, w->ws)) && is_same_file(&now, &w->key) &&
+			is_same_tree(w, c->a))
 			return OK;
+		call_wait(c);
 	}
 	worker_close(w);
-	return worker_open(w, e);
+	int rc = worker_open(w, e);
+	if (rc == OK)
+		c->held = posture_hold(w->s->sys, w->ws);
+	return rc;
 }
 
 /* ---- one request ---- */
@@ -207,15 +260,6 @@ static int read_body(struct call *c, struct err *e)
 			json_type_name(c->body));
 	rc = route_check(c->route, c->body, e);
 	return rc ? call_refuse(c, e, 400, "BAD_REQUEST", "%s", arena_strdup(c->a, e->text)) : OK;
-}
-
-static int limited(struct call *c, int64_t wait_s, const char *why, struct err *e)
-{
-	if (!wait_s)
-		return OK;
-	call_send_header(c, "Retry-After", arena_printf(c->a, "%lld", (long long)wait_s));
-	call_send_header(c, "X-Helm-Limiter-Reason", why);
-	return call_refuse(c, e, 429, why, "too many requests; try again after %lld s", (long long)wait_s);
 }
 
 struct place {
@@ -284,9 +328,9 @@ static void drop_taken(struct taken *t)
 
 static int answer(struct worker *w, struct call *c, struct err *e)
 {
-	int rc = limited(c, limiter_ask_address(c->server->limiter, c), "GLOBAL_RATE_LIMIT_EXCEEDED", e);
+	int rc = OK;
 
-	if (rc == OK && !c->route) {
+	if (!c->route) {
 		if (c->allowed)
 			call_send_header(c, "Allow", c->allowed);
 		rc = c->allowed
@@ -303,7 +347,8 @@ static int answer(struct worker *w, struct call *c, struct err *e)
 			c, e, 413, "TOO_LARGE", "a body of this route has at most %d bytes", BODY_MOST);
 	if (rc == OK)
 		rc = read_body(c, e);
-	if (rc == OK && (rc = freshen(w, e))) {
+	AUTO(end_hold) struct call *holding = c;
+	if (rc == OK && (rc = freshen(w, c, e))) {
 		log_line(c->server, "error", c, "the kernel cannot be opened: %s", e->text);
 		return call_refuse(
 			c, e, 503, "POLICY_NOT_READY", "the boundary is not ready; ask 'helm doctor'");
