@@ -18,13 +18,11 @@
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-	IDLE_S = 30,
-	READ_S = 30,
+	PATIENCE_S = 30,
 	LISTENERS = 8,
 	FIRST_INHERITED = 3, /* sd_listen_fds(3) */
 	POOL_BYTES = 16 << 10,
@@ -63,6 +61,7 @@ static size_t stream_count;
 static bool streams_end;
 static size_t held_bytes; /* of bodies, of all connections */
 static size_t held_most; /* HELM_LIMIT_BODIES, or HELD_MOST */
+static int64_t patience_s; /* HELM_LIMIT_SECONDS, or PATIENCE_S: of silence, and for a whole request */
 
 /* ---- what came ---- */
 
@@ -451,7 +450,7 @@ static enum MHD_Result take_body(struct conn *x, const char *data, size_t n)
 {
 	struct sys *s = x->from->server->sys;
 
-	if (s->mono_us(s) - x->began_us > (int64_t)READ_S * 1000000)
+	if (s->mono_us(s) - x->began_us > patience_s * 1000000)
 		return MHD_NO;
 	if (x->is_answered)
 		return drain(x, n);
@@ -522,17 +521,11 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *mc, char *text)
 /* As many connections as there can be descriptors, but for those that the record and the workers need. */
 static unsigned connection_limit(void)
 {
-	struct rlimit files;
+	size_t most = work_descriptors();
 
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return 256;
-	files.rlim_cur = files.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &files);
-	(void)getrlimit(RLIMIT_NOFILE, &files);
-	if (files.rlim_cur > 100000)
+	if (most > 100000)
 		return 100000 - SPARE_FDS;
-	return files.rlim_cur > 2 * SPARE_FDS ? (unsigned)files.rlim_cur - SPARE_FDS
-					      : (unsigned)files.rlim_cur / 2;
+	return (unsigned)(most > 2 * SPARE_FDS ? most - SPARE_FDS : most / 2);
 }
 
 static int start(struct server *s, struct listener *l, unsigned flags, uint16_t port,
@@ -542,7 +535,7 @@ static int start(struct server *s, struct listener *l, unsigned flags, uint16_t 
 	l->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | flags, port,
 		NULL, NULL, on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
 		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)IDLE_S, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
+		(unsigned)patience_s, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	return l->daemon ? OK : err_sys(e, "SERVE_LISTEN", "cannot listen");
@@ -711,14 +704,21 @@ int listen_reload(struct server *s, struct err *e)
 	return s->o.tls_cert ? tls_load(s->sys, &files, e) : OK;
 }
 
+static int64_t number_of(struct server *s, const char *name, int64_t fallback)
+{
+	const char *text = s->sys->getenv(s->sys, name);
+	int64_t n;
+
+	return text && text_int(text, &n) && n > 0 && n < INT32_MAX ? n : fallback;
+}
+
 int listen_start(struct server *s, struct err *e)
 {
-	const char *most = s->sys->getenv(s->sys, "HELM_LIMIT_BODIES");
 	struct sockaddr_storage at;
-	int64_t bytes;
 	int inherited = inherited_count(s), rc = listen_reload(s, e);
 
-	held_most = most && text_int(most, &bytes) && bytes > 0 ? (size_t)bytes : HELD_MOST;
+	held_most = (size_t)number_of(s, "HELM_LIMIT_BODIES", HELD_MOST);
+	patience_s = number_of(s, "HELM_LIMIT_SECONDS", PATIENCE_S);
 
 	for (int i = 0; rc == OK && i < inherited; i++)
 		rc = listen_inherited(s, FIRST_INHERITED + i, e);

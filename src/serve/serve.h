@@ -166,6 +166,8 @@ void call_error(struct call *c, const struct err *e, const struct json *more);
 int call_handle(struct call *c, const struct request *q, struct handling *h, struct err *e);
 /* Before somebody is waited for: what a person says meanwhile counts. */
 void call_wait(struct call *c);
+/* How the last write went, for whoever asks how the boundary stands. */
+void call_recorded(struct call *c, int rc, const struct err *e);
 /* For whatever else writes: from here to the end of the call there is no way back when memory runs out. */
 bool call_hold(struct call *c);
 /* The exact bytes of one part of multipart/form-data, or the body itself when it is not multipart. */
@@ -221,6 +223,7 @@ struct server {
 		uint64_t requests, decisions, allowed, denied, escalated, refused_busy, errors,
 			unauthenticated;
 	} count;
+	bool is_failing; /* the last that was to be recorded could not be */
 	struct idempotency *once;
 	struct limiter *limiter;
 	struct tail *tail;
@@ -241,6 +244,7 @@ void policy_drop(struct server *s, struct door_policy *p);
 /* work.c: so many workers, each with a kernel of its own. */
 enum { QUEUE_MOST = 1024, WORKERS = 32 };
 int work_start(struct server *s, struct err *e);
+size_t work_descriptors(void); /* as many as this process may have, for everything */
 /* `done` is called by the worker when the answer is there.  False: too many wait. */
 bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg);
 void work_stop(struct server *s); /* what is in the queue is answered first */

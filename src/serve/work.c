@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unwind.h>
 
 struct job {
@@ -110,6 +111,7 @@ int call_handle(struct call *c, const struct request *q, struct handling *h, str
 	/* From here on it is written, and others wait for the same lock and the same disk. */
 	bool had = call_hold(c);
 	int rc = kernel_record(c->k, q, h, e);
+	call_recorded(c, rc, e);
 	c->a->limit_bytes = limit;
 	has_way_back = had;
 	if (rc == OK)
@@ -120,6 +122,12 @@ int call_handle(struct call *c, const struct request *q, struct handling *h, str
 			h->verdict == V_ALLOW ? "" : reason_get(h->decision.reason_code)->code,
 			decided - began, s->mono_us(s) - decided);
 	return rc;
+}
+
+void call_recorded(struct call *c, int rc, const struct err *e)
+{
+	if (rc == OK || !text_eq(e->code, "DRAW_REFUSED"))
+		__atomic_store_n(&c->server->is_failing, rc != OK, __ATOMIC_RELAXED);
 }
 
 bool call_hold(struct call *c)
@@ -350,6 +358,7 @@ static int answer(struct worker *w, struct call *c, struct err *e)
 	AUTO(end_hold) struct call *holding = c;
 	if (rc == OK && (rc = freshen(w, c, e))) {
 		log_line(c->server, "error", c, "the kernel cannot be opened: %s", e->text);
+		call_send_header(c, "Retry-After", "1");
 		return call_refuse(
 			c, e, 503, "POLICY_NOT_READY", "the boundary is not ready; ask 'helm doctor'");
 	}
@@ -455,6 +464,27 @@ static void *be_worker(void *arg)
 	return NULL;
 }
 
+size_t work_descriptors(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return 256;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	(void)getrlimit(RLIMIT_NOFILE, &files);
+	return (size_t)files.rlim_cur;
+}
+
+/* A worker that cannot open anything answers nobody: there are only as many as half of the descriptors are enough for. */
+static size_t worker_limit(const struct server *s)
+{
+	enum { OWN = 24, EACH = 6 };
+	size_t half = work_descriptors() / 2, most = half > OWN + EACH ? (half - OWN) / EACH : 1;
+
+	return most < (size_t)s->o.workers ? most : (size_t)s->o.workers;
+}
+
 int work_start(struct server *s, struct err *e)
 {
 	struct queue *q = calloc(1, sizeof(*q));
@@ -466,7 +496,7 @@ int work_start(struct server *s, struct err *e)
 	pthread_cond_init(&q->arrived, NULL);
 	pthread_cond_init(&q->left, NULL);
 	q->last = &q->first;
-	q->most = (size_t)s->o.workers;
+	q->most = worker_limit(s);
 	s->queue = q;
 	const char *memory = s->sys->getenv(s->sys, "HELM_LIMIT_MEMORY");
 	int64_t bytes;

@@ -181,6 +181,7 @@ int call_record(struct call *c, const struct draft *d, struct json **ret_receipt
 	(void)call_hold(c);
 	int rc = recorder_group_append(c->server->group, c->a, d, 1, ret_receipt, e);
 
+	call_recorded(c, rc, e);
 	if (rc == OK || text_eq(e->code, "DRAW_REFUSED"))
 		return rc;
 	log_line(c->server, "error", c, "%s: %s", e->code, e->text);
