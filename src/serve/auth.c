@@ -81,10 +81,24 @@ static int nobody(struct call *c, struct err *e, const char *why)
 	return call_refuse(c, e, 401, "UNAUTHENTICATED", "%s", why);
 }
 
+/* So many a second: whoever tries keys does not fill the disk of whoever keeps the log. */
+static bool may_log(struct call *c)
+{
+	enum { A_SECOND = 10 };
+	static int64_t second, lines;
+	int64_t now = c->server->sys->mono_us(c->server->sys) / 1000000;
+
+	if (__atomic_exchange_n(&second, now, __ATOMIC_RELAXED) != now)
+		__atomic_store_n(&lines, 0, __ATOMIC_RELAXED);
+	return __atomic_fetch_add(&lines, 1, __ATOMIC_RELAXED) < A_SECOND;
+}
+
 /* Who tries keys leaves a trace of where from, and none of what was tried. */
 static int refused(struct call *c, struct err *e, const char *why)
 {
-	log_line(c->server, "warning", c, "401 for %s: %s", c->peer.address ? c->peer.address : "?", why);
+	if (may_log(c))
+		log_line(c->server, "warning", c, "401 for %s: %s", c->peer.address ? c->peer.address : "?",
+			why);
 	return nobody(c, e, why);
 }
 

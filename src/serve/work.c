@@ -27,10 +27,15 @@ struct job {
 	struct job *next;
 };
 
+/* Decisions come first: what reads the record may take long, so only some of the workers do that at once, and only one with something large. */
+enum kind { DECIDES, READS, IS_LARGE, KINDS };
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t arrived, left;
-	struct job *first, **last;
+	struct line {
+		struct job *first, **last;
+		size_t working, most, waiting, room;
+	} lines[KINDS];
 	size_t waiting, idle, workers, most;
 	bool is_over;
 };
@@ -427,19 +432,40 @@ static void observed(struct worker *w, struct call *c)
 
 /* ---- threads ---- */
 
+static enum kind kind_of(const struct call *c)
+{
+	if (c->raw.n > BODY_MOST)
+		return IS_LARGE;
+	return !c->route || c->route->rate == RATE_EVIDENCE || c->route->rate == RATE_PUBLIC ? READS
+											     : DECIDES;
+}
+
+/* The first of a line that has a worker left for it; NULL: nobody waits, or all of these are at work. */
+static struct job *first_job(struct queue *q)
+{
+	for (struct line *l = q->lines; l < q->lines + KINDS; l++) {
+		struct job *j = l->working < l->most ? l->first : NULL;
+		if (!j)
+			continue;
+		l->first = j->next;
+		if (!l->first)
+			l->last = &l->first;
+		l->working++;
+		l->waiting--;
+		q->waiting--;
+		return j;
+	}
+	return NULL;
+}
+
 static struct job *next_job(struct queue *q)
 {
+	struct job *j;
+
 	q->idle++;
-	while (!q->first && !q->is_over)
+	while (!(j = first_job(q)) && (!q->is_over || q->waiting))
 		pthread_cond_wait(&q->arrived, &q->lock);
 	q->idle--;
-	struct job *j = q->first;
-	if (j) {
-		q->waiting--;
-		q->first = j->next;
-		if (!q->first)
-			q->last = &q->first;
-	}
 	return j;
 }
 
@@ -451,12 +477,18 @@ static void *be_worker(void *arg)
 
 	pthread_mutex_lock(&q->lock);
 	while ((j = next_job(q))) {
+		enum kind kind = kind_of(j->c);
 		pthread_mutex_unlock(&q->lock);
 		observed(&w, j->c);
 		j->done(j->arg);
 		free(j);
 		pthread_mutex_lock(&q->lock);
+		struct line *l = &q->lines[kind];
+		/* Somebody may wait because this was the last one that could. */
+		if (l->working-- == l->most && l->first)
+			pthread_cond_signal(&q->arrived);
 	}
+	pthread_cond_broadcast(&q->arrived);
 	q->workers--;
 	pthread_cond_signal(&q->left);
 	pthread_mutex_unlock(&q->lock);
@@ -495,8 +527,15 @@ int work_start(struct server *s, struct err *e)
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->arrived, NULL);
 	pthread_cond_init(&q->left, NULL);
-	q->last = &q->first;
 	q->most = worker_limit(s);
+	for (size_t i = 0; i < KINDS; i++)
+		q->lines[i].last = &q->lines[i].first;
+	q->lines[DECIDES].most = q->most;
+	q->lines[DECIDES].room = QUEUE_MOST;
+	q->lines[READS].most = q->most > 1 ? q->most / 2 : 1;
+	q->lines[READS].room = QUEUE_MOST / 2;
+	q->lines[IS_LARGE].most = 1;
+	q->lines[IS_LARGE].room = QUEUE_MOST / 64;
 	s->queue = q;
 	const char *memory = s->sys->getenv(s->sys, "HELM_LIMIT_MEMORY");
 	int64_t bytes;
@@ -532,10 +571,12 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 	pthread_mutex_lock(&q->lock);
 	if (q->waiting >= q->idle && q->workers < q->most && more_workers(s))
 		q->workers++;
-	bool is_taken = q->workers && !q->is_over && q->waiting < QUEUE_MOST;
+	struct line *l = &q->lines[kind_of(c)];
+	bool is_taken = q->workers && !q->is_over && q->waiting < QUEUE_MOST && l->waiting < l->room;
 	if (is_taken) {
-		*q->last = j;
-		q->last = &j->next;
+		*l->last = j;
+		l->last = &j->next;
+		l->waiting++;
 		q->waiting++;
 		pthread_cond_signal(&q->arrived);
 	}

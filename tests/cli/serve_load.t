@@ -87,6 +87,19 @@ known = {r["metadata"]["serve_policy"]["sha256"]: r["metadata"]["serve_policy"][
 wrong = [x for x in load.answered if known.get(x["policy_ref"]) != x["policy_version"]]
 ok("each of %d decisions names exactly one policy that was loaded" % len(load.answered), load.answered and not wrong and len(known) == 2, wrong[:2], known)
 ok("it ends well", s.stop() == 0)
+
+# Whoever reads the whole record again and again keeps nobody from a decision.
+s = Server(p, "--workers", "2", env={"HELM_LIMIT_IP": "0", "HELM_LIMIT_EVIDENCE": "0", "HELM_LIMIT_KERNEL": "0"})
+read = []
+ts = [threading.Thread(target=lambda: read.append(s.ask("GET", "/api/v1/proofgraph/sessions")[0])) for i in range(60)]
+[t.start() for t in ts]
+while not read: time.sleep(0.005)
+st, b, h = s.evaluate("read_ticket", {"n": 1})
+left = len(ts) - len(read)
+ok("a decision does not wait for %d who read" % left, st == 200 and left > 10, left)
+[t.join() for t in ts]
+ok("who are answered, too", read == [200] * 60, set(read))
+ok("it ends well", s.stop() == 0)
 p.done()
 
 # Too much at once: refused before anything is decided, with the time to come again.

@@ -34,12 +34,15 @@ static void sign_head(struct call *c)
 static int make_pack(struct call *c, struct evidence *found, struct bytes *ret, struct err *e)
 {
 	struct sys *s = c->server->sys;
-	const char *name = arena_printf(c->a, ".export-%s.tar", c->request_id);
 	struct pack_written written;
 	int fd = c->server->ws->state_fd;
-	int rc = pack_write(
-		s, c->a, fd, name, &found->about, found->items, found->n, c->k->recorder.key, &written, e);
+	char *name;
+	int rc = record_new_id(c->a, s, ".export-", &name, e);
 
+	if (rc)
+		return rc;
+	rc = pack_write(
+		s, c->a, fd, name, &found->about, found->items, found->n, c->k->recorder.key, &written, e);
 	if (rc == OK)
 		rc = file_read(s, c->a, fd, name, EXPORT_MOST, 0, ret, e);
 	(void)s->unlink(s, fd, name, 0);
