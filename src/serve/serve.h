@@ -215,6 +215,7 @@ struct server {
 	pthread_mutex_t lock; /* of what follows */
 	struct door_policy *policy;
 	int64_t reload_errors;
+	int64_t ceilings_ns; /* when the budgets that were set by hand had changed, as the policy was loaded with */
 	struct queue *queue;
 	size_t call_memory; /* of one request */
 	const char *base_url;
@@ -238,6 +239,8 @@ void manager_tell(
 
 /* policy.c: the policy that this door was started with.  A file that cannot be used leaves the old one in force. */
 int policy_load(struct server *s, struct err *e);
+/* Every second: another server of this workspace may have set a budget. */
+void policy_look(struct server *s);
 struct door_policy *policy_take(struct server *s);
 void policy_drop(struct server *s, struct door_policy *p);
 
