@@ -64,7 +64,7 @@ FILENAME ~ /ARCHITECTURE.md$/ {
 }' docs/ARCHITECTURE.md $files >>"$report"
 
 # 2. A library is known to one .c file, so that it can be replaced there.
-for header in sodium.h sqlite3.h pcre2.h yaml.h zstd.h utf8proc.h openssl/ jansson.h curl/ microhttpd.h libpq-fe.h zlib.h; do
+for header in sodium.h sqlite3.h pcre2.h yaml.h zstd.h utf8proc.h openssl/ jansson.h curl/ microhttpd.h gnutls/ libpq-fe.h zlib.h; do
 	# shellcheck disable=SC2086
 	users=$(grep -lE "^#[ 	]*include[ 	]*<$header" $files)
 	for user in $users; do

@@ -5,7 +5,7 @@ set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config git
   libsodium-dev libssl-dev libsqlite3-dev libpcre2-dev libyaml-dev libzstd-dev libutf8proc-dev zlib1g-dev
-  libmicrohttpd-dev libcurl4-openssl-dev"
+  libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev"
 check="make zstd libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl openssh-client"
 oracle="ca-certificates nodejs npm zsh fish mandoc tmux screen expect"
 # Its service would be started where systemd runs, and nobody asked for that.

@@ -201,6 +201,27 @@ extern const struct opt verify_opts[];
 bool may_be_pack(struct cli *r, struct arena *a, const char *name);
 int cmd_verify(struct cli *r, struct err *e);
 
+/* For commands that can be about a boundary elsewhere (OR_URL): cmd_remote.c. */
+#define URL_OPTIONS \
+	{ "url", OPT_VALUE, "URL", \
+		"of 'helm serve' elsewhere: https://host:7714, http://127.0.0.1:7714, unix:/path", NULL, \
+		false }, \
+		{ "api-key-file", OPT_VALUE, "FILE", \
+			"with --url: the key is in this file (else in HELM_KEY)", NULL, false }, \
+	{ \
+		"ca", OPT_VALUE, "FILE", \
+			"with --url: certificates that count, in PEM (those of the system)", NULL, false \
+	}
+extern const struct opt watch_opts[], approval_show_opts[], receipts_show_opts[], serve_reload_opts[];
+int remote_status(struct cli *r, struct err *e);
+int remote_receipts(struct cli *r, bool is_followed, struct err *e);
+int remote_receipt(struct cli *r, struct err *e);
+int remote_approvals(struct cli *r, struct err *e);
+int remote_approval(struct cli *r, struct err *e);
+int remote_answer(struct cli *r, const char *verb, struct err *e); /* "approve", "deny", "revoke" */
+int remote_watch(struct cli *r, struct err *e);
+int cmd_serve_reload(struct cli *r, struct err *e);
+
 /* For commands that a person uses: cmd_trust.c. */
 #define PERSON_KEY \
 	{ \

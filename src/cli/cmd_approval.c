@@ -43,6 +43,7 @@ const struct opt approval_approve_opts[] = {
 	{ "signed", OPT_VALUE, "FILE",
 		"an answer of 'approval message' that a registered ssh key has signed; FILE.sig is the signature",
 		NULL, false },
+	URL_OPTIONS,
 	{ 0 },
 };
 const struct opt approval_message_opts[] = {
@@ -52,6 +53,7 @@ const struct opt approval_message_opts[] = {
 const struct opt approval_deny_opts[] = {
 	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
 	PERSON_KEY,
+	URL_OPTIONS,
 	{ 0 },
 };
 const struct opt approval_grant_opts[] = {
@@ -381,6 +383,8 @@ int cmd_approval_approve(struct cli *r, struct err *e)
 	struct approval_terms terms;
 	struct json *entry;
 	struct kernel k;
+	if (opt_text(r, "url", NULL))
+		return remote_answer(r, "approve", e);
 	if (opt_text(r, "signed", NULL))
 		return approve_signed(r, opt_text(r, "signed", NULL), e);
 	int rc = read_terms(r, &terms, e);
@@ -447,6 +451,9 @@ int cmd_approval_deny(struct cli *r, struct err *e)
 	struct json *entry;
 	struct kernel k;
 	struct buf text;
+
+	if (opt_text(r, "url", NULL))
+		return remote_answer(r, "deny", e);
 	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 
 	if (rc)
@@ -463,6 +470,8 @@ int cmd_approval_deny(struct cli *r, struct err *e)
 /* Only what would end is shown: the grant itself needs no reading to be taken back. */
 int cmd_approval_revoke(struct cli *r, struct err *e)
 {
+	if (opt_text(r, "url", NULL))
+		return remote_answer(r, "revoke", e);
 	return refuse(r, grant_revoke, arena_printf(r->a, "Grant %s ends now.\n", r->args[0]), "REVOKE",
 		"Revoked", e);
 }

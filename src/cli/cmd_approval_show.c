@@ -16,6 +16,7 @@ const struct opt approval_list_opts[] = {
 	{ "all", OPT_FLAG, NULL, "also what was answered, used, revoked or has expired", NULL, false },
 	{ "limit", OPT_INT, "N", "with --all: the newest N of the settled ones (default 200, at most 1000)",
 		NULL, false },
+	URL_OPTIONS,
 	{ 0 },
 };
 
@@ -355,6 +356,9 @@ int cmd_approval_list(struct cli *r, struct err *e)
 {
 	bool all = opt_flag(r, "all"), has_more;
 	struct json *doc;
+
+	if (opt_text(r, "url", NULL))
+		return remote_approvals(r, e);
 	int rc = load_list(r, all, &doc, &has_more, e);
 
 	if (rc)
@@ -381,6 +385,9 @@ int cmd_approval_show(struct cli *r, struct err *e)
 	struct json *doc, *entry;
 	struct kernel k;
 	struct buf text;
+
+	if (opt_text(r, "url", NULL))
+		return remote_approval(r, e);
 	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 
 	if (rc)

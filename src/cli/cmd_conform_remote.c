@@ -9,19 +9,6 @@
 
 enum { UNREACHABLE = 3, RUN_MS = 600000 };
 
-/* Keys are not for everybody on the way. */
-static bool is_private(const char *url)
-{
-	static const char *const near[] = { "http://127.0.0.1", "http://localhost", "http://[::1]" };
-
-	if (text_starts(url, "https://"))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(near); i++)
-		if (text_starts(url, near[i]) && strchr(":/", url[strlen(near[i])]))
-			return true;
-	return false;
-}
-
 static int read_options(struct cli *r, struct json **ret, struct err *e)
 {
 	static const char *const texts[][2] = { { "binding", "binding" }, { "token-env", "token_env" },
@@ -36,7 +23,7 @@ static int read_options(struct cli *r, struct json **ret, struct err *e)
 			"--endpoint needs --vectors FILE, the published test-vectors.json");
 	if (!text_starts(url, "http://") && !text_starts(url, "https://"))
 		return err_set(e, E_USAGE, "USAGE", "--endpoint takes a URL: https://host:port");
-	if (!is_private(url) && !opt_flag(r, "allow-http-remote"))
+	if (!serve_url_is_private(url) && !opt_flag(r, "allow-http-remote"))
 		return err_set(e, E_USAGE, "USAGE",
 			"over http:// everybody on the way reads the key: use https://, or say --allow-http-remote");
 	if (!text_eq(binding, "effects") && !text_eq(binding, "decide"))

@@ -24,6 +24,7 @@ const struct opt status_opts[] = {
 	{ "brief", OPT_FLAG, NULL, "a few plain sentences", NULL, false },
 	{ "verbose", OPT_FLAG, NULL, "one line per task", NULL, false },
 	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
+	URL_OPTIONS,
 	{ 0 },
 };
 const struct opt dashboard_opts[] = {
@@ -219,6 +220,8 @@ void put_waiting(struct cli *r, struct json *doc, int64_t tasks)
  * public status. */
 int cmd_status(struct cli *r, struct err *e)
 {
+	if (opt_text(r, "url", NULL))
+		return remote_status(r, e);
 	struct observed o = observed_from(r);
 	struct json *doc, *session, *now = standing(r->sys, r->a, r->ws);
 	bool brief = opt_flag(r, "brief");
@@ -442,7 +445,10 @@ int cmd_dashboard(struct cli *r, struct err *e)
 /* Without a terminal it is shown once, so that it can be piped. */
 int cmd_watch(struct cli *r, struct err *e)
 {
-	return r->is_tty && !r->is_json ? watch(r, 2, isatty(0), e) : show_dashboard(r, e);
+	if (opt_text(r, "url", NULL))
+		return remote_watch(r, e);
+	return r->is_tty && !r->is_json && !opt_flag(r, "once") ? watch(r, 2, isatty(0), e)
+								: show_dashboard(r, e);
 }
 
 /* The newest row of the named task, or of the latest but `back`. NULL when there are not so many. */

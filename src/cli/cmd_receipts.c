@@ -36,6 +36,7 @@ enum {
 const struct opt receipts_list_opts[] = {
 	{ "limit", OPT_INT, "N", "the newest N; 50 when not given, 0 for all, up to 5000", NULL, false },
 	CHOICE_OPTS,
+	URL_OPTIONS,
 	{ 0 },
 };
 const struct opt receipts_export_opts[] = {
@@ -48,6 +49,11 @@ const struct opt receipts_tail_opts[] = {
 	{ "limit", OPT_INT, "N", "start with the newest N; 10 when not given", NULL, false },
 	{ "follow", OPT_FLAG, NULL, "wait for more, until interrupted", NULL, false },
 	CHOICE_OPTS,
+	URL_OPTIONS,
+	{ 0 },
+};
+const struct opt receipts_show_opts[] = {
+	URL_OPTIONS,
 	{ 0 },
 };
 
@@ -202,9 +208,19 @@ static void list_row(struct cli *r, struct out_table *t, const struct json *x)
 	out_row(t, cells, paints);
 }
 
+static const char *const headings[] = { "#", "TIME", "STATUS", "TOOL", "EFFECT", "RECEIPT" };
+
+void receipts_table(struct cli *r, const struct json *list)
+{
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+
+	json_each (one, list)
+		list_row(r, t, one);
+	out_table_end(t);
+}
+
 static void list_text(struct cli *r, const struct newest *newest)
 {
-	static const char *const headings[] = { "#", "TIME", "STATUS", "TOOL", "EFFECT", "RECEIPT" };
 	AUTO(arena_done) struct arena one = { 0 };
 
 	if (!newest->n) {
@@ -259,6 +275,8 @@ int cmd_receipts_list(struct cli *r, struct err *e)
 
 	if (limit < 0)
 		return err_set(e, E_USAGE, "USAGE_LIMIT", "--limit cannot be negative");
+	if (opt_text(r, "url", NULL))
+		return remote_receipts(r, false, e);
 	int rc = read_choice(r, &choice, e);
 	if (rc == OK)
 		rc = read_newest(r, &choice, (size_t)limit, 0, &newest, e);
@@ -334,6 +352,9 @@ int cmd_receipts_show(struct cli *r, struct err *e)
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	struct verification v;
 	struct trust trust;
+
+	if (opt_text(r, "url", NULL))
+		return remote_receipt(r, e);
 	int rc = cmd_log_trust(r, false, &trust, e);
 
 	if (rc == OK)
@@ -453,7 +474,7 @@ int cmd_receipts_export(struct cli *r, struct err *e)
 /* ---- tail ---- */
 
 /* One line per receipt, so that it can be followed and piped. */
-static void tail_row(struct cli *r, const struct json *x)
+void receipts_tail_row(struct cli *r, const struct json *x)
 {
 	const char *status = shown(r, x, "status"), *reason = shown(r, x, "reason_code");
 
@@ -490,7 +511,7 @@ static int follow_one(void *arg, const char *file, uint64_t line, struct bytes t
 		return 0;
 	f->clock = clock;
 	if (is_chosen(f->choice, receipt))
-		tail_row(f->r, receipt);
+		receipts_tail_row(f->r, receipt);
 	return 0;
 }
 
@@ -566,6 +587,8 @@ int cmd_receipts_tail(struct cli *r, struct err *e)
 
 	if (limit < 1)
 		return err_set(e, E_USAGE, "USAGE_LIMIT", "--limit must be at least 1");
+	if (opt_text(r, "url", NULL))
+		return remote_receipts(r, opt_flag(r, "follow"), e);
 	int rc = read_choice(r, &choice, e);
 	if (rc == OK)
 		rc = read_newest(r, &choice, (size_t)limit, 0, &newest, e);
@@ -573,7 +596,7 @@ int cmd_receipts_tail(struct cli *r, struct err *e)
 		return rc;
 	for (size_t i = 0; i < newest.n; i++) {
 		const struct json *x = newest_at(&one, &newest, i);
-		tail_row(r, x);
+		receipts_tail_row(r, x);
 		clock = json_get_int(x, "lamport_clock", 0);
 		arena_reset(&one);
 	}

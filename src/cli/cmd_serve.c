@@ -28,6 +28,9 @@ const struct opt serve_opts[] = {
 		false },
 	{ "tls-cert", OPT_VALUE, "FILE", "certificate chain in PEM", NULL, false },
 	{ "tls-key", OPT_VALUE, "FILE", "and its key", NULL, false },
+	{ "tls-client-ca", OPT_VALUE, "FILE",
+		"ask callers for certificates of these authorities (helm serve key add --certificate)", NULL,
+		false },
 	{ "insecure-remote", OPT_FLAG, NULL,
 		"listen beyond this machine without TLS: keys can be read on the way", NULL, false },
 	{ "workers", OPT_INT, "N", "so many requests are decided at once, at most 256 (32)", NULL, false },
@@ -45,6 +48,9 @@ const struct opt serve_key_opts[] = {
 		NULL, false },
 	{ "expires", OPT_VALUE, "DURATION",
 		"it opens nothing after 12h, 30d, ... (90d); never: it does not end", NULL, false },
+	{ "certificate", OPT_VALUE, "NAME",
+		"add: whoever brings the certificate with this URI or common name, instead of a secret", NULL,
+		false },
 	{ "overlap", OPT_VALUE, "DURATION", "rotate: the old one goes on working for so long (0s)", NULL,
 		false },
 	{ "reason", OPT_VALUE, "TEXT", "revoke: why, for the record", NULL, false },
@@ -72,8 +78,21 @@ static int find_program(struct cli *r, const char **ret, struct err *e)
 			return OK;
 		}
 	return err_set(e, E_MISSING, "SERVE_PROGRAM",
-		"helm-serve is not there (looked for %s and %s): it is built when libmicrohttpd-dev and libcurl4-openssl-dev are installed",
+		"helm-serve is not there (looked for %s and %s): it is built when libmicrohttpd-dev, libgnutls28-dev and libcurl4-openssl-dev are installed",
 		places[0], places[1]);
+}
+
+/* Keys are not for everybody on the way. */
+bool serve_url_is_private(const char *url)
+{
+	static const char *const near[] = { "http://127.0.0.1", "http://localhost", "http://[::1]" };
+
+	if (text_starts(url, "https://") || text_starts(url, "unix:/"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(near); i++)
+		if (text_starts(url, near[i]) && strchr(":/", url[strlen(near[i])]) /* also its end */)
+			return true;
+	return false;
 }
 
 static int become(struct cli *r, const struct json *options, struct err *e)
@@ -104,6 +123,8 @@ static int check_options(struct cli *r, struct err *e)
 		return err_set(e, E_USAGE, "USAGE", "without a port --listen unix:PATH is needed");
 	if (!opt_text(r, "tls-cert", NULL) != !opt_text(r, "tls-key", NULL))
 		return err_set(e, E_USAGE, "USAGE", "--tls-cert and --tls-key belong together");
+	if (opt_text(r, "tls-client-ca", NULL) && !opt_text(r, "tls-cert", NULL))
+		return err_set(e, E_USAGE, "USAGE", "--tls-client-ca needs --tls-cert and --tls-key");
 	if (workers < 1 || workers > 256)
 		return err_set(e, E_USAGE, "USAGE", "--workers takes a number from 1 to 256");
 	return OK;
@@ -114,7 +135,8 @@ int cmd_serve(struct cli *r, struct err *e)
 	static const struct {
 		const char *option, *member;
 	} texts[] = { { "policy", "policy" }, { "authority", "authority" }, { "otlp", "otlp" },
-		{ "bind", "bind" }, { "tls-cert", "tls_cert" }, { "tls-key", "tls_key" } };
+		{ "bind", "bind" }, { "tls-cert", "tls_cert" }, { "tls-key", "tls_key" },
+		{ "tls-client-ca", "tls_client_ca" } };
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	const char *listen = opt_text(r, "listen", NULL);
 	struct ruleset *rules;
@@ -218,13 +240,18 @@ static void show_token(struct cli *r, const char *token, struct json *row)
 {
 	(void)json_remove(row, "sha256");
 	if (r->is_json) {
-		json_sets(r->a, row, "token", token);
+		if (token)
+			json_sets(r->a, row, "token", token);
 		out_json(r, row);
 		return;
 	}
-	out(r, "%s\n", token);
-	out(r, "This is shown once.  It is key %s of %s, tenant %s", json_get_text(row, "key_id", ""),
-		json_get_text(row, "principal", ""), json_get_text(row, "tenant", ""));
+	if (token)
+		out(r, "%s\n", token);
+	out(r,
+		token ? "This is shown once.  It is key %s of %s, tenant %s"
+		      : "The certificate is key %s of %s, tenant %s",
+		json_get_text(row, "key_id", ""), json_get_text(row, "principal", ""),
+		json_get_text(row, "tenant", ""));
 	out(r, json_get(row, "expires_at") ? ", until %s.\n" : ", without an end%s.\n",
 		json_get_text(row, "expires_at", ""));
 }
@@ -233,7 +260,8 @@ static int add_key(struct cli *r, struct kernel *k, const struct person *who, st
 {
 	struct apikey wish = { .principal = opt_text(r, "principal", ""),
 		.tenant = opt_text(r, "tenant", "default"),
-		.scopes = apikey_scopes(opt_text(r, "scope", "evaluate,read")) };
+		.scopes = apikey_scopes(opt_text(r, "scope", "evaluate,read")),
+		.certificate = opt_text(r, "certificate", NULL) };
 	struct json *row;
 	int64_t lasts_us;
 	char *token;

@@ -205,7 +205,7 @@ static const struct cmd row_task_mark_stale = { KNOWN(task_mark_stale), "TASK", 
 static const struct cmd row_status = { KNOWN(status), "", 0, 0, "say how things stand",
 	"What is in force, what agents did, what waits, what is wrong and how to mend it.  "
 	"With --brief: a few plain sentences, and one command to go on with.",
-	"$ helm status --brief", status_opts, NEEDS_WORKSPACE, cmd_status };
+	"$ helm status --brief", status_opts, NEEDS_WORKSPACE | OR_URL, cmd_status };
 
 static const struct cmd row_dashboard = { KNOWN(dashboard), "", 0, 0,
 	"recent tasks, checkpoints, what to do next", NULL, "$ helm dashboard", dashboard_opts,
@@ -254,17 +254,17 @@ static const struct cmd row_task_doctor = { KNOWN(task_doctor), "", 0, 0,
 
 static const struct cmd row_receipts_list = { KNOWN(receipts_list), "", 0, 0,
 	"list receipts, the newest last", NULL, "$ helm receipts list --limit 5", receipts_list_opts,
-	NEEDS_WORKSPACE, cmd_receipts_list };
+	NEEDS_WORKSPACE | OR_URL, cmd_receipts_list };
 
 static const struct cmd row_receipts_show = { KNOWN(receipts_show), "RECEIPT", 1, 1,
 	"show one receipt, verified",
 	"RECEIPT is a receipt's or decision's id, or a number of the chain.  "
 	"Exit 0 only when it verifies under your own key or its history.",
-	NULL, NULL, NEEDS_WORKSPACE, cmd_receipts_show };
+	NULL, receipts_show_opts, NEEDS_WORKSPACE | OR_URL, cmd_receipts_show };
 
 static const struct cmd row_receipts_tail = { KNOWN(receipts_tail), "", 0, 0,
 	"show the newest receipts, and wait for more with --follow", NULL, "$ helm receipts tail --limit 3",
-	receipts_tail_opts, NEEDS_WORKSPACE, cmd_receipts_tail };
+	receipts_tail_opts, NEEDS_WORKSPACE | OR_URL, cmd_receipts_tail };
 
 static const struct cmd row_receipts_export = { KNOWN(receipts_export), "", 0, 0,
 	"print receipts as they were signed, one per line",
@@ -332,17 +332,17 @@ static const struct cmd row_capability_diff = { KNOWN(capability_diff), "", 0, 0
 static const struct cmd row_watch = { KNOWN(watch), "", 0, 0, "the dashboard, live, and answer what waits",
 	"Shows what waits for a person by number.  "
 	"A number shows that request; then APPROVE lets it happen once, DENY refuses it.  "
-	"An empty line ends it.",
-	"$ helm watch", NULL, NEEDS_WORKSPACE, cmd_watch };
+	"An empty line ends it.  With --url it is about a server elsewhere.",
+	"$ helm watch", watch_opts, NEEDS_WORKSPACE | OR_URL, cmd_watch };
 
 static const struct cmd row_approval_list = { KNOWN(approval_list), "", 0, 0,
 	"list what waits for a person's answer, and the grants in force", NULL, "$ helm approval list",
-	approval_list_opts, NEEDS_WORKSPACE, cmd_approval_list };
+	approval_list_opts, NEEDS_WORKSPACE | OR_URL, cmd_approval_list };
 
 static const struct cmd row_approval_show = { KNOWN(approval_show), "REQUEST|GRANT", 1, 1,
 	"show one request or grant",
 	"A request is shown only when it is what was asked: its text must agree with the signed decision it belongs to.",
-	NULL, NULL, NEEDS_WORKSPACE, cmd_approval_show };
+	NULL, approval_show_opts, NEEDS_WORKSPACE | OR_URL, cmd_approval_show };
 
 static const struct cmd row_approval_approve = { KNOWN(approval_approve), "REQUEST", 1, 1,
 	"say yes to a request, once or for longer",
@@ -350,7 +350,7 @@ static const struct cmd row_approval_approve = { KNOWN(approval_approve), "REQUE
 	"Needs a terminal that is not an agent's, or --key with a key registered by 'approval trust'.\n\n"
 	"The grant is a signed receipt and is named in the record of everything it lets through.  "
 	"It never lifts a denial.  By effect, never by text: --shape, --path and --host hold for any command whose every asking effect they cover.",
-	NULL, approval_approve_opts, NEEDS_WORKSPACE | PATH_IS_VALUE, cmd_approval_approve };
+	NULL, approval_approve_opts, NEEDS_WORKSPACE | OR_URL | PATH_IS_VALUE, cmd_approval_approve };
 
 static const struct cmd row_approval_message = { KNOWN(approval_message), "REQUEST", 1, 1,
 	"write the answer that an ssh key signs",
@@ -362,11 +362,11 @@ static const struct cmd row_approval_message = { KNOWN(approval_message), "REQUE
 	NULL, approval_message_opts, NEEDS_WORKSPACE | PATH_IS_VALUE | DOCUMENT, cmd_approval_message };
 
 static const struct cmd row_approval_deny = { KNOWN(approval_deny), "REQUEST", 1, 1, "say no to a request",
-	"Shown and typed as an approval is; the word is DENY.", NULL, approval_deny_opts, NEEDS_WORKSPACE,
-	cmd_approval_deny };
+	"Shown and typed as an approval is; the word is DENY.", NULL, approval_deny_opts,
+	NEEDS_WORKSPACE | OR_URL, cmd_approval_deny };
 
 static const struct cmd row_approval_revoke = { KNOWN(approval_revoke), "GRANT", 1, 1, "take a grant back",
-	"The word is REVOKE.", NULL, approval_deny_opts, NEEDS_WORKSPACE, cmd_approval_revoke };
+	"The word is REVOKE.", NULL, approval_deny_opts, NEEDS_WORKSPACE | OR_URL, cmd_approval_revoke };
 
 static const struct cmd row_approval_grant = { KNOWN(approval_grant), "(-- COMMAND ARGS... | --shell TEXT)",
 	0, 0, "grant something before it is asked for",
@@ -695,24 +695,6 @@ static const struct cmd row_db_query = { KNOWN(db_query), "", 0, 0,
 	"ask the query index for tasks or guard decisions", "The index is brought up to the ledgers first.",
 	"$ helm db query --guard-action deny", db_query_opts, NEEDS_WORKSPACE, cmd_db_query };
 
-static const struct cmd row_serve = { KNOWN(serve), "", 0, 0,
-	"answer over HTTP: decisions, receipts, approvals, evidence",
-	"Starts helm-serve in its own place, on 127.0.0.1:7714.  Every decision goes through the kernel and is in the chain of the workspace, on disk, before its answer leaves.  "
-	"The policy of --policy is asked beside the one in use, and can only make answers stricter; SIGHUP reads it again, and one that cannot be used leaves the old one in force.  "
-	"Callers have keys ('helm serve key add'); HELM_ADMIN_API_KEY and HELM_SERVICE_API_KEY (or _FILE) are for programs that know only those.  "
-	"With --port 0 the first line on standard output is {\"ready\":true,\"base_url\":\"...\"}.  'helm serve routes' lists what is offered; docs/guides/serve.md shows it.",
-	NULL, serve_opts, NEEDS_WORKSPACE, cmd_serve };
-
-static const struct cmd row_serve_routes = { KNOWN(serve_routes), "", 0, 0,
-	"list the routes of 'helm serve': who may call them, and what they do", NULL, NULL, NULL, 0,
-	cmd_serve_routes };
-
-static const struct cmd row_serve_key = { KNOWN(serve_key), "add|list|rotate KEY|revoke KEY", 1, 2,
-	"keys of those who call 'helm serve'",
-	"A key belongs to one principal in one tenant and opens what its scopes say.  It is shown once; only its digest is kept, in the helm home.  "
-	"Making, rotating and revoking one is a person's act, on record; a server that runs knows of it with the next request.",
-	NULL, serve_key_opts, NEEDS_WORKSPACE, cmd_serve_key };
-
 static const struct cmd row_policy_lint = { KNOWN(policy_lint), "FILE", 1, 1,
 	"check a policy file, and say where it is wrong",
 	"FILE is a policy of any kind: a policy document in YAML or JSON, a bundle, packs, a serve or launch policy, layers, requirements, or a text in the language of rules over nodes, edges and flows; - is standard input.  "
@@ -875,6 +857,7 @@ static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA 
 	NULL, NULL, 0, cmd_schema_validate };
 
 #include "cli/commands_memory.h"
+#include "cli/commands_serve.h"
 
 /* Former names, kept so that old scripts go on working. */
 static const struct cmd row_checkpoint_recommend_old = { KNOWN(checkpoint_recommend_old), "", 0, 0,
@@ -882,7 +865,8 @@ static const struct cmd row_checkpoint_recommend_old = { KNOWN(checkpoint_recomm
 	cmd_checkpoint_recommend };
 
 static const struct cmd row_approval_cancel = { KNOWN(approval_cancel), "REQUEST", 1, 1,
-	"the same as `approval deny`", NULL, NULL, approval_deny_opts, NEEDS_WORKSPACE, cmd_approval_deny };
+	"the same as `approval deny`", NULL, NULL, approval_deny_opts, NEEDS_WORKSPACE | OR_URL,
+	cmd_approval_deny };
 
 #include "cli/commands_ops.h"
 

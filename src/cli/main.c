@@ -147,6 +147,8 @@ static int open_needs(struct cli *r, struct err *e)
 {
 	unsigned needs = r->cmd->needs;
 
+	if (needs & OR_URL && opt_text(r, "url", NULL))
+		return OK;
 	if (!(needs & (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE)))
 		return OK;
 	unsigned how = needs & NEW_WORKSPACE ? WORKSPACE_NEW

@@ -127,6 +127,18 @@ const char *apikey_over(const struct json *row, int64_t now_us)
 	return json_get_text(row, "revoked_at", NULL) ? "revoked" : end && now_us >= end ? "expired" : NULL;
 }
 
+static bool is_open(
+	const char *id, const struct json *row, int64_t now_us, struct apikey *ret, const char **ret_why)
+{
+	*ret = (struct apikey){ .id = id,
+		.principal = json_get_text(row, "principal", NULL),
+		.tenant = json_get_text(row, "tenant", NULL),
+		.scopes = apikey_row_scopes(row),
+		.expires_us = time_of(row, "expires_at") };
+	*ret_why = apikey_over(row, now_us);
+	return !*ret_why && ret->principal && ret->tenant;
+}
+
 bool apikey_match(struct arena *a, const struct json *keys, const char *token, int64_t now_us,
 	struct apikey *ret, const char **ret_why)
 {
@@ -140,13 +152,31 @@ bool apikey_match(struct arena *a, const struct json *keys, const char *token, i
 	const struct json *row = json_get(json_get(keys, "keys"), name);
 	if (!is_same(sha256_hex(a, token, strlen(token)), json_get_text(row, "sha256", "")))
 		return false;
-	*ret = (struct apikey){ .id = name,
-		.principal = json_get_text(row, "principal", NULL),
-		.tenant = json_get_text(row, "tenant", NULL),
-		.scopes = apikey_row_scopes(row),
-		.expires_us = time_of(row, "expires_at") };
-	*ret_why = apikey_over(row, now_us);
-	return !*ret_why && ret->principal && ret->tenant;
+	return is_open(name, row, now_us, ret, ret_why);
+}
+
+/* The row that opens something; where there is none, the last that did. */
+static const char *certificate_row(const struct json *keys, const char *name, int64_t now_us)
+{
+	const char *found = NULL;
+
+	json_each_member (m, json_get(keys, "keys")) {
+		if (!text_eq(json_get_text(m->value, "certificate", ""), name))
+			continue;
+		found = m->name;
+		if (!apikey_over(m->value, now_us))
+			break;
+	}
+	return found;
+}
+
+bool apikey_match_certificate(struct arena *a, const struct json *keys, const char *name, int64_t now_us,
+	struct apikey *ret, const char **ret_why)
+{
+	const char *id = *name ? certificate_row(keys, name, now_us) : NULL;
+
+	*ret_why = NULL;
+	return id && is_open(arena_strdup(a, id), json_get(json_get(keys, "keys"), id), now_us, ret, ret_why);
 }
 
 /* ---- acts ---- */
@@ -155,7 +185,8 @@ static int record_act(struct kernel *k, struct arena *a, const char *effect, con
 	const struct json *row, const char *reason, const struct person *who, struct err *e)
 {
 	struct json *about = json_new(a, JSON_OBJECT), *what = json_new(a, JSON_OBJECT), *receipt;
-	static const char *const told[] = { "principal", "tenant", "scopes", "expires_at", "replaces" };
+	static const char *const told[] = { "principal", "tenant", "scopes", "expires_at", "replaces",
+		"certificate" };
 
 	json_sets(a, what, "key_id", id);
 	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
@@ -164,6 +195,7 @@ static int record_act(struct kernel *k, struct arena *a, const char *effect, con
 	if (reason)
 		json_sets(a, what, "reason", reason);
 	json_set(a, about, "serve_key", what);
+	json_sets(a, about, "tenant", json_get_text(row, "tenant", ""));
 	act_sign(a, who, what, about);
 	return act_record(k, a,
 		&(struct act){ .effect_id = effect,
@@ -203,7 +235,10 @@ static struct json *new_row(struct sys *s, struct arena *a, const struct apikey 
 	json_sets(a, row, "principal", wish->principal);
 	json_sets(a, row, "tenant", wish->tenant);
 	json_set(a, row, "scopes", apikey_scopes_json(a, wish->scopes));
-	json_sets(a, row, "sha256", sha256_hex(a, token, strlen(token)));
+	if (wish->certificate)
+		json_sets(a, row, "certificate", wish->certificate);
+	else
+		json_sets(a, row, "sha256", sha256_hex(a, token, strlen(token)));
 	json_sets(a, row, "created_at", text_time_z(a, s->now_us(s)));
 	if (wish->expires_us)
 		json_sets(a, row, "expires_at", text_time_z(a, wish->expires_us));
@@ -237,6 +272,25 @@ static int store_open(struct kernel *k, struct arena *a, struct store *st, struc
 	return OK;
 }
 
+/* As it stands in a certificate, and nobody else's. */
+static int check_certificate(struct kernel *k, const struct store *st, const char *name, struct err *e)
+{
+	size_t n = strlen(name);
+	bool is_plain = n && n <= NAME_MOST;
+
+	for (size_t i = 0; i < n; i++)
+		is_plain &= name[i] > 0x20 && name[i] < 0x7f;
+	if (!is_plain)
+		return err_set(e, E_USAGE, "APIKEY_NAME",
+			"--certificate takes the URI in the caller's certificate, or its common name: at most %d printable characters, no blanks",
+			NAME_MOST);
+	const char *taken = certificate_row(st->doc, name, k->sys->now_us(k->sys));
+	if (taken && !apikey_over(json_get(st->keys, taken), k->sys->now_us(k->sys)))
+		return err_set(e, E_INPUT, "APIKEY_TAKEN",
+			"the certificate '%s' is key '%s' already; revoke that one first", name, taken);
+	return OK;
+}
+
 int apikey_add(struct kernel *k, struct arena *a, const struct apikey *wish, const struct person *who,
 	char **ret_token, struct json **ret_row, struct err *e)
 {
@@ -251,6 +305,8 @@ int apikey_add(struct kernel *k, struct arena *a, const struct apikey *wish, con
 		return err_set(e, E_USAGE, "APIKEY_SCOPE",
 			"scopes are evaluate, read, approve, admin and service, with commas between them");
 	int rc = store_open(k, a, &st, e);
+	if (rc == OK && wish->certificate)
+		rc = check_certificate(k, &st, wish->certificate, e);
 	if (rc == OK)
 		rc = make_token(k->sys, a, &id, &token, e);
 	if (rc)
@@ -264,7 +320,7 @@ int apikey_add(struct kernel *k, struct arena *a, const struct apikey *wish, con
 	if (rc)
 		return rc;
 	json_sets(a, row, "key_id", id);
-	*ret_token = token;
+	*ret_token = wish->certificate ? NULL : token;
 	*ret_row = row;
 	return OK;
 }
@@ -298,6 +354,10 @@ int apikey_rotate(struct kernel *k, struct arena *a, const char *id, int64_t ove
 		rc = make_token(k->sys, a, &new_id, &token, e);
 	if (rc)
 		return rc;
+	if (json_get(old, "certificate"))
+		return err_set(e, E_INPUT, "APIKEY_CERTIFICATE",
+			"key '%s' is a certificate, which its authority renews; nothing has to be rotated here",
+			id);
 	/* It ends early because another one took its place: that one is the caller's. */
 	if (json_get_text(old, "replaced_by", NULL))
 		return err_set(e, E_INPUT, "APIKEY_OVER", "key '%s' was rotated already; rotate '%s'", id,

@@ -24,6 +24,7 @@ struct apikey {
 	const char *id, *principal, *tenant;
 	unsigned scopes;
 	int64_t expires_us; /* 0: never */
+	const char *certificate; /* the name in the caller's certificate, instead of a secret; or NULL */
 };
 
 /* {version, keys: {id: {principal, tenant, scopes, sha256, created_at, expires_at, revoked_at, ...}}}; empty when there is none. */
@@ -34,12 +35,15 @@ const char *apikeys_path(struct arena *a, const struct workspace *ws);
 /* Whose key is this, now?  The digest is compared in constant time.  *ret_why says what is wrong with one that is known: "expired", "revoked". */
 bool apikey_match(struct arena *a, const struct json *keys, const char *token, int64_t now_us,
 	struct apikey *ret, const char **ret_why);
+/* Whose is the certificate with this name, which holds? */
+bool apikey_match_certificate(struct arena *a, const struct json *keys, const char *name, int64_t now_us,
+	struct apikey *ret, const char **ret_why);
 /* Does this row of the store open something now?  NULL: it does; otherwise "expired" or "revoked". */
 const char *apikey_over(const struct json *row, int64_t now_us);
 /* The scopes of a row. */
 unsigned apikey_row_scopes(const struct json *row);
 
-/* A new key: *ret_token is shown once, and never kept. */
+/* A new key: *ret_token is shown once, and never kept; NULL for a certificate.  E_INPUT APIKEY_TAKEN: that certificate is somebody's already. */
 int apikey_add(struct kernel *k, struct arena *a, const struct apikey *wish, const struct person *who,
 	char **ret_token, struct json **ret_row, struct err *e);
 /* Another secret for the same caller under a new id; the old one ends after `overlap_us`.  E_MISSING APIKEY_UNKNOWN, E_INPUT APIKEY_OVER. */

@@ -59,7 +59,7 @@ static bool is_set_up(const struct surroundings *at, const char *tree, const cha
 static struct surroundings at_place(
 	const struct guard *g, struct arena *a, const char *cwd, const char *started)
 {
-	const char *here = current_directory(a);
+	const char *here = cwd && *cwd == '/' ? NULL : current_directory(a);
 	struct surroundings at = g->at;
 
 	if (!cwd)

@@ -348,7 +348,7 @@ static void batch_put(struct recorder *r, struct batch *b, struct json *receipt)
 static int batch_add(struct recorder *r, struct batch *b, const struct draft *d, struct err *e)
 {
 	struct json *receipt;
-	int rc = draft_sign(r, &b->at, b->a, d, &receipt, &b->chains[b->n], e);
+	int rc = draft_sign(r, &b->at, d->into ? d->into : b->a, d, &receipt, &b->chains[b->n], e);
 
 	if (rc)
 		return rc;

@@ -189,7 +189,7 @@ static void append_each(struct recorder_group *g, struct arena *a, struct waitin
 				g->r, w->receipts ? w->a : a, w->drafts, w->n, w->receipts, &w->err);
 }
 
-/* The drafts of all who are not refused. */
+/* The drafts of all who are not refused; each has its receipt made where it is wanted, so that nothing is copied. */
 static size_t gather(struct waiting *list, struct draft *ret)
 {
 	size_t n = 0;
@@ -197,6 +197,8 @@ static size_t gather(struct waiting *list, struct draft *ret)
 	for (struct waiting *w = list; w; w = w->next)
 		if (!w->is_refused) {
 			memcpy(ret + n, w->drafts, w->n * sizeof(*ret));
+			for (size_t i = 0; w->receipts && i < w->n; i++)
+				ret[n + i].into = w->a;
 			n += w->n;
 		}
 	return n;
@@ -226,7 +228,7 @@ static void give_receipts(struct waiting *list, const struct batch *b, size_t n)
 		if (w->is_refused)
 			continue;
 		for (size_t i = 0; w->receipts && i < w->n; i++)
-			w->receipts[i] = json_copy(w->a, next[i]);
+			w->receipts[i] = next[i];
 		next += w->n;
 	}
 }

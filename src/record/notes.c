@@ -368,7 +368,7 @@ int notes_bind(struct recorder *r, struct arena *a, const struct notes_cut *cut,
 		return OK;
 	struct draft *mine = arena_alloc(a, n * sizeof(*mine));
 	memcpy(mine, *drafts, n * sizeof(*mine));
-	mine[i].metadata = with_notes(a, mine[i].metadata, &own);
+	mine[i].metadata = with_notes(mine[i].into ? mine[i].into : a, mine[i].metadata, &own);
 	*drafts = mine;
 	return OK;
 }

@@ -123,6 +123,7 @@ struct draft {
 	size_t draw_count;
 	const struct draw_settled *settles;
 	size_t settle_count;
+	struct arena *into; /* where its receipt is made; NULL: where the caller's others are */
 };
 
 /* Sign and append n receipts in one durable write.  ret_receipts, when not NULL, receives them as written, in `a`.  Processes

@@ -2,7 +2,7 @@
  *
  * A key of this workspace (kernel/apikey.h) names its principal, tenant and scopes.  Two keys may come from the environment, for programs
  * that were written for the original: HELM_ADMIN_API_KEY, which needs the tenant and the principal of the installation beside it, and
- * HELM_SERVICE_API_KEY.  Whoever comes by the socket of this machine is who the kernel says: user:UID, who may ask and read; answering
+ * HELM_SERVICE_API_KEY.  A certificate that holds (--tls-client-ca) is the key whose row names it.  Whoever comes by the socket of this machine is who the kernel says: user:UID, who may ask and read; answering
  * questions takes a key, because a governed program may be the same user.
  *
  * What a header says about principal or tenant must agree with the key; it never makes anybody somebody else. */
@@ -62,17 +62,51 @@ static bool is_secret(const char *given, const char *secret)
 	return !differ;
 }
 
-static const char *runtime(struct call *c, const char *name, const char *fallback)
+static const char *runtime(const struct server *s, const char *name, const char *fallback)
 {
-	const char *value = c->server->sys->getenv(c->server->sys, name);
+	const char *value = s->sys->getenv(s->sys, name);
 
 	return value && *value ? value : fallback;
 }
 
+const char *auth_home_tenant(const struct server *s)
+{
+	return runtime(s, "HELM_RUNTIME_TENANT_ID", "default");
+}
+
 static int nobody(struct call *c, struct err *e, const char *why)
 {
+	__atomic_add_fetch(&c->server->count.unauthenticated, 1, __ATOMIC_RELAXED);
 	call_send_header(c, "WWW-Authenticate", "Bearer realm=\"helm\"");
 	return call_refuse(c, e, 401, "UNAUTHENTICATED", "%s", why);
+}
+
+/* So many a second: whoever tries keys does not fill the disk of whoever keeps the log. */
+static bool may_log(struct call *c)
+{
+	enum { A_SECOND = 10 };
+	static int64_t second, lines;
+	int64_t now = c->server->sys->mono_us(c->server->sys) / 1000000;
+
+	if (__atomic_exchange_n(&second, now, __ATOMIC_RELAXED) != now)
+		__atomic_store_n(&lines, 0, __ATOMIC_RELAXED);
+	return __atomic_fetch_add(&lines, 1, __ATOMIC_RELAXED) < A_SECOND;
+}
+
+/* Who tries keys leaves a trace of where from, and none of what was tried. */
+static int refused(struct call *c, struct err *e, const char *why)
+{
+	if (may_log(c))
+		log_line(c->server, "warning", c, "401 for %s: %s", c->peer.address ? c->peer.address : "?",
+			why);
+	return nobody(c, e, why);
+}
+
+static void become(struct call *c, const struct apikey *key)
+{
+	c->who = (struct who){ key->principal, key->tenant, key->id, key->scopes };
+	if (key->scopes & SCOPE_ADMIN)
+		c->who.scopes |= SCOPE_EVALUATE | SCOPE_READ | SCOPE_APPROVE;
 }
 
 static int by_token(struct call *c, const char *token, struct err *e)
@@ -83,13 +117,12 @@ static int by_token(struct call *c, const char *token, struct err *e)
 	struct apikey key;
 
 	if (is_secret(token, secret_of(c, "HELM_SERVICE_API_KEY"))) {
-		c->who = (struct who){ "service", runtime(c, "HELM_RUNTIME_TENANT_ID", "default"), NULL,
-			SCOPE_SERVICE };
+		c->who = (struct who){ "service", auth_home_tenant(c->server), NULL, SCOPE_SERVICE };
 		return OK;
 	}
 	if (is_secret(token, secret_of(c, "HELM_ADMIN_API_KEY"))) {
-		c->who = (struct who){ runtime(c, "HELM_RUNTIME_PRINCIPAL_ID", "system-admin"),
-			runtime(c, "HELM_RUNTIME_TENANT_ID", "default"), NULL,
+		c->who = (struct who){ runtime(c->server, "HELM_RUNTIME_PRINCIPAL_ID", "system-admin"),
+			auth_home_tenant(c->server), NULL,
 			SCOPE_EVALUATE | SCOPE_READ | SCOPE_APPROVE | SCOPE_ADMIN };
 		return OK;
 	}
@@ -97,32 +130,73 @@ static int by_token(struct call *c, const char *token, struct err *e)
 	if (rc)
 		return rc;
 	if (!apikey_match(c->a, keys, token, s->now_us(s), &key, &why))
-		return nobody(
+		return refused(
 			c, e, why ? arena_printf(c->a, "this key is %s", why) : "this key is not known here");
-	c->who = (struct who){ key.principal, key.tenant, key.id, key.scopes };
-	if (key.scopes & SCOPE_ADMIN)
-		c->who.scopes |= SCOPE_EVALUATE | SCOPE_READ | SCOPE_APPROVE;
+	become(c, &key);
 	return OK;
 }
 
-static int identify(struct call *c, struct err *e)
+/* A certificate has no secret to compare: that it holds was found out with the connection, and what it opens says the row that names it. */
+static int by_certificate(struct call *c, struct err *e)
+{
+	struct json *keys;
+	struct apikey key;
+	const char *why = NULL;
+	int rc = apikeys_load(c->server->sys, c->a, c->server->ws, &keys, e);
+
+	if (rc)
+		return rc;
+	if (!apikey_match_certificate(
+		    c->a, keys, c->peer.certificate, c->server->sys->now_us(c->server->sys), &key, &why))
+		return refused(c, e,
+			why ? arena_printf(
+				      c->a, "the key of the certificate '%s' is %s", c->peer.certificate, why)
+			    : arena_printf(c->a,
+				      "nobody has said who '%s' is: helm serve key add --certificate makes it known",
+				      c->peer.certificate));
+	become(c, &key);
+	return OK;
+}
+
+static const char *token_of(const struct call *c, bool *ret_is_other)
 {
 	static const char bearer[] = "Bearer ";
 	const char *given = call_header(c, "Authorization"), *own = call_header(c, "X-Helm-Key");
 
 	/* A gateway sends on what its client said, and its own key beside it. */
-	if (own)
-		return by_token(c, own, e);
-	if (given && strncasecmp(given, bearer, strlen(bearer)) != 0)
-		return nobody(c, e, "only Authorization: Bearer KEY is understood");
-	if (given)
-		return by_token(c, given + strlen(bearer), e);
-	if (c->peer.is_local) {
+	*ret_is_other = !own && given && strncasecmp(given, bearer, strlen(bearer)) != 0;
+	return own ? own : given && !*ret_is_other ? given + strlen(bearer) : NULL;
+}
+
+int auth_at_headers(struct call *c, struct err *e)
+{
+	bool is_other;
+
+	if (!c->route || c->route->auth == AUTH_PUBLIC || token_of(c, &is_other) || c->peer.is_local ||
+		c->peer.certificate)
+		return OK;
+	if (is_other)
+		return refused(c, e, "only Authorization: Bearer KEY is understood");
+	if (c->peer.no_certificate)
+		return refused(c, e, c->peer.no_certificate);
+	return nobody(c, e, "a key is needed: Authorization: Bearer KEY ('helm serve key add' makes one)");
+}
+
+static int identify(struct call *c, struct err *e)
+{
+	bool is_other;
+	const char *token = token_of(c, &is_other);
+
+	if (token)
+		return by_token(c, token, e);
+	if (c->peer.certificate)
+		return by_certificate(c, e);
+	if (c->peer.is_local && !is_other) {
 		c->who = (struct who){ arena_printf(c->a, "user:%u", c->peer.uid),
-			runtime(c, "HELM_RUNTIME_TENANT_ID", "default"), NULL, SCOPE_EVALUATE | SCOPE_READ };
+			auth_home_tenant(c->server), NULL, SCOPE_EVALUATE | SCOPE_READ };
 		return OK;
 	}
-	return nobody(c, e, "a key is needed: Authorization: Bearer KEY ('helm serve key add' makes one)");
+	return refused(c, e, "only Authorization: Bearer KEY is understood");
 }
 
 /* ---- tenant and principal ---- */
@@ -161,6 +235,6 @@ int auth_check(struct call *c, struct err *e)
 	if ((c->who.scopes & c->route->scope) == c->route->scope)
 		return OK;
 	if (!c->who.key_id && !c->peer.is_local)
-		return nobody(c, e, "this key does not open the route");
+		return refused(c, e, "this key does not open the route");
 	return call_refuse(c, e, 403, "FORBIDDEN", "this caller may not use the route");
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "serve/serve.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,9 +117,23 @@ static bool is_near(const struct call *c)
 	return c->peer.is_local || c->peer.is_loopback;
 }
 
+/* Whoever has one address of the sixth version has 2^64 of them: the network counts. */
+static uint64_t number_of_address(const char *address)
+{
+	struct in6_addr at;
+	char network[2 * sizeof(at) + 1];
+
+	if (!address)
+		return number_of("", "");
+	if (inet_pton(AF_INET6, address, &at) != 1 || IN6_IS_ADDR_V4MAPPED(&at))
+		return number_of(address, "");
+	hex_encode(at.s6_addr, sizeof(at) / 2, network);
+	return number_of(network, "/64");
+}
+
 int64_t limiter_ask_address(struct limiter *l, const struct call *c)
 {
-	uint64_t whose = number_of(c->peer.address ? c->peer.address : "", "");
+	uint64_t whose = number_of_address(c->peer.address);
 
 	pthread_mutex_lock(&l->lock);
 	int64_t wait_s = draw(&l->by_address[whose % PLACES], for_local(l->address, is_near(c)), whose,
@@ -130,14 +145,22 @@ int64_t limiter_ask_address(struct limiter *l, const struct call *c)
 int64_t limiter_ask_class(struct limiter *l, const struct call *c)
 {
 	enum rate_class class = c->route ? c->route->rate : RATE_PUBLIC;
-	const char *address = c->peer.address ? c->peer.address : "";
 	uint64_t whose = c->who.principal
 		? number_of(c->who.key_id ? c->who.key_id : c->who.principal, c->who.tenant)
-		: number_of(address, "nobody");
+		: ~number_of_address(c->peer.address);
 
 	pthread_mutex_lock(&l->lock);
 	int64_t wait_s = draw(&l->by_class[class][whose % CALLERS], for_local(l->classes[class], is_near(c)),
 		whose, l->s->mono_us(l->s));
 	pthread_mutex_unlock(&l->lock);
 	return wait_s;
+}
+
+int limited(struct call *c, int64_t wait_s, const char *why, struct err *e)
+{
+	if (!wait_s)
+		return OK;
+	call_send_header(c, "Retry-After", arena_printf(c->a, "%lld", (long long)wait_s));
+	call_send_header(c, "X-Helm-Limiter-Reason", why);
+	return call_refuse(c, e, 429, why, "too many requests; try again after %lld s", (long long)wait_s);
 }

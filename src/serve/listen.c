@@ -4,11 +4,13 @@
  * a worker and its connection put to sleep; the worker's last step wakes it, and the answer is sent.  So ten thousand connections that
  * say nothing cost memory and nothing else.
  *
- * A body that is too large, or comes too slowly, ends its connection.  Streams sleep until the chain has grown. */
+ * Who calls too often, or brings nothing that opens the route, is refused by the headers, and nothing of the body is kept.  A body that is too
+ * large, or comes too slowly, ends its connection.  Streams sleep until the chain has grown. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "serve/parts.h"
+#include "serve/tls.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -16,14 +18,13 @@
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-	IDLE_S = 30,
-	READ_S = 30,
-	LISTENERS = 2,
+	PATIENCE_S = 30,
+	LISTENERS = 8,
+	FIRST_INHERITED = 3, /* sd_listen_fds(3) */
 	POOL_BYTES = 16 << 10,
 	SPARE_FDS = 512,
 	DRAIN_MOST = 16 << 20
@@ -32,7 +33,7 @@ enum {
 struct listener {
 	struct MHD_Daemon *daemon;
 	struct server *server;
-	bool is_local;
+	bool is_local, is_inherited;
 	int quiet_fd;
 };
 
@@ -59,6 +60,8 @@ static struct conn *streams;
 static size_t stream_count;
 static bool streams_end;
 static size_t held_bytes; /* of bodies, of all connections */
+static size_t held_most; /* HELM_LIMIT_BODIES, or HELD_MOST */
+static int64_t patience_s; /* HELM_LIMIT_SECONDS, or PATIENCE_S: of silence, and for a whole request */
 
 /* ---- what came ---- */
 
@@ -133,6 +136,10 @@ static void look_at_peer(struct conn *x)
 		return;
 	}
 	p->is_tls = x->from->server->o.tls_cert != NULL;
+	const union MHD_ConnectionInfo *tls =
+		p->is_tls ? MHD_get_connection_info(x->mc, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+	if (tls && x->from->server->o.tls_client_ca)
+		p->certificate = tls_peer(&x->a, tls->tls_session, &p->no_certificate);
 	if (from && from->client_addr &&
 		getnameinfo(from->client_addr,
 			from->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
@@ -415,23 +422,46 @@ static enum MHD_Result refuse_ambiguous(struct conn *x)
 	return send_answer(x);
 }
 
+/* A caller hears a refusal only when it has sent everything, so what it sends is read away, up to a bound.  One that waits to be told to send is told
+ * at once. */
+static enum MHD_Result refuse_by_headers(struct conn *x, bool *ret_is_refused)
+{
+	struct call *c = &x->call;
+	struct err e = { 0 };
+	int rc = limited(c, limiter_ask_address(c->server->limiter, c), "GLOBAL_RATE_LIMIT_EXCEEDED", &e);
+
+	if (rc == OK)
+		rc = auth_at_headers(c, &e);
+	*ret_is_refused = rc != OK;
+	if (rc == OK)
+		return MHD_YES;
+	call_error(c, &e, NULL);
+	x->is_answered = true;
+	return call_header(c, "Expect") ? send_answer(x) : MHD_YES;
+}
+
+static enum MHD_Result drain(struct conn *x, size_t n)
+{
+	x->drained_bytes += n;
+	return x->drained_bytes > DRAIN_MOST ? MHD_NO : MHD_YES;
+}
+
 static enum MHD_Result take_body(struct conn *x, const char *data, size_t n)
 {
 	struct sys *s = x->from->server->sys;
 
-	if (s->mono_us(s) - x->began_us > (int64_t)READ_S * 1000000)
+	if (s->mono_us(s) - x->began_us > patience_s * 1000000)
 		return MHD_NO;
+	if (x->is_answered)
+		return drain(x, n);
 	if (x->is_too_large || x->body.n + n > x->most_bytes) {
-		/* A caller hears a refusal only when it has sent everything, so a little too much is read away. */
 		x->is_too_large = true;
-		x->drained_bytes += n;
-		return x->drained_bytes > DRAIN_MOST ? MHD_NO : MHD_YES;
+		return drain(x, n);
 	}
 	/* Bodies of all connections together have a bound, too. */
-	if (x->is_too_much || __atomic_load_n(&held_bytes, __ATOMIC_RELAXED) + n > HELD_MOST) {
+	if (x->is_too_much || __atomic_load_n(&held_bytes, __ATOMIC_RELAXED) + n > held_most) {
 		x->is_too_much = true;
-		x->drained_bytes += n;
-		return x->drained_bytes > DRAIN_MOST ? MHD_NO : MHD_YES;
+		return drain(x, n);
 	}
 	__atomic_add_fetch(&held_bytes, n, __ATOMIC_RELAXED);
 	buf_add(&x->body, data, n);
@@ -442,17 +472,21 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 	const char *version, const char *data, size_t *n, void **con_cls)
 {
 	struct conn *x = *con_cls;
+	bool is_refused;
 
 	(void)version;
 	if (!x) {
 		*con_cls = x = begin(cls, mc, url, method);
 		if (is_ambiguous(&x->call))
 			return refuse_ambiguous(x);
+		enum MHD_Result rc = refuse_by_headers(x, &is_refused);
+		if (is_refused)
+			return rc;
 		x->is_too_large = announced(x) > (int64_t)x->most_bytes;
 		return announced(x) > DRAIN_MOST + (int64_t)x->most_bytes ? refuse_size(x) : MHD_YES;
 	}
-	if (x->is_answered)
-		return *n ? (*n = 0, MHD_YES) : send_answer(x);
+	if (x->is_answered && !*n)
+		return send_answer(x);
 	if (*n) {
 		enum MHD_Result rc = take_body(x, data, *n);
 		*n = 0;
@@ -487,17 +521,11 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *mc, char *text)
 /* As many connections as there can be descriptors, but for those that the record and the workers need. */
 static unsigned connection_limit(void)
 {
-	struct rlimit files;
+	size_t most = work_descriptors();
 
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return 256;
-	files.rlim_cur = files.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &files);
-	(void)getrlimit(RLIMIT_NOFILE, &files);
-	if (files.rlim_cur > 100000)
+	if (most > 100000)
 		return 100000 - SPARE_FDS;
-	return files.rlim_cur > 2 * SPARE_FDS ? (unsigned)files.rlim_cur - SPARE_FDS
-					      : (unsigned)files.rlim_cur / 2;
+	return (unsigned)(most > 2 * SPARE_FDS ? most - SPARE_FDS : most / 2);
 }
 
 static int start(struct server *s, struct listener *l, unsigned flags, uint16_t port,
@@ -507,7 +535,7 @@ static int start(struct server *s, struct listener *l, unsigned flags, uint16_t 
 	l->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | flags, port,
 		NULL, NULL, on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
 		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)IDLE_S, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
+		(unsigned)patience_s, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	return l->daemon ? OK : err_sys(e, "SERVE_LISTEN", "cannot listen");
@@ -530,16 +558,19 @@ static int socket_mode(struct sys *s, mode_t *ret, struct err *e)
 	return err_set(e, E_INPUT, "SERVE_LISTEN", "HELM_SOCKET_MODE is 0600, 0660 or 0666, not '%s'", said);
 }
 
-static int listen_unix(struct server *s, struct err *e)
+/* On its path, or by a socket that was opened for us. */
+static int listen_unix(struct server *s, int fd, struct err *e)
 {
 	struct listener *l = &listeners[listener_count];
 	mode_t mode = 0600;
-	int wrong = socket_mode(s->sys, &mode, e);
 
-	if (wrong)
-		return wrong;
-	int fd = s->sys->listen_local(s->sys, s->o.socket, mode);
-
+	l->is_inherited = fd >= 0;
+	if (fd < 0) {
+		int wrong = socket_mode(s->sys, &mode, e);
+		if (wrong)
+			return wrong;
+		fd = s->sys->listen_local(s->sys, s->o.socket, mode);
+	}
 	if (fd < 0)
 		return err_sys(e, "SERVE_LISTEN", "cannot listen on '%s'", s->o.socket);
 	struct MHD_OptionItem options[] = { { MHD_OPTION_LISTEN_SOCKET, fd, NULL },
@@ -548,17 +579,7 @@ static int listen_unix(struct server *s, struct err *e)
 	int rc = start(s, l, 0, 0, options, e);
 	if (rc == OK)
 		listener_count++;
-	return rc ? err_wrap(e, "%s", s->o.socket) : OK;
-}
-
-static int read_pem(struct server *s, const char *file, const char **ret, struct err *e)
-{
-	struct bytes text;
-	int rc = file_read(s->sys, &s->a, AT_FDCWD, file, 1 << 20, FILE_FOLLOW, &text, e);
-
-	if (rc == OK)
-		*ret = (const char *)text.p;
-	return rc;
+	return rc ? err_wrap(e, "%s", s->o.socket ? s->o.socket : "a socket of this machine") : OK;
 }
 
 static int address_of(const char *bind, uint16_t port, struct sockaddr_storage *ret, struct err *e)
@@ -589,51 +610,125 @@ static bool is_loopback(const struct sockaddr_storage *at)
 					: IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
-static int listen_tcp(struct server *s, struct err *e)
+/* http://ADDRESS:PORT, as it is bound. */
+static const char *url_of(struct server *s, const struct sockaddr_storage *at, unsigned port)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)at;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)at;
+	bool is_v6 = at->ss_family == AF_INET6;
+	char text[INET6_ADDRSTRLEN] = "";
+
+	(void)inet_ntop(at->ss_family, is_v6 ? (const void *)&v6->sin6_addr : (const void *)&v4->sin_addr,
+		text, sizeof(text));
+	return arena_printf(&s->a, "%s://%s%s%s:%u", s->o.tls_cert ? "https" : "http", is_v6 ? "[" : "", text,
+		is_v6 ? "]" : "", port);
+}
+
+static size_t tls_options(struct server *s, struct MHD_OptionItem *to)
+{
+	size_t n = 0;
+
+	if (!s->o.tls_cert)
+		return 0;
+	to[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_CERT_CALLBACK, 0, tls_chooser() };
+	to[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES, 0,
+		(void *)(uintptr_t) "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" };
+	if (tls_client_ca())
+		to[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST, 0,
+			(void *)(uintptr_t)tls_client_ca() };
+	return n;
+}
+
+/* On `at`, or by a socket that is bound there already. */
+static int listen_tcp(struct server *s, const struct sockaddr_storage *at, int fd, struct err *e)
 {
 	struct listener *l = &listeners[listener_count];
-	struct MHD_OptionItem options[5] = { 0 };
-	struct sockaddr_storage at;
-	const char *cert = NULL, *key = NULL;
-	size_t n = 0;
-	int rc = address_of(s->o.bind, (uint16_t)s->o.port, &at, e);
+	struct MHD_OptionItem options[6] = { 0 };
+	bool is_v6 = at->ss_family == AF_INET6;
+	unsigned port = ntohs(is_v6 ? ((const struct sockaddr_in6 *)at)->sin6_port
+				    : ((const struct sockaddr_in *)at)->sin_port);
 
-	if (rc == OK && !is_loopback(&at) && !s->o.tls_cert && !s->o.may_be_remote)
-		rc = err_set(e, E_USAGE, "SERVE_REMOTE",
+	if (!is_loopback(at) && !s->o.tls_cert && !s->o.may_be_remote)
+		return err_set(e, E_USAGE, "SERVE_REMOTE",
 			"%s is reached from other machines, and without TLS keys would be read on the way: "
 			"give --tls-cert and --tls-key, or say --insecure-remote",
-			s->o.bind);
-	if (rc == OK && s->o.tls_cert && (rc = read_pem(s, s->o.tls_cert, &cert, e)) == OK)
-		rc = read_pem(s, s->o.tls_key, &key, e);
-	if (rc)
-		return rc;
-	options[n++] = (struct MHD_OptionItem){ MHD_OPTION_SOCK_ADDR, 0, &at };
-	if (cert) {
-		options[n++] =
-			(struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)cert };
-		options[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)key };
-	}
+			url_of(s, at, port));
+	size_t n = tls_options(s, options);
+	options[n++] = fd >= 0 ? (struct MHD_OptionItem){ MHD_OPTION_LISTEN_SOCKET, fd, NULL }
+			       : (struct MHD_OptionItem){ MHD_OPTION_SOCK_ADDR, 0, (void *)(uintptr_t)at };
 	options[n] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
-	rc = start(s, l, (cert ? MHD_USE_TLS : 0) | (at.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
-		(uint16_t)s->o.port, options, e);
+	l->is_inherited = fd >= 0;
+	int rc = start(s, l, (s->o.tls_cert ? MHD_USE_TLS : 0) | (is_v6 ? MHD_USE_IPv6 : 0), (uint16_t)port,
+		options, e);
 	if (rc)
-		return err_wrap(e, "%s port %lld", s->o.bind, (long long)s->o.port);
+		return err_wrap(e, "%s", url_of(s, at, port));
 	listener_count++;
-	const union MHD_DaemonInfo *port = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	bool is_v6 = at.ss_family == AF_INET6;
-	s->base_url = arena_printf(&s->a, "%s://%s%s%s:%u", cert ? "https" : "http", is_v6 ? "[" : "",
-		s->o.bind, is_v6 ? "]" : "", port ? port->port : (unsigned)s->o.port);
+	const union MHD_DaemonInfo *bound =
+		fd >= 0 ? NULL : MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	if (!s->base_url)
+		s->base_url = url_of(s, at, bound ? bound->port : port);
 	return OK;
+}
+
+/* How many sockets a service manager has opened for this very process; 0: none. */
+static int inherited_count(struct server *s)
+{
+	const char *pid = s->sys->getenv(s->sys, "LISTEN_PID"), *fds = s->sys->getenv(s->sys, "LISTEN_FDS");
+	int64_t whose, n;
+
+	return pid && fds && text_int(pid, &whose) && whose == getpid() && text_int(fds, &n) && n > 0 &&
+			n <= LISTENERS
+		? (int)n
+		: 0;
+}
+
+static int listen_inherited(struct server *s, int fd, struct err *e)
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t n = sizeof(at);
+
+	if (fcntl(fd, F_SETFD, FD_CLOEXEC) || getsockname(fd, (struct sockaddr *)&at, &n))
+		return err_sys(e, "SERVE_LISTEN", "descriptor %d of LISTEN_FDS is no socket", fd);
+	if (at.ss_family == AF_UNIX)
+		return listen_unix(s, fd, e);
+	if (at.ss_family == AF_INET || at.ss_family == AF_INET6)
+		return listen_tcp(s, &at, fd, e);
+	return err_set(
+		e, E_INPUT, "SERVE_LISTEN", "descriptor %d of LISTEN_FDS is of no kind that is known", fd);
+}
+
+int listen_reload(struct server *s, struct err *e)
+{
+	const struct tls_files files = { s->o.tls_cert, s->o.tls_key, s->o.tls_client_ca };
+
+	return s->o.tls_cert ? tls_load(s->sys, &files, e) : OK;
+}
+
+static int64_t number_of(struct server *s, const char *name, int64_t fallback)
+{
+	const char *text = s->sys->getenv(s->sys, name);
+	int64_t n;
+
+	return text && text_int(text, &n) && n > 0 && n < INT32_MAX ? n : fallback;
 }
 
 int listen_start(struct server *s, struct err *e)
 {
-	int rc = s->o.port >= 0 ? listen_tcp(s, e) : OK;
+	struct sockaddr_storage at;
+	int inherited = inherited_count(s), rc = listen_reload(s, e);
 
-	if (rc == OK && s->o.socket)
-		rc = listen_unix(s, e);
+	held_most = (size_t)number_of(s, "HELM_LIMIT_BODIES", HELD_MOST);
+	patience_s = number_of(s, "HELM_LIMIT_SECONDS", PATIENCE_S);
+
+	for (int i = 0; rc == OK && i < inherited; i++)
+		rc = listen_inherited(s, FIRST_INHERITED + i, e);
+	if (rc == OK && !inherited && s->o.port >= 0 &&
+		(rc = address_of(s->o.bind, (uint16_t)s->o.port, &at, e)) == OK)
+		rc = listen_tcp(s, &at, -1, e);
+	if (rc == OK && !inherited && s->o.socket)
+		rc = listen_unix(s, -1, e);
 	if (rc == OK && !s->base_url)
-		s->base_url = arena_printf(&s->a, "unix:%s", s->o.socket);
+		s->base_url = s->o.socket ? arena_printf(&s->a, "unix:%s", s->o.socket) : "unix:";
 	return rc;
 }
 
@@ -655,7 +750,9 @@ void listen_stop(struct server *s)
 		if (listeners[i].quiet_fd > 0)
 			close_fd(&listeners[i].quiet_fd);
 	}
-	listener_count = 0;
-	if (s->o.socket)
+	tls_end();
+	/* One that was opened for us is there for who comes next. */
+	if (s->o.socket && listener_count && !listeners[0].is_inherited)
 		(void)s->sys->unlink(s->sys, AT_FDCWD, s->o.socket, 0);
+	listener_count = 0;
 }

@@ -3,18 +3,18 @@
  * Order.  The policy is read and on record, the kernel opens, then the listeners; only then does the ready line leave.  It ends the other way
  * round: no new connections, what was asked is answered, streams end, the record is closed. */
 #include "base/text.h"
+#include "serve/ask.h"
 #include "serve/conform.h"
 #include "serve/metrics.h"
 #include "serve/serve.h"
 #include "serve/web.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static int print_error(const struct err *e)
@@ -43,31 +43,12 @@ static struct serve_options options_of(const struct json *doc)
 		.socket = json_get_text(doc, "socket", NULL),
 		.tls_cert = json_get_text(doc, "tls_cert", NULL),
 		.tls_key = json_get_text(doc, "tls_key", NULL),
+		.tls_client_ca = json_get_text(doc, "tls_client_ca", NULL),
 		.port = json_get_int(doc, "port", 7714),
 		.workers = json_get_int(doc, "workers", WORKERS),
 		.may_be_remote = json_get_bool(doc, "insecure_remote", false),
 		.is_demo = json_get_bool(doc, "demo", false),
 		.is_conformance = json_get_bool(doc, "conformance", false) };
-}
-
-/* ---- the service manager ---- */
-
-/* READY=1 and the like, where somebody listens (sd_notify(3)). */
-static void tell_manager(struct server *s, const char *state)
-{
-	const char *path = s->sys->getenv(s->sys, "NOTIFY_SOCKET");
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-
-	if (!path || (path[0] != '/' && path[0] != '@') || strlen(path) >= sizeof(to.sun_path))
-		return;
-	AUTO(close_fd) int fd = s->sys->datagram_local(s->sys);
-	if (fd < 0)
-		return;
-	memcpy(to.sun_path, path, strlen(path));
-	if (path[0] == '@')
-		to.sun_path[0] = '\0';
-	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to,
-		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
 }
 
 /* ---- from start to end ---- */
@@ -123,25 +104,14 @@ static void end(struct server *s)
 	limiter_free(s->limiter);
 }
 
-static void reload(struct server *s)
-{
-	struct err e = { 0 };
-
-	tell_manager(s, "RELOADING=1");
-	if (policy_load(s, &e))
-		log_line(s, "error", NULL, "the policy stays as it was: %s", e.text);
-	else
-		log_line(s, "info", NULL, "the policy was loaded again");
-	tell_manager(s, "READY=1");
-}
-
 /* Until it is told to end. */
 static void wait_for_signals(struct server *s, const sigset_t *mine)
 {
 	for (;;) {
 		int number = sigwaitinfo(mine, NULL);
+		struct err e = { 0 };
 		if (number == SIGHUP)
-			reload(s);
+			(void)server_reload(s, &e);
 		else if (number > 0 || errno != EINTR)
 			return;
 	}
@@ -159,7 +129,7 @@ static void say_ready(struct server *s)
 	json_write(&line, doc, 0);
 	printf("%s\n", line.p);
 	fflush(stdout);
-	tell_manager(s, "READY=1");
+	manager_tell(s, "READY=1");
 }
 
 static int show(struct arena *a, const char *what)
@@ -168,6 +138,20 @@ static int show(struct arena *a, const char *what)
 
 	buf_init(&text, a);
 	json_write(&text, text_eq(what, "openapi") ? routes_openapi(a) : routes_json(a), JSON_INDENT);
+	printf("%s\n", text.p);
+	return 0;
+}
+
+static int ask(struct server *s, const struct json *o)
+{
+	struct json *answer;
+	struct err e = { 0 };
+	struct buf text;
+
+	if (web_start(&e) || ask_remote(s->sys, &s->a, o, &answer, &e))
+		return print_error(&e);
+	buf_init(&text, &s->a);
+	json_write(&text, answer, 0);
 	printf("%s\n", text.p);
 	return 0;
 }
@@ -197,6 +181,11 @@ int main(int argc, char **argv)
 	sigset_t mine;
 
 	signal(SIGPIPE, SIG_IGN);
+	/* Every request takes and gives back some hundred kilobytes: they are not given back to the system in between. */
+	mallopt(M_MMAP_THRESHOLD, 4 << 20);
+	mallopt(M_TRIM_THRESHOLD, 16 << 20);
+	mallopt(M_TOP_PAD, 1 << 20);
+	mallopt(M_ARENA_MAX, 4);
 	sigemptyset(&mine);
 	sigaddset(&mine, SIGTERM);
 	sigaddset(&mine, SIGINT);
@@ -208,6 +197,8 @@ int main(int argc, char **argv)
 		return print_error(&e);
 	if (json_get(options, "conform"))
 		return conform(&s, json_get(options, "conform"));
+	if (json_get(options, "ask"))
+		return ask(&s, json_get(options, "ask"));
 	if (json_get(options, "show"))
 		return show(&s.a, json_get_text(options, "show", ""));
 	s.o = options_of(options);
@@ -215,7 +206,7 @@ int main(int argc, char **argv)
 	if (rc == OK) {
 		say_ready(&s);
 		wait_for_signals(&s, &mine);
-		tell_manager(&s, "STOPPING=1");
+		manager_tell(&s, "STOPPING=1");
 	}
 	end(&s);
 	arena_done(&s.a);

@@ -208,6 +208,9 @@ void metrics_text(struct server *s, struct arena *a, struct buf *b)
 	one(b, "helm_requests_total", "counter", "requests that were begun", (double)n.requests);
 	one(b, "helm_refused_busy_total", "counter", "requests refused because too much waited",
 		(double)n.refused_busy);
+	one(b, "helm_unauthenticated_total", "counter",
+		"requests without a key, or with one that opens nothing",
+		(double)__atomic_load_n(&s->count.unauthenticated, __ATOMIC_RELAXED));
 	one(b, "helm_errors_total", "counter", "decisions that could not be recorded", (double)n.errors);
 	one(b, "helm_queue_waiting", "gauge", "requests that wait for a worker", (double)work_waiting(s));
 	one(b, "helm_chain_receipts", "gauge", "receipts that are known to be on disk",

@@ -4,6 +4,7 @@
  * also when another one is loaded meanwhile.  Each loading is on record with the digest that receipts name. */
 #include "kernel/policy/policy.h"
 #include "kernel/act.h"
+#include "kernel/ceiling.h"
 #include "serve/serve.h"
 
 #include "base/file.h"
@@ -73,6 +74,46 @@ static int load_authority(struct server *s, struct door_policy *p, struct err *e
 	return OK;
 }
 
+/* The file as it is, and the ceilings that an administrator has set beside it. */
+static int compile(struct server *s, struct door_policy *p, struct err *e)
+{
+	struct policy_reading reading;
+	struct json *ceilings;
+	int rc = policy_source_read(s->sys, &p->a, s->o.policy, (struct policy_way){ 0 }, NULL, &reading, e);
+
+	if (rc == OK)
+		rc = ceilings_load(s->sys, &p->a, s->ws, &ceilings, e);
+	if (rc)
+		return rc;
+	struct json *document = json_copy(&p->a, reading.document);
+	(void)json_remove(document, "signature");
+	ceilings_add(&p->a, ceilings, document);
+	rc = ruleset_compile(&p->a, document, &p->rules, e);
+	return rc ? err_wrap(e, "%s", s->o.policy) : OK;
+}
+
+static int64_t changed_at(struct server *s)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	const char *dir = workspace_beside(&a, s->ws);
+	struct stat st;
+
+	if (!dir ||
+		s->sys->stat(
+			s->sys, AT_FDCWD, arena_printf(&a, "%s/" CEILINGS, dir), &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	return (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+}
+
+void policy_look(struct server *s)
+{
+	int64_t now = changed_at(s);
+	struct err e = { 0 };
+
+	if (__atomic_exchange_n(&s->ceilings_ns, now, __ATOMIC_RELAXED) != now && policy_load(s, &e))
+		log_line(s, "error", NULL, "the budgets stay as they were: %s", e.text);
+}
+
 int policy_load(struct server *s, struct err *e)
 {
 	struct door_policy *p = calloc(1, sizeof(*p));
@@ -81,8 +122,9 @@ int policy_load(struct server *s, struct err *e)
 		BUG("out of memory");
 	p->refs = 1;
 	p->file = s->o.policy;
+	__atomic_store_n(&s->ceilings_ns, changed_at(s), __ATOMIC_RELAXED);
 	p->loaded_us = s->sys->now_us(s->sys);
-	int rc = policy_source_compile(s->sys, &p->a, s->o.policy, &p->rules, e);
+	int rc = compile(s, p, e);
 	if (rc == OK)
 		rc = load_authority(s, p, e);
 	if (rc == OK)

@@ -87,10 +87,14 @@ int route_check(const struct route *r, const struct json *body, struct err *e);
 
 /* ---- who calls ---- */
 
+struct server;
 struct peer {
 	bool is_local; /* by the socket of this machine: `uid` is who */
 	uid_t uid;
 	bool is_loopback, is_tls;
+	const char *
+		certificate; /* the name in one that holds; or NULL, and `no_certificate` says what is wrong with it */
+	const char *no_certificate;
 	const char *address; /* for limits and logs */
 };
 struct who {
@@ -98,8 +102,12 @@ struct who {
 	const char *key_id; /* or NULL: a variable, or the socket */
 	unsigned scopes;
 };
+/* By its headers alone, before a body is read: 401 for who brings nothing that could open the route. */
+int auth_at_headers(struct call *c, struct err *e);
 /* Fills c->who, or refuses with 401 or 403. */
 int auth_check(struct call *c, struct err *e);
+/* The tenant of the installation: what stands in the workspace and names no tenant (runs, hooks, a person's acts) is theirs. */
+const char *auth_home_tenant(const struct server *s);
 
 /* ---- one request on its way ---- */
 
@@ -115,6 +123,7 @@ struct call {
 	struct server *server;
 	const struct door_policy *policy; /* in force for this request */
 	struct kernel *k; /* of the worker; its policy is the one that counts for this request */
+	const struct workspace *held; /* its word is looked at once for this request; call_wait() ends that */
 	struct arena *a;
 	const struct route *route; /* NULL: there is none */
 	const char *method, *path;
@@ -155,6 +164,10 @@ void call_error(struct call *c, const struct err *e, const struct json *more);
 /* Decide and record: kernel_handle(), with its decision on disk when it returns OK.  What is decided may run out of memory, and then it is as if
  * nobody had asked; what is written may not. */
 int call_handle(struct call *c, const struct request *q, struct handling *h, struct err *e);
+/* Before somebody is waited for: what a person says meanwhile counts. */
+void call_wait(struct call *c);
+/* How the last write went, for whoever asks how the boundary stands. */
+void call_recorded(struct call *c, int rc, const struct err *e);
 /* For whatever else writes: from here to the end of the call there is no way back when memory runs out. */
 bool call_hold(struct call *c);
 /* The exact bytes of one part of multipart/form-data, or the body itself when it is not multipart. */
@@ -173,7 +186,8 @@ void call_stream(struct call *c, struct events *s);
 /* ---- the server ---- */
 
 struct serve_options {
-	const char *workspace, *policy, *authority, *otlp, *bind, *socket, *tls_cert, *tls_key;
+	const char *workspace, *policy, *authority, *otlp, *bind, *socket, *tls_cert, *tls_key,
+		*tls_client_ca;
 	int64_t port, workers;
 	bool may_be_remote; /* beyond loopback without TLS */
 	bool is_demo; /* /api/demo is offered */
@@ -201,13 +215,16 @@ struct server {
 	pthread_mutex_t lock; /* of what follows */
 	struct door_policy *policy;
 	int64_t reload_errors;
+	int64_t ceilings_ns; /* when the budgets that were set by hand had changed, as the policy was loaded with */
 	struct queue *queue;
 	size_t call_memory; /* of one request */
 	const char *base_url;
 	int64_t started_us;
 	struct serve_counts {
-		uint64_t requests, decisions, allowed, denied, escalated, refused_busy, errors;
+		uint64_t requests, decisions, allowed, denied, escalated, refused_busy, errors,
+			unauthenticated;
 	} count;
+	bool is_failing; /* the last that was to be recorded could not be */
 	struct idempotency *once;
 	struct limiter *limiter;
 	struct tail *tail;
@@ -215,14 +232,22 @@ struct server {
 	struct spans *spans; /* NULL: nobody wants them */
 };
 
+/* manager.c: policy, authority and certificates, as the files are now.  On an error what was in force stays. */
+int server_reload(struct server *s, struct err *e);
+void manager_tell(
+	struct server *s, const char *state); /* "READY=1", to whoever started us and wants to know */
+
 /* policy.c: the policy that this door was started with.  A file that cannot be used leaves the old one in force. */
 int policy_load(struct server *s, struct err *e);
+/* Every second: another server of this workspace may have set a budget. */
+void policy_look(struct server *s);
 struct door_policy *policy_take(struct server *s);
 void policy_drop(struct server *s, struct door_policy *p);
 
 /* work.c: so many workers, each with a kernel of its own. */
 enum { QUEUE_MOST = 1024, WORKERS = 32 };
 int work_start(struct server *s, struct err *e);
+size_t work_descriptors(void); /* as many as this process may have, for everything */
 /* `done` is called by the worker when the answer is there.  False: too many wait. */
 bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg);
 void work_stop(struct server *s); /* what is in the queue is answered first */
@@ -233,6 +258,8 @@ struct limiter *limiter_new(struct sys *s);
 void limiter_free(struct limiter *l);
 int64_t limiter_ask_address(struct limiter *l, const struct call *c);
 int64_t limiter_ask_class(struct limiter *l, const struct call *c);
+/* 429 unless there is nothing to wait for. */
+int limited(struct call *c, int64_t wait_s, const char *why, struct err *e);
 
 /* once.c: Idempotency-Key.  ONCE_NEW: go on, and say how it ended with once_end().  ONCE_SAME: c has the answer of the first time. */
 enum once { ONCE_NEW, ONCE_SAME, ONCE_OTHER, ONCE_BUSY };
@@ -246,8 +273,10 @@ struct tail *tail_start(struct server *s, void (*grown)(void *), void *arg, stru
 void tail_stop(struct tail *t);
 uint64_t tail_length(struct tail *t); /* receipts that are known to be on disk */
 
-/* listen.c */
+/* listen.c.  Sockets that a service manager has opened (LISTEN_FDS) are taken instead of those of the options. */
 int listen_start(struct server *s, struct err *e);
+int listen_reload(struct server *s,
+	struct err *e); /* certificates, for the next connections; on an error those before go on */
 void listen_quiesce(struct server *s); /* no new connections; what is open is answered */
 void listen_stop(struct server *s);
 void listen_wake(void *server); /* streams look whether there is something to send */

@@ -46,6 +46,7 @@ static void *follow(void *arg)
 {
 	struct tail *t = arg;
 	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	int64_t looked_us = 0;
 
 	for (;;) {
 		struct pollfd fds[] = { { .fd = t->stop, .events = POLLIN },
@@ -59,6 +60,11 @@ static void *follow(void *arg)
 			watch(t);
 		look(t);
 		t->grown(t->arg);
+		int64_t now = t->s->sys->mono_us(t->s->sys);
+		if (now - looked_us >= 1000000) {
+			looked_us = now;
+			policy_look(t->s);
+		}
 	}
 }
 

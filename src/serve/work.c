@@ -5,6 +5,7 @@
  *
  * Memory.  A request has an arena with a limit.  Where it runs out before anything was written, the request ends with 413 and its
  * worker begins anew; the server goes on.  From the moment a decision is written there is no such way back (call_handle()). */
+#include "base/file.h"
 #include "base/text.h"
 #include "kernel/policy/policy.h"
 #include "kernel/posture.h"
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unwind.h>
 
 struct job {
@@ -25,10 +27,15 @@ struct job {
 	struct job *next;
 };
 
+/* Decisions come first: what reads the record may take long, so only some of the workers do that at once, and only one with something large. */
+enum kind { DECIDES, READS, IS_LARGE, KINDS };
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t arrived, left;
-	struct job *first, **last;
+	struct line {
+		struct job *first, **last;
+		size_t working, most, waiting, room;
+	} lines[KINDS];
 	size_t waiting, idle, workers, most;
 	bool is_over;
 };
@@ -39,7 +46,8 @@ struct worker {
 	struct workspace *ws;
 	struct kernel k;
 	bool is_open;
-	const struct json *word; /* of a person about the place, as the kernel was opened with */
+	struct posture word; /* of a person about the place, as the kernel was opened with */
+	unsigned looks; /* so often it was read again, and said the same */
 	struct stat key;
 };
 
@@ -78,7 +86,18 @@ static void on_exhausted(size_t wanted)
 	abort();
 }
 
-/* One moment decides; when memory runs out meanwhile, the worker's kernel is opened anew, and nothing holds any more. */
+void call_wait(struct call *c)
+{
+	posture_release(&c->held);
+	c->held = NULL;
+}
+
+static void end_hold(struct call **c)
+{
+	call_wait(*c);
+}
+
+/* One moment decides: that of the request's beginning, unless somebody was waited for since. */
 static void decide_now(struct call *c, const struct request *q, struct handling *h)
 {
 	AUTO(posture_release) const struct workspace *held = posture_hold(c->k->sys, c->k->ws);
@@ -97,6 +116,7 @@ int call_handle(struct call *c, const struct request *q, struct handling *h, str
 	/* From here on it is written, and others wait for the same lock and the same disk. */
 	bool had = call_hold(c);
 	int rc = kernel_record(c->k, q, h, e);
+	call_recorded(c, rc, e);
 	c->a->limit_bytes = limit;
 	has_way_back = had;
 	if (rc == OK)
@@ -109,10 +129,17 @@ int call_handle(struct call *c, const struct request *q, struct handling *h, str
 	return rc;
 }
 
+void call_recorded(struct call *c, int rc, const struct err *e)
+{
+	if (rc == OK || !text_eq(e->code, "DRAW_REFUSED"))
+		__atomic_store_n(&c->server->is_failing, rc != OK, __ATOMIC_RELAXED);
+}
+
 bool call_hold(struct call *c)
 {
 	bool had = has_way_back;
 
+	call_wait(c);
 	has_way_back = false;
 	c->a->limit_bytes = 0;
 	return had;
@@ -160,20 +187,59 @@ static int worker_open(struct worker *w, struct err *e)
 	}
 	w->is_open = true;
 	w->k.group = s->group;
-	w->word = posture_of(s->sys, w->ws)->word;
+	/* Whoever calls is nowhere on this machine: what they say is about the workspace. */
+	w->k.guard.at = guard_at(&w->k.guard, &w->a, w->ws->root);
+	w->word = *posture_of(s->sys, w->ws);
 	w->key = key_file(w);
 	return OK;
 }
 
-static int freshen(struct worker *w, struct err *e)
+static bool is_same_text(const char *x, const char *y)
 {
-	if (w->is_open && posture_of(w->s->sys, w->ws)->word == w->word) {
+	return x && y ? text_eq(x, y) : x == y;
+}
+
+/* Does a person's word about the place say what it said?  It is read again every second where a place above could speak, and what was read before is kept
+ * as long as the kernel is open: so that is done anew at times. */
+static bool is_same_word(struct worker *w, const struct posture *now)
+{
+	enum { LOOKS_MOST = 60 };
+	const struct posture *then = &w->word;
+
+	if (now->word == then->word)
+		return true;
+	if (w->looks++ == LOOKS_MOST || !json_eq(now->word, then->word) || !json_eq(now->own, then->own) ||
+		!is_same_text(now->broken, then->broken) || !is_same_text(now->outer, then->outer) ||
+		!is_same_text(now->dir, then->dir) || now->is_unfinished != then->is_unfinished ||
+		now->is_signed_above != then->is_signed_above)
+		return false;
+	w->word = *now;
+	return true;
+}
+
+/* The tree that the workspace lies in is still one. */
+static bool is_same_tree(struct worker *w, struct arena *a)
+{
+	const char *tree = w->k.guard.at.work_tree;
+
+	return !tree || file_exists(w->s->sys, AT_FDCWD, arena_printf(a, "%s/.git", tree));
+}
+
+static int freshen(struct worker *w, struct call *c, struct err *e)
+{
+	if (w->is_open) {
+		c->held = posture_hold(w->s->sys, w->ws);
 		struct stat now = key_file(w);
-		if (is_same_file(&now, &w->key))
+		if (is_same_word(w, posture_of(w->s->sys, w->ws)) && is_same_file(&now, &w->key) &&
+			is_same_tree(w, c->a))
 			return OK;
+		call_wait(c);
 	}
 	worker_close(w);
-	return worker_open(w, e);
+	int rc = worker_open(w, e);
+	if (rc == OK)
+		c->held = posture_hold(w->s->sys, w->ws);
+	return rc;
 }
 
 /* ---- one request ---- */
@@ -207,15 +273,6 @@ static int read_body(struct call *c, struct err *e)
 			json_type_name(c->body));
 	rc = route_check(c->route, c->body, e);
 	return rc ? call_refuse(c, e, 400, "BAD_REQUEST", "%s", arena_strdup(c->a, e->text)) : OK;
-}
-
-static int limited(struct call *c, int64_t wait_s, const char *why, struct err *e)
-{
-	if (!wait_s)
-		return OK;
-	call_send_header(c, "Retry-After", arena_printf(c->a, "%lld", (long long)wait_s));
-	call_send_header(c, "X-Helm-Limiter-Reason", why);
-	return call_refuse(c, e, 429, why, "too many requests; try again after %lld s", (long long)wait_s);
 }
 
 struct place {
@@ -284,9 +341,9 @@ static void drop_taken(struct taken *t)
 
 static int answer(struct worker *w, struct call *c, struct err *e)
 {
-	int rc = limited(c, limiter_ask_address(c->server->limiter, c), "GLOBAL_RATE_LIMIT_EXCEEDED", e);
+	int rc = OK;
 
-	if (rc == OK && !c->route) {
+	if (!c->route) {
 		if (c->allowed)
 			call_send_header(c, "Allow", c->allowed);
 		rc = c->allowed
@@ -303,8 +360,10 @@ static int answer(struct worker *w, struct call *c, struct err *e)
 			c, e, 413, "TOO_LARGE", "a body of this route has at most %d bytes", BODY_MOST);
 	if (rc == OK)
 		rc = read_body(c, e);
-	if (rc == OK && (rc = freshen(w, e))) {
+	AUTO(end_hold) struct call *holding = c;
+	if (rc == OK && (rc = freshen(w, c, e))) {
 		log_line(c->server, "error", c, "the kernel cannot be opened: %s", e->text);
+		call_send_header(c, "Retry-After", "1");
 		return call_refuse(
 			c, e, 503, "POLICY_NOT_READY", "the boundary is not ready; ask 'helm doctor'");
 	}
@@ -373,19 +432,40 @@ static void observed(struct worker *w, struct call *c)
 
 /* ---- threads ---- */
 
+static enum kind kind_of(const struct call *c)
+{
+	if (c->raw.n > BODY_MOST)
+		return IS_LARGE;
+	return !c->route || c->route->rate == RATE_EVIDENCE || c->route->rate == RATE_PUBLIC ? READS
+											     : DECIDES;
+}
+
+/* The first of a line that has a worker left for it; NULL: nobody waits, or all of these are at work. */
+static struct job *first_job(struct queue *q)
+{
+	for (struct line *l = q->lines; l < q->lines + KINDS; l++) {
+		struct job *j = l->working < l->most ? l->first : NULL;
+		if (!j)
+			continue;
+		l->first = j->next;
+		if (!l->first)
+			l->last = &l->first;
+		l->working++;
+		l->waiting--;
+		q->waiting--;
+		return j;
+	}
+	return NULL;
+}
+
 static struct job *next_job(struct queue *q)
 {
+	struct job *j;
+
 	q->idle++;
-	while (!q->first && !q->is_over)
+	while (!(j = first_job(q)) && (!q->is_over || q->waiting))
 		pthread_cond_wait(&q->arrived, &q->lock);
 	q->idle--;
-	struct job *j = q->first;
-	if (j) {
-		q->waiting--;
-		q->first = j->next;
-		if (!q->first)
-			q->last = &q->first;
-	}
 	return j;
 }
 
@@ -397,17 +477,44 @@ static void *be_worker(void *arg)
 
 	pthread_mutex_lock(&q->lock);
 	while ((j = next_job(q))) {
+		enum kind kind = kind_of(j->c);
 		pthread_mutex_unlock(&q->lock);
 		observed(&w, j->c);
 		j->done(j->arg);
 		free(j);
 		pthread_mutex_lock(&q->lock);
+		struct line *l = &q->lines[kind];
+		/* Somebody may wait because this was the last one that could. */
+		if (l->working-- == l->most && l->first)
+			pthread_cond_signal(&q->arrived);
 	}
+	pthread_cond_broadcast(&q->arrived);
 	q->workers--;
 	pthread_cond_signal(&q->left);
 	pthread_mutex_unlock(&q->lock);
 	worker_close(&w);
 	return NULL;
+}
+
+size_t work_descriptors(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return 256;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	(void)getrlimit(RLIMIT_NOFILE, &files);
+	return (size_t)files.rlim_cur;
+}
+
+/* A worker that cannot open anything answers nobody: there are only as many as half of the descriptors are enough for. */
+static size_t worker_limit(const struct server *s)
+{
+	enum { OWN = 24, EACH = 6 };
+	size_t half = work_descriptors() / 2, most = half > OWN + EACH ? (half - OWN) / EACH : 1;
+
+	return most < (size_t)s->o.workers ? most : (size_t)s->o.workers;
 }
 
 int work_start(struct server *s, struct err *e)
@@ -420,8 +527,15 @@ int work_start(struct server *s, struct err *e)
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->arrived, NULL);
 	pthread_cond_init(&q->left, NULL);
-	q->last = &q->first;
-	q->most = (size_t)s->o.workers;
+	q->most = worker_limit(s);
+	for (size_t i = 0; i < KINDS; i++)
+		q->lines[i].last = &q->lines[i].first;
+	q->lines[DECIDES].most = q->most;
+	q->lines[DECIDES].room = QUEUE_MOST;
+	q->lines[READS].most = q->most > 1 ? q->most / 2 : 1;
+	q->lines[READS].room = QUEUE_MOST / 2;
+	q->lines[IS_LARGE].most = 1;
+	q->lines[IS_LARGE].room = QUEUE_MOST / 64;
 	s->queue = q;
 	const char *memory = s->sys->getenv(s->sys, "HELM_LIMIT_MEMORY");
 	int64_t bytes;
@@ -457,10 +571,12 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 	pthread_mutex_lock(&q->lock);
 	if (q->waiting >= q->idle && q->workers < q->most && more_workers(s))
 		q->workers++;
-	bool is_taken = q->workers && !q->is_over && q->waiting < QUEUE_MOST;
+	struct line *l = &q->lines[kind_of(c)];
+	bool is_taken = q->workers && !q->is_over && q->waiting < QUEUE_MOST && l->waiting < l->room;
 	if (is_taken) {
-		*q->last = j;
-		q->last = &j->next;
+		*l->last = j;
+		l->last = &j->next;
+		l->waiting++;
 		q->waiting++;
 		pthread_cond_signal(&q->arrived);
 	}

@@ -111,8 +111,23 @@ p.write(POLICY + """  - {id: site, action: HTTP_REQUEST, verdict: ALLOW}
   - {id: closed, action: HTTP_REQUEST, verdict: DENY, all: [{field: params.path, op: starts_with, value: /admin}], text: Not for agents.}
   - {id: far, action: HTTP_REQUEST, verdict: DENY, all: [{field: params.host, op: equals, value: closed.example}], text: Not there.}
   - {id: send, action: HTTP_REQUEST, verdict: ESCALATE, all: [{field: params.method, op: equals, value: DELETE}], text: A person decides.}
+  - {id: pay, action: pay, verdict: ALLOW}
+  - {id: guests, action: pay, verdict: DENY, all: [{field: context.subject.properties.guest, op: equals, value: true}], text: Not for guests.}
+  - {id: urgent, action: pay, verdict: DENY, all: [{field: context.action.properties.urgent, op: equals, value: true}], text: Never in a hurry.}
+  - {id: roles, action: pay, verdict: DENY, all: [{field: context.roles, op: contains, value: intern}], text: Not for interns.}
+  - {id: grants, action: pay, verdict: DENY, all: [{field: context.code_hash, op: equals, value: bad}], text: Not this code.}
 """)
 s = Server(p)
+pay = lambda subject={}, action={}, **more: s.ask("POST", "/access/v1/evaluation", dict({"subject": dict({"type": "user", "id": "user:anna"}, **subject), "action": dict({"name": "pay"}, **action), "resource": {"type": "account", "id": "1"}}, **more))
+ok("AuthZEN: a policy sees the properties of the subject", pay()[1]["decision"] is True and pay({"properties": {"guest": True}})[1]["context"]["rule"] == "policy:guests", pay({"properties": {"guest": True}})[1])
+ok("AuthZEN: and of the action", pay(action={"properties": {"urgent": True}})[1]["context"]["rule"] == "policy:urgent")
+ok("AuthZEN: which no context replaces", pay({"properties": {"guest": True}}, context={"subject": {"id": "user:anna"}})[0] == 400)
+ok("AuthZEN: a member that nobody knows is refused, in a list, too", pay(amount=5)[0] == 400 and s.ask("POST", "/access/v1/evaluations", {"subject": {"id": "a"}, "action": {"name": "pay"}, "resource": {"id": "1"}, "evaluations": [{"amount": 5}]})[0] == 400)
+asks = lambda **more: s.ask("POST", "/v1/pdp/evaluate", dict({"effect": {"effect_type": "pay", "effect_id": "e", "params": {}}}, **more))
+ok("a decision point is told of roles, and uses them", asks(subject={"roles": ["clerk"]})[1]["allow"] is True and asks(subject={"roles": ["intern"]})[1]["allow"] is False, asks(subject={"roles": ["intern"]})[1])
+ok("and knows no others", asks(subject={"role": "intern"})[0] == 400 and asks(effect={"effect_type": "pay", "amount": 5})[0] == 400)
+effect = lambda n, **more: s.ask("POST", "/v1/effects", dict({"effect": {"effect_type": "pay", "effect_id": n, "params": {}}, "principal": "system-admin", "context": {}}, **more))
+ok("what stands beside an effect is seen, too", effect("h1", code_hash="good")[1]["verdict"] == "ALLOW" and effect("h2", code_hash="bad")[1]["verdict"] == "DENY" and effect("h3", amount=5)[0] == 400, effect("h4", code_hash="bad")[1])
 st, b, h = s.ask("GET", "/v1/extauthz/shop/item%201?token=s3cret")
 ok("Envoy: a request may pass", st == 200 and h["x-helm-verdict"] == "ALLOW" and h["x-helm-decision-id"] == b["decision_id"], (st, b))
 ok("on record without what its query says", p.receipts()[-1]["receipt_id"] == b["receipt_id"] and "s3cret" not in json.dumps(p.receipts()))

@@ -64,6 +64,7 @@ bad = []
 def expect(what, r, status, **how):
     path = re.sub(r"{[^}]*}", "x1", r["path"])
     body = how.pop("body", {} if r["body"] else None)
+    if r.get("auth") == "service_internal" and not set(how) - {"headers"}: how.update(key=SERVICE, tenant=None, principal=None)
     try:
         st, b, h = s.ask(r["method"], path, body, **how)
     except Exception as e:
@@ -138,6 +139,11 @@ for r in takes:
             if schema.get("type") == "string":
                 expect("type of " + name, r, 400, body={name: 42})
 held("so is a member of another type")
+open_ones = [r["path"] for r in takes if r["request"] and doc["components"]["schemas"][r["request"]].get("additionalProperties") is not False]
+ok("what a request may hold is said for each route; the court has a schema of its own", sorted(set(open_ones)) == ["/v1/authority/evaluate", "/v1/authority/preflight"], open_ones)
+for r in takes:
+    if r["request"] and r["path"] not in open_ones: expect("unknown member", r, 400, body={"amuont": 5})
+held("a member that nobody knows is refused: a policy could not see it")
 for r in takes:
     expect("content type", r, 415, body=b'{"a":1}', headers={"Content-Type": "text/plain"})
     if r["body"] == "json": expect("nothing", r, (400, 415), body=b"")
@@ -198,6 +204,17 @@ ok("and no second one", b["verdict"] == "ESCALATE", b)
 st, now, h = s.ask("GET", "/api/v1/approvals/" + b["approval_id"], **a)
 st, no, h = s.ask("POST", "/api/v1/approvals/%s/deny" % b["approval_id"], {"expected_ceremony_hash": now["ceremony_hash"], "reason": "too much"}, **a)
 ok("a no is an answer, too", st == 200 and no["state"] == "denied", no)
+
+given = [r for r in p.receipts() if r.get("type") in ("grant", "denial")]
+ok("answers belong to the tenant that asked", given and all(r["metadata"].get("tenant") == "default" for r in given), given[-1:])
+st, b, h = s.ask("GET", "/api/v1/receipts?limit=1000", **o)
+ok("what the workspace has of its own, keys and answers of others are not there for another tenant", st == 200 and b["receipts"] and all(r["metadata"].get("tenant") == "other" for r in b["receipts"]), [r["effect_id"] for r in b["receipts"] if r["metadata"].get("tenant") != "other"])
+st, b, h = s.ask("GET", "/api/v1/receipts?limit=1000", key=keys["reader"], tenant=None, principal=None)
+ok("but for the tenant of the installation, without the others' keys", {"helm.serve/policy", "helm.serve/key-add"} <= {r["effect_id"] for r in b["receipts"]} and all(r["metadata"].get("tenant", "default") == "default" for r in b["receipts"]))
+run = p.helm("run", "--", "kill", "-9", "4711")
+waits = [x["approval_id"] for x in s.ask("GET", "/api/v1/approvals?state=pending", **a)[1] if x["requested_by"].startswith("user:")]
+ok("a question of a run waits for the tenant of the installation", run.returncode == 24 and waits, run.returncode, run.stderr)
+ok("and for nobody else", not [x for x in s.ask("GET", "/api/v1/approvals", **o)[1] if x["approval_id"] in waits] and s.ask("GET", "/api/v1/approvals/" + (waits or ["x"])[0], **o)[0] == 404)
 
 st, b, h = s.evaluate("refund", {"amount": 700, "password": "hunter2hunter2"}, session="ask", key=keys["asker"], tenant=None, principal=None)
 st, b, h = s.ask("GET", "/api/v1/approvals/" + b["approval_id"], **a)

@@ -13,13 +13,17 @@
 
 #include <string.h>
 
-/* `what` stands in the receipt's metadata under its type; its digest is what the signature covers. */
+/* `what` stands in the receipt's metadata under its type; its digest is what the signature covers.  The tenant that a question came from, or a grant is
+ * for, has its answer, too: `of` is the entry of either, or NULL. */
 static int record(struct kernel *k, struct arena *a, const char *effect, const char *type, struct json *what,
-	struct json *proof, const struct person *who, struct json **ret, struct err *e)
+	struct json *proof, const struct json *of, const struct person *who, struct json **ret, struct err *e)
 {
 	struct json *about = json_new(a, JSON_OBJECT);
+	const char *tenant = json_get_text(json_get(json_get(of, "receipt"), "metadata"), "tenant", NULL);
 
 	json_set(a, about, type, what);
+	if (tenant)
+		json_sets(a, about, "tenant", tenant);
 	if (proof)
 		json_set(a, about, "quorum", proof);
 	act_sign(a, who, what, about);
@@ -138,7 +142,7 @@ static int can_reach(const struct cover *covers, size_t n, const struct approval
 /* ---- grants ---- */
 
 /* Records the grant, then puts it into the open document; the caller writes the document. */
-static int make_grant(struct approval_store *st, struct grant *g, struct json *proof,
+static int make_grant(struct approval_store *st, struct grant *g, struct json *proof, const struct json *of,
 	const struct person *who, struct json **ret_receipt, struct err *e)
 {
 	struct kernel *k = st->k;
@@ -154,7 +158,7 @@ static int make_grant(struct approval_store *st, struct grant *g, struct json *p
 		g->created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
 		g->responder = who->name;
 	}
-	rc = record(k, a, GRANT_EFFECT, "grant", grant_to_json(a, g), proof, who, ret_receipt, e);
+	rc = record(k, a, GRANT_EFFECT, "grant", grant_to_json(a, g), proof, of, who, ret_receipt, e);
 	if (rc)
 		return rc;
 	struct json *entry = json_new(a, JSON_OBJECT);
@@ -220,7 +224,8 @@ static int join(struct approval_store *st, struct json *entry, const struct pers
 	json_sets(st->a, said, "approval_id", g->request_id);
 	json_seti(st->a, said, "approvers", quorum_of(json_get(entry, "request")));
 	json_seti(st->a, said, "so_far", json_get(proof, "assertions")->n);
-	rc = record(st->k, st->a, "helm.approval/assert", "assertion", said, proof, who, ret_receipt, e);
+	rc = record(
+		st->k, st->a, "helm.approval/assert", "assertion", said, proof, entry, who, ret_receipt, e);
 	return rc ? rc : approval_store_write(st, e);
 }
 
@@ -254,7 +259,7 @@ static int approve(struct kernel *k, struct arena *a, const char *id, const stru
 			return rc;
 	}
 	if (rc == OK)
-		rc = make_grant(&st, &g, proof, who, &receipt, e);
+		rc = make_grant(&st, &g, proof, entry, who, &receipt, e);
 	if (rc)
 		return rc;
 	resolve(k, a, entry, "approved", who->name);
@@ -287,7 +292,7 @@ int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct 
 	int rc = approval_store_open(&st, k, a, e);
 
 	if (rc == OK)
-		rc = make_grant(&st, g, NULL, who, ret_receipt, e);
+		rc = make_grant(&st, g, NULL, NULL, who, ret_receipt, e);
 	return rc ? rc : approval_store_write(&st, e);
 }
 
@@ -336,7 +341,7 @@ int approval_deny(struct kernel *k, struct arena *a, const char *id, const char 
 	json_sets(a, what, "approval_id", id);
 	json_sets(a, what, "args_sha256", json_get_text(json_get(entry, "request"), "args_sha256", ""));
 	json_sets(a, what, "reason", reason);
-	rc = record(k, a, "helm.approval/deny", "denial", what, NULL, who, ret_receipt, e);
+	rc = record(k, a, "helm.approval/deny", "denial", what, NULL, entry, who, ret_receipt, e);
 	if (rc)
 		return rc;
 	resolve(k, a, entry, "denied", who->name);
@@ -366,7 +371,7 @@ int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const 
 	json_set(a, st.grants, grant_id, entry);
 	json_sets(a, what, "grant_id", grant_id);
 	json_sets(a, what, "reason", reason);
-	rc = record(k, a, REVOKE_EFFECT, "revocation", what, NULL, who, ret_receipt, e);
+	rc = record(k, a, REVOKE_EFFECT, "revocation", what, NULL, entry, who, ret_receipt, e);
 	if (rc)
 		return rc;
 	json_sets(a, entry, "revoked_at", now_text(k, a));

@@ -22,8 +22,6 @@ static int none(struct call *c, struct err *e)
 	"WebAuthn; registered keys of OpenSSH, also those on a security key, approve (helm approval message)"
 #define RELATIONS "a store of relationships; who may do what is said by keys and policies"
 #define ENVELOPES "other envelopes around evidence; a pack is signed as it is (POST /api/v1/evidence/export)"
-#define CEILINGS \
-	"budgets by hand; budgets stand in a policy, and what was drawn in the record (helm policy limits)"
 #define LISTED(path, what) \
 	{ \
 		"GET", path, AUTH_ADMIN, SCOPE_ADMIN, RATE_ADMIN, 0, none, "none: " what, NULL, "[]Nothing" \
@@ -61,8 +59,6 @@ const struct route http_absent_routes[] = {
 	ABSENT("GET", "/api/v1/evidence/envelopes/{id}", ENVELOPES),
 	ABSENT("POST", "/api/v1/evidence/envelopes/{id}/verify", ENVELOPES),
 	ABSENT("GET", "/api/v1/evidence/envelopes/{id}/payload", ENVELOPES),
-	ABSENT("GET", "/api/v1/budgets", CEILINGS),
-	ABSENT("PUT", "/api/v1/budgets/{id}", CEILINGS),
 	ABSENT("POST", "/api/v1/kernel/approve",
 		"intents that were signed elsewhere; POST /api/v1/approvals/{id}/approve answers"),
 	ABSENT("GET", "/api/v1/coexistence/capabilities", "a manifest for other governance products"),

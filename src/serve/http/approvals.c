@@ -54,11 +54,11 @@ static struct json *ceremony(struct call *c, const struct json *entry, const str
 	return o;
 }
 
-/* What another tenant asked is nobody else's. */
+/* What another tenant asked is nobody else's; what was asked by a run or a hook is the installation's. */
 static bool is_mine(struct call *c, const struct json *entry)
 {
-	const char *tenant =
-		json_get_text(json_get(json_get(entry, "receipt"), "metadata"), "tenant", c->who.tenant);
+	const char *tenant = json_get_text(
+		json_get(json_get(entry, "receipt"), "metadata"), "tenant", auth_home_tenant(c->server));
 
 	return text_eq(tenant, c->who.tenant);
 }

@@ -52,6 +52,11 @@ static int status(struct call *c, struct err *e)
 	struct json *doc = json_new(c->a, JSON_OBJECT), *parts = json_new(c->a, JSON_ARRAY), *last, *head;
 	struct err why = { 0 };
 	bool has_store = log_look(s, c->a, c->server->ws->state_fd, &last, &why) == OK, has_approvals;
+	if (has_store && __atomic_load_n(&c->server->is_failing, __ATOMIC_RELAXED)) {
+		has_store = false;
+		err_set(&why, E_IO, "RECEIPT_UNAVAILABLE",
+			"the last decision could not be recorded; the log of the server says why");
+	}
 	bool has_signer = c->k->recorder.key != NULL;
 	const char *trouble = policy_trouble(s, c->a, c->k->ws);
 	const char *broken = posture_of(s, c->k->ws)->broken;

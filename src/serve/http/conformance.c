@@ -111,8 +111,10 @@ static int run(struct call *c, struct err *e)
 
 static int read_reports(struct call *c, struct json **ret, struct err *e)
 {
-	const struct receipts_filter w = { .effect = REPORT_EFFECT, .tenant = c->who.tenant };
+	struct receipts_filter w = receipts_mine(c);
 	struct receipts_page page;
+
+	w.effect = REPORT_EFFECT;
 	int rc = receipts_page(c, &w, 0, REPORTS_MOST, &page, e);
 
 	*ret = json_new(c->a, JSON_ARRAY);

@@ -22,6 +22,20 @@ struct json *call_context(struct call *c, const struct json *said)
 	return context;
 }
 
+int call_context_add(
+	struct call *c, struct json *context, const char *name, const struct json *value, struct err *e)
+{
+	const struct json *there = json_get(context, name);
+
+	if (!value)
+		return OK;
+	if (there && !json_eq(there, value))
+		return call_refuse(c, e, 400, "BAD_REQUEST",
+			"%s is there twice, once in the context, and differs", name);
+	json_set(c->a, context, name, json_copy(c->a, value));
+	return OK;
+}
+
 static struct json *facts_of(struct call *c)
 {
 	struct json *known = json_new(c->a, JSON_OBJECT);
@@ -103,7 +117,6 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 	struct kernel *k = c->k;
 	struct json *input =
 		json_is(q->args, JSON_OBJECT) ? json_copy(c->a, q->args) : json_new(c->a, JSON_OBJECT);
-	struct surroundings at = guard_at(&k->guard, c->a, k->ws->root);
 	const struct tool_call call = { .tool_name = q->tool, .input = input, .session = q->session };
 	struct proposal proposal = { 0 };
 	const char *profile;
@@ -123,7 +136,7 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 			.draw_count = q->draw_count,
 			.preview = preview_of(c, q, input),
 			.about = about_of(c, q) },
-		.where = &at,
+		.where = &k->guard.at,
 		.mode = GUARD_ENFORCE };
 
 	if (q->refused) {
@@ -137,7 +150,7 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 		rc = profiles_get(&k->guard.profiles, profile, &r.profile, e);
 	if (rc)
 		return rc;
-	propose_tool(c->a, &at, &call, &proposal);
+	propose_tool(c->a, &k->guard.at, &call, &proposal);
 	r.what.pdp = points_ask(c, &r, r.what.about);
 	rc = call_handle(c, &r, h, e);
 	if (rc && q->draw_count && text_eq(e->code, "DRAW_REFUSED"))
@@ -168,6 +181,7 @@ int call_record(struct call *c, const struct draft *d, struct json **ret_receipt
 	(void)call_hold(c);
 	int rc = recorder_group_append(c->server->group, c->a, d, 1, ret_receipt, e);
 
+	call_recorded(c, rc, e);
 	if (rc == OK || text_eq(e->code, "DRAW_REFUSED"))
 		return rc;
 	log_line(c->server, "error", c, "%s: %s", e->code, e->text);

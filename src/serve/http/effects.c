@@ -73,7 +73,11 @@ static int read_submitted(struct call *c, struct submitted *ret, struct err *e)
 		.amount = 1,
 		.limit = 1,
 		.window_length_us = draw_until(now + (int64_t)KEY_S * 1000000) };
-	return call_principal(c, text_or(c->body, "principal"), &ret->principal, e);
+	int rc = call_context_add(
+		c, ret->context, "sandbox_grant_hash", json_get(c->body, "sandbox_grant_hash"), e);
+	if (rc == OK)
+		rc = call_context_add(c, ret->context, "code_hash", json_get(c->body, "code_hash"), e);
+	return rc ? rc : call_principal(c, text_or(c->body, "principal"), &ret->principal, e);
 }
 
 /* ---- what is on record ---- */
@@ -101,7 +105,7 @@ static int look(
 	(void)text;
 	(void)e;
 	if (!text_eq(text_or(about, q->member), q->value) ||
-		!text_eq(json_get_text(about, "tenant", q->c->who.tenant), q->c->who.tenant) ||
+		!text_eq(text_or(about, "tenant"), q->c->who.tenant) ||
 		(q->decision && !text_eq(text_or(receipt, "decision_id"), q->decision)))
 		return 0;
 	if (text_eq(type, "outcome") && !q->found->outcome)
@@ -528,13 +532,18 @@ static int pdp_evaluate(struct call *c, struct err *e)
 		return rc;
 	if (!text_eq(json_get_text(subject, "tenant", c->who.tenant), c->who.tenant))
 		return call_refuse(c, e, 403, "TENANT_ISOLATION", "this key does not belong to that tenant");
+	struct json *context = call_context(c, json_get(c->body, "context"));
+	rc = call_context_add(c, context, "roles", json_get(subject, "roles"), e);
+	if (rc)
+		return rc;
 	json_sets(c->a, about, "effect_id", text_or(effect, "effect_id"));
 	rc = decide_tool(c,
 		&(struct tool_question){ .tool = tool_of(type, params),
 			.action = type,
 			.effect_id = text_or(effect, "effect_id"),
+			.budget_id = json_get_text(effect, "budget_id", NULL),
 			.args = params,
-			.context = call_context(c, json_get(c->body, "context")),
+			.context = context,
 			.about = about,
 			.source = "api.pdp",
 			.principal = principal },

@@ -34,12 +34,15 @@ static void sign_head(struct call *c)
 static int make_pack(struct call *c, struct evidence *found, struct bytes *ret, struct err *e)
 {
 	struct sys *s = c->server->sys;
-	const char *name = arena_printf(c->a, ".export-%s.tar", c->request_id);
 	struct pack_written written;
 	int fd = c->server->ws->state_fd;
-	int rc = pack_write(
-		s, c->a, fd, name, &found->about, found->items, found->n, c->k->recorder.key, &written, e);
+	char *name;
+	int rc = record_new_id(c->a, s, ".export-", &name, e);
 
+	if (rc)
+		return rc;
+	rc = pack_write(
+		s, c->a, fd, name, &found->about, found->items, found->n, c->k->recorder.key, &written, e);
 	if (rc == OK)
 		rc = file_read(s, c->a, fd, name, EXPORT_MOST, 0, ret, e);
 	(void)s->unlink(s, fd, name, 0);
@@ -47,7 +50,7 @@ static int make_pack(struct call *c, struct evidence *found, struct bytes *ret, 
 }
 
 struct users {
-	const char *session, *tenant;
+	const char *session, *tenant, *home;
 	bool is_mine, is_others;
 };
 
@@ -55,7 +58,7 @@ static int look(void *arg, const char *file, uint64_t line, struct bytes text, c
 	struct err *e)
 {
 	struct users *u = arg;
-	const char *tenant = json_get_text(json_get(receipt, "metadata"), "tenant", u->tenant);
+	const char *tenant = json_get_text(json_get(receipt, "metadata"), "tenant", u->home);
 
 	(void)file;
 	(void)line;
@@ -68,17 +71,19 @@ static int look(void *arg, const char *file, uint64_t line, struct bytes text, c
 	return u->is_mine && u->is_others;
 }
 
-/* Of a session whose name another tenant uses, too, everybody has what names their own; what names no tenant (an answer of a person, a run)
- * is then nobody's. */
+/* Of a session whose name another tenant uses, too, everybody has what names their own; what names no tenant (a run, a hook) is the
+ * installation's, and where others use the name it is nobody's. */
 static int choose_session(struct call *c, struct evidence_choice *choice, struct err *e)
 {
-	struct users u = { .session = choice->session, .tenant = c->who.tenant };
+	struct users u = {
+		.session = choice->session, .tenant = c->who.tenant, .home = auth_home_tenant(c->server)
+	};
 	int rc = receipts_from(c->server->sys, c->server->ws->state_fd, 1, look, &u, e);
 
 	if (rc == E_MISSING || (rc == OK && !u.is_mine))
 		return call_refuse(c, e, 409, "CONFLICT", "nothing is on record of this session");
 	choice->tenant = c->who.tenant;
-	choice->needs_tenant = u.is_others;
+	choice->needs_tenant = u.is_others || !text_eq(u.home, u.tenant);
 	return rc;
 }
 

@@ -68,13 +68,37 @@ struct access {
 	const struct json *subject, *action, *resource, *context;
 };
 
+/* Policies see all of it, so there is nothing that they could not: a member that is none of the four is refused. */
+static int check_members(struct call *c, const struct json *one, struct err *e)
+{
+	static const char *const names[] = { "subject", "action", "resource", "context", "evaluations",
+		"options" };
+
+	if (!json_is(one, JSON_OBJECT))
+		return call_refuse(c, e, 400, "BAD_REQUEST", "an evaluation is %s; it must be an object",
+			json_type_name(one));
+	json_each_member (m, one) {
+		bool is_known = false;
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+			is_known |= text_eq(m->name, names[i]);
+		if (!is_known)
+			return call_refuse(c, e, 400, "BAD_REQUEST",
+				"an evaluation has no member '%s': what it is about stands in properties of subject, action and resource, or in context",
+				m->name);
+	}
+	return OK;
+}
+
 static int read_access(struct call *c, const struct json *one, const struct json *fallback,
 	struct access *ret, struct err *e)
 {
 	const struct json **to[] = { &ret->subject, &ret->action, &ret->resource, &ret->context };
 	static const char *const names[] = { "subject", "action", "resource", "context" };
 	static const char *const ids[] = { "id", "name", "id" };
+	int rc = check_members(c, one, e);
 
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		*to[i] = json_get(one, names[i]) ? json_get(one, names[i]) : json_get(fallback, names[i]);
 		if (i < ARRAY_SIZE(ids) && !*json_get_text(*to[i], ids[i], ""))
@@ -92,9 +116,14 @@ static int judge_access(
 	struct json *params =
 		json_is(given, JSON_OBJECT) ? json_copy(c->a, given) : json_new(c->a, JSON_OBJECT);
 	const char *principal, *tool = json_get_text(q->action, "name", "");
+	struct json *context = call_context(c, q->context);
 	struct handling h = { .a = c->a };
 	int rc = call_principal(c, json_get_text(q->subject, "id", ""), &principal, e);
 
+	if (rc == OK)
+		rc = call_context_add(c, context, "subject", q->subject, e);
+	if (rc == OK)
+		rc = call_context_add(c, context, "action", q->action, e);
 	if (rc)
 		return rc;
 	json_sets(c->a, params, "resource_id", json_get_text(q->resource, "id", ""));
@@ -102,7 +131,7 @@ static int judge_access(
 	rc = decide_tool(c,
 		&(struct tool_question){ .tool = tool,
 			.args = params,
-			.context = call_context(c, q->context),
+			.context = context,
 			.source = "api.authzen",
 			.principal = principal },
 		&h, e);

@@ -35,14 +35,21 @@ int call_record(struct call *c, const struct draft *d, struct json **ret_receipt
 struct json *decision_json(struct call *c, const struct handling *h);
 /* The caller's context with who they really are in it. */
 struct json *call_context(struct call *c, const struct json *said);
+/* What a request says beside its context, so that policies see it; nothing when `value` is NULL.  400 where the context says something else under that
+ * name. */
+int call_context_add(
+	struct call *c, struct json *context, const char *name, const struct json *value, struct err *e);
 
 /* ---- receipts.c: what stands in the chain, on disk, and belongs to the caller's tenant ---- */
 
 struct receipts_filter {
 	const char *session, *verdict, *reason_code, *principal, *effect; /* NULL: any */
 	int64_t from_us, to_us; /* 0: any */
-	const char *tenant;
+	const char *tenant; /* what another one asked is nobody else's */
+	const char *home; /* whose it is when it names none */
 };
+/* Everything that is the caller's. */
+struct receipts_filter receipts_mine(const struct call *c);
 /* Of the query. */
 int receipts_read_filter(struct call *c, struct receipts_filter *ret, struct err *e);
 bool receipts_is_wanted(const struct receipts_filter *w, const struct json *receipt);

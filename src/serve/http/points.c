@@ -174,6 +174,7 @@ static void ask_one(struct call *c, const struct json *point, const struct reque
 		.header_count = c->trace.span_id[0] != '\0',
 		.body = buf_bytes(&body),
 		.timeout_ms = f->deadline_us / 1000 };
+	call_wait(c);
 	int rc = web_ask(c->a, &ask, &answer, &e);
 	f->answered_us = s->now_us(s);
 	*ret_hash = rc ? NULL : sha256_prefixed(c->a, answer.body.p, answer.body.n);

@@ -76,7 +76,7 @@ static int sessions(struct call *c, struct err *e)
 		return rc;
 	s->a = c->a;
 	s->last = &s->first;
-	s->mine.tenant = c->who.tenant;
+	s->mine = receipts_mine(c);
 	s->length = (int64_t)tail_length(c->server->tail);
 	rc = receipts_each(c->server->sys, c->server->ws->state_fd, count, s, e);
 	if (rc)
@@ -97,8 +97,10 @@ static int sessions(struct call *c, struct err *e)
 
 static int of_session(struct call *c, struct err *e)
 {
-	const struct receipts_filter w = { .session = c->args[0], .tenant = c->who.tenant };
+	struct receipts_filter w = receipts_mine(c);
 	struct receipts_page page;
+
+	w.session = c->args[0];
 	int rc = receipts_page(c, &w, 0, SESSION_MOST, &page, e);
 
 	if (rc)
@@ -145,7 +147,7 @@ static int look(
 static int by_hash(struct call *c, struct err *e)
 {
 	const char *hash = text_starts(c->args[0], "sha256:") ? c->args[0] + strlen("sha256:") : c->args[0];
-	struct search q = { .c = c, .mine = { .tenant = c->who.tenant }, .hash = hash };
+	struct search q = { .c = c, .mine = receipts_mine(c), .hash = hash };
 	uint8_t bytes[SHA256_SIZE];
 	int rc = OK;
 

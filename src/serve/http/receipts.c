@@ -40,13 +40,17 @@ bool receipts_is_wanted(const struct receipts_filter *w, const struct json *rece
 		!is_equal(w->principal, json_get_text(receipt, "executor_id", "")) ||
 		!is_equal(w->effect, json_get_text(receipt, "effect_id", "")))
 		return false;
-	/* What another tenant asked is nobody else's; what has no tenant belongs to the workspace. */
-	if (!text_eq(json_get_text(metadata, "tenant", w->tenant), w->tenant))
+	if (!text_eq(json_get_text(metadata, "tenant", w->home), w->tenant))
 		return false;
 	if (!w->from_us && !w->to_us)
 		return true;
 	return text_parse_time(at, strlen(at), &us) && (!w->from_us || us >= w->from_us) &&
 		(!w->to_us || us < w->to_us);
+}
+
+struct receipts_filter receipts_mine(const struct call *c)
+{
+	return (struct receipts_filter){ .tenant = c->who.tenant, .home = auth_home_tenant(c->server) };
 }
 
 static int read_time(struct call *c, const char *name, int64_t *ret, struct err *e)
@@ -74,7 +78,8 @@ int receipts_read_filter(struct call *c, struct receipts_filter *ret, struct err
 		.reason_code = one_of(c, "reason_code", "reason_code"),
 		.principal = one_of(c, "principal", "executor"),
 		.effect = one_of(c, "effect", "resource"),
-		.tenant = c->who.tenant };
+		.tenant = c->who.tenant,
+		.home = auth_home_tenant(c->server) };
 	int rc = read_time(c, "from", &ret->from_us, e);
 	if (rc == OK)
 		rc = read_time(c, "to", &ret->to_us, e);
@@ -218,7 +223,7 @@ static int look(
 
 int receipts_find(struct call *c, const char *id, struct json **ret, struct err *e)
 {
-	const struct receipts_filter mine = { .tenant = c->who.tenant };
+	const struct receipts_filter mine = receipts_mine(c);
 	struct search q = { .c = c, .id = id };
 
 	if (!text_is_plain(id) || strlen(id) < 4)
@@ -376,7 +381,7 @@ static int follow(struct call *c, struct err *e)
 		f->clock = tail_length(c->server->tail);
 	f->w = (struct receipts_filter){ keep(&f->a, w.session), keep(&f->a, w.verdict),
 		keep(&f->a, w.reason_code), keep(&f->a, w.principal), keep(&f->a, w.effect), w.from_us,
-		w.to_us, keep(&f->a, w.tenant) };
+		w.to_us, keep(&f->a, w.tenant), w.home };
 	buf_init(&f->text, &f->out);
 	buf_adds(&f->text, ": receipts follow\n\n");
 	f->beat_us = f->asked_us = c->server->sys->mono_us(c->server->sys);

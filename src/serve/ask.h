@@ -1,0 +1,11 @@
+/* ask.h — inside serve/: one question to a boundary elsewhere. */
+#ifndef SERVE_ASK_H
+#define SERVE_ASK_H
+
+#include "base/json.h"
+#include "base/sys.h"
+
+/* `o`: {url (http:, https:, or unix:PATH), method, path, body?, key_file?, ca?}.  *ret is {status, body}, for any status. */
+int ask_remote(struct sys *s, struct arena *a, const struct json *o, struct json **ret, struct err *e);
+
+#endif

@@ -1,0 +1,24 @@
+/* tls.h — inside serve/: certificates of this server, and of those who call. */
+#ifndef SERVE_TLS_H
+#define SERVE_TLS_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/sys.h"
+
+/* What these files hold counts from now on: chain and key of the server, and whose certificates callers may bring (or NULL).  One that cannot be used
+ * leaves what counted before.  The texts are given back for as long as the process lives. */
+struct tls_files {
+	const char *cert, *key, *client_ca;
+};
+int tls_load(struct sys *s, const struct tls_files *f, struct err *e);
+void tls_end(void);
+/* For the HTTP library: the function that gives the certificate to each handshake, and the list of those whose certificates are asked for. */
+void *tls_chooser(void);
+const char *tls_client_ca(void); /* PEM, or NULL */
+
+/* Who is at the other end, by a certificate that holds now: its only URI, or else its common name.  NULL: there is none, and *ret_why says what is
+ * wrong with one that was brought. */
+const char *tls_peer(struct arena *a, void *session, const char **ret_why);
+
+#endif
