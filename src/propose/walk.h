@@ -20,7 +20,8 @@ enum origin {
 	ORIGIN_UNKNOWN,
 	ORIGIN_SECRETS, /* unknown names, of files that hold secrets */
 	ORIGIN_DECODED,
-	ORIGIN_FETCHED
+	ORIGIN_FETCHED,
+	ORIGIN_COUNT
 };
 
 /* A word after expansion.  `text` is the value with unknown parts left out; for CERTAIN words it is the value. */
@@ -76,7 +77,8 @@ enum redirect_op {
 	REDIR_BOTH,
 	REDIR_BOTH_APPEND,
 	REDIR_HEREDOC,
-	REDIR_HERESTRING
+	REDIR_HERESTRING,
+	REDIR_COUNT
 };
 /* A redirection with its word expanded. */
 struct redirect {

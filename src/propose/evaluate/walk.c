@@ -41,6 +41,7 @@ static void add_redirects(struct buf *b, const struct command *c)
 		[REDIR_BOTH_APPEND] = "&>>",
 		[REDIR_HEREDOC] = "<<",
 		[REDIR_HERESTRING] = "<<<" };
+	TABLE_COVERS(operators, REDIR_COUNT);
 
 	for (size_t i = 0; i < c->redir_count && b->n < 2000; i++) {
 		const struct redirect *r = &c->redirs[i];
