@@ -74,5 +74,9 @@ static inline struct bytes bytes_of(const char *s)
 }
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+/* A table with one entry for each member of an enum: a member that was added without its entry does not compile. */
+#define TABLE_COVERS(table, count) \
+	_Static_assert( \
+		ARRAY_SIZE(table) == (size_t)(count), #table " does not have one entry for each of " #count)
 
 #endif

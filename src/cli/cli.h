@@ -34,7 +34,7 @@ enum needs {
 };
 
 /* OPT_WORDS: a list that also takes the words behind it, as long as they are among its choices. */
-enum opt_kind { OPT_FLAG, OPT_VALUE, OPT_LIST, OPT_INT, OPT_WORDS };
+enum opt_kind { OPT_FLAG, OPT_VALUE, OPT_LIST, OPT_INT, OPT_WORDS, OPT_KINDS };
 struct opt {
 	const char *name; /* without -- */
 	enum opt_kind kind;
@@ -130,7 +130,8 @@ enum paint {
 	PAINT_GOOD,
 	PAINT_WARN,
 	PAINT_BAD,
-	PAINT_BOLD
+	PAINT_BOLD,
+	PAINT_COUNT
 };
 const char *paint(const struct cli *r, enum paint p);
 

@@ -177,6 +177,7 @@ void grant_describe(struct cli *r, struct buf *to, const struct grant *g)
 		"any command with these effects and no others that ask",
 		"any command with these effects below one directory",
 		"any command with these effects on one host" };
+	TABLE_COVERS(reach, REACH_COUNT);
 
 	buf_addf(to, "  %-10s %s, %s\n", "grants", reach[g->reach],
 		g->is_once ? "once" : "any number of times");

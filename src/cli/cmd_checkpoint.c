@@ -365,6 +365,7 @@ static enum paint state_paint(enum checkpoint_state s)
 {
 	static const enum paint paints[] = { PAINT_MUTED, PAINT_WARN, PAINT_WARN, PAINT_BAD, PAINT_GOOD,
 		PAINT_MUTED };
+	TABLE_COVERS(paints, CHECKPOINT_STATES);
 
 	return paints[s];
 }

@@ -222,6 +222,7 @@ static int read_trust(struct cli *r, struct trust *t, struct err *e)
 static void show_checks(struct cli *r, const struct verification *v)
 {
 	static const char *const words[] = { "ok  ", "FAIL", "-   " };
+	TABLE_COVERS(words, CHECK_STATUSES);
 
 	for (size_t i = 0; i < v->check_count; i++) {
 		const struct check *c = &v->checks[i];

@@ -38,6 +38,7 @@ const struct opt guard_explain_opts[] = {
 static enum paint action_paint(enum action a)
 {
 	static const enum paint paints[] = { PAINT_GOOD, PAINT_WARN, PAINT_WARN, PAINT_BAD };
+	TABLE_COVERS(paints, ACTION_COUNT);
 
 	return paints[a];
 }
@@ -243,6 +244,7 @@ static const char *where_text(const struct effect *e)
 		[PATH_ROOT] = "the whole file system",
 		[PATH_DEV] = "a raw device",
 	};
+	TABLE_COVERS(texts, PATH_CLASS_COUNT);
 	return texts[e->path_class];
 }
 

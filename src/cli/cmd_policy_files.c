@@ -71,6 +71,7 @@ static const char *shown_name(const char *path)
 static void show_problems(struct cli *r, const struct policy_problems *problems)
 {
 	static const enum paint paints[] = { PAINT_BAD, PAINT_WARN, PAINT_MUTED };
+	TABLE_COVERS(paints, POLICY_SEVERITIES);
 
 	for (size_t i = 0; i < problems->n; i++) {
 		const struct policy_problem *p = &problems->items[i];

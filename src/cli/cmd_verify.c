@@ -206,7 +206,9 @@ static void show_broken(struct cli *r, const struct verification *v)
 static void show(struct cli *r, const char *name, const struct verification *v)
 {
 	static const char *const words[] = { "ok", "FAIL", "-" };
+	TABLE_COVERS(words, CHECK_STATUSES);
 	static const enum paint paints[] = { PAINT_BAD, PAINT_WARN, PAINT_GOOD, PAINT_BAD, PAINT_WARN };
+	TABLE_COVERS(paints, HEADLINE_COUNT);
 	enum headline h = verification_headline(v);
 
 	if (h == HEADLINE_NO_RECORD) {

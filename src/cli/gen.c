@@ -270,6 +270,7 @@ static struct json *options_json(struct arena *a, const struct opt *o)
 		[OPT_LIST] = "list",
 		[OPT_INT] = "integer",
 		[OPT_WORDS] = "words" };
+	TABLE_COVERS(kinds, OPT_KINDS);
 	struct json *all = json_new(a, JSON_ARRAY);
 
 	for (; o && o->name; o++) {

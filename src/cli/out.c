@@ -289,6 +289,7 @@ const char *paint(const struct cli *r, enum paint p)
 		[PAINT_BAD] = "\033[38;2;240;110;110m",
 		[PAINT_BOLD] = "\033[1m",
 	};
+	TABLE_COVERS(codes, PAINT_COUNT);
 	return r->has_color ? codes[p] : "";
 }
 

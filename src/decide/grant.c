@@ -241,6 +241,8 @@ static bool cover_answers(struct arena *a, const struct grant *g, const struct c
 		return cover_may_widen(c) && path_covers(g, granted, c, e);
 	case REACH_HOST:
 		return cover_may_widen(c) && host_covers(a, g, granted, c, e);
+	case REACH_COUNT:
+		break;
 	}
 	return false;
 }

@@ -639,6 +639,7 @@ static struct json *guard_facts(struct exam *x)
 	static const char *const unknown[] = {
 		[UNKNOWN_ALLOW] = "allow", [UNKNOWN_ASK] = "require_approval", [UNKNOWN_DENY] = "deny"
 	};
+	TABLE_COVERS(unknown, UNKNOWN_RULES);
 	struct json *doc = json_new(x->a, JSON_OBJECT);
 	const struct profile *p;
 	const char *name;

@@ -25,6 +25,7 @@
 const char *layout_name(enum layout l)
 {
 	static const char *const names[] = { "unknown", "generic", "hermes", "openclaw", "helm" };
+	TABLE_COVERS(names, LAYOUT_COUNT);
 
 	return names[l];
 }

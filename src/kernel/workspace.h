@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-enum layout { LAYOUT_UNKNOWN, LAYOUT_GENERIC, LAYOUT_HERMES, LAYOUT_OPENCLAW, LAYOUT_HELM };
+enum layout { LAYOUT_UNKNOWN, LAYOUT_GENERIC, LAYOUT_HERMES, LAYOUT_OPENCLAW, LAYOUT_HELM, LAYOUT_COUNT };
 const char *layout_name(enum layout l);
 
 struct workspace {

@@ -43,6 +43,7 @@ const struct helm_command *command_find(const char *first, const char *second, s
 const char *command_class_name(enum command_class c)
 {
 	static const char *const names[] = { "looks", "acts", "wraps", "founds", "controls" };
+	TABLE_COVERS(names, COMMAND_CLASSES);
 
 	return names[c];
 }
@@ -51,6 +52,7 @@ const char *command_group_name(enum command_group g)
 {
 	static const char *const names[] = { "start", "work", "look", "answer", "prove", "govern", "serve",
 		"plumbing" };
+	TABLE_COVERS(names, COMMAND_GROUPS);
 
 	return names[g];
 }

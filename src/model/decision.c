@@ -10,8 +10,11 @@
 #include <string.h>
 
 static const char *const action_names[] = { "allow", "warn", "require_approval", "deny" };
+TABLE_COVERS(action_names, ACTION_COUNT);
 static const char *const mode_names[] = { "enforce", "audit", "off" };
+TABLE_COVERS(mode_names, GUARD_MODES);
 static const char *const certainty_names[] = { "certain", "prefixed", "dynamic" };
+TABLE_COVERS(certainty_names, CERTAINTY_COUNT);
 
 /* A value out of range is named "deny": a broken decision must never read as a mild one. */
 const char *action_name(enum action a)

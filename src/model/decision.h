@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 /* In rising severity. */
-enum action { ACTION_ALLOW, ACTION_WARN, ACTION_ASK, ACTION_DENY };
+enum action { ACTION_ALLOW, ACTION_WARN, ACTION_ASK, ACTION_DENY, ACTION_COUNT };
 const char *action_name(enum action a); /* "allow", "warn", "require_approval", "deny" */
 bool action_parse(const char *name, enum action *ret); /* "ask" is understood too */
 enum verdict action_verdict(enum action a); /* anything out of range is V_DENY */
 
-enum guard_mode { GUARD_ENFORCE, GUARD_AUDIT, GUARD_OFF };
+enum guard_mode { GUARD_ENFORCE, GUARD_AUDIT, GUARD_OFF, GUARD_MODES };
 const char *guard_mode_name(enum guard_mode m);
 bool guard_mode_parse(const char *name, enum guard_mode *ret);
 

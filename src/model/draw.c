@@ -19,8 +19,8 @@ int64_t draw_until(int64_t us)
 	return is_sayable(us) ? us : 0;
 }
 
-static const char *const kind_names[DRAW_KIND_COUNT] = { "budget", "window", "count", "nonce", "permit",
-	"bucket", "pace" };
+static const char *const kind_names[] = { "budget", "window", "count", "nonce", "permit", "bucket", "pace" };
+TABLE_COVERS(kind_names, DRAW_KIND_COUNT);
 
 const char *draw_kind_name(enum draw_kind k)
 {

@@ -104,7 +104,8 @@ enum draw_answer {
 	DRAW_FULL, /* more than is left */
 	DRAW_USED, /* a nonce or permit that was used */
 	DRAW_CLOSED, /* its window is over */
-	DRAW_WRONG /* no amount that can be drawn: negative, or a sum that no number holds */
+	DRAW_WRONG, /* no amount that can be drawn: negative, or a sum that no number holds */
+	DRAW_ANSWERS
 };
 /* Would it fit now, with what is claimed? */
 enum draw_answer drawn_check(const struct drawn *d, const struct draw *x, int64_t now_us);

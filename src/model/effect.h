@@ -89,7 +89,8 @@ const char *path_class_name(enum path_class c);
 enum certainty {
 	CERTAIN, /* fully known */
 	PREFIXED, /* a known beginning, an unknown end; globs too */
-	DYNAMIC /* not known */
+	DYNAMIC, /* not known */
+	CERTAINTY_COUNT
 };
 
 enum effect_flags {

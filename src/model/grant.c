@@ -10,7 +10,9 @@
 #include <string.h>
 
 static const char *const reach_names[] = { "exact", "shape", "path", "host" };
+TABLE_COVERS(reach_names, REACH_COUNT);
 static const char *const certainty_names[] = { "certain", "prefixed", "dynamic" };
+TABLE_COVERS(certainty_names, CERTAINTY_COUNT);
 
 const char *reach_name(enum reach r)
 {
@@ -171,6 +173,8 @@ static bool is_bounded(const struct grant *g)
 		return g->path && g->path[0] == '/';
 	case REACH_HOST:
 		return g->host && *g->host;
+	case REACH_COUNT:
+		break;
 	}
 	return false;
 }

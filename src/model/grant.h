@@ -30,7 +30,8 @@ enum reach {
 	REACH_EXACT, /* this very input, seen from this directory */
 	REACH_SHAPE, /* whatever has the same effects, on operands of the same class */
 	REACH_PATH, /* the same effects below one directory */
-	REACH_HOST /* the same effects on one host */
+	REACH_HOST, /* the same effects on one host */
+	REACH_COUNT
 };
 const char *reach_name(enum reach r);
 

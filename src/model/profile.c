@@ -22,8 +22,11 @@ static const char *const group_names[] = {
 #undef TOOL_GROUP_NAME
 };
 static const char *const checkpoint_names[] = { "never", "optional", "required", "manual" };
+TABLE_COVERS(checkpoint_names, CHECKPOINT_RULES);
 static const char *const reach_names[] = { "none", "loopback", "named", "full" };
+TABLE_COVERS(reach_names, NETWORK_REACHES);
 static const char *const sandbox_names[] = { "best-effort", "required" };
+TABLE_COVERS(sandbox_names, SANDBOX_RULES);
 static const char *const wall_names[] = {
 #define WALL_NAME(id, name) name,
 	WALLS(WALL_NAME)

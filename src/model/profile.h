@@ -17,10 +17,16 @@
  * allowed here without asking. */
 enum allowance { ALLOWANCE_NO, ALLOWANCE_YES, ALLOWANCE_TARGET };
 
-enum checkpoint_rule { CHECKPOINT_NEVER, CHECKPOINT_OPTIONAL, CHECKPOINT_REQUIRED, CHECKPOINT_MANUAL };
+enum checkpoint_rule {
+	CHECKPOINT_NEVER,
+	CHECKPOINT_OPTIONAL,
+	CHECKPOINT_REQUIRED,
+	CHECKPOINT_MANUAL,
+	CHECKPOINT_RULES
+};
 /* NAMED: a loopback of its own, and the hosts that `egress` names through one door. */
-enum network_reach { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_NAMED, NETWORK_FULL };
-enum sandbox_rule { SANDBOX_BEST_EFFORT, SANDBOX_REQUIRED };
+enum network_reach { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_NAMED, NETWORK_FULL, NETWORK_REACHES };
+enum sandbox_rule { SANDBOX_BEST_EFFORT, SANDBOX_REQUIRED, SANDBOX_RULES };
 /* Walls around a run, as a profile names those it cannot do without. */
 #define WALLS(X) \
 	X(FILES, "files") /* writes only where allowed */ \
@@ -44,7 +50,7 @@ enum {
 };
 const char *wall_name(enum wall w);
 enum destructive_rule { DESTRUCTIVE_ASK, DESTRUCTIVE_CHECKPOINT };
-enum unknown_rule { UNKNOWN_ALLOW, UNKNOWN_ASK, UNKNOWN_DENY };
+enum unknown_rule { UNKNOWN_ALLOW, UNKNOWN_ASK, UNKNOWN_DENY, UNKNOWN_RULES };
 enum unread_rule { UNREAD_ALLOW, UNREAD_ASK };
 /* What the walls keep harmless (signals, a temporary directory of its own, what a checkpoint of the tree brings back) is asked
  * about all the same, or is not, where the call really stands behind them. */

@@ -25,7 +25,8 @@ enum finality {
 	FINALITY_UNGRANTED, /* needs an authority */
 	FINALITY_INSTANCE_PARAMETER, /* a bound was exceeded: retry inside it */
 	FINALITY_INSTANCE_CONTEXT, /* the surroundings were refused */
-	FINALITY_INSTANCE_MEMBERSHIP /* this target is closed, others may work */
+	FINALITY_INSTANCE_MEMBERSHIP, /* this target is closed, others may work */
+	FINALITY_COUNT
 };
 
 enum disclosure { DISCLOSURE_ANY, DISCLOSURE_NONE, DISCLOSURE_BOUND, DISCLOSURE_CAPABILITY };

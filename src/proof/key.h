@@ -40,7 +40,8 @@ enum key_use {
 	KEY_FOR_RECEIPT, /* the receipt, without its signature and what the log adds */
 	KEY_FOR_DECISION, /* the decision record, without its signature */
 	KEY_FOR_HEAD, /* {chain_id, head} */
-	KEY_FOR_LINK /* of the key history, without its signatures */
+	KEY_FOR_LINK, /* of the key history, without its signatures */
+	KEY_USES
 };
 struct json;
 int key_ask(const struct key *k, enum key_use use, const struct json *whole, struct bytes preimage,

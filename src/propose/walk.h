@@ -20,7 +20,8 @@ enum origin {
 	ORIGIN_UNKNOWN,
 	ORIGIN_SECRETS, /* unknown names, of files that hold secrets */
 	ORIGIN_DECODED,
-	ORIGIN_FETCHED
+	ORIGIN_FETCHED,
+	ORIGIN_COUNT
 };
 
 /* A word after expansion.  `text` is the value with unknown parts left out; for CERTAIN words it is the value. */
@@ -76,7 +77,8 @@ enum redirect_op {
 	REDIR_BOTH,
 	REDIR_BOTH_APPEND,
 	REDIR_HEREDOC,
-	REDIR_HERESTRING
+	REDIR_HERESTRING,
+	REDIR_COUNT
 };
 /* A redirection with its word expanded. */
 struct redirect {
@@ -183,6 +185,10 @@ const char *walk_marked(struct walk *w, const struct word *x);
 bool walk_knows_name(const struct word *x);
 /* Has the text so far given it a value, or asked for it? */
 bool walk_names_variable(struct walk *w, const char *name);
+/* The i-th value that it may have by now, unknown parts in place; NULL after the last, and where nobody gave it one. */
+const char *walk_value(struct walk *w, const char *name, size_t i);
+/* From here on it may also have this value, which a wrapper gives it. */
+void walk_may_be(struct walk *w, const char *name, const struct word *x);
 
 /* HOME is what it was when the text began. */
 bool walk_is_at_home(struct walk *w);

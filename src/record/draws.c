@@ -418,6 +418,7 @@ static int refuse(struct recorder *r, const struct draft *drafts, size_t i, size
 		[DRAW_USED] = "it was used before",
 		[DRAW_CLOSED] = "its window is over",
 		[DRAW_WRONG] = "it is no amount" };
+	TABLE_COVERS(words, DRAW_ANSWERS);
 
 	unclaim(r, drafts, i, k);
 	r->refused = i;

@@ -126,6 +126,7 @@ static int keeper_ask(
 	void *arg, enum key_use use, const struct json *whole, uint8_t ret_sig[SIGN_SIZE], struct err *e)
 {
 	static const char *const ops[] = { "receipt", "decision", "head", "link" };
+	TABLE_COVERS(ops, KEY_USES);
 	AUTO(arena_done) struct arena a = { 0 };
 	struct keeper *k = arg;
 	struct json *answer;

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const area_names[AREA_COUNT] = { "notes", "memory", "ontology", "tasks", "commands",
-	"checkpoints" };
+const char *const area_names[] = { "notes", "memory", "ontology", "tasks", "commands", "checkpoints" };
+TABLE_COVERS(area_names, AREA_COUNT);
 
 #define BIT(area) (1u << (area))
 enum {

@@ -14,7 +14,7 @@
 
 enum area { AREA_NOTES, AREA_MEMORY, AREA_ONTOLOGY, AREA_TASKS, AREA_COMMANDS, AREA_CHECKPOINTS, AREA_COUNT };
 #define AREA_CHOICES "notes|memory|ontology|tasks|commands|checkpoints"
-extern const char *const area_names[AREA_COUNT];
+extern const char *const area_names[];
 
 /* A workspace, as this room sees it. */
 struct context_place {

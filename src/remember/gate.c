@@ -20,6 +20,7 @@ enum {
 };
 
 static const char *const answer_names[] = { "new", "junk", "duplicate", "recalled" };
+TABLE_COVERS(answer_names, GATE_ANSWERS);
 
 const char *gate_answer_name(enum gate_answer g)
 {

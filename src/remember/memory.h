@@ -124,7 +124,7 @@ char *memory_event_sha256(struct arena *a, const struct json *event);
 
 /* ---- gate.c: what is not worth a line ---- */
 
-enum gate_answer { GATE_NEW, GATE_JUNK, GATE_DUPLICATE, GATE_RECALLED };
+enum gate_answer { GATE_NEW, GATE_JUNK, GATE_DUPLICATE, GATE_RECALLED, GATE_ANSWERS };
 const char *gate_answer_name(enum gate_answer g); /* "new", "junk", ... */
 struct gated {
 	enum gate_answer is;

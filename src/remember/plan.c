@@ -13,8 +13,8 @@
 /* ---- events ---- */
 
 enum event { PROJECT, OPERATIONAL, KNOWLEDGE, EVENT_COUNT };
-static const char *const event_names[EVENT_COUNT] = { "project_state", "operational_state",
-	"knowledge_state" };
+static const char *const event_names[] = { "project_state", "operational_state", "knowledge_state" };
+TABLE_COVERS(event_names, EVENT_COUNT);
 
 static const struct rule {
 	const char *said; /* a profile, the beginning of a path, a word */

@@ -54,7 +54,8 @@ static bool is_runtime(const struct source *s)
 
 static void score_classic(struct search *x, struct item *i)
 {
-	static const double sources[AREA_COUNT] = { 60, 50, 40, 30, 20, 10 };
+	static const double sources[] = { 60, 50, 40, 30, 20, 10 };
+	TABLE_COVERS(sources, AREA_COUNT);
 	struct score *s = &i->score;
 	struct buf meta;
 

@@ -415,6 +415,7 @@ static bool are_all_in(const struct folded *list, size_t n, struct folded text)
 const char *fit_name(enum fit f)
 {
 	static const char *const names[] = { "none", "typo", "some_words", "parts", "words", "phrase" };
+	TABLE_COVERS(names, FIT_COUNT);
 
 	return names[f];
 }

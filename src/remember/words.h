@@ -47,7 +47,7 @@ struct question {
 void question_make(struct arena *a, const char *text, struct question *ret);
 
 /* How well a text answers. */
-enum fit { FIT_NONE, FIT_TYPO, FIT_SOME, FIT_PARTS, FIT_WORDS, FIT_PHRASE };
+enum fit { FIT_NONE, FIT_TYPO, FIT_SOME, FIT_PARTS, FIT_WORDS, FIT_PHRASE, FIT_COUNT };
 const char *fit_name(enum fit f);
 enum fit question_fit(const struct question *q, struct folded text);
 /* The same when nothing else was found: every part occurs, or a word that differs by a slip of the pen. */

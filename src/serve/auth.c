@@ -18,6 +18,7 @@
 const char *auth_class_name(enum auth_class c)
 {
 	static const char *const names[] = { "public", "tenant_scoped", "admin", "service_internal" };
+	TABLE_COVERS(names, AUTH_COUNT);
 
 	return names[c];
 }
@@ -25,6 +26,7 @@ const char *auth_class_name(enum auth_class c)
 const char *rate_class_name(enum rate_class c)
 {
 	static const char *const names[] = { "public", "kernel", "evidence", "admin", "stream" };
+	TABLE_COVERS(names, RATE_COUNT);
 
 	return names[c];
 }

@@ -7,8 +7,8 @@
 #include "verify/pack.h"
 
 enum rule { BY_CHAIN_HASH, BY_FILE_HASH, BY_STATED_HASH, RULES };
-static const char *const rule_names[RULES] = { "chain hash", "file bytes",
-	"self-declared hash (order only)" };
+static const char *const rule_names[] = { "chain hash", "file bytes", "self-declared hash (order only)" };
+TABLE_COVERS(rule_names, RULES);
 
 /* One receipt.  `names` holds what a successor could call it by, one per rule; `group` is the session or
  * executor within which receipts are linked. */

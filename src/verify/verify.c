@@ -23,6 +23,7 @@ const char *headline_name(enum headline h)
 {
 	static const char *const names[] = { "TAMPERED", "UNVERIFIED", "ADMISSIBLE", "DAMAGED",
 		"NOT A RECORD" };
+	TABLE_COVERS(names, HEADLINE_COUNT);
 
 	return names[h];
 }
@@ -322,6 +323,7 @@ static void set_if(struct arena *a, struct json *o, const char *name, const char
 static struct json *checks_json(struct arena *a, const struct verification *v)
 {
 	static const char *const names[] = { "pass", "fail", "not_applicable" };
+	TABLE_COVERS(names, CHECK_STATUSES);
 	struct json *list = json_new(a, JSON_ARRAY);
 
 	for (size_t i = 0; i < v->check_count; i++) {

@@ -75,7 +75,7 @@ bool trust_add_seams(struct arena *a, const struct json *const *receipts, size_t
 /* The same from a text with one receipt per line. */
 bool trust_add_seam_lines(struct arena *a, struct bytes text, struct trust *t);
 
-enum check_status { CHECK_PASS, CHECK_FAIL, CHECK_NOT_APPLICABLE };
+enum check_status { CHECK_PASS, CHECK_FAIL, CHECK_NOT_APPLICABLE, CHECK_STATUSES };
 struct check {
 	const char *name;
 	enum check_status status;
@@ -112,7 +112,8 @@ enum headline {
 	HEADLINE_UNVERIFIED,
 	HEADLINE_ADMISSIBLE,
 	HEADLINE_DAMAGED,
-	HEADLINE_NO_RECORD
+	HEADLINE_NO_RECORD,
+	HEADLINE_COUNT
 };
 /* ADMISSIBLE: integrity and trust both established.  TAMPERED: it is a record, and its integrity is refuted.  DAMAGED: it begins
  * like one and ends too early.  NO_RECORD: nothing says that it ever was one.  All else is UNVERIFIED. */

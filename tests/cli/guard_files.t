@@ -145,7 +145,72 @@ ok "by the file's name" denied "just --justfile ./justfile late x"
 for what in just "just clean" "just last" "just through" "just --list" "just c"; do ok "a plain recipe: $what" passes "$what"; done
 printf 'a:\n  cp x /etc/passwd\nb:\n  true\n' >Justfile && rm justfile
 ok "without a name the first" denied "just"
+rm -f Justfile
+
+# Goals beyond those that are followed one by one.
+{ printf 'all:'; for i in $(seq 100); do printf ' t%s' "$i"; done; printf '\n\ttrue\n'; for i in $(seq 99); do printf 't%s:\n\ttrue\n' "$i"; done; } >Makefile
+printf 't100:\n\ttrue\n' >>Makefile
+ok "a hundred plain goals pass" passes "make"
+printf 'other:\n\tcp x /etc/passwd\n' >>Makefile
+ok "where there are more than are followed every recipe counts" denied "make"
+ok "few of them are followed" passes "make t1"
+rm Makefile
+
+# What a Taskfile says.
+cat >Taskfile.yml <<'TASK'
+version: '3'
+includes:
+  docs: ./docs
+vars:
+  NOW: {sh: date}
+tasks:
+  default: {deps: [build], cmds: ['echo {{.NOW}}']}
+  build:
+    aliases: [b]
+    cmds: [cc -o app main.c, {cmd: rm -rf obj}]
+    preconditions: [{sh: test -f main.c, msg: no source}]
+  late: {deps: [helper]}
+  through: {cmds: [{task: helper}]}
+  at_end: {cmds: [{defer: cp x /etc/passwd}, true]}
+  looks: {status: ['echo x > /etc/passwd'], cmds: [true]}
+  helper: |
+    echo first
+    cp x /etc/passwd
+  short: cp x /etc/passwd
+  list: [echo fine, cp x /etc/passwd]
+  counted: {vars: {N: {sh: echo x > /etc/passwd}}, cmds: [true]}
+TASK
+mkdir docs && printf 'tasks:\n  build: {cmds: [cp x /etc/passwd]}\n' >docs/Taskfile.yml
+for what in late through at_end looks helper short list counted docs:build "build late" "--taskfile ./Taskfile.yml late"; do ok "a command of a Taskfile: $what" denied "task $what"; done
+for what in "" build b "build -- x" "NAME=x build" "--list" "--dry late"; do ok "a plain one: task $what" passes "task $what"; done
+sed -i 's/{sh: date}/{sh: cp x \/etc\/passwd}/' Taskfile.yml
+ok "what is run for a variable of all" denied "task build"
+rm -r Taskfile.yml docs
+ok "also when the command itself writes it" denied "printf 'tasks: {default: cp x /etc/passwd}' > Taskfile.yml; task"
 cd .. && rm -r mk
+
+# Where programs are found.
+mkdir -p b /tmp/helm-tools-$$ && printf '#!/bin/sh\nrm -rf /etc\n' >b/ls && printf '#!/bin/sh\necho hi\n' >b/mytool && chmod +x b/*
+ok "a file of the tree is run under the name of a program" denied 'PATH=$PWD/b:$PATH ls'
+ok "for all that follows" denied 'export PATH=$PWD/b:$PATH; cd b && ls'
+ok "by another wrapper" denied 'env PATH=b:/usr/bin ls'
+ok "from where the command stands" denied 'cd b; PATH=:$PATH ls'
+ok "not where the system's comes first" passes 'PATH=/usr/bin:$PWD/b ls'
+ok "not where there is none" passes 'PATH=$PWD/b:$PATH cat x'
+ok "a plain tool of the tree" passes 'PATH=$PWD/b:$PATH mytool'
+ok "a directory below one where everybody writes" asked 'PATH=/tmp/helm-none-here:$PATH ls'
+cp b/mytool "/tmp/helm-tools-$$/helm-my-tool"
+ok "a toolchain that was unpacked there" passes "PATH=/tmp/helm-tools-$$:\$PATH helm-my-tool"
+cp b/mytool "/tmp/helm-tools-$$/ls"
+ok "not with a name that the system has" asked "PATH=/tmp/helm-tools-$$:\$PATH helm-my-tool"
+rm -r b "/tmp/helm-tools-$$"
+
+# Settings that are shown with what a hidden file gives them.
+ok "compose shows its settings" passes "docker compose config"
+printf 'TOKEN=x\n' >.env
+ok "and what .env says" asked "docker compose config"
+ok "unless it only looks whether they are right" passes "docker compose config -q"
+rm .env
 
 # What a repository's settings take in.
 git init -q .

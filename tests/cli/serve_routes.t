@@ -293,4 +293,34 @@ PY
 PYTHONPATH=$HELM_SOURCE/tests/tools python3 routes.py "$scratch" | sed 's/^1\.\..*/# the routes/; s/^ok [0-9]*/# ok/; s/^not ok [0-9]*/# NOT ok/' >routes.out
 cat routes.out
 ok "everything that the table says holds ($(grep -c '^# ok' routes.out) checks)" sh -c '! grep -q "^# NOT" routes.out && grep -q "^# the routes" routes.out'
+
+# A place that takes answers only with a registered key.
+HELM_ENV="HELM_HOME=$scratch/registered" helm key create >/dev/null
+terminal TRUST -- helm approval trust add "$scratch/registered/keys/root.pub" >/dev/null
+ok "a registered key is made the only way" exits 0 helm workspace trust --require-key yes --key "$scratch/registered/keys/root.key"
+printf 'format: helm.policy.v1\nname: in-use\nversion: "1"\nrules:\n  - {id: refunds, action: refund, verdict: ALLOW}\n  - {id: shell, action: Bash, verdict: ALLOW}\n' >in-use.yaml
+ok "a policy is put in use" exits 0 helm policy use in-use.yaml --key "$scratch/registered/keys/root.key"
+cat >only.py <<'PY'
+from serve import *
+scratch = sys.argv[1]
+key = lambda name: open(scratch + "/" + name).read().strip()
+p = Place(); shutil.rmtree(p.home); os.symlink(scratch + "/home", p.home)
+s = Server(p)
+st, b, h = s.evaluate("refund", {"amount": 900}, session="only", key=key("asker"), tenant=None, principal=None)
+asked = b["approval_id"]
+a = dict(key=key("approver"), tenant=None, principal=None)
+st, b, h = s.ask("GET", "/api/v1/approvals/" + asked, **a)
+st, b, h = s.ask("POST", "/api/v1/approvals/%s/approve" % asked, {"expected_ceremony_hash": b["ceremony_hash"]}, **a)
+ok("a key of a caller answers for nobody", st == 403 and "registered approver" in json.dumps(b), st, b)
+st, b, h = s.evaluate("refund", {"amount": 900}, session="only", key=key("asker"), tenant=None, principal=None)
+ok("and the question stays one", b["verdict"] == "ESCALATE", b)
+st, b, h = s.evaluate("read_ticket", session="only", key=key("asker"), tenant=None, principal=None)
+ok("what the server's policy allows and the one in use does not is denied", st == 200 and b["verdict"] == "DENY", b)
+st, b, h = s.evaluate("Bash", {"command": "curl https://example.com"}, session="only", key=key("asker"), tenant=None, principal=None)
+ok("so is what the profile denies", st == 200 and b["verdict"] == "DENY", b)
+s.stop()
+PY
+PYTHONPATH=$HELM_SOURCE/tests/tools python3 only.py "$scratch" >only.out
+ok "then the key of a caller answers for nobody over HTTP" sh -c 'grep -c "^ok [12] " only.out | grep -qx 2 || { cat only.out; exit 1; }'
+ok "what profile or the policy in use deny stays denied" sh -c 'grep -c "^ok [34] " only.out | grep -qx 2 || { cat only.out; exit 1; }'
 finish

@@ -86,6 +86,18 @@ cites() { # cites EXIT MESSAGE TEXT: of SECURITY.md
 }
 ok "SECURITY.md cites what is there" cites 0 passed "a promise (INV-001)"
 ok "and what is not there is found" cites 1 "SECURITY.md: INV-002" "a promise (INV-001, INV-002)"
+promised='## What is promised
+
+- **In short.** It holds (INV-001). So does
+  this, too (INV-001).
+'
+ok "each sentence of a promise cites one" cites 0 passed "$promised"
+ok "a promise without an invariant is named" cites 1 "a promise without an invariant: And more" "$promised- **More.** It holds (INV-001). And more."
+ok "what is not promised needs none" cites 0 passed "$promised
+## What is not promised
+
+- Anything else."
+ok "a test that is not there is found" cites 1 "no such test: tests/cli/nowhere.t" "as in tests/cli/nowhere.t"
 
 program() { # program EXIT MESSAGE EXPRESSION: a program whose main returns it, built twice
   fresh

@@ -67,6 +67,8 @@ static bool holds(const char *text, enum command_class class)
 		return has_kind(&p, FX_TAMPER);
 	case COMMAND_WRAPS:
 		return has_kind(&p, FX_DELETE);
+	case COMMAND_CLASSES:
+		break;
 	}
 	return false;
 }

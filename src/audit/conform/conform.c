@@ -45,8 +45,8 @@ static const struct conform_family families[] = {
 
 enum { MAX_CASES_BYTES = 64 << 20, MAX_FILE_BYTES = 64 << 20 };
 
-static const char *const outcome_names[CONFORM_OUTCOMES] = { "passed", "failed", "not_supported",
-	"unscored" };
+static const char *const outcome_names[] = { "passed", "failed", "not_supported", "unscored" };
+TABLE_COVERS(outcome_names, CONFORM_OUTCOMES);
 
 /* Every suite this program answers for. */
 static const struct conform_suite suites[] = {

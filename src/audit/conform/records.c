@@ -91,6 +91,7 @@ int conform_receipt_v5(struct conform_case *c, struct err *e)
 }
 
 static const char *const status_names[] = { "pass", "fail", "not_applicable" };
+TABLE_COVERS(status_names, CHECK_STATUSES);
 
 /* A bundle; the answer also holds the state of each of the six checks. */
 int conform_receipt_chain(struct conform_case *c, struct err *e)

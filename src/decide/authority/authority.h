@@ -76,7 +76,7 @@ struct delegator {
 int delegation_mint(struct arena *a, const struct json *session, const struct delegator *from, int64_t now_us,
 	struct err *e);
 
-enum tier { TIER_RESTRICTED, TIER_STANDARD, TIER_ELEVATED, TIER_SYSTEM };
+enum tier { TIER_RESTRICTED, TIER_STANDARD, TIER_ELEVATED, TIER_SYSTEM, TIER_COUNT };
 struct privilege_facts {
 	const char
 		*tier; /* RESTRICTED, STANDARD, ELEVATED, SYSTEM; anything else, also NULL, is RESTRICTED */
@@ -168,7 +168,14 @@ bool taint_has(const struct json *labels, const char *label);
 
 /* ---- threats ---- */
 
-enum severity { SEVERITY_INFO, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_CRITICAL };
+enum severity {
+	SEVERITY_INFO,
+	SEVERITY_LOW,
+	SEVERITY_MEDIUM,
+	SEVERITY_HIGH,
+	SEVERITY_CRITICAL,
+	SEVERITY_COUNT
+};
 const char *severity_name(enum severity s);
 struct threat_facts {
 	const char *

@@ -184,6 +184,7 @@ int delegation_mint(struct arena *a, const struct json *session, const struct de
 /* ---- tiers ---- */
 
 static const char *const tiers[] = { "RESTRICTED", "STANDARD", "ELEVATED", "SYSTEM" };
+TABLE_COVERS(tiers, TIER_COUNT);
 
 const char *tier_name(enum tier t)
 {

@@ -9,6 +9,7 @@
 enum { WORDS_MOST = 20000, GAP = 3 };
 
 static const char *const severities[] = { "INFO", "LOW", "MEDIUM", "HIGH", "CRITICAL" };
+TABLE_COVERS(severities, SEVERITY_COUNT);
 
 const char *severity_name(enum severity s)
 {

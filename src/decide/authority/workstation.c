@@ -290,6 +290,7 @@ static const char *finality_text(enum finality f)
 {
 	static const char *const names[] = { NULL, "class_forbidden", "ungranted", "instance_parameter",
 		"instance_context", "instance_membership" };
+	TABLE_COVERS(names, FINALITY_COUNT);
 
 	return names[f];
 }

@@ -152,7 +152,8 @@ enum lifecycle {
 	LIFECYCLE_CONNECTOR,
 	LIFECYCLE_PROOF,
 	LIFECYCLE_ESCALATION,
-	LIFECYCLE_BREAKER
+	LIFECYCLE_BREAKER,
+	LIFECYCLE_COUNT
 };
 /* May it go from one state to the other?  `from` NULL or "": it begins.  What nobody has named is false. */
 bool lifecycle_may(enum lifecycle l, const char *from, const char *to);

@@ -30,6 +30,7 @@ static const struct transition breaker_steps[] = { { "", "CLOSED" }, { "CLOSED",
 
 static const struct transition *const lifecycles[] = { effect_steps, connector_steps, proof_steps,
 	escalation_steps, breaker_steps };
+TABLE_COVERS(lifecycles, LIFECYCLE_COUNT);
 
 bool lifecycle_may(enum lifecycle l, const char *from, const char *to)
 {

@@ -67,6 +67,7 @@ bool period_at(const char *period, int64_t now_us, int64_t *ret_start_us, int64_
 /* ---- compiling ---- */
 
 static const char *const per_names[] = { "all", "principal", "session", "tenant", "tool" };
+TABLE_COVERS(per_names, PER_COUNT);
 
 static enum limit_per per_of(const struct json *doc, const char *absent)
 {
@@ -179,6 +180,7 @@ const char *limit_who(const struct limit *l, const struct judging *j)
 {
 	const char *const who[] = { "", j->facts->principal, j->facts->session, j->facts->tenant,
 		j->ask->tool };
+	TABLE_COVERS(who, PER_COUNT);
 
 	return who[l->per] ? who[l->per] : "";
 }

@@ -8,7 +8,7 @@
 
 /* ---- limits.c ---- */
 
-enum limit_per { PER_ALL, PER_PRINCIPAL, PER_SESSION, PER_TENANT, PER_TOOL };
+enum limit_per { PER_ALL, PER_PRINCIPAL, PER_SESSION, PER_TENANT, PER_TOOL, PER_COUNT };
 struct limit {
 	const char *id;
 	const struct json *doc;

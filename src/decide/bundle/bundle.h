@@ -42,7 +42,7 @@ const char *policy_shape_name(enum policy_shape s);
 /* POLICY_SHAPE_COUNT when there is none of that name. */
 enum policy_shape policy_shape_find(const char *name);
 
-enum policy_severity { POLICY_ERROR, POLICY_WARNING, POLICY_NOTE };
+enum policy_severity { POLICY_ERROR, POLICY_WARNING, POLICY_NOTE, POLICY_SEVERITIES };
 
 struct policy_problem {
 	enum policy_severity severity;

@@ -10,6 +10,7 @@ enum { MOST_PROBLEMS = 200, LONGEST_WORD = 60 };
 const char *policy_severity_name(enum policy_severity s)
 {
 	static const char *const names[] = { "error", "warning", "note" };
+	TABLE_COVERS(names, POLICY_SEVERITIES);
 
 	return names[s];
 }

@@ -57,6 +57,7 @@ static enum dsl_type static_type(const struct dsl_operand *o)
 		[OPERAND_HAS_PRIMITIVE] = TYPE_BOOL,
 		[OPERAND_NODE_TYPE] = TYPE_STRING,
 		[OPERAND_EDGE_TYPE] = TYPE_STRING };
+	TABLE_COVERS(types, OPERAND_COUNT);
 
 	return o->kind == OPERAND_LITERAL ? o->literal.type : types[o->kind];
 }

@@ -111,6 +111,7 @@ static void emit_operand(struct arena *a, struct dsl_code *code, const struct ds
 		[OPERAND_HAS_PRIMITIVE] = OP_HAS_PRIMITIVE,
 		[OPERAND_NODE_TYPE] = OP_NODE_TYPE,
 		[OPERAND_EDGE_TYPE] = OP_EDGE_TYPE };
+	TABLE_COVERS(ops, OPERAND_COUNT);
 
 	switch (o->kind) {
 	case OPERAND_LITERAL:

@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-enum step { STEP_SKIP, STEP_PASS, STEP_FAIL };
+enum step { STEP_SKIP, STEP_PASS, STEP_FAIL, STEP_COUNT };
 static const char *const step_names[] = { "SKIP", "PASS", "FAIL" };
+TABLE_COVERS(step_names, STEP_COUNT);
 
 /* How it ended for one subject. */
 struct outcome {

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-const char *const dsl_module_names[MODULES] = { "jurisdiction", "licenses", "treasury", "authority", "data",
-	"tools", "risk", "contracts", "simulation", "merge" };
+const char *const dsl_module_names[] = { "jurisdiction", "licenses", "treasury", "authority", "data", "tools",
+	"risk", "contracts", "simulation", "merge" };
+TABLE_COVERS(dsl_module_names, MODULES);
 
 void dsl_next(struct dsl_parser *p)
 {

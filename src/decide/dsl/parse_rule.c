@@ -5,11 +5,15 @@
 
 #include <string.h>
 
-const char *const dsl_target_names[TARGETS] = { "node", "edge", "agent", "capital_flow", "data_flow" };
-const char *const dsl_action_names[ACTIONS] = { "deny", "require_approval", "needs_facts", "rewrite" };
+const char *const dsl_target_names[] = { "node", "edge", "agent", "capital_flow", "data_flow" };
+TABLE_COVERS(dsl_target_names, TARGETS);
+const char *const dsl_action_names[] = { "deny", "require_approval", "needs_facts", "rewrite" };
+TABLE_COVERS(dsl_action_names, ACTIONS);
 const char *const dsl_cmp_names[] = { "==", "!=", ">", "<", ">=", "<=", "contains" };
+TABLE_COVERS(dsl_cmp_names, CMP_COUNT);
 const char *const dsl_function_names[] = { NULL, NULL, "fact", "known", "has_tag", "has_primitive",
 	"node_type", "edge_type" };
+TABLE_COVERS(dsl_function_names, OPERAND_COUNT);
 static const char *const op_names[] = { "insert_node", "attach_primitive", "insert_transformer", "add_gate",
 	"set_valve", "add_tag", "bind_jurisdiction" };
 static const char *const layers[] = { "CPI", "PEP", "AUTH", "FACT", "SCHEMA", "EXEC" };

@@ -27,7 +27,16 @@ enum {
 
 /* ---- values ---- */
 
-enum dsl_type { TYPE_OTHER, TYPE_STRING, TYPE_INT, TYPE_BOOL, TYPE_MONEY, TYPE_DURATION, TYPE_LIST };
+enum dsl_type {
+	TYPE_OTHER,
+	TYPE_STRING,
+	TYPE_INT,
+	TYPE_BOOL,
+	TYPE_MONEY,
+	TYPE_DURATION,
+	TYPE_LIST,
+	TYPE_COUNT
+};
 
 /* One value, of the text or of a request.  OTHER is what the language has no type for: it may be handed on, never compared. */
 struct dsl_value {
@@ -41,8 +50,8 @@ struct dsl_value dsl_value_of(const struct json *doc); /* never fails: at worst 
 struct json *dsl_value_json(struct arena *a, const struct dsl_value *v);
 const char *dsl_type_name(enum dsl_type t); /* with its article: "a string" */
 
-enum dsl_cmp { CMP_EQ, CMP_NE, CMP_GT, CMP_LT, CMP_GE, CMP_LE, CMP_CONTAINS };
-extern const char *const dsl_cmp_names[CMP_CONTAINS + 1];
+enum dsl_cmp { CMP_EQ, CMP_NE, CMP_GT, CMP_LT, CMP_GE, CMP_LE, CMP_CONTAINS, CMP_COUNT };
+extern const char *const dsl_cmp_names[];
 /* x cmp y; NULL, or why these two cannot be compared so. */
 const char *dsl_compare(
 	enum dsl_cmp cmp, const struct dsl_value *x, const struct dsl_value *y, bool *ret_truth);
@@ -112,9 +121,10 @@ enum dsl_operand_kind {
 	OPERAND_HAS_TAG,
 	OPERAND_HAS_PRIMITIVE,
 	OPERAND_NODE_TYPE,
-	OPERAND_EDGE_TYPE
+	OPERAND_EDGE_TYPE,
+	OPERAND_COUNT
 };
-extern const char *const dsl_function_names[OPERAND_EDGE_TYPE + 1]; /* NULL for what is no function */
+extern const char *const dsl_function_names[]; /* NULL for what is no function */
 
 struct dsl_operand {
 	enum dsl_operand_kind kind;
@@ -167,9 +177,9 @@ struct dsl_template {
 };
 
 enum dsl_target { TARGET_NODE, TARGET_EDGE, TARGET_AGENT, TARGET_CAPITAL_FLOW, TARGET_DATA_FLOW, TARGETS };
-extern const char *const dsl_target_names[TARGETS];
+extern const char *const dsl_target_names[];
 enum dsl_action { ACTION_DENY, ACTION_APPROVAL, ACTION_FACTS, ACTION_REWRITE, ACTIONS };
-extern const char *const dsl_action_names[ACTIONS];
+extern const char *const dsl_action_names[];
 
 struct dsl_rule {
 	struct dsl_rule *next;
@@ -193,7 +203,7 @@ struct dsl_rule {
 };
 
 enum { MODULES = 10 };
-extern const char *const dsl_module_names[MODULES]; /* in the order of evaluation */
+extern const char *const dsl_module_names[]; /* in the order of evaluation */
 
 struct dsl_module {
 	bool is_there;

@@ -9,6 +9,7 @@ const char *dsl_type_name(enum dsl_type t)
 {
 	static const char *const names[] = { "something without a type", "a string", "an integer", "a bool",
 		"an amount of money", "a duration", "a list" };
+	TABLE_COVERS(names, TYPE_COUNT);
 
 	return names[t];
 }

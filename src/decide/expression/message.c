@@ -103,6 +103,7 @@ static const char *const sentences[] = {
 	[FAIL_NOT_BOOL] =
 		"a requirement must be true or false, and '%s' is neither; compare it with something",
 };
+TABLE_COVERS(sentences, FAIL_COUNT);
 
 int message_fail(struct err *e, const struct expression *x, const struct value *v)
 {

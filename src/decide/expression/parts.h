@@ -35,7 +35,8 @@ enum failure {
 	FAIL_NUMBER,
 	FAIL_PATTERN,
 	FAIL_NOT_JSON,
-	FAIL_NOT_BOOL
+	FAIL_NOT_BOOL,
+	FAIL_COUNT
 };
 
 /* A place in the text: the word that is to blame. */

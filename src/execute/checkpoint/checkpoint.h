@@ -128,7 +128,8 @@ enum checkpoint_state {
 	CHECKPOINT_TOUCHED, /* only mode, owner or time differ */
 	CHECKPOINT_MISSING, /* in the checkpoint, not on disk */
 	CHECKPOINT_NEW, /* on disk, not in the checkpoint */
-	CHECKPOINT_UNSAVED /* was not saved (unreadable, a socket): left alone */
+	CHECKPOINT_UNSAVED, /* was not saved (unreadable, a socket): left alone */
+	CHECKPOINT_STATES
 };
 const char *checkpoint_state_name(enum checkpoint_state s);
 

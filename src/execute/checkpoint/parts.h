@@ -54,7 +54,7 @@ struct extent {
 	uint64_t at, n;
 };
 
-enum entry_type { ENTRY_DIR = 1, ENTRY_FILE, ENTRY_LINK, ENTRY_SKIPPED };
+enum entry_type { ENTRY_DIR = 1, ENTRY_FILE, ENTRY_LINK, ENTRY_SKIPPED, ENTRY_TYPES };
 
 struct entry {
 	const char *path;

@@ -11,6 +11,7 @@ enum { READ_SIZE = 256 << 10 };
 const char *checkpoint_state_name(enum checkpoint_state s)
 {
 	static const char *const names[] = { "same", "changed", "touched", "missing", "new", "unsaved" };
+	TABLE_COVERS(names, CHECKPOINT_STATES);
 
 	return names[s];
 }

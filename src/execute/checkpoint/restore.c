@@ -610,6 +610,7 @@ static int load_diff(struct restorer *r, const struct step *t, struct checkpoint
 static int add_change(struct restorer *r, const struct step *t, struct err *e)
 {
 	static const char *const kinds[] = { "", "dir", "file", "link", "other" };
+	TABLE_COVERS(kinds, ENTRY_TYPES);
 	struct checkpoint_change *c = &r->res.changes[r->res.change_count++];
 	const struct entry *x = t->want ? t->want : t->have;
 	bool is_file = x->type == ENTRY_FILE || (t->have && t->have->type == ENTRY_FILE);

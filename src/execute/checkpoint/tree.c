@@ -75,6 +75,7 @@ static void put_file(struct buf *to, const struct entry *x)
 static void put_entry(struct buf *to, const struct entry *x)
 {
 	static const char *const types[] = { "", "dir", "file", "link", "skipped" };
+	TABLE_COVERS(types, ENTRY_TYPES);
 
 	buf_addc(to, '{');
 	put_bytes(to, "path", x->path);

@@ -44,6 +44,7 @@ static int64_t clock_us(clockid_t which)
 static const char *via_name(enum via via)
 {
 	static const char *const names[] = { "none", "connect", "http", "socks5" };
+	TABLE_COVERS(names, VIA_COUNT);
 
 	return names[via];
 }

@@ -17,7 +17,7 @@ enum stage {
 	STAGE_LINGER, /* an answer goes out, and what the client still says is thrown away */
 	STAGE_DEAD
 };
-enum via { VIA_NONE, VIA_CONNECT, VIA_HTTP, VIA_SOCKS };
+enum via { VIA_NONE, VIA_CONNECT, VIA_HTTP, VIA_SOCKS, VIA_COUNT };
 
 struct link;
 struct end {

@@ -95,6 +95,7 @@ static int retry(
 static void apply(struct json *row, struct arena *a, const struct task_change *c, const char *now)
 {
 	static const char *const states[] = { "blocked", "completed", "ready", "stale", "ready" };
+	TABLE_COVERS(states, TASK_MOVES);
 
 	if (c->to == TASK_RECLAIM) {
 		forget_run(row);

@@ -101,7 +101,7 @@ int task_close_orphans(struct sys *s, struct workspace *ws, bool all, size_t *re
 struct json *task_experience(struct arena *a, const struct json *row);
 
 /* A person moves a task.  Appends a row; nothing is edited. */
-enum task_move { TASK_BLOCK, TASK_COMPLETE, TASK_RETRY, TASK_STALE, TASK_RECLAIM };
+enum task_move { TASK_BLOCK, TASK_COMPLETE, TASK_RETRY, TASK_STALE, TASK_RECLAIM, TASK_MOVES };
 struct task_change {
 	enum task_move to;
 	const char *reason, *stage, *next_action, *owner, *new_id; /* or NULL */

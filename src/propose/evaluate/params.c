@@ -454,8 +454,12 @@ void expand_param(struct walk *w, const struct shell_part *part, struct fields *
 
 	if (!p->name_n) {
 		const char *rest = expand_text(w, p->word, 0);
-		/* zsh: ${(e)x} expands the value of x once more; what bash refuses, nobody writes for bash. */
-		if (rest[0] == '(' && memchr(rest, 'e', strcspn(rest, ")")))
+		/* zsh: ${(e)x} expands the value of x once more, ${(%)x} as a prompt; what bash refuses, nobody writes for bash.
+		 * ${(%):-%N} only says where the script lies. */
+		size_t flags_n = strcspn(rest, ")");
+		if (rest[0] == '(' &&
+			(memchr(rest, 'e', flags_n) ||
+				(memchr(rest, '%', flags_n) && !text_starts(rest + flags_n, "):-%"))))
 			walk_effect(w, &(struct command){ .source = w->script->source, .flags = w->flags },
 				FX_DYNAMIC_EXEC, NULL)
 				->tag = "dynamic.text";

@@ -41,6 +41,7 @@ static void add_redirects(struct buf *b, const struct command *c)
 		[REDIR_BOTH_APPEND] = "&>>",
 		[REDIR_HEREDOC] = "<<",
 		[REDIR_HERESTRING] = "<<<" };
+	TABLE_COVERS(operators, REDIR_COUNT);
 
 	for (size_t i = 0; i < c->redir_count && b->n < 2000; i++) {
 		const struct redirect *r = &c->redirs[i];
@@ -563,6 +564,23 @@ bool walk_knows_name(const struct word *x)
 bool walk_names_variable(struct walk *w, const char *name)
 {
 	return scope_binding(w, BIND_VARIABLE, name, strlen(name), false) != NULL;
+}
+
+const char *walk_value(struct walk *w, const char *name, size_t i)
+{
+	const struct binding *b = scope_binding(w, BIND_VARIABLE, name, strlen(name), false);
+	const struct value *v = b ? b->now : NULL;
+
+	return v && i < v->n ? v->items[i] : NULL;
+}
+
+void walk_may_be(struct walk *w, const char *name, const struct word *x)
+{
+	const struct value *v = value_text(w, word_marked(w, x));
+
+	if (walk_value(w, name, 0))
+		v = value_union(w, scope_variable(w, name, strlen(name)), v);
+	scope_set_variable(w, name, strlen(name), v);
 }
 
 bool walk_is_piped(const struct walk *w)

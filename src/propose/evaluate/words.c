@@ -126,6 +126,7 @@ const char *word_marked(struct walk *w, const struct word *x)
 		[ORIGIN_SECRETS] = MARK_SECRETS,
 		[ORIGIN_DECODED] = MARK_DECODED,
 		[ORIGIN_FETCHED] = MARK_FETCHED };
+	TABLE_COVERS(marks, ORIGIN_COUNT);
 
 	if (x->certainty == CERTAIN || (x->is_glob && x->origin == ORIGIN_LITERAL && !x->marked))
 		return x->text;

@@ -197,6 +197,23 @@ HANDLER(bq)
 	handle_by_verb(k);
 }
 
+/* terraform output -raw db_password: one value, in the open; all of them are shown without those that are marked. */
+HANDLER(terraform_output)
+{
+	bool is_secret = false;
+	for (size_t i = 0; i < k->rest_count; i++)
+		is_secret |= !word_starts(&k->rest[i], "-") && says_credential(&k->rest[i]);
+	fx(k, is_secret ? TAG_SECRET_STORE : TAG_CLOUD_READ, NULL, 0);
+}
+
+/* What is typed there can read files: file("path"). */
+HANDLER(terraform_console)
+{
+	if (k->c->in.kind == FEED_KNOWN)
+		classify_code_bytes(k, "terraform", k->c->in.text, k->c->in.n);
+	fx(k, TAG_CLOUD_READ, NULL, 0);
+}
+
 /* kubectl exec POD -- command: the command runs elsewhere. */
 HANDLER(kubectl_exec)
 {
@@ -212,13 +229,27 @@ HANDLER(kubectl_exec)
 		}
 }
 
+/* Is one of the words between commas, or what stands before a slash, in the list? */
+static bool list_has_part(const char *text, const char *list)
+{
+	while (*text) {
+		size_t n = strcspn(text, ",/");
+		if (list_has(list, text, n))
+			return true;
+		if (text[n] == '/')
+			n += strcspn(text + n, ",");
+		text += n + (text[n] != 0);
+	}
+	return false;
+}
+
 /* Listing secrets by name is harmless; printing them in full (-o) is not. */
 HANDLER(kubectl_get)
 {
 	bool is_secret = false;
 	for (size_t i = 0; i < k->rest_count; i++)
-		is_secret |=
-			word_is_any(&k->rest[i], "secret secrets") || word_starts(&k->rest[i], "secret/");
+		is_secret |= !word_starts(&k->rest[i], "-") &&
+			list_has_part(k->rest[i].text, "secret secrets"); /* secret/x, configmap,secret */
 	bool prints = args_find(k->rest, k->rest_count, "o output");
 	fx(k, is_secret && prints ? TAG_SECRET_STORE : TAG_REMOTE_READ, k->rest_count ? &k->rest[0] : NULL,
 		0);

@@ -53,6 +53,7 @@ static const struct {
 	{ "Command", OTHER, "exec", RUNS_TEXT, 0 },
 	{ "commandLine", OTHER, NULL, RUNS_TEXT, 0 },
 	{ "remove removedirs", PY | LUA, "os ()", DELETES, 0 },
+	{ "remove", PERL, "POSIX", DELETES, 0 },
 	{ "unlink rmdir unlinkSync rmdirSync rmSync delete_file", ANY, NULL, DELETES, 0 },
 	{ "rm remove removeSync", NODE, "fs promises fsPromises fse fsp Deno ()", DELETES, 0 },
 	{ "del trash deleteAsync deleteSync", NODE, "", DELETES, 0 },
@@ -105,6 +106,7 @@ static const struct {
 	  "createReadStream slurp read_file",
 		ANY, NULL, READS, 0 },
 	{ "read", RUBY, "File IO", READS, 0 },
+	{ "file filebase64 templatefile", OTHER, "", READS, 0 },
 	{ "system popen popen2 popen3 capture2 capture2e capture3 getoutput getstatusoutput check_output "
 	  "check_call execSync spawnSync execFile "
 	  "execFileSync shell_exec passthru proc_open pcntl_exec execv execve execvp execvpe execl "
@@ -449,14 +451,15 @@ static void survey(struct code *c)
  * it shows all variables, as env does (*ret_all). */
 static bool shows_credential(const struct code *c, bool *ret_all)
 {
-	bool prints = c->language & NODE && args_find(c->k->rest, c->k->rest_count, "p print pe"),
+	bool prints = (c->language & NODE && args_find(c->k->rest, c->k->rest_count, "p print pe")) ||
+		text_starts(c->k->head, "nix"),
 	     reads = false;
 	bool all = false;
 
 	for (size_t i = 0; i < c->n; i++) {
 		prints |= is_name(&c->v[i],
 			"print puts p pp console echo write writeln log printf print_r var_dump say");
-		if (!is_name(&c->v[i], "environ getenv env ENV ENVIRON _ENV"))
+		if (!is_name(&c->v[i], "environ getenv getEnv env ENV ENVIRON _ENV"))
 			continue;
 		const struct token *next = &c->v[i + 1];
 		bool is_call =
@@ -528,6 +531,12 @@ static void look_at_awk(struct code *c, size_t i, bool *prints, int *depth)
 	else if (is_mark(t, "(") || is_mark(t, ")"))
 		*depth += is_mark(t, "(") ? 1 : -1;
 	const struct token *next = &c->v[i + 1];
+	/* @load "lib.so", @include "file.awk" */
+	if (is_mark(t, "@") && is_name(next, "load include") && c->v[i + 2].kind == T_STRING) {
+		struct word file = walk_word(c->k->w, c->v[i + 2].text, c->k->c->at);
+		load_code(c->k, &file, "awk");
+		c->any = true;
+	}
 	/* (getline line < "file") */
 	if (is_mark(t, "<") && next->kind == T_STRING &&
 		(is_name(&c->v[i - (i > 0)], "getline") || is_name(&c->v[i - (i > 1 ? 2 : 0)], "getline"))) {

@@ -94,7 +94,8 @@ void read_arguments(struct code *c, size_t i, struct arguments *r)
 		} else if (is_mark(t, "$") || is_mark(t, "@") || is_mark(t, "<") || is_mark(t, "*")) {
 			r->is_computed = true;
 		} else if (t->kind == T_NAME) {
-			r->says_write |= is_name(t, "O_WRONLY O_RDWR O_CREAT O_TRUNC O_APPEND inplace");
+			r->says_write |= is_name(t,
+				"O_WRONLY O_RDWR O_CREAT O_TRUNC O_APPEND WRONLY RDWR CREAT TRUNC APPEND inplace");
 			read_name_argument(c, i, r);
 		} else if (t->kind == T_NUMBER && depth == 0 && i > from && is_mark(&c->v[i - 1], ",")) {
 			r->says_write |= t->text[0] != '0';

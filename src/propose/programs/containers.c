@@ -7,6 +7,9 @@
  * (--privileged, host namespaces, capabilities) are effects of their own. */
 #include "propose/programs/programs.h"
 
+#include "base/file.h"
+
+#include <fcntl.h>
 #include <string.h>
 
 /* Whether sharing this path with a container gives the machine away: the root, the guard's state,
@@ -169,6 +172,31 @@ HANDLER(machine_ssh)
 			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, FXF_INSIDE_CONTAINER, k->head);
 			return;
 		}
+}
+
+/* compose config shows the settings with the values that .env, or the file that is named, gives them. */
+HANDLER(compose_config)
+{
+	static const char *const plain[] = { ".env", ".env.local" };
+	const struct surroundings *at = walk_surroundings(k->w);
+	const char *cwd = walk_cwd(k->w, k->c);
+	if (args_find(k->rest, k->rest_count, "environment"))
+		fx(k, TAG_SECRET_STORE, NULL, 0);
+	else
+		fx(k, TAG_CONTAINER_READ, NULL, 0);
+	if (args_find(k->rest, k->rest_count,
+		    "q quiet services images volumes profiles networks hash no-interpolate variables models"))
+		return;
+	for (size_t i = 1; i < k->c->argc; i++) {
+		const struct word *x = &k->c->argv[i];
+		if (word_is(x, "--env-file") && i + 1 < k->c->argc)
+			fx_read(k, x + 1, 1);
+	}
+	for (size_t i = 0; at->sys && cwd && i < ARRAY_SIZE(plain); i++) {
+		struct word file = walk_word(k->w, path_join(walk_arena(k->w), cwd, plain[i]), k->c->at);
+		if (file_exists(at->sys, AT_FDCWD, file.text))
+			fx_read(k, &file, 1);
+	}
 }
 
 /* "docker compose" has the verbs of docker-compose. */

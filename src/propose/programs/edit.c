@@ -183,6 +183,13 @@ HANDLER(fd)
 	size_t count = fd_places(k, places, &pattern);
 	bool is_secret =
 		pattern && paths_selects_secrets(walk_surroundings(k->w), walk_arena(k->w), pattern->text);
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-e --extension") &&
+			paths_selects_secrets(walk_surroundings(k->w), walk_arena(k->w),
+				arena_printf(walk_arena(k->w), "*.%s", k->rest[i + 1].text))) {
+			is_secret = true;
+			pattern = &k->rest[i + 1];
+		}
 	for (size_t i = 0; i < k->rest_count; i++) {
 		if (!word_is_any(&k->rest[i], "-x --exec -X --exec-batch"))
 			continue;

@@ -467,7 +467,12 @@ HANDLER(git_config)
 		(at && word_is_any(&p.operands[0], "get list")) ||
 		(!at && p.operand_count == 1 && !has(k, "unset unset-all e edit remove-section"));
 	if (reads) {
-		fx(k, TAG_READ_QUERY, NULL, 0);
+		bool is_secret = false; /* git config --get-regexp token, http.https://x/.extraheader */
+		for (size_t i = at; i < p.operand_count; i++)
+			is_secret |= strcasestr(p.operands[i].text, "token") ||
+				strcasestr(p.operands[i].text, "passw") ||
+				strcasestr(p.operands[i].text, "extraheader");
+		fx(k, is_secret ? TAG_SECRET_STORE : TAG_READ_QUERY, NULL, 0);
 		return;
 	}
 	if (p.values[0]) /* -f FILE */
@@ -669,6 +674,7 @@ HANDLER(git)
 			struct word *dir = arena_alloc(a, sizeof(*dir));
 			*dir = s.value;
 			k->git_dir = dir;
+			classify_assignment(k, &(struct assignment){ .name = "GIT_DIR", .value = *dir });
 		}
 		/* A setting or --git-dir and its kin may lead git to another repository. */
 		k->is_elsewhere |= item == 1 || item == 2;

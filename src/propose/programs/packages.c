@@ -127,6 +127,26 @@ HANDLER(nix_command)
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
+/* nix eval --expr TEXT: the text is code, what it reads is printed, and paths stand in it without quotes. */
+HANDLER(nix_eval)
+{
+	for (size_t i = 0; i + 1 < k->rest_count; i++) {
+		const struct word *x = &k->rest[i + 1];
+		if (!word_is_any(&k->rest[i], "-E --expr"))
+			continue;
+		classify_code(k, "nix", x);
+		for (const char *p = x->text; (p = strpbrk(p, "/~"));) {
+			size_t n = strcspn(p, " \t\n;)}]\"'");
+			bool begins = p == x->text || strchr(" \t\n([=", p[-1]);
+			struct word path = walk_word(k->w, arena_strndup(walk_arena(k->w), p, n), x->at);
+			p += n;
+			if (begins && n > 1)
+				fx_read(k, &path, 1);
+		}
+	}
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
 /* The project's own tasks: what they do is not known, but some names say it. */
 HANDLER(task)
 {
@@ -139,6 +159,13 @@ HANDLER(task)
 			"f=:justfile= d=:working-directory= E=:dotenv-path=,dotenv-filename=,shell=,shell-arg=,color=,chooser=",
 			&p);
 		project_justfile(k, p.values[0], p.operands, p.operand_count);
+	}
+	if (text_eq(k->head, "task") &&
+		!args_find(k->rest, k->rest_count,
+			"l list a list-all j json summary n dry init i status completion version h help")) {
+		args_parse(walk_arena(k->w), k->rest, k->rest_count,
+			"t=:taskfile= d=:dir= o=:output= C=:concurrency= I=:interval=", &p);
+		project_taskfile(k, p.values[0], p.operands, p.operand_count);
 	}
 	if (verb_words(k, "", 1, &place) && task_destroys(&k->rest[place]))
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
@@ -213,7 +240,11 @@ HANDLER(cmake)
 					(void)fx_path(k, TAG_WRITE_FILE, &v[n - 1], FXF_OVERWRITE);
 				return;
 			}
-			if (word_is_any(&v[0], "env time chdir")) {
+			if (word_is(&v[0], "env")) {
+				run_argv(k, v, n, 0, "cmake -E");
+				return;
+			}
+			if (word_is_any(&v[0], "time chdir")) {
 				size_t skip = word_is(&v[0], "chdir") ? 2 : 1;
 				if (n > skip)
 					run_argv(k, v + skip, n - skip, 0, "cmake -E");

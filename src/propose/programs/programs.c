@@ -476,7 +476,7 @@ void classify_known(struct call *k)
 }
 
 /* The only argument asks for help or the version; no program does anything else then. */
-static bool only_asks_help(const struct call *k)
+bool only_asks_help(const struct call *k)
 {
 	return k->rest_count == 1 && word_is_any(&k->rest[0], "--help --version -V -version --usage");
 }
@@ -579,6 +579,12 @@ static void classify_head(struct call *k)
 	if (head->text[word_n] && !memchr(head->text, '/', word_n) && strchr(head->text, '/') &&
 		!k->program) {
 		fx(k, TAG_DYNAMIC_HEAD, head, 0);
+		return;
+	}
+	const char *found = head->certainty == CERTAIN && !strchr(head->text, '/') ? file_of_path(k) : NULL;
+	if (found) {
+		*head = walk_word(k->w, found, head->at);
+		classify_path_head(k);
 		return;
 	}
 	/* Scripts of the system's services, whatever their names are. */

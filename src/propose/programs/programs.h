@@ -108,6 +108,7 @@ struct call {
 /* programs.c, effect.c */
 void classify_known(struct call *k); /* k->program is set */
 void classify_unknown(struct call *k);
+bool only_asks_help(const struct call *k); /* program --version */
 const struct program *program_find(const char *name, size_t n);
 /* Effects.  All fill in program and tag, and return the effect for more. */
 struct effect *fx(struct call *k, enum tag t, const struct word *target, unsigned flags);
@@ -126,6 +127,8 @@ bool task_destroys(const struct word *x); /* packages.c: db:reset, drop-db */
 bool is_loose_program(const struct word *x); /* ./x, /tmp/x: named for another program to run */
 void note_assignment(struct call *k, const struct word *x);
 void classify_assignment(struct call *k, const struct assignment *x);
+/* The file of the work tree, or of a place where everybody writes, that PATH finds for this command; NULL: none. */
+const char *file_of_path(struct call *k);
 bool git_key_runs(const char *key); /* git.c: git runs the value of this setting */
 /* Other commands inside this one.  The words are copied. */
 void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via);
@@ -184,6 +187,7 @@ void project_started(
 void project_repository(struct call *k, const char *verb); /* what git starts by settings and hooks */
 void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);
 void project_justfile(struct call *k, const struct word *file, const struct word *goals, size_t count);
+void project_taskfile(struct call *k, const struct word *file, const struct word *goals, size_t count);
 struct bytes project_included(struct call *k, struct bytes text);
 
 /* shells.c: run text as a program of this kind; what the feed is when it is unknown. */

@@ -7,6 +7,7 @@
  * that, and the profile's `unread` says whether it is asked about. */
 #include "propose/programs/programs.h"
 
+#include "base/conf.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/toml.h"
@@ -298,7 +299,11 @@ static void close_goals(struct call *k, struct bytes text, struct goals *g)
 	do {
 		struct bytes rest = text;
 		before = g->n;
-		for (size_t lines = 0; rest.p && rest.n && lines < MAX_RULES; lines++) {
+		for (size_t lines = 0; rest.p && rest.n; lines++) {
+			if (lines == MAX_RULES) {
+				g->is_over = true;
+				break;
+			}
 			struct bytes line = text_cut(&rest, '\n');
 			char *rule = arena_strndup(a, (const char *)line.p, line.n),
 			     *colon = strchr(rule, ':');
@@ -381,7 +386,7 @@ struct bytes project_included(struct call *k, struct bytes text)
 	return (struct bytes){ (const uint8_t *)all.p, all.n };
 }
 
-/* The recipes of a makefile's text for these goals (words of the command line). */
+/* The recipes of a makefile's text for these goals (words of the command line); where they need more than is followed, all of them. */
 static void run_goals(
 	struct call *k, const char *path, struct bytes text, const struct word *goals, size_t count)
 {
@@ -394,14 +399,14 @@ static void run_goals(
 			add_goal(&g, goals[i].text);
 	close_goals(k, text, &g);
 	harvest(walk_arena(k->w), SCRIPT_MAKE, text, &list, &n);
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < g.n; j++)
-			if (list[i].where && text_starts(list[i].where, "target ") &&
-				list_has(list[i].where + 7, g.names[j], strlen(g.names[j]))) {
-				run_recipe(k, list[i].text,
-					arena_printf(walk_arena(k->w), "%s: %s", path, list[i].where));
-				break;
-			}
+	for (size_t i = 0; i < n; i++) {
+		bool is_target = list[i].where && text_starts(list[i].where, "target "), is_meant = g.is_over;
+		for (size_t j = 0; is_target && !is_meant && j < g.n; j++)
+			is_meant = list_has(list[i].where + 7, g.names[j], strlen(g.names[j]));
+		if (is_target && is_meant)
+			run_recipe(k, list[i].text,
+				arena_printf(walk_arena(k->w), "%s: %s", path, list[i].where));
+	}
 }
 
 void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count)
@@ -481,6 +486,137 @@ void project_justfile(struct call *k, const struct word *file, const struct word
 			return;
 		}
 	}
+}
+
+/* ---- task ---- */
+
+/* A command of a Taskfile; {{.X}} is not known. */
+static void run_templated(struct call *k, const struct json *x, const char *via)
+{
+	struct buf to;
+
+	buf_init(&to, walk_arena(k->w));
+	for (const char *p = x->text; *p; p++) {
+		const char *end = text_starts(p, "{{") ? strstr(p, "}}") : NULL;
+		if (end)
+			buf_adds(&to, "${template}");
+		else
+			buf_addc(&to, *p);
+		p = end ? end + 1 : p;
+	}
+	run_recipe(k, buf_bytes(&to), via);
+}
+
+/* What a task, or a part of it, runs; the tasks that it names are added to the goals. */
+static void run_task_part(
+	struct call *k, const struct json *x, bool is_command, struct goals *g, const char *via)
+{
+	static const char commands[] = "cmd cmds sh status preconditions defer", others[] = "deps vars env";
+
+	if (json_is(x, JSON_STRING) && is_command)
+		run_templated(k, x, via);
+	if (json_is(x, JSON_ARRAY))
+		json_each (item, x)
+			run_task_part(k, item, is_command, g, via);
+	if (!json_is(x, JSON_OBJECT))
+		return;
+	json_each_member (m, x) {
+		bool runs = list_has(commands, m->name, m->name_n);
+		if (text_eq(m->name, "task") && json_is(m->value, JSON_STRING))
+			add_goal(g, m->value->text);
+		else if (text_eq(m->name, "deps"))
+			json_each (item, m->value)
+				if (json_is(item, JSON_STRING))
+					add_goal(g, item->text);
+		if (runs || list_has(others, m->name, m->name_n) ||
+			(!is_command && json_is(m->value, JSON_OBJECT)))
+			run_task_part(k, m->value, runs, g, via);
+	}
+}
+
+static bool has_alias(const struct json *task, const char *name)
+{
+	json_each (item, json_get(task, "aliases"))
+		if (json_is(item, JSON_STRING) && text_eq(item->text, name))
+			return true;
+	return false;
+}
+
+/* The tasks of a Taskfile for one goal; NULL: all of them. */
+static void run_task(
+	struct call *k, const struct json *doc, const char *name, struct goals *g, const char *via)
+{
+	const struct json *tasks = json_get(doc, "tasks");
+
+	if (json_is(tasks, JSON_OBJECT))
+		json_each_member (m, tasks)
+			if (!name || text_eq(m->name, name) || has_alias(m->value, name))
+				run_task_part(k, m->value, true, g, via);
+}
+
+static bool read_taskfile(struct call *k, const char *path, struct json **ret)
+{
+	struct bytes text;
+
+	return path && project_text(k, path, &text) &&
+		conf_parse_yaml(walk_arena(k->w), text, path, ret, NULL) == 0;
+}
+
+static const char *const taskfiles[] = { "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml",
+	"Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml" };
+
+/* docs:build: of what the file includes as `docs` everything counts. */
+static void run_included(struct call *k, const struct json *doc, const char *name, struct goals *g)
+{
+	struct arena *a = walk_arena(k->w);
+	const char *colon = strchr(name, ':');
+	struct json *inner;
+
+	if (!colon)
+		return;
+	const struct json *x =
+		json_get(json_get(doc, "includes"), arena_strndup(a, name, (size_t)(colon - name)));
+	const char *place = json_is(x, JSON_OBJECT) ? json_get_text(x, "taskfile", NULL) : json_text(x);
+	if (!place)
+		return;
+	for (size_t i = 0; i <= ARRAY_SIZE(taskfiles); i++) {
+		const char *path = here(k, i ? path_join(a, place, taskfiles[i - 1]) : place);
+		if (read_taskfile(k, path, &inner)) {
+			run_task(k, inner, NULL, g, path);
+			return;
+		}
+	}
+}
+
+/* The commands that task would run for these words. */
+void project_taskfile(struct call *k, const struct word *file, const struct word *goals, size_t count)
+{
+	struct goals g = { 0 };
+	struct json *doc = NULL;
+	const char *path = NULL;
+
+	for (size_t i = 0; !doc && i < ARRAY_SIZE(taskfiles); i++) {
+		path = here(k, file ? file->text : taskfiles[i]);
+		if (!read_taskfile(k, path, &doc))
+			doc = NULL;
+	}
+	if (!doc)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (goals[i].certainty == CERTAIN && !strchr(goals[i].text, '='))
+			add_goal(&g, goals[i].text);
+		else if (goals[i].certainty != CERTAIN)
+			g.is_over = true;
+	if (!g.n)
+		add_goal(&g, "default");
+	run_task_part(k, json_get(doc, "vars"), false, &g, path);
+	run_task_part(k, json_get(doc, "env"), false, &g, path);
+	for (size_t i = 0; i < g.n; i++) {
+		run_task(k, doc, g.names[i], &g, path);
+		run_included(k, doc, g.names[i], &g);
+	}
+	if (g.is_over)
+		run_task(k, doc, NULL, &g, path);
 }
 
 /* ---- git: settings and hooks that a command of it starts ---- */

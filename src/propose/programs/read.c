@@ -79,11 +79,11 @@ static void note_found(struct call *k, const struct word *pattern)
 			k->c->out.below = k->rest[i].text;
 }
 
-/* jq -n 'env.API_TOKEN', '$ENV.API_TOKEN' */
+/* jq -n 'env.API_TOKEN', '$ENV.API_TOKEN', yq -n 'strenv(API_TOKEN)' */
 static bool names_credential(const struct word *filter)
 {
 	for (const char *p = filter->text; (p = strcasestr(p, "env"));) {
-		p += 3 + strspn(p + 3, ".[\"");
+		p += 3 + strspn(p + 3, ".[(\"");
 		size_t n = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 		if (n && paths_is_secret_variable(p, n))
 			return true;
@@ -408,6 +408,9 @@ HANDLER(openssl)
 		fx(k, TAG_LISTEN_PORT, NULL, 0);
 		return;
 	}
+	for (size_t i = 1; i < k->rest_count && word_is(&k->rest[0], "engine"); i++)
+		if (word_has(&k->rest[i], "/")) /* openssl engine /tmp/x.so */
+			load_code(k, &k->rest[i], "so");
 	/* Making a new key for a test server does not reveal an old one. */
 	bool makes_key = k->rest_count &&
 		(word_is_any(&k->rest[0], "genrsa genpkey ecparam dhparam gendsa x509 ca") ||
@@ -595,6 +598,53 @@ HANDLER(output_option)
 		fx_read(k, p.operands + first, p.operand_count - first);
 	if (k->program->mode & MODE_FILTER)
 		pass_on(k);
+}
+
+/* yq -n 'load("file")', load_str, load_xml ...: the expression reads files of its own. */
+static void read_loaded(struct call *k, const struct word *expression)
+{
+	for (const char *p = expression->text; (p = strstr(p, "load"));) {
+		p += strcspn(p, "(\"");
+		if (text_starts(p, "(\"")) {
+			struct word file = walk_word(k->w,
+				arena_strndup(walk_arena(k->w), p + 2, strcspn(p + 2, "\"")), expression->at);
+			fx_read(k, &file, 1);
+		}
+	}
+}
+
+/* yq -n '"$API_TOKEN" | envsubst' */
+static bool fills_in_credential(const struct word *expression)
+{
+	const char *p = strstr(expression->text, "envsubst") ? expression->text : "";
+	while ((p = strchr(p, '$'))) {
+		p += 1 + (p[1] == '{');
+		size_t n = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+		if (n && paths_is_secret_variable(p, n))
+			return true;
+	}
+	return false;
+}
+
+/* yq [eval] EXPRESSION FILE...: like jq, and it edits in place. */
+HANDLER(yq)
+{
+	enum { IN_PLACE, SPLIT };
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, program_options(k->program), &p);
+	size_t first = p.operand_count && word_is_any(&p.operands[0], "e eval ea eval-all") ? 1 : 0;
+	if (first < p.operand_count) {
+		const struct word *expression = &p.operands[first++];
+		read_loaded(k, expression);
+		if (names_credential(expression) || fills_in_credential(expression))
+			fx(k, TAG_SECRET_STORE, expression, 0);
+	}
+	if (args_has(&p, IN_PLACE))
+		fx_paths(k, TAG_WRITE_EDIT, p.operands + first, p.operand_count - first, FXF_OVERWRITE);
+	else
+		fx_read(k, p.operands + first, p.operand_count - first);
+	fx(k, args_has(&p, SPLIT) ? TAG_WRITE_TOOL : TAG_READ_QUERY, NULL, 0);
+	pass_on(k);
 }
 
 /* Programs that show logs and can also erase them. */

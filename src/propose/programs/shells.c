@@ -219,7 +219,9 @@ void classify_path_head(struct call *k)
 				e->kind = FX_READ;
 				e->tag = tag_name(TAG_READ_QUERY);
 			}
-			if (k->program)
+			if (k->program && only_asks_help(k))
+				fx(k, TAG_READ_QUERY, NULL, 0);
+			else if (k->program)
 				classify_known(k);
 			else
 				classify_unknown(k);
@@ -476,7 +478,7 @@ static bool run_file_module(struct call *k, const struct word *name, const struc
 static bool run_code_module(struct call *k, const struct word *name, struct word *v, size_t n)
 {
 	struct parsed p;
-	if (!word_is_any(name, "timeit pdb idlelib idlelib.idle code cProfile profile trace runpy"))
+	if (!word_is_any(name, "timeit pdb idlelib idlelib.idle code asyncio cProfile profile trace runpy"))
 		return false;
 	args_parse(walk_arena(k->w), v, n, "c=s=n=r=u=o=:setup=,number=,repeat=,unit=,outfile=", &p);
 	for (size_t i = 0; i + 1 < n; i++)

@@ -8,6 +8,7 @@
 #include "base/file.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 
@@ -191,32 +192,98 @@ static const char *next_place(struct arena *a, const char **rest)
 	return part;
 }
 
-/* One of the listed places is one where everybody writes, or lies below it. */
-static bool names_open_place(struct call *k, const struct word *list, bool or_below)
+/* Below a place where everybody writes, and not the work tree that lies there. */
+static bool is_open_place(struct call *k, const char *place)
 {
 	static const char *const open[] = { "/tmp", "/var/tmp", "/dev/shm" };
 	struct arena *a = walk_arena(k->w);
-	const char *rest = walk_marked(k->w, list), *part;
-	while ((part = next_place(a, &rest))) {
-		part += *part == '@';
-		if (*part != '/')
-			continue;
-		part = path_clean(a, part);
-		for (size_t i = 0; i < ARRAY_SIZE(open); i++) {
-			size_t n = strlen(open[i]);
-			if (text_starts(part, open[i]) && (!part[n] || (or_below && part[n] == '/')))
-				return true;
-		}
-	}
+	const char *resolved;
+	place += *place == '@';
+	if (*place != '/')
+		return false;
+	place = path_clean(a, place);
+	for (size_t i = 0; i < ARRAY_SIZE(open); i++)
+		if (path_is_below(place, open[i]))
+			return paths_classify(walk_surroundings(k->w), a, place, false, &resolved) != PATH_IN;
 	return false;
 }
 
-/* PATH=/tmp:$PATH: whoever writes there decides what runs.  A directory below it is its maker's, may be a toolchain that was
- * unpacked there, and a program of it that is named by its path runs as well. */
+static bool names_open_place(struct call *k, const struct word *list)
+{
+	const char *rest = walk_marked(k->w, list), *part;
+	while ((part = next_place(walk_arena(k->w), &rest)))
+		if (is_open_place(k, part))
+			return true;
+	return false;
+}
+
+/* A toolchain that was unpacked below /tmp: there, and with no program of a name that the system has. */
+static bool is_toolchain(struct call *k, const char *dir)
+{
+	static const char *const system[] = { "/usr/bin", "/bin", "/usr/sbin", "/usr/local/bin" };
+	enum { MAX_TOOLS = 4096 };
+	const struct surroundings *at = walk_surroundings(k->w);
+	struct arena *a = walk_arena(k->w);
+	char **names;
+	size_t n;
+
+	if (!at->sys || !at->inspect_scripts || file_list(at->sys, a, AT_FDCWD, dir, &names, &n, NULL) ||
+		!n || n > MAX_TOOLS)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(system); j++)
+			if (file_exists(at->sys, AT_FDCWD, path_join(a, system[j], names[i])))
+				return false;
+	return true;
+}
+
+/* PATH=/tmp:$PATH, PATH=/tmp/x:$PATH: whoever writes there decides what `ls` is. */
+static bool is_open_path(struct call *k, const struct assignment *x)
+{
+	const char *rest = walk_marked(k->w, &x->value), *part;
+
+	while ((part = next_place(walk_arena(k->w), &rest)))
+		if (is_open_place(k, part) && !is_toolchain(k, part))
+			return true;
+	return false;
+}
+
 static void judge_path(struct call *k, const struct assignment *x)
 {
-	bool is_open = names_open_place(k, &x->value, !text_eq(x->name, "PATH"));
+	bool is_open = text_eq(x->name, "PATH") ? is_open_path(k, x) : names_open_place(k, &x->value);
 	fx_name(k, is_open ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_PATH, x->name, 0);
+}
+
+/* The file of this name in one directory of a search path; NULL: there is none.  *ret_stops: what the system has is found first. */
+static const char *found_in(struct call *k, const char *dir, bool *ret_stops)
+{
+	const struct surroundings *at = walk_surroundings(k->w);
+	struct arena *a = walk_arena(k->w);
+	const char *cwd = walk_cwd(k->w, k->c), *resolved;
+	struct feed content;
+
+	if (strpbrk(dir, "\1\2\3\4\5\6") || (*dir != '/' && !cwd))
+		return NULL;
+	dir = path_clean(a, path_join(a, cwd ? cwd : "/", dir));
+	enum path_class where = paths_classify(at, a, dir, false, &resolved);
+	const char *file = path_join(a, dir, k->c->argv[0].text);
+	bool is_there = note_find(k, file, &content) || note_program(k, file) ||
+		(at->sys && at->inspect_scripts && file_exists(at->sys, AT_FDCWD, file));
+	*ret_stops = is_there;
+	return is_there && (where == PATH_IN || where == PATH_TMP || where == PATH_UP) ? file : NULL;
+}
+
+/* PATH=$PWD/b:$PATH ls runs b/ls, where there is one. */
+const char *file_of_path(struct call *k)
+{
+	const char *value, *part, *file = NULL;
+
+	for (size_t i = 0; !file && (value = walk_value(k->w, "PATH", i)); i++) {
+		bool stops = false;
+		while (!stops && (part = next_place(walk_arena(k->w), &value)))
+			file = found_in(k, part, &stops);
+	}
+	return file;
 }
 
 /* HOME=/tmp/x git status: the settings there may name programs.  A directory that was made a moment ago and in which nothing was
@@ -228,7 +295,7 @@ static bool is_strange_home(struct call *k, const struct assignment *x)
 	const char *cwd = walk_cwd(k->w, k->c), *resolved, *rest = walk_marked(k->w, v), *part;
 	struct feed content;
 	if (v->certainty != CERTAIN)
-		return names_open_place(k, v, true) &&
+		return names_open_place(k, v) &&
 			!(word_starts(v, "/tmp/tmp.") && !note_find(k, NULL, &content));
 	while ((part = next_place(a, &rest))) {
 		if (!*part || (*part != '/' && !cwd))
@@ -286,7 +353,7 @@ static bool is_other_trust(struct call *k, const struct assignment *x)
 		return !word_is_any(&x->value, "0 false") && x->value.text_n;
 	if (text_ends(x->name, "UNAUTHORIZED") || text_ends(x->name, "VERIFY"))
 		return word_is(&x->value, "0");
-	return names_open_place(k, &x->value, true) || is_loose_program(&x->value);
+	return names_open_place(k, &x->value) || is_loose_program(&x->value);
 }
 
 /* Options that carry code or name programs, whichever program reads them. */
@@ -336,8 +403,7 @@ static void judge_variable(struct call *k, const struct assignment *x, enum vari
 			0);
 		break;
 	case SAYS_PLACE:
-		fx_name(k,
-			names_open_place(k, &x->value, true) ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_PATH,
+		fx_name(k, names_open_place(k, &x->value) ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_PATH,
 			x->name, 0);
 		break;
 	case SAYS_TRUST:
@@ -413,7 +479,7 @@ void classify_assignment(struct call *k, const struct assignment *x)
 		}
 	if (!is_listed && ends_in_any(x->name, programs_by_end))
 		judge_program(k, x);
-	if (!is_listed && ends_in_any(x->name, places_by_end) && names_open_place(k, &x->value, true))
+	if (!is_listed && ends_in_any(x->name, places_by_end) && names_open_place(k, &x->value))
 		fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		if (list_has(lines[i].names, x->name, n))
@@ -433,4 +499,6 @@ void note_assignment(struct call *k, const struct word *x)
 	struct assignment as = { .name = arena_strndup(walk_arena(k->w), x->text, n) };
 	as.value = word_tail(x, n < x->text_n ? n + 1 : n);
 	classify_assignment(k, &as);
+	if (text_eq(as.name, "PATH"))
+		walk_may_be(k->w, "PATH", &as.value);
 }

@@ -13,9 +13,10 @@
 
 #define FORMAT "helm_external.v1"
 
-enum grade { UNVERIFIED, COMPATIBLE, CONFORMANT };
+enum grade { UNVERIFIED, COMPATIBLE, CONFORMANT, GRADES };
 static const char *const grade_names[] = { "unverified", "crypto_compatible_non_conformant",
 	"crypto_conformant" };
+TABLE_COVERS(grade_names, GRADES);
 
 struct external {
 	struct verification *v;
