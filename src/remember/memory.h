@@ -160,6 +160,10 @@ bool memory_has_secret(struct arena *a, const char *text);
 void memory_merge(struct arena *a, struct bytes base, struct bytes ours, struct bytes theirs, struct buf *ret,
 	struct json **ret_conflicts);
 
+/* What became of a shipped text, as `diff -u` prints it. */
+void memory_difference(
+	struct arena *a, const char *name, struct bytes from, struct bytes to, struct buf *ret);
+
 /* Change a file of the workspace under the lock of memory.  `edit` makes the new text from the one that is there; what somebody else has
  * saved meanwhile is merged.  *ret_conflicts is NULL or what was left out; then it is kept in FILE.conflict-TIME.md, named in *ret_kept. */
 typedef int memory_edit(void *arg, struct arena *a, struct bytes text, struct buf *ret, struct err *e);
