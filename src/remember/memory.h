@@ -213,8 +213,8 @@ int memory_lines_each(struct memory_place *m, struct arena *a, const struct json
  * record: [{file, lines, sha256_64[], may_be_older}].  NULL: nothing. */
 struct memory_seen;
 struct memory_seen *memory_look(struct memory_place *m, struct arena *a);
-struct json *memory_outside(struct memory_place *m, struct arena *a, const struct memory_seen *before,
-	const struct json *touched);
+struct json *memory_outside(
+	struct memory_place *m, struct arena *a, struct memory_seen *before, const struct json *touched);
 uint64_t memory_line_digest(struct bytes line);
 
 /* Rows of runs and calls that say of themselves that they wrote such lines. */

@@ -127,7 +127,8 @@ uint64_t memory_line_digest(struct bytes line)
 struct seen_file {
 	const char *file;
 	struct stat st; /* st_ino 0: it was not there */
-	uint64_t *lines; /* digests, sorted */
+	struct bytes text;
+	uint64_t *lines; /* digests, sorted; made when the file has changed */
 	size_t n;
 };
 struct memory_seen {
@@ -141,20 +142,25 @@ static int by_value(const void *x, const void *y)
 	return p < q ? -1 : p > q;
 }
 
+/* Before a run everybody waits, so the text is kept as it is. */
 static void look_at(struct memory_place *m, struct arena *a, struct seen_file *f)
 {
-	struct bytes text, rest;
+	if (m->sys->stat(m->sys, m->root_fd, f->file, &f->st, AT_SYMLINK_NOFOLLOW) ||
+		file_read(m->sys, a, m->root_fd, f->file, MEMORY_FILE_BYTES, FILE_BENEATH, &f->text, NULL)) {
+		f->st = (struct stat){ 0 };
+		f->text = (struct bytes){ 0 };
+	}
+}
+
+static void take_lines(struct arena *a, struct seen_file *f)
+{
+	struct bytes rest = f->text;
 	size_t room = 1;
 
-	if (m->sys->stat(m->sys, m->root_fd, f->file, &f->st, AT_SYMLINK_NOFOLLOW) ||
-		file_read(m->sys, a, m->root_fd, f->file, MEMORY_FILE_BYTES, FILE_BENEATH, &text, NULL)) {
-		f->st = (struct stat){ 0 };
-		return;
-	}
-	for (size_t i = 0; i < text.n; i++)
-		room += text.p[i] == '\n';
+	for (size_t i = 0; i < rest.n; i++)
+		room += rest.p[i] == '\n';
 	f->lines = arena_zalloc(a, room, sizeof(*f->lines));
-	for (rest = text; rest.p;) {
+	while (rest.p) {
 		char id[MEMORY_ID + 1];
 		struct bytes bare;
 		(void)memory_line_entry(text_cut(&rest, '\n'), id, &bare);
@@ -238,14 +244,16 @@ static void compare(struct finding *x, const char *file, const struct seen_file 
 }
 
 struct json *memory_outside(
-	struct memory_place *m, struct arena *a, const struct memory_seen *before, const struct json *touched)
+	struct memory_place *m, struct arena *a, struct memory_seen *before, const struct json *touched)
 {
 	struct finding x = { .m = m, .a = a };
 	size_t files = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(before->files); i++)
-		if (!is_as_it_was(m, &before->files[i]))
+		if (!is_as_it_was(m, &before->files[i])) {
+			take_lines(a, &before->files[i]);
 			compare(&x, before->files[i].file, &before->files[i]);
+		}
 	json_each (path, touched) {
 		bool is_seen = !json_text(path) || !memory_is_file(json_text(path));
 		for (size_t i = 0; i < ARRAY_SIZE(before->files) && !is_seen; i++)

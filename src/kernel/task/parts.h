@@ -79,7 +79,7 @@ struct task {
 	const struct run_result *so_far; /* of a session that runs: when it began, and which walls stand */
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
-	const struct memory_seen *memory; /* files of memory before it; NULL: it cannot write them */
+	struct memory_seen *memory; /* files of memory before it; NULL: it cannot write them */
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
 	struct json *happened; /* for the outcome receipt */
 	const char *outcome; /* the same in one word */
