@@ -1,6 +1,7 @@
 /* cmd_context.c — helm context: what is known about something, and what a new session should start with. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "kernel/memory.h"
 #include "kernel/sources.h"
 #include "remember/context.h"
 
@@ -253,11 +254,10 @@ int cmd_context_snapshot(struct cli *r, struct err *e)
 
 int cmd_context_pack(struct cli *r, struct err *e)
 {
-	struct context_place at = place_of(r);
 	struct context_packing p = { .task = opt_text(r, "task", NULL),
 		.budget_tokens = opt_int(r, "budget", 0) };
 	struct json *doc, *warnings = json_new(r->a, JSON_ARRAY);
-	int rc = context_pack(&at, &p, &doc, warnings, e);
+	int rc = memory_page(r->sys, r->a, r->ws, &p, &doc, warnings, e);
 
 	if (rc)
 		return rc;

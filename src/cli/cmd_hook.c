@@ -11,7 +11,7 @@
 #include "cli/cmd.h"
 #include "clients/clients.h"
 #include "kernel/agent/agent.h"
-#include "kernel/sources.h"
+#include "kernel/memory.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
@@ -259,8 +259,7 @@ static void drain(struct cli *r)
 int cmd_hook_session_start(struct cli *r, struct err *e)
 {
 	const struct client *c = asking_client(r, e);
-	struct context_place at = sources_place(r->sys, r->a, r->ws);
-	const struct context_packing packing = { 0 };
+	struct context_packing packing = { 0 };
 	struct json *doc;
 
 	if (!c)
@@ -269,7 +268,7 @@ int cmd_hook_session_start(struct cli *r, struct err *e)
 		return err_set(e, E_USAGE, "SETUP_CONTEXT",
 			"%s cannot be told anything at the start of a session", c->title);
 	drain(r);
-	int rc = context_pack(&at, &packing, &doc, json_new(r->a, JSON_ARRAY), e);
+	int rc = memory_page(r->sys, r->a, r->ws, &packing, &doc, json_new(r->a, JSON_ARRAY), e);
 	if (rc == OK)
 		say(r, c->speech->welcome(r->a, json_get_text(doc, "text", "")));
 	return rc;

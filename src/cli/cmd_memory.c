@@ -290,28 +290,48 @@ int cmd_context_recent_state(struct cli *r, struct err *e)
 	return show_states(r, false, 10, e);
 }
 
+static void say_outside(struct cli *r, const struct json *one)
+{
+	int64_t n = json_get_int(one, "lines", 0);
+	const struct json *runs = json_get(one, "runs");
+
+	out(r, "%s: %lld line%s not on record", safe(r, one, "file"), (long long)n, n == 1 ? " is" : "s are");
+	if (json_is(runs, JSON_ARRAY) && runs->n)
+		out(r, " (runs that wrote there: %s)", joined(r, runs));
+	if (text_ends(json_get_text(one, "file", ""), ".md"))
+		out(r, ": look with 'helm memory blame %s', then 'helm memory accept %s'\n",
+			safe(r, one, "file"), safe(r, one, "file"));
+	else
+		out(r, ": 'helm memory write --layer ontology' puts a row on record\n");
+}
+
 int cmd_memory_queue(struct cli *r, struct err *e)
 {
 	struct memory_place m = memory_place_of(r->sys, r->ws);
-	struct json *doc;
+	struct json *doc, *outside;
 	size_t limit;
 	int rc = limit_of(r, 20, &limit, e);
 
 	if (rc == OK)
 		rc = memory_review_queue(&m, r->a, limit, &doc, e);
+	if (rc == OK)
+		rc = memory_outside_now(&m, r->a, &outside, e);
 	if (rc)
 		return rc;
+	json_set(r->a, doc, "outside", outside);
 	if (r->is_json) {
 		out_json(r, doc);
 		return OK;
 	}
 	say_note(r, doc);
 	const struct json *waiting = json_get(doc, "waiting");
-	if (!json_get_int(doc, "count", 0) && !waiting->n)
+	if (!json_get_int(doc, "count", 0) && !waiting->n && !outside->n)
 		out(r, "nothing waits for review\n");
 	json_each (entry, waiting)
 		out(r, "%s waits for a person, from %s: helm memory accept|reject %s\n", safe(r, entry, "id"),
 			safe(r, entry, "trust"), safe(r, entry, "id"));
+	json_each (one, outside)
+		say_outside(r, one);
 	json_each (item, json_get(doc, "items")) {
 		out(r, "%s %s\n", safe(r, item, "task_id"), safe(r, item, "task_name"));
 		out(r, "  blockers: %s\n", joined(r, json_get(item, "blockers")));

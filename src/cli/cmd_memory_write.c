@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "kernel/memory.h"
+#include "proof/preimage.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -48,6 +49,13 @@ static const char *safe(struct cli *r, const struct json *obj, const char *name)
 	return text_safe(r->a, text, strlen(text), false);
 }
 
+/* Of its receipt, as people type it. */
+static const char *short_id(struct cli *r, const struct json *obj)
+{
+	return json_get_text(obj, "receipt_id", NULL) ? receipt_id_short(r->a, safe(r, obj, "receipt_id"))
+						      : "-";
+}
+
 /* The result of an act: the document, or its sentences.  Exit 1 when something of it could not be put in its place. */
 static int show(struct cli *r, struct json *doc)
 {
@@ -64,8 +72,11 @@ static int show(struct cli *r, struct json *doc)
 	if (json_get_text(doc, "file", NULL) && !text_eq(status, "nothing"))
 		out(r, " %s", safe(r, doc, "file"));
 	if (json_get_text(doc, "receipt_id", NULL))
-		out(r, " (%s)", safe(r, doc, "receipt_id"));
+		out(r, " (%s)", short_id(r, doc));
 	out(r, "\n");
+	json_each (one, json_get(doc, "entries"))
+		out(r, "%s trust=%s, %u lines (%s)\n", safe(r, one, "entry"), safe(r, one, "trust"),
+			json_get(one, "lines")->n, short_id(r, one));
 	if (text_eq(status, "waiting"))
 		out(r, "It comes from %s, so a person decides: helm memory accept %s\n",
 			safe(r, doc, "trust"), safe(r, doc, "entry"));
@@ -128,7 +139,11 @@ static int act_on_entry(struct cli *r, entry_act *fn, struct err *e)
 
 static int accept_it(struct kernel *k, struct cli *r, struct json **ret, struct err *e)
 {
-	return memory_accept(k, r->a, r->args[0], ret, e);
+	const char *root = arena_printf(r->a, "%s/", r->ws->root), *file = path_clean(r->a, r->args[0]);
+
+	if (text_starts(r->args[0], "mem-"))
+		return memory_accept(k, r->a, r->args[0], ret, e);
+	return memory_accept_file(k, r->a, text_starts(file, root) ? file + strlen(root) : file, ret, e);
 }
 
 static int reject_it(struct kernel *k, struct cli *r, struct json **ret, struct err *e)
@@ -238,7 +253,7 @@ int cmd_memory_blame(struct cli *r, struct err *e)
 		const char *when = json_get_text(line, "timestamp", json_get_text(line, "last_run_at", "-"));
 		const char *cells[] = { arena_printf(r->a, "%lld", (long long)json_get_int(line, "line", 0)),
 			safe(r, line, "writer"), arena_strndup(r->a, when, strnlen(when, 19)),
-			safe(r, line, "receipt_id"), safe(r, line, "state"), safe(r, line, "text") };
+			short_id(r, line), safe(r, line, "state"), safe(r, line, "text") };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);

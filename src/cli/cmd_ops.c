@@ -45,6 +45,7 @@ const struct opt reconcile_opts[] = {
 	{ "force", OPT_FLAG, NULL,
 		"with --apply: also replace what differs; the old file is kept as FILE.bak, or FILE.bak.1, ...",
 		NULL, false },
+	{ "diff", OPT_FLAG, NULL, "show what differs, from the shipped text to yours", NULL, false },
 	{ 0 },
 };
 
@@ -283,7 +284,7 @@ int cmd_reconcile(struct cli *r, struct err *e)
 		return err_set(e, E_MISSING, "WORKSPACE_MISSING",
 			"'%s' is not a workspace; 'helm init --path %s' makes it one", r->ws->root,
 			r->ws->root);
-	int rc = workspace_reconcile(r->sys, r->a, r->ws, how, &doc, e);
+	int rc = workspace_reconcile(r->sys, r->a, r->ws, how, opt_flag(r, "diff"), &doc, e);
 	if (rc)
 		return rc;
 	bool is_ok = json_get_bool(doc, "ok", false);
@@ -293,9 +294,11 @@ int cmd_reconcile(struct cli *r, struct err *e)
 	}
 	out(r, "workspace=%s\ndry_run=%s\n", safe_member(r, doc, "workspace"),
 		json_get_bool(doc, "dry_run", true) ? "yes" : "no");
-	json_each (f, json_get(doc, "files"))
+	json_each (f, json_get(doc, "files")) {
 		out(r, "file=%s status=%s action=%s\n", safe_member(r, f, "file"),
 			safe_member(r, f, "status"), safe_member(r, f, "action"));
+		out(r, "%s", json_get_text(f, "diff", ""));
+	}
 	print_counts(r, "summary", json_get(doc, "summary"));
 	out(r, "converged=%s\n", json_get_bool(doc, "converged", false) ? "yes" : "no");
 	if (json_get_int(json_get(doc, "summary"), "missing_skipped", 0))

@@ -60,9 +60,11 @@ static const struct cmd row_memory_entries = { KNOWN(memory_entries), "", 0, 0,
 	"list what was written, and whether it holds", NULL, "$ helm memory entries --waiting",
 	memory_entries_opts, NEEDS_WORKSPACE, cmd_memory_entries };
 
-static const struct cmd row_memory_accept = { KNOWN(memory_accept), "ENTRY", 1, 1,
-	"let what waits into memory", "It keeps the trust of where it comes from.  Takes a person.", NULL,
-	NULL, NEEDS_WORKSPACE, cmd_memory_accept };
+static const struct cmd row_memory_accept = { KNOWN(memory_accept), "ENTRY|FILE", 1, 1,
+	"let what waits into memory",
+	"An entry keeps the trust of where it comes from.  Of a file, all lines that are not on record become an entry: what you wrote with an editor, and what "
+	"a run wrote around the gate, which keeps its trust.  Look first: helm memory blame FILE.  Takes a person.",
+	"$ helm memory accept MEMORY.md", NULL, NEEDS_WORKSPACE, cmd_memory_accept };
 
 static const struct cmd row_memory_reject = { KNOWN(memory_reject), "ENTRY", 1, 1,
 	"keep what waits out of memory", "The entry stays on record.  Takes a person.", NULL,

@@ -29,6 +29,12 @@ static const char *effect_of(struct arena *a, const struct memory_act *act)
 	return arena_printf(a, "helm.memory/%s", act->verb);
 }
 
+static void take_receipt(struct arena *a, struct memory_act *act, const struct json *receipt)
+{
+	act->receipt_id = arena_strdup(a, json_get_text(receipt, "receipt_id", ""));
+	act->receipt_clock = json_get_int(receipt, "lamport_clock", 0);
+}
+
 static int record_act(struct kernel *k, struct arena *a, struct memory_act *act, struct err *e)
 {
 	struct act signed_act = { .effect_id = effect_of(a, act), .type = "memory", .about = act->about };
@@ -40,7 +46,7 @@ static int record_act(struct kernel *k, struct arena *a, struct memory_act *act,
 		json_set(a, act->about, "rows_sha256", act->digests);
 	int rc = act_record(k, a, &signed_act, &receipt, e);
 	if (rc == OK)
-		act->receipt_id = arena_strdup(a, json_get_text(receipt, "receipt_id", ""));
+		take_receipt(a, act, receipt);
 	return rc;
 }
 
@@ -117,8 +123,7 @@ static int decide_act(struct kernel *k, struct arena *a, struct memory_act *act,
 		return refused(act->handling, act, e);
 	rc = kernel_permit(k, act->handling, e);
 	if (rc == OK)
-		act->receipt_id =
-			arena_strdup(a, json_get_text(act->handling->decision_receipt, "receipt_id", ""));
+		take_receipt(a, act, act->handling->decision_receipt);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 #define KERNEL_MEMORY_H
 
 #include "kernel/kernel.h"
+#include "remember/context.h"
 #include "remember/memory.h"
 
 struct memory_place memory_place_of(struct sys *s, const struct workspace *ws);
@@ -19,6 +20,7 @@ struct memory_act {
 	/* filled by begin */
 	bool is_person; /* who acts is a person, outside of everything that is governed */
 	const char *receipt_id; /* after begin when a file is changed, otherwise after end */
+	int64_t receipt_clock; /* of that receipt: where it is found in a long chain */
 	struct kernel *k;
 	struct request *request;
 	struct handling *handling;
@@ -84,6 +86,9 @@ int memory_write(
 	struct kernel *k, struct arena *a, const struct memory_writing *w, struct json **ret, struct err *e);
 /* A person's word about what waits.  E_DENIED when it is nobody who may say it. */
 int memory_accept(struct kernel *k, struct arena *a, const char *id, struct json **ret, struct err *e);
+/* The same for lines of a file that are not on record: those of each run become an entry with the trust of that run, and all others one that the person
+ * stands for.  {status, file, entries [{entry, trust, receipt_id, lines[]}], left_out[]} */
+int memory_accept_file(struct kernel *k, struct arena *a, const char *file, struct json **ret, struct err *e);
 int memory_reject(struct kernel *k, struct arena *a, const char *id, const char *reason, struct json **ret,
 	struct err *e);
 /* Take an entry back: its lines leave the file, and what it had superseded holds again.  Lines that somebody changed stay, unless `always`. */
@@ -92,6 +97,13 @@ int memory_revert(struct kernel *k, struct arena *a, const char *id, const char 
 /* A whole new text of a file that was `base` when it was read: merged with what the file is now. */
 int memory_merge_in(struct kernel *k, struct arena *a, const char *file, struct bytes base, struct bytes text,
 	struct json **ret, struct err *e);
+
+/* ---- memory_page.c: what a new session starts with ---- */
+
+/* context_pack(), with the chain to say what is on record.  So much of it is read for what is not among the newest receipts. */
+enum { MEMORY_PAGE_BYTES = 256 << 20 };
+int memory_page(struct sys *s, struct arena *a, const struct workspace *ws, struct context_packing *p,
+	struct json **ret, struct json *warnings, struct err *e);
 
 /* ---- memory_note.c: notes and summaries ---- */
 

@@ -32,13 +32,12 @@ static int begin(
 {
 	struct err why = { 0 };
 	const char *time;
-	size_t damaged;
 	char *id;
 	int rc = memory_take_lock(k, ret_lock, e);
 
 	*x = (struct writing){ .k = k, .a = a, .m = memory_place_of(k->sys, k->ws) };
 	if (rc == OK)
-		rc = memory_entries(&x->m, a, &x->entries, &damaged, e);
+		rc = memory_entries_bound(&x->m, a, &x->entries, e);
 	if (rc == OK)
 		rc = memory_next_id(k, a, MEMORY_ENTRIES, "mem-", &id, &time, e);
 	if (rc)
@@ -72,8 +71,10 @@ static int put_on_record(struct writing *x, const char *verb, const char *path, 
 	int rc = memory_act_begin(x->k, x->a, &x->act, e);
 	if (rc)
 		return rc;
-	if (x->act.receipt_id)
+	if (x->act.receipt_id) {
 		json_sets(x->a, x->event, "receipt_id", x->act.receipt_id);
+		json_seti(x->a, x->event, "receipt_clock", x->act.receipt_clock);
+	}
 	rc = memory_act_row(x->a, &x->act, MEMORY_ENTRIES, x->event, e);
 	return rc ? memory_act_end(x->a, &x->act, rc, e) : OK;
 }
@@ -128,6 +129,11 @@ bool memory_is_note(struct arena *a, const char *file)
 		(text_starts(file, "notes/") || text_starts(file, "memory/")) &&
 		!text_starts(file, "memory/ontology/") && !text_starts(file, "memory/tree/") &&
 		text_ends(file, ".md") && !strstr(file, "/.");
+}
+
+static bool is_memory_file(struct arena *a, const char *file)
+{
+	return text_eq(file, "MEMORY.md") || memory_is_note(a, file);
 }
 
 static int choose_file(struct writing *x, const struct memory_writing *w, const char **ret, struct err *e)
@@ -451,6 +457,8 @@ int memory_accept(struct kernel *k, struct arena *a, const char *id, struct json
 	if (rc)
 		return rc;
 	about_entry(&x, id, NULL);
+	/* What is let in is bound by the word that lets it in. */
+	json_sets(a, x.event, "accepts_sha256", json_get_text(entry, "event_sha256", ""));
 	json_sets(a, x.answer, "status", "written");
 	json_sets(a, x.answer, "file", json_get_text(entry, "file", ""));
 	rc = put_on_record(&x, "accept", json_get_text(entry, "file", ""), e);
@@ -458,6 +466,149 @@ int memory_accept(struct kernel *k, struct arena *a, const char *id, struct json
 		return rc;
 	rc = put_entry(&x, entry, e);
 	return finish(&x, rc, ret, e);
+}
+
+/* ---- lines that came around the gate ---- */
+
+/* Lines of one file on their way onto the record: those of one run, or those that no run is known for. */
+struct taking {
+	struct writing *x;
+	const char *file;
+	const struct memory_runs *runs;
+	const struct json *run; /* NULL: none */
+	struct json *lines, *left, *old; /* old: entries whose lines were changed */
+	bool has_begun, is_more; /* there are lines of others */
+};
+
+/* A line with a secret stays where it is: it is the person's to take it out. */
+static const char *why_not_taken(struct arena *a, const struct memory_line *line, const char *said)
+{
+	if (memory_has_secret(a, said))
+		return arena_printf(a, "line %lld has a secret: take it out", (long long)line->number);
+	if (memory_has_unseen(said) || strlen(said) != line->text.n ||
+		!text_eq(said, text_safe(a, said, strlen(said), false)))
+		return arena_printf(a, "line %lld has characters that nobody sees: take them out",
+			(long long)line->number);
+	return NULL;
+}
+
+static int take_line(void *arg, const struct memory_line *line)
+{
+	struct taking *t = arg;
+	struct arena *a = t->x->a;
+	const char *said = arena_strndup(a, (const char *)line->text.p, line->text.n),
+		   *why = line->is_on_record ? NULL : why_not_taken(a, line, said);
+
+	if (why) {
+		leave_out(
+			t->x, &(struct gated){ .is = GATE_JUNK, .text = "(not shown)", .why = why }, t->left);
+		return 0;
+	}
+	if (line->is_on_record)
+		return 0;
+	const struct json *run = memory_run_of(t->runs, t->file, line->text);
+	if (t->has_begun && run != t->run) {
+		t->is_more = true;
+		return 0;
+	}
+	t->has_begun = true;
+	t->run = run;
+	json_pushs(a, t->lines, said);
+	if (text_eq(json_get_text(line->entry, "state", ""), "current"))
+		json_pushs(a, t->old, line->id);
+	return 0;
+}
+
+/* The event: a person stands for the lines, and what a run wrote has no more trust than what comes out of that run. */
+static void say_taken(struct taking *t)
+{
+	struct arena *a = t->x->a;
+	struct json *event = t->x->event, *sources = json_new(a, JSON_ARRAY);
+	const char *task = json_get_text(t->run, "task_id", NULL); /* a contained call has none */
+	const char *trust = memory_trust_name(t->run ? memory_trust_of_task(t->run) : TRUST_PERSON);
+
+	if (t->run) {
+		struct json *one = json_new(a, JSON_OBJECT);
+		json_sets(a, one, "kind", task ? "task" : "file");
+		json_sets(a, one, "id", task ? task : t->file);
+		json_sets(a, one, "trust", trust);
+		json_push(a, sources, one);
+	}
+	json_sets(a, event, "layer", text_eq(t->file, "MEMORY.md") ? "long_term_memory" : "notes");
+	json_sets(a, event, "file", t->file);
+	json_set(a, event, "lines", t->lines);
+	json_set(a, event, "sources", sources);
+	json_set(a, event, "supersedes", t->old);
+	json_sets(a, event, "trust", trust);
+	json_sets(a, event, "valid_from", json_get_text(event, "timestamp", ""));
+	json_sets(a, event, "valid_until", NULL);
+}
+
+/* One entry.  *ret_is_more: there are lines of other runs. */
+static int accept_some(struct kernel *k, struct arena *a, const char *file, struct json *answer,
+	bool *ret_is_more, struct err *e)
+{
+	AUTO(close_fd) int lock = -1;
+	struct json *unused, *some;
+	struct writing x;
+	int rc = begin(&x, k, a, "write", &lock, e);
+
+	*ret_is_more = false;
+	if (rc == OK)
+		rc = memory_check_place(&x.m, a, file, e);
+	if (rc)
+		return rc;
+	struct taking t = { .x = &x,
+		.file = file,
+		.runs = memory_runs_load(&x.m, a),
+		.lines = json_new(a, JSON_ARRAY),
+		.left = json_new(a, JSON_ARRAY),
+		.old = json_new(a, JSON_ARRAY) };
+	rc = memory_lines_each(&x.m, a, x.entries, file, take_line, &t, e);
+	if (rc)
+		return rc;
+	json_set(a, answer, "left_out", t.left);
+	if (!t.lines->n)
+		return OK;
+	say_taken(&t);
+	rc = put_on_record(&x, "accept", file, e);
+	if (rc)
+		return rc;
+	struct memory_lines l = {
+		.id = json_get_text(x.event, "id", ""), .lines = t.lines, .entries = x.entries
+	};
+	rc = finish(&x, change_file(&x, file, memory_edit_name, &l, e), &unused, e);
+	if (rc)
+		return rc;
+	some = json_new(a, JSON_OBJECT);
+	json_sets(a, some, "entry", l.id);
+	json_sets(a, some, "trust", json_get_text(x.event, "trust", ""));
+	json_sets(a, some, "receipt_id", x.act.receipt_id);
+	json_set(a, some, "lines", t.lines);
+	json_push(a, json_get(answer, "entries"), some);
+	json_sets(a, answer, "status", "written");
+	*ret_is_more = t.is_more;
+	return OK;
+}
+
+int memory_accept_file(struct kernel *k, struct arena *a, const char *file, struct json **ret, struct err *e)
+{
+	struct json *answer = json_new(a, JSON_OBJECT);
+	bool is_more = true;
+	int rc = person_is_outside(k->sys, a, k->ws, e);
+
+	if (rc == OK && !is_memory_file(a, file))
+		rc = err_set(e, E_USAGE, "MEMORY_FILE",
+			"'%s' is neither an entry (mem-...) nor MEMORY.md or a Markdown file below memory/ or notes/",
+			file);
+	json_sets(a, answer, "status", "nothing");
+	json_sets(a, answer, "file", file);
+	json_set(a, answer, "entries", json_new(a, JSON_ARRAY));
+	while (rc == OK && is_more)
+		rc = accept_some(k, a, file, answer, &is_more, e);
+	if (rc == OK)
+		*ret = answer;
+	return rc;
 }
 
 int memory_reject(struct kernel *k, struct arena *a, const char *id, const char *reason, struct json **ret,
@@ -686,11 +837,6 @@ static int mark_new_lines(struct writing *x, const char *file, struct bytes base
 		json_set(x->a, x->answer, "left_out", left);
 	*ret = buf_bytes(&b);
 	return rc;
-}
-
-static bool is_memory_file(struct arena *a, const char *file)
-{
-	return text_eq(file, "MEMORY.md") || memory_is_note(a, file);
 }
 
 int memory_merge_in(struct kernel *k, struct arena *a, const char *file, struct bytes base, struct bytes text,

@@ -6,6 +6,8 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "privacy/privacy.h"
+#include "remember/memory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -30,6 +32,7 @@ struct reconciling {
 	struct arena *a;
 	struct workspace *ws;
 	enum reconcile how;
+	bool shows;
 	struct json *summary;
 	bool is_converged, is_ok;
 };
@@ -90,6 +93,19 @@ static int put(struct reconciling *r, const char *path, struct bytes shipped, st
 	return rc ? rc : file_replace(r->s, r->ws->root_fd, path, 0644, shipped, e);
 }
 
+/* As one reads it: what is no text, and secrets, do not leave the file. */
+static const char *difference(
+	struct reconciling *r, const char *path, struct bytes shipped, struct bytes found)
+{
+	struct buf text;
+	size_t n;
+
+	buf_init(&text, r->a);
+	memory_difference(r->a, path, shipped, found, &text);
+	const char *kept = privacy_redact(r->a, text.p, text.n, &n);
+	return text_safe(r->a, kept, n, true);
+}
+
 static int reconcile_one(struct reconciling *r, const char *path, struct json *to, struct err *e)
 {
 	struct json *row = json_new(r->a, JSON_OBJECT);
@@ -121,16 +137,18 @@ static int reconcile_one(struct reconciling *r, const char *path, struct json *t
 	json_sets(r->a, row, "file", path_base(path));
 	json_sets(r->a, row, "status", status);
 	json_sets(r->a, row, "action", action);
+	if (r->shows && text_eq(status, "drifted"))
+		json_sets(r->a, row, "diff", difference(r, path, shipped, found));
 	json_push(r->a, to, row);
 	return rc;
 }
 
-int workspace_reconcile(struct sys *s, struct arena *a, struct workspace *ws, enum reconcile how,
+int workspace_reconcile(struct sys *s, struct arena *a, struct workspace *ws, enum reconcile how, bool shows,
 	struct json **ret, struct err *e)
 {
 	static const char *const counted[] = { "unchanged", "added", "overwritten", "drift_skipped",
 		"missing_skipped", "source_missing", "blocked" };
-	struct reconciling r = { s, a, ws, how, json_new(a, JSON_OBJECT), true, true };
+	struct reconciling r = { s, a, ws, how, shows, json_new(a, JSON_OBJECT), true, true };
 	struct json *doc = json_new(a, JSON_OBJECT), *files = json_new(a, JSON_ARRAY);
 	int rc = OK;
 

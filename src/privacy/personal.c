@@ -348,6 +348,20 @@ static bool is_date(const char *p, size_t n)
 	return n == 9 && digits_from(p, n, 5) == 4 && number(p + 5, 4) >= 1900 && number(p + 5, 4) <= 2099;
 }
 
+/* 3.4567890, 0.123.4567, 1.2.3.4567890: a fraction, or the number of a version. */
+static bool is_fraction(const char *text, size_t n, size_t at, size_t end)
+{
+	size_t dots = 0, first = digits_from(text, n, at);
+
+	for (size_t i = at; i < end; i++) {
+		if (!digit(text, n, i) && text[i] != '.')
+			return false;
+		dots += text[i] == '.';
+	}
+	return (dots == 1 && end - at - first - 1 > 4) || (dots == 2 && first == 1) ||
+		(dots && at > 1 && text[at - 1] == '.' && digit(text, n, at - 2));
+}
+
 /* Asked at '+', '(' or the first of a run of digits.  Digits alone, and numbers in a table, are none: it has a '+', parentheses or separators, or
  * is announced as a telephone number; blanks as separators only behind one of these or a leading zero. */
 bool personal_phone(const char *text, size_t n, size_t at, bool is_strict, struct place *ret)
@@ -373,7 +387,7 @@ bool personal_phone(const char *text, size_t n, size_t at, bool is_strict, struc
 		is_announced(text, at);
 	if (digits < 7 || digits > 15 || is_date(text + at, end - at))
 		return false;
-	if (!is_written_so && !marks && !(blanks && text[at] == '0'))
+	if (!is_written_so && ((!marks && !(blanks && text[at] == '0')) || is_fraction(text, n, at, end)))
 		return false;
 	if (is_strict &&
 		(!is_written_so || digits < 9 || (at && (is_word(text[at - 1]) || text[at - 1] == '.')) ||

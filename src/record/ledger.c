@@ -36,6 +36,15 @@ static void row_digest(const struct buf *line, char ret_digest[SHA256_HEX])
 	hex_encode(hash, SHA256_SIZE, ret_digest);
 }
 
+void ledger_row_digest(struct arena *a, const struct json *row, char ret_digest[SHA256_HEX])
+{
+	struct buf line;
+
+	buf_init(&line, a);
+	json_write(&line, row, JSON_SPACED | JSON_SORT_BYTES);
+	row_digest(&line, ret_digest);
+}
+
 /* Durable on return.  For rows that no receipt follows. */
 int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	char ret_digest[SHA256_HEX], struct err *e)

@@ -352,6 +352,7 @@ int receipts_back(struct sys *s, int state_fd, const struct receipts_wanted *wan
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(log_cut_close) struct log_cut cut;
 	struct back b = { .want = want, .fn = fn, .arg = arg };
+	off_t looked = 0;
 	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
 
 	for (size_t i = rc ? 0 : cut.n; rc == OK && i-- > 0;) {
@@ -363,6 +364,9 @@ int receipts_back(struct sys *s, int state_fd, const struct receipts_wanted *wan
 			(void)log_file_lines(&cut, f, first_clock, &first, NULL);
 		if (first > want->clock && want->clock > 0)
 			continue; /* all of this file is newer */
+		if (want->bytes && looked > want->bytes)
+			break;
+		looked += f->size_bytes;
 		b.file = f->name;
 		rc = lines_back(s, f->fd, f->name, f->size_bytes, back_line, &b, e);
 		if (first && want->clock > 0)

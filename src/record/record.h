@@ -190,6 +190,7 @@ int receipts_each(struct sys *s, int state_fd, receipt_visit *fn, void *arg, str
 struct receipts_wanted {
 	const char *text; /* as it stands in the line; or NULL */
 	int64_t clock; /* or 0 */
+	off_t bytes; /* about so much of the chain is enough; 0: all of it */
 };
 typedef int receipt_back(
 	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e);
@@ -400,7 +401,10 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	char ret_digest[SHA256_HEX], struct err *e);
 
-/* The same without waiting for the disk: for notes that may be lost in a power cut until a receipt speaks of them. */
+/* The digest that ledger_append() gave of a row that was read back. */
+void ledger_row_digest(struct arena *a, const struct json *row, char ret_digest[SHA256_HEX]);
+
+/* Append without waiting for the disk: for notes that may be lost in a power cut until a receipt speaks of them. */
 int ledger_note(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	struct err *e);
 

@@ -398,13 +398,21 @@ struct json *context_modes(const struct context_place *at, struct json *warnings
 }
 
 /* "decision" is what people file it under; this is how they write it. */
-static void take_synonyms(struct search *x)
+const char *const *context_decisions(struct arena *a)
 {
 	static const char *const words[] = { "decision", "decided", "decide", "adr", "we chose", "agreed",
 		"결정", "决定", "決定", "決めた", "entschied", "beschlossen", "décision", "decisión" };
+	const char **folded = arena_zalloc(a, ARRAY_SIZE(words) + 1, sizeof(*folded));
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		x->any[x->any_count++] = words_fold(x->a, words[i], strlen(words[i]));
+		folded[i] = words_fold(a, words[i], strlen(words[i])).p;
+	return folded;
+}
+
+static void take_synonyms(struct search *x)
+{
+	for (const char *const *word = context_decisions(x->a); *word; word++)
+		x->any[x->any_count++] = (struct folded){ *word, strlen(*word) };
 }
 
 /* A mode fills in what was left open. */

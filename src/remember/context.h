@@ -63,11 +63,20 @@ struct json *context_modes(const struct context_place *at, struct json *warnings
  * has one.  E_MISSING CONTEXT_SNAPSHOT. */
 int context_snapshot(const struct context_place *at, const char *task_id, struct json **ret, struct err *e);
 
+/* Who knows which receipt stands for something: its id, as people see it; NULL when none of this user's does. */
+struct page_record {
+	const char *(*of_row)(void *arg, struct arena *a, const struct json *row); /* of the task ledger */
+	const char *(*of_event)(void *arg, struct arena *a, const char *id, const char *sha256,
+		int64_t clock); /* of memory; clock 0: not known */
+	void *arg;
+};
 /* What a new session should know, as lines that each name their source: {task, budget_tokens, used_tokens, lines: [{section, text, source, at}],
- * left_out, text}.  `text` is all of it, at most about budget_tokens long, and says of itself that it is data. */
+ * left_out, addressed_to_agents, not_on_record, without_receipt, text}.  `text` is all of it, at most about budget_tokens long, and says of itself that it is
+ * data.  What no receipt stands for is left out and counted: kernel/memory.h has the one that asks the chain. */
 struct context_packing {
 	const char *task; /* what the session is about; or NULL */
 	int64_t budget_tokens; /* 0: 1500 */
+	const struct page_record *record; /* NULL: nobody knows, so nothing is told */
 };
 int context_pack(const struct context_place *at, const struct context_packing *p, struct json **ret,
 	struct json *warnings, struct err *e);

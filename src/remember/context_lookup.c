@@ -237,14 +237,27 @@ static bool looks_whole(struct bytes line)
 	return line.n > 1 && line.p[0] == '{' && line.p[line.n - 1] == '}';
 }
 
-/* The end of the ledger, which is not in the index: its lines that are worth parsing, the newest last. */
+/* The end of the ledger, which is not in the index: its lines that are worth parsing, the newest last.  Where of each task the newest row is wanted, a
+ * later line that does not answer may still be the newest of its task, so all are kept. */
 struct tail {
 	struct search *x;
 	bool wants_ids; /* each row says which task it is about */
 	struct buf text;
-	size_t *ends;
-	size_t count, room;
+	struct tail_line {
+		size_t end;
+		bool may_fit;
+	} * lines;
+	size_t count, room, fitting;
+	struct idset ids; /* of its rows, once all of them were parsed */
+	bool has_ids;
 };
+
+static struct bytes tail_line(const struct tail *t, size_t i)
+{
+	size_t from = i ? t->lines[i - 1].end : 0;
+
+	return (struct bytes){ (const uint8_t *)t->text.p + from, t->lines[i].end - from };
+}
 
 static int take_line(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
@@ -254,31 +267,52 @@ static int take_line(void *arg, off_t place, uint64_t line, struct bytes text, b
 	(void)line;
 	(void)is_whole;
 	(void)e;
-	bool is_needless = !t->wants_ids && looks_whole(text) && !line_may_fit(t->x, text);
+	bool may_fit = !looks_whole(text) || line_may_fit(t->x, text);
 	arena_reset(&t->x->scratch);
-	if (is_needless)
+	if (!may_fit && !t->wants_ids)
 		return OK;
 	if (t->count == t->room) {
 		size_t room = t->room ? 2 * t->room : 256;
-		t->ends = arena_grow(t->x->a, t->ends, t->room * sizeof(*t->ends), room * sizeof(*t->ends));
+		t->lines =
+			arena_grow(t->x->a, t->lines, t->room * sizeof(*t->lines), room * sizeof(*t->lines));
 		t->room = room;
 	}
 	buf_add(&t->text, text.p, text.n);
-	t->ends[t->count++] = t->text.n;
+	t->lines[t->count++] = (struct tail_line){ t->text.n, may_fit };
+	t->fitting += may_fit;
 	return OK;
 }
 
-static void offer_line(struct looking *l, struct bytes line, struct idset *newer, size_t *damaged)
+/* Does a line behind number `after` tell of this task?  Looked for in the text, so that only lines that name it are parsed. */
+static bool is_told_later(struct tail *t, size_t after, const char *id)
+{
+	for (size_t i = after; i < t->count; i++) {
+		size_t from = i ? t->lines[i - 1].end : 0;
+		const char *hit = memmem(t->text.p + from, t->text.n - from, id, strlen(id));
+		if (!hit)
+			return false;
+		while (t->lines[i].end <= (size_t)(hit - t->text.p))
+			i++;
+		struct json *row = row_parse(&t->x->scratch, tail_line(t, i), TASK_LEDGER);
+		if (text_eq(json_get_text(row, "task_id", ""), id))
+			return true;
+	}
+	return false;
+}
+
+/* Line number i, of which all later ones were looked at.  The id of a task has one spelling only when it is plain. */
+static void offer_line(struct looking *l, struct tail *t, size_t i, size_t *damaged)
 {
 	struct search *x = l->x;
-	bool wants_id = l->kind == DOC_TASK && x->q.latest_tasks;
+	struct bytes line = tail_line(t, i);
 	struct json *row = line.n ? row_parse(&x->scratch, line, ledger_of(l->kind)) : NULL;
 	const char *id = json_get_text(row, "task_id", NULL);
 
 	*damaged += line.n && !row;
-	if (row && wants_id && id && !idset_add(x->a, newer, id))
+	if (row && t->wants_ids && id &&
+		(t->has_ids ? !idset_add(x->a, &t->ids, id) : is_told_later(t, i + 1, id)))
 		row = NULL; /* a newer one was seen */
-	if (row && line_may_fit(x, line)) {
+	if (row && t->lines[i].may_fit && line_may_fit(x, line)) {
 		if (l->kind == DOC_COMMAND)
 			offer_command(x, l->s, row);
 		else
@@ -287,25 +321,27 @@ static void offer_line(struct looking *l, struct bytes line, struct idset *newer
 	arena_reset(&x->scratch);
 }
 
-static int read_tail(struct looking *l, struct idset *newer, size_t *ret_damaged, struct err *e)
+static int read_tail(struct looking *l, struct tail *t, size_t *ret_damaged, struct err *e)
 {
+	enum { FEW = 4 }; /* tasks that are looked for in the text, instead of parsing all of it */
 	struct search *x = l->x;
 	const struct ledger_state *at = l->kind == DOC_TASK ? &l->is->tasks : &l->is->commands;
-	struct tail t = { .x = x, .wants_ids = l->kind == DOC_TASK && x->q.latest_tasks };
 
-	buf_init(&t.text, x->a);
-	int rc = ledger_lines(x->sys, l->s->state_fd, ledger_of(l->kind), at->place, take_line, &t, e);
+	*t = (struct tail){ .x = x, .wants_ids = l->kind == DOC_TASK && x->q.latest_tasks };
+	buf_init(&t->text, x->a);
+	int rc = ledger_lines(x->sys, l->s->state_fd, ledger_of(l->kind), at->place, take_line, t, e);
 	*ret_damaged = (size_t)at->damaged;
-	for (size_t i = t.count; rc == OK && i-- > 0;) {
-		size_t from = i ? t.ends[i - 1] : 0;
-		offer_line(l, (struct bytes){ (const uint8_t *)t.text.p + from, t.ends[i] - from }, newer,
-			ret_damaged);
-	}
+	/* A backslash may hide an id: then all are parsed. */
+	t->has_ids = t->wants_ids &&
+		(t->fitting + l->count > FEW || memchr(t->text.p ? t->text.p : "", '\\', t->text.n));
+	for (size_t i = t->count; rc == OK && i-- > 0;)
+		if (t->has_ids || t->lines[i].may_fit)
+			offer_line(l, t, i, ret_damaged);
 	return rc;
 }
 
 /* Is this row the newest of its task? */
-static bool is_newest(struct looking *l, const struct json *row, int64_t place, const struct idset *newer)
+static bool is_newest(struct looking *l, const struct json *row, int64_t place, struct tail *t)
 {
 	const char *id = json_get_text(row, "task_id", NULL);
 	const struct db_value values[] = { DB_I(l->is->id), DB_T(id) };
@@ -313,13 +349,13 @@ static bool is_newest(struct looking *l, const struct json *row, int64_t place, 
 
 	if (!id || !l->x->q.latest_tasks)
 		return true;
-	return !idset_has(newer, id) &&
+	return !(t->has_ids ? idset_has(&t->ids, id) : is_told_later(t, 0, id)) &&
 		db_number(l->x->index->db, "SELECT place FROM task WHERE source=? AND id=?", values, 2, -1,
 			&newest, NULL) == OK &&
 		newest == place;
 }
 
-static int look_at_rows(struct looking *l, const struct idset *newer, struct err *e)
+static int look_at_rows(struct looking *l, struct tail *t, struct err *e)
 {
 	struct search *x = l->x;
 	int rc = OK;
@@ -329,7 +365,7 @@ static int look_at_rows(struct looking *l, const struct idset *newer, struct err
 		rc = row_at(x->sys, &x->index->a, l->s->state_fd, ledger_of(l->kind), l->places[i], &row, e);
 		if (row && l->kind == DOC_COMMAND)
 			offer_command(x, l->s, row);
-		else if (row && is_newest(l, row, l->places[i], newer))
+		else if (row && is_newest(l, row, l->places[i], t))
 			offer_task(x, l->s, row, NULL);
 		arena_reset(&x->scratch);
 		arena_reset(&x->index->a);
@@ -344,7 +380,7 @@ static int index_ledger(struct search *x, struct source *s, struct indexed_sourc
 		"SELECT place FROM token CROSS JOIN doc ON doc.id=token.rowid WHERE token MATCH ? AND source=? AND kind=?";
 	struct looking l = { .x = x, .s = s, .is = is, .kind = kind };
 	const struct db_value values[] = { DB_T(words), DB_I(is->id), DB_I(kind) };
-	struct idset newer = { 0 };
+	struct tail tail;
 	size_t damaged = 0;
 	int rc = index_catch_up(x->index, s, is, kind, e);
 
@@ -353,9 +389,9 @@ static int index_ledger(struct search *x, struct source *s, struct indexed_sourc
 	/* So many rows are read quicker one after the other. */
 	if (rc || l.count > MOST_ROWS)
 		return rc;
-	rc = read_tail(&l, &newer, &damaged, e);
+	rc = read_tail(&l, &tail, &damaged, e);
 	if (rc == OK)
-		rc = look_at_rows(&l, &newer, e);
+		rc = look_at_rows(&l, &tail, e);
 	if (rc == OK && damaged)
 		warn_rows(x, s, ledger_of(kind), damaged);
 	*ret_is_done = rc == OK;

@@ -103,6 +103,8 @@ void search_offer(struct search *x, const struct item *i);
 bool search_wants(const struct search *x, enum area area);
 /* How well a text answers, as asked. */
 enum fit search_fit(const struct search *x, struct folded text);
+/* Words that tell of a decision, folded; NULL ends them. */
+const char *const *context_decisions(struct arena *a);
 bool watches(const struct search *x, const struct item *i);
 void watched_is(struct search *x, const char *reason);
 

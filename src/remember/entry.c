@@ -70,7 +70,14 @@ char *memory_event_sha256(struct arena *a, const struct json *event)
 	struct json *bare = json_copy(a, event);
 
 	(void)json_remove(bare, "receipt_id");
+	(void)json_remove(bare, "receipt_clock");
 	return json_sha256(a, bare);
+}
+
+bool memory_receipt_permits(const struct json *receipt)
+{
+	return text_eq(json_get_text(receipt, "verdict", ""), "ALLOW") ||
+		text_eq(json_get_text(receipt, "type", ""), "memory");
 }
 
 /* ---- what the events add up to ---- */
@@ -79,6 +86,7 @@ struct adding {
 	struct arena *a;
 	struct json *entries;
 	bool is_mixed; /* not by id, as they are when only this program wrote them */
+	bool is_bound; /* each has the digests that receipts of it have */
 	size_t damaged;
 };
 
@@ -127,6 +135,8 @@ static void close_entry(struct adding *x, const char *id, const char *state, con
 
 	if (!entry)
 		return;
+	if (!json_get(entry, "window_until")) /* how far it was to hold, should it hold again */
+		json_set(x->a, entry, "window_until", json_get(entry, "valid_until"));
 	json_sets(x->a, entry, "state", state);
 	json_sets(x->a, entry, "valid_until", json_get_text(event, "timestamp", NULL));
 	json_sets(x->a, entry, "closed_by", json_get_text(event, "id", NULL));
@@ -147,7 +157,8 @@ static void reopen_entry(struct adding *x, const char *id, const char *by)
 	if (!entry || rest->n || !text_eq(json_get_text(entry, "state", ""), "superseded"))
 		return;
 	json_sets(x->a, entry, "state", "current");
-	json_sets(x->a, entry, "valid_until", NULL);
+	json_sets(x->a, entry, "valid_until", json_get_text(entry, "window_until", NULL));
+	(void)json_remove(entry, "window_until");
 	(void)json_remove(entry, "closed_by");
 }
 
@@ -177,6 +188,9 @@ static int add_event(void *arg, off_t place, uint64_t line, const struct json *r
 	if (text_eq(event, "write") || text_eq(event, "merge") || text_eq(event, "queue")) {
 		struct json *entry = json_copy(x->a, row);
 		(void)json_remove(entry, "superseded_by"); /* only what later events say */
+		(void)json_remove(entry, "window_until");
+		if (x->is_bound)
+			json_sets(x->a, entry, "event_sha256", memory_event_sha256(x->a, row));
 		json_sets(x->a, entry, "state", text_eq(event, "queue") ? "waiting" : "current");
 		put_entry(x, id, entry);
 	} else if (text_eq(event, "accept")) {
@@ -185,6 +199,13 @@ static int add_event(void *arg, off_t place, uint64_t line, const struct json *r
 			json_sets(x->a, entry, "state", "current");
 			json_sets(x->a, entry, "accepted_by", json_get_text(row, "writer", NULL));
 			json_sets(x->a, entry, "accepted_at", json_get_text(row, "timestamp", NULL));
+			if (x->is_bound) {
+				json_sets(x->a, entry, "accept_id", id);
+				json_sets(x->a, entry, "accept_sha256", memory_event_sha256(x->a, row));
+				json_sets(x->a, entry, "accepts_sha256",
+					json_get_text(row, "accepts_sha256", NULL));
+				json_seti(x->a, entry, "accept_clock", json_get_int(row, "receipt_clock", 0));
+			}
 		}
 	} else if (text_eq(event, "reject")) {
 		close_entry(x, about, "rejected", row);
@@ -202,10 +223,10 @@ static int add_event(void *arg, off_t place, uint64_t line, const struct json *r
 	return 0;
 }
 
-int memory_entries(
-	struct memory_place *m, struct arena *a, struct json **ret, size_t *ret_damaged, struct err *e)
+static int load_entries(struct memory_place *m, struct arena *a, bool is_bound, struct json **ret,
+	size_t *ret_damaged, struct err *e)
 {
-	struct adding x = { .a = a, .entries = json_new(a, JSON_OBJECT) };
+	struct adding x = { .a = a, .entries = json_new(a, JSON_OBJECT), .is_bound = is_bound };
 	int rc = rows_each(m->sys, m->state_fd, MEMORY_ENTRIES, 0, add_event, &x, e);
 
 	if (rc < 0)
@@ -215,6 +236,19 @@ int memory_entries(
 	*ret = x.entries;
 	*ret_damaged = x.damaged;
 	return OK;
+}
+
+int memory_entries(
+	struct memory_place *m, struct arena *a, struct json **ret, size_t *ret_damaged, struct err *e)
+{
+	return load_entries(m, a, false, ret, ret_damaged, e);
+}
+
+int memory_entries_bound(struct memory_place *m, struct arena *a, struct json **ret, struct err *e)
+{
+	size_t damaged;
+
+	return load_entries(m, a, true, ret, &damaged, e);
 }
 
 bool memory_entry_holds(const struct json *entry, int64_t now_us)
@@ -249,7 +283,7 @@ static int has_receipt(
 }
 
 /* What came out of a run that talked to the network was fetched. */
-static enum memory_trust trust_of_task(const struct json *row)
+enum memory_trust memory_trust_of_task(const struct json *row)
 {
 	const struct json *harness = json_get(json_get(row, "meta"), "harness");
 	bool is_closed = json_get_bool(json_get(row, "protections"), "network_closed", false);
@@ -281,7 +315,7 @@ static int find_source(struct memory_place *m, struct arena *a, const struct jso
 	} else if (text_eq(kind, "task")) {
 		rc = memory_task(m, a, id, &row, e);
 		if (rc == OK)
-			*ret = trust_of_task(row);
+			*ret = memory_trust_of_task(row);
 	} else if (text_eq(kind, "receipt")) {
 		rc = receipts_back(m->sys, m->state_fd, &want, has_receipt, &sought, e);
 		if (rc >= 0 && sought)

@@ -295,6 +295,8 @@ static const char *junk(const struct memory_known *k, const char *said, const ch
 {
 	size_t longest = 0, run = 0;
 
+	if (memory_has_unseen(said))
+		return "it has characters that nobody sees";
 	if (letters(text, n) < 4)
 		return "it says nothing";
 	if (is_in_list(k->junk, text))

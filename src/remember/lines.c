@@ -25,6 +25,15 @@ const char *memory_struck(struct arena *a, const char *line)
 	return arena_printf(a, "%.*s~~%s~~", (int)mark, line, line + mark);
 }
 
+/* Exactly one of these? */
+static bool is_listed(const struct json *lines, struct bytes text)
+{
+	json_each (line, lines)
+		if (json_text(line) && bytes_is(text, json_text(line)))
+			return true;
+	return false;
+}
+
 int memory_edit_add(void *arg, struct arena *a, struct bytes text, struct buf *ret, struct err *e)
 {
 	struct memory_lines *l = arg;
@@ -108,4 +117,28 @@ int memory_edit_remove(void *arg, struct arena *a, struct bytes text, struct buf
 {
 	(void)e;
 	return edit_lines(arg, a, text, ret, put_nothing);
+}
+
+int memory_edit_name(void *arg, struct arena *a, struct bytes text, struct buf *ret, struct err *e)
+{
+	struct memory_lines *l = arg;
+
+	(void)e;
+	while (text.p) {
+		char id[MEMORY_ID + 1];
+		struct bytes bare, line = text_cut(&text, '\n');
+		bool is_named = memory_line_entry(line, id, &bare);
+		const struct json *of = is_named ? memory_entry(l->entries, id) : NULL;
+		bool is_ours = is_listed(l->lines, bare) && !memory_is_line(a, json_get(of, "lines"), bare);
+		if (is_ours) {
+			buf_add(ret, bare.p, bare.n);
+			buf_addf(ret, " <!-- %s -->", l->id);
+			l->done++;
+		} else {
+			buf_add(ret, line.p, line.n);
+		}
+		if (text.p)
+			buf_addc(ret, '\n');
+	}
+	return OK;
 }

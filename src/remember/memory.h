@@ -29,6 +29,9 @@ struct memory_place {
  * letters outside of ASCII counts anywhere: many scripts have no blanks. */
 bool memory_has_word(const char *text, const char *word);
 
+/* Characters that take no place: nobody writes them into a note, but who wants its words not to be found. */
+bool memory_has_unseen(const char *text);
+
 /* A time in any form that stands in a workspace: also without a zone (UTC then), with a blank for the T, and a bare date. */
 bool memory_time(const char *text, int64_t *ret_us);
 
@@ -108,6 +111,9 @@ bool memory_line_entry(struct bytes line, char ret_id[MEMORY_ID + 1], struct byt
  * which is by time.  *ret_damaged: lines of the ledger that are no rows. */
 int memory_entries(
 	struct memory_place *m, struct arena *a, struct json **ret, size_t *ret_damaged, struct err *e);
+/* The same, each with the digests that receipts of it have: event_sha256; of what a person let in accept_id, accept_sha256, accept_clock and, where it
+ * says so, accepts_sha256. */
+int memory_entries_bound(struct memory_place *m, struct arena *a, struct json **ret, struct err *e);
 /* One of them; or NULL. */
 struct json *memory_entry(const struct json *entries, const char *id);
 /* Did another entry than this one, that was not taken back, take its place, too? */
@@ -119,7 +125,11 @@ bool memory_entry_holds(const struct json *entry, int64_t now_us);
  * E_MISSING when the record does not have it. */
 int memory_source(struct memory_place *m, struct arena *a, const struct json *entries, const char *named,
 	struct json **ret, struct err *e);
-/* What an event is bound by: the digest of it without the member receipt_id. */
+/* What came out of a run: it was fetched, unless the network was closed to it. */
+enum memory_trust memory_trust_of_task(const struct json *row);
+/* Does the receipt permit what it is about?  One that refuses names the same digest. */
+bool memory_receipt_permits(const struct json *receipt);
+/* What an event is bound by: the digest of it without the members receipt_id and receipt_clock. */
 char *memory_event_sha256(struct arena *a, const struct json *event);
 
 /* ---- gate.c: what is not worth a line ---- */
@@ -150,6 +160,10 @@ bool memory_has_secret(struct arena *a, const char *text);
 void memory_merge(struct arena *a, struct bytes base, struct bytes ours, struct bytes theirs, struct buf *ret,
 	struct json **ret_conflicts);
 
+/* What became of a shipped text, as `diff -u` prints it. */
+void memory_difference(
+	struct arena *a, const char *name, struct bytes from, struct bytes to, struct buf *ret);
+
 /* Change a file of the workspace under the lock of memory.  `edit` makes the new text from the one that is there; what somebody else has
  * saved meanwhile is merged.  *ret_conflicts is NULL or what was left out; then it is kept in FILE.conflict-TIME.md, named in *ret_kept. */
 typedef int memory_edit(void *arg, struct arena *a, struct bytes text, struct buf *ret, struct err *e);
@@ -171,11 +185,45 @@ enum { MEMORY_LOCK_MS = 30000, MEMORY_FILE_BYTES = 16 << 20 };
 struct memory_lines {
 	const char *id;
 	const struct json *lines; /* of the entry */
+	const struct json *entries; /* all, for memory_edit_name */
 	const char *heading; /* of a file that is new; or NULL */
 	bool always;
 	size_t done, left; /* out: so many lines were changed, so many are not as they were written */
 };
 memory_edit memory_edit_add, memory_edit_strike, memory_edit_unstrike, memory_edit_remove;
+memory_edit memory_edit_name; /* lines that stand there get the mark, in place of another one */
+
+/* ---- outside.c: lines that did not come through the gate ---- */
+
+bool memory_is_file(const char *path); /* MEMORY.md, a note, a file of the ontology */
+/* Lines of a file that say something: no headings, fences, front matter, nor what every new MEMORY.md has. */
+struct memory_line {
+	int64_t number;
+	struct bytes text; /* without its mark */
+	char id[MEMORY_ID + 1];
+	bool is_named; /* by a mark */
+	const struct json *entry; /* that it names; or NULL */
+	bool is_on_record; /* it names an entry and says what that says */
+};
+typedef int memory_line_visit(void *arg, const struct memory_line *line); /* 0 goes on */
+int memory_lines_each(struct memory_place *m, struct arena *a, const struct json *entries, const char *file,
+	memory_line_visit *fn, void *arg, struct err *e);
+
+/* MEMORY.md, today's note and the ontology as they are now; and what has come into them since, or stands in others that were touched, beside the
+ * record: [{file, lines, sha256_64[], may_be_older}].  NULL: nothing. */
+struct memory_seen;
+struct memory_seen *memory_look(struct memory_place *m, struct arena *a);
+struct json *memory_outside(
+	struct memory_place *m, struct arena *a, struct memory_seen *before, const struct json *touched);
+uint64_t memory_line_digest(struct bytes line);
+
+/* Rows of runs and calls that say of themselves that they wrote such lines. */
+struct memory_runs;
+struct memory_runs *memory_runs_load(struct memory_place *m, struct arena *a);
+const struct json *memory_run_of(const struct memory_runs *r, const char *file, struct bytes line);
+/* [{file, lines, runs[]}]: what is not on record now, in MEMORY.md, the newest daily notes, the ontology, and notes that runs are known to have
+ * written. */
+int memory_outside_now(struct memory_place *m, struct arena *a, struct json **ret, struct err *e);
 
 /* ---- trace.c: from a line to its receipt ---- */
 

@@ -169,3 +169,69 @@ void memory_merge(struct arena *a, struct bytes base, struct bytes ours, struct 
 		at_t = end_t + 1;
 	}
 }
+
+/* ---- one change of a text, to be read ---- */
+
+/* One line of a difference: out of the first text (x), into the second (y), or in both. */
+struct step {
+	char sign;
+	size_t x, y;
+};
+
+static struct step *steps_of(struct arena *a, struct lines x, struct lines y, size_t *ret_n)
+{
+	struct step *list = arena_zalloc(a, x.n + y.n + 1, sizeof(*list));
+	size_t *to = match(a, x, y), n = 0, j = 0;
+
+	for (size_t i = 0; i < x.n; i++) {
+		while (to[i] != SIZE_MAX && j < to[i]) {
+			list[n++] = (struct step){ '+', i, j };
+			j++;
+		}
+		list[n++] = (struct step){ to[i] == SIZE_MAX ? '-' : ' ', i, j };
+		j += to[i] != SIZE_MAX;
+	}
+	for (; j < y.n; j++)
+		list[n++] = (struct step){ '+', x.n, j };
+	*ret_n = n;
+	return list;
+}
+
+static void put_hunk(struct buf *ret, struct lines x, struct lines y, const struct step *s, size_t n)
+{
+	size_t old = 0, new = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		old += s[i].sign != '+';
+		new += s[i].sign != '-';
+	}
+	buf_addf(ret, "@@ -%zu,%zu +%zu,%zu @@\n", s->x + (old > 0), old, s->y + (new > 0), new);
+	for (size_t i = 0; i < n; i++) {
+		struct bytes line = s[i].sign == '+' ? y.p[s[i].y] : x.p[s[i].x];
+		buf_addc(ret, s[i].sign);
+		buf_add(ret, line.p, line.n);
+		buf_addc(ret, '\n');
+	}
+}
+
+void memory_difference(struct arena *a, const char *name, struct bytes from, struct bytes to, struct buf *ret)
+{
+	enum { AROUND = 3 };
+	struct lines x = split(a, from), y = split(a, to);
+	size_t n, i = 0;
+	struct step *s = steps_of(a, x, y, &n);
+
+	buf_addf(ret, "--- shipped/%s\n+++ %s\n", name, name);
+	while (i < n) {
+		for (; i < n && s[i].sign == ' '; i++)
+			;
+		if (i == n)
+			break;
+		size_t begin = i > AROUND ? i - AROUND : 0, last = i;
+		for (; i < n && i <= last + 2 * AROUND; i++)
+			last = s[i].sign == ' ' ? last : i;
+		size_t end = last + 1 + AROUND < n ? last + 1 + AROUND : n;
+		put_hunk(ret, x, y, s + begin, end - begin);
+		i = end;
+	}
+}

@@ -28,6 +28,38 @@ bool memory_has_word(const char *text, const char *word)
 	return false;
 }
 
+static bool is_unseen(uint32_t cp)
+{
+	static const uint32_t alone[] = { 0xad, 0x34f, 0x115f, 0x1160, 0x180e, 0x200b, 0x3164, 0xfeff,
+		0xffa0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(alone); i++)
+		if (cp == alone[i])
+			return true;
+	return (cp >= 0x2060 && cp <= 0x2064) || (cp >= 0xe0000 && cp <= 0xe007f);
+}
+
+/* Some scripts, and pictures, are joined by characters without a width; ASCII is not. */
+bool memory_has_unseen(const char *text)
+{
+	size_t n = strlen(text);
+	uint32_t cp, before = 0;
+
+	for (size_t i = 0, len; i < n; i += len) {
+		len = text_decode(text + i, n - i, &cp);
+		if (!len) {
+			len = 1;
+			cp = 0xfffd;
+		}
+		bool joins = cp == 0x200c || cp == 0x200d;
+		unsigned char next = (unsigned char)text[i + len];
+		if (is_unseen(cp) || (joins && (before < 0x80 || next < 0x80)))
+			return true;
+		before = cp;
+	}
+	return false;
+}
+
 const char *memory_lower(struct arena *a, const char *text, size_t n)
 {
 	const char *clean = text_utf8(a, text, n, TEXT_BYTE, &n);

@@ -24,48 +24,79 @@ static int last_touch(void *arg, struct json *row)
 	return 0;
 }
 
-/* Lines without a mark were not written through Helm; the last run that changed the file may have. */
-static struct json *outside(struct memory_place *m, struct arena *a, const char *file)
+/* Lines that are not on record: a run that says so wrote them, or the last one that changed the file may have. */
+struct blaming {
+	struct memory_place *m;
+	struct arena *a;
+	const char *file;
+	const struct json *entries;
+	const struct memory_runs *runs;
+	struct json *last; /* of the file; NULL: nobody has looked yet */
+};
+
+static const struct json *last_run(struct blaming *b)
 {
-	struct json *name = json_string(a, file), *found = name, *v = json_new(a, JSON_OBJECT);
+	struct json *name = json_string(b->a, b->file), *found = name;
 	bool is_more;
 
-	(void)rows_back_recent(
-		m->sys, a, m->state_fd, TASK_LEDGER, path_base(file), last_touch, &found, &is_more, NULL);
-	json_sets(a, v, "writer", "outside");
-	json_sets(a, v, "state", "not written through helm");
-	if (found != name) {
-		json_sets(a, v, "last_run", json_get_text(found, "task_id", NULL));
-		json_sets(a, v, "last_run_at", json_get_text(found, "finished_at", NULL));
+	if (b->last)
+		return b->last;
+	(void)rows_back_recent(b->m->sys, b->a, b->m->state_fd, TASK_LEDGER, path_base(b->file), last_touch,
+		&found, &is_more, NULL);
+	b->last = found == name ? json_new(b->a, JSON_NULL) : found;
+	return b->last;
+}
+
+static struct json *outside(struct blaming *b, struct bytes bare)
+{
+	struct json *v = json_new(b->a, JSON_OBJECT);
+	const struct json *run = memory_run_of(b->runs, b->file, bare), *last;
+
+	json_sets(b->a, v, "writer", run ? "run" : "outside");
+	json_sets(b->a, v, "state", "not written through helm");
+	if (run) {
+		const char *decision = json_get_text(run, "decision_id", NULL);
+		json_sets(b->a, v, "trust", memory_trust_name(memory_trust_of_task(run)));
+		json_sets(b->a, v, "timestamp", json_get_text(run, "finished_at", NULL));
+		json_sets(b->a, v, "task_id", json_get_text(run, "task_id", NULL));
+		if (decision)
+			json_set(b->a, v, "receipt_id", json_stringf(b->a, "rcpt_%s", decision));
+		return v;
+	}
+	last = last_run(b);
+	if (json_is(last, JSON_OBJECT)) {
+		json_sets(b->a, v, "last_run", json_get_text(last, "task_id", NULL));
+		json_sets(b->a, v, "last_run_at", json_get_text(last, "finished_at", NULL));
 	}
 	return v;
 }
 
-static struct json *blame_line(
-	struct arena *a, const struct json *entries, struct bytes line, struct json *unmarked)
+static struct json *blame_line(struct blaming *b, struct bytes line)
 {
 	static const char *const members[] = { "writer", "trust", "timestamp", "task_id", "receipt_id",
 		"accepted_by", "valid_until" };
+	struct arena *a = b->a;
 	struct json *v;
 	char id[MEMORY_ID + 1];
 	struct bytes text;
 
 	if (!memory_line_entry(line, id, &text))
-		return json_copy(a, unmarked);
-	const struct json *entry = memory_entry(entries, id);
-	v = json_new(a, JSON_OBJECT);
-	json_sets(a, v, "entry", id);
-	if (!entry) {
-		json_sets(a, v, "writer", "outside");
-		json_sets(a, v, "state", "names an entry that was never made");
+		return outside(b, text);
+	const struct json *entry = memory_entry(b->entries, id);
+	if (!entry || !memory_is_line(a, json_get(entry, "lines"), text)) {
+		/* The name of an entry says nothing about a line that is not the entry's. */
+		v = outside(b, text);
+		json_sets(a, v, "entry", id);
+		json_sets(a, v, "state",
+			entry ? "changed since it was written" : "names an entry that was never made");
 		return v;
 	}
+	v = json_new(a, JSON_OBJECT);
+	json_sets(a, v, "entry", id);
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		if (json_get_text(entry, members[i], NULL))
 			json_sets(a, v, members[i], json_get_text(entry, members[i], NULL));
-	json_sets(a, v, "state",
-		memory_is_line(a, json_get(entry, "lines"), text) ? json_get_text(entry, "state", "")
-								  : "changed since it was written");
+	json_sets(a, v, "state", json_get_text(entry, "state", ""));
 	return v;
 }
 
@@ -81,12 +112,12 @@ int memory_blame(struct memory_place *m, struct arena *a, const char *file, stru
 		rc = memory_entries(m, a, &entries, &damaged, e);
 	if (rc)
 		return rc;
-	struct json *unmarked = outside(m, a, file);
+	struct blaming b = { m, a, file, entries, memory_runs_load(m, a), NULL };
 	rest = text;
 	while (rest.p && rest.n) {
 		size_t n;
 		struct bytes line = text_cut(&rest, '\n');
-		struct json *v = blame_line(a, entries, line, unmarked);
+		struct json *v = blame_line(&b, line);
 		const char *shown = text_utf8(a, (const char *)line.p, line.n, TEXT_BYTE, &n);
 		json_seti(a, v, "line", ++number);
 		json_set(a, v, "text", json_stringn(a, shown, n));
@@ -106,6 +137,8 @@ struct verifying {
 	struct json *entries, *findings;
 	struct json *bound; /* {event id: digest that a receipt has} */
 	struct names seen; /* entries that some line names */
+	struct names said; /* lines with their names, that are what was written */
+	struct json *others; /* {place: entry} of lines that say something else than what they name */
 	const char *top; /* the directory that is walked */
 	size_t events;
 	bool is_wrong;
@@ -135,7 +168,8 @@ static int note_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	(void)line;
 	(void)text;
 	(void)e;
-	if (id && digest && !json_get(v->bound, id))
+	/* A receipt that refused it has its digest, too. */
+	if (id && digest && memory_receipt_permits(receipt) && !json_get(v->bound, id))
 		json_sets(v->a, v->bound, id, digest);
 	return 0;
 }
@@ -208,8 +242,38 @@ static void check_text(struct verifying *v, const char *file, struct bytes text)
 		else if (text_eq(state, "reverted"))
 			find(v, false, "back_again", id,
 				arena_printf(v->a, "%s has what was taken back", at));
-		else if (!memory_is_line(v->a, json_get(entry, "lines"), bare))
-			find(v, false, "edited", id, arena_printf(v->a, "%s was changed since", at));
+		else if (memory_is_line(v->a, json_get(entry, "lines"), bare))
+			names_add(&v->said,
+				arena_printf(v->a, "%s %.*s", id, (int)bare.n, (const char *)bare.p));
+		else
+			json_sets(v->a, v->others, at, id);
+	}
+}
+
+/* Does everything that the entry says still stand somewhere? */
+static bool is_all_said(struct verifying *v, const char *id)
+{
+	json_each (line, json_get(memory_entry(v->entries, id), "lines")) {
+		const char *said = json_text(line) ? json_text(line) : "";
+		if (!names_has(&v->said, arena_printf(v->a, "%s %s", id, said)) &&
+			!names_has(&v->said, arena_printf(v->a, "%s %s", id, memory_struck(v->a, said))))
+			return false;
+	}
+	return true;
+}
+
+/* A line that is not what the entry says which it names: a person may have changed it.  Where all that was written is still there as well, the
+ * name was copied to something else. */
+static void tell_others(struct verifying *v)
+{
+	json_each_member (other, v->others) {
+		const char *id = json_text(other->value);
+		bool is_copied = is_all_said(v, id);
+		find(v, is_copied, is_copied ? "copied_name" : "edited", id,
+			arena_printf(v->a,
+				is_copied ? "%s has the name of an entry that says something else"
+					  : "%s was changed since",
+				other->name));
 	}
 }
 
@@ -239,7 +303,9 @@ int memory_verify(struct memory_place *m, struct arena *a, struct json **ret, st
 		.a = a,
 		.findings = json_new(a, JSON_ARRAY),
 		.bound = json_new(a, JSON_OBJECT),
-		.seen = { .a = a } };
+		.others = json_new(a, JSON_OBJECT),
+		.seen = { .a = a },
+		.said = { .a = a } };
 	struct bytes text;
 	size_t damaged;
 	int rc = memory_entries(m, a, &v.entries, &damaged, e);
@@ -256,6 +322,15 @@ int memory_verify(struct memory_place *m, struct arena *a, struct json **ret, st
 		v.top = tops[i];
 		(void)file_walk_names(m->sys, m->root_fd, tops[i], check_file, &v, NULL);
 	}
+	tell_others(&v);
+	struct json *beside;
+	rc = memory_outside_now(m, a, &beside, e);
+	if (rc)
+		return rc;
+	json_each (one, beside)
+		find(&v, false, "outside", NULL,
+			arena_printf(a, "%s: lines that are not on record: %lld",
+				json_get_text(one, "file", ""), (long long)json_get_int(one, "lines", 0)));
 	json_each_member (entry, v.entries)
 		if (text_eq(json_get_text(entry->value, "state", ""), "current") &&
 			!names_has(&v.seen, entry->name) &&

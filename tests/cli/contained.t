@@ -420,5 +420,10 @@ own() { # own COMMAND TEXT: the answer of the hook has TEXT
 ok "setup by a person chooses develop" says 0 "profile=develop" helm status
 ok "a temporary directory of its own is deleted without a question" own 'T=$(mktemp -d /tmp/work.XXXXXX) && cp -r . $T && rm -rf $T' '"permissionDecision":"allow"'
 ok "and what stands beside it may use the network that the walls have" own 'curl -s http://localhost:1/; D=$(cat d); rm -rf $D' '"permissionDecision":"allow"'
+HELM_ENV="HELM_WORKSPACE=$scratch/own"
+ok "a call writes into memory around the gate" call 'echo "- a line that a call wrote" >>MEMORY.md'
+ok "what a call writes into memory is in its row" sh -c 'grep "\"event\": *\"contained\"" .helm/tool-calls.jsonl | tail -n 1 | grep -q "memory_outside.*MEMORY.md"'
+ok "and is not told to the next session" sh -c '! printf %s "$0" | grep -q "that a call wrote"' "$(helm context pack)"
+ok "blame knows that a program wrote it" says 0 '"writer": "run"' helm memory blame MEMORY.md --json
 ok "what leaves is asked about, whatever stands beside it" own 'T=$(mktemp -d /tmp/work.XXXXXX); rm -rf $T; git push origin main' '"permissionDecision":"ask"'
 finish

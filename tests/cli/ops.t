@@ -95,6 +95,8 @@ ok "a fresh workspace is converged" gives "d['converged'] and d['dry_run'] and d
 rm w/references/skill-contract-template.json
 echo '{"mine": 1}' >w/references/execution_profiles.json
 ok "it looks only" gives "not d['converged'] and d['summary']['drift_skipped'] == 1 and d['summary']['missing_skipped'] == 1" reconcile
+ok "what differs can be seen" says 0 '+{"mine": 1}' helm reconcile --path w --diff
+ok "only when asked" gives "'diff' not in d['files'][0]" reconcile
 ok "what is missing comes back" gives "d['summary']['added'] == 1 and d['summary']['drift_skipped'] == 1" reconcile --apply
 ok "what differs stays" grep -q mine w/references/execution_profiles.json
 ok "until it is forced" gives "d['summary']['overwritten'] == 1 and d['converged']" reconcile --apply --force

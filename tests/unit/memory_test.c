@@ -82,6 +82,58 @@ static void test_merge_loses_nothing(void **state)
 	}
 }
 
+static struct bytes next_line(struct bytes *rest)
+{
+	struct bytes line = text_cut(rest, '\n');
+
+	return (struct bytes){ line.p, line.n + 1 }; /* every line here has its end */
+}
+
+/* Whoever goes along the first text with the difference in hand writes the second. */
+static void test_difference_leads_there(void **state)
+{
+	unsigned seed = 11;
+
+	(void)state;
+	for (int round = 0; round < 1000; round++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct buf side[2], said, made;
+		long from, lines, at = 0;
+		for (int s = 0; s < 2; s++) {
+			buf_init(&side[s], &a);
+			for (int i = rand_r(&seed) % 30; i > 0; i--)
+				buf_addf(&side[s], "%d\n", rand_r(&seed) % 8);
+		}
+		buf_init(&said, &a);
+		memory_difference(&a, "f", buf_bytes(&side[0]), buf_bytes(&side[1]), &said);
+		struct bytes diff = buf_bytes(&said), old = buf_bytes(&side[0]);
+		(void)next_line(&diff);
+		(void)next_line(&diff);
+		buf_init(&made, &a);
+		while (diff.n) {
+			struct bytes line = next_line(&diff);
+			if (line.p[0] == '@') {
+				assert_int_equal(
+					sscanf((const char *)line.p, "@@ -%ld,%ld", &from, &lines), 2);
+				for (from -= lines > 0; at < from; at++) {
+					struct bytes kept = next_line(&old);
+					buf_add(&made, kept.p, kept.n);
+				}
+				continue;
+			}
+			if (line.p[0] != '+') {
+				struct bytes was = next_line(&old);
+				assert_memory_equal(was.p, line.p + 1, was.n);
+				at++;
+			}
+			if (line.p[0] != '-')
+				buf_add(&made, line.p + 1, line.n - 1);
+		}
+		buf_add(&made, old.p, old.n);
+		assert_string_equal(made.p, side[1].p);
+	}
+}
+
 /* ---- labels ---- */
 
 enum { DAY = 86400 };
@@ -449,6 +501,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_merge_loses_nothing),
+		cmocka_unit_test(test_difference_leads_there),
 		cmocka_unit_test(test_decay),
 		cmocka_unit_test(test_label_moves),
 		cmocka_unit_test(test_plan),

@@ -266,6 +266,7 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 		how.cwd, note, how.extra >= 0);
 	end_between(x);
 	armed_note(t);
+	task_look_at_memory(t);
 	result->started_us = x->sys->now_us(x->sys);
 	t->result = result;
 	if (x->base.egress.lost)
@@ -420,6 +421,7 @@ static void end(struct keeper *x, struct call *c, const struct session_news *new
 		armed_check(t);
 		look_at_heard(x, t);
 		armed_tell(t);
+		task_tell_memory(t, NULL, t->row);
 		if (!x->walk_due_us)
 			x->walk_due_us = x->sys->mono_us(x->sys) + WALK_REST_US + x->rest_us;
 	}

@@ -79,6 +79,7 @@ struct task {
 	const struct run_result *so_far; /* of a session that runs: when it began, and which walls stand */
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
+	struct memory_seen *memory; /* files of memory before it; NULL: it cannot write them */
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
 	struct json *happened; /* for the outcome receipt */
 	const char *outcome; /* the same in one word */
@@ -94,6 +95,9 @@ int task_put_last(struct task *t, const char *status, const char *stage, const c
 /* Into the row that ends it, whose paths are known. */
 void task_put_plan(struct task *t, const char *status);
 int task_put_command_log(struct task *t, struct err *e);
+/* What it may write of memory, before it begins; and what it wrote there around the gate, into `to` and a hint. */
+void task_look_at_memory(struct task *t);
+void task_tell_memory(struct task *t, const struct json *touched, struct json *to);
 /* The last row of something that was executed; t->outcome is known then. */
 int task_put_final(struct task *t, struct err *e);
 /* The same for the receipt: t->happened. */

@@ -356,6 +356,47 @@ static const char *why_not_executed(struct task *t)
 		t->result->exit_code == 127 ? "command not found" : strerror(code));
 }
 
+void task_look_at_memory(struct task *t)
+{
+	struct memory_place m = memory_place_of(t->k->sys, t->k->ws);
+
+	/* The default workspace lies in the helm home, which is closed to every run. */
+	if (t->profile->writes == ALLOWANCE_YES &&
+		!(t->k->ws->helm_home && path_is_below(t->k->ws->root, t->k->ws->helm_home)))
+		t->memory = memory_look(&m, t->a);
+}
+
+/* Paths of the tree as the workspace names them. */
+static const struct json *below_workspace(struct task *t, const struct json *touched)
+{
+	const char *root = t->k->ws->root, *tree = task_tree(t);
+	struct json *list = json_new(t->a, JSON_ARRAY);
+
+	if (text_eq(root, tree))
+		return touched;
+	json_each (path, touched) {
+		const char *full = path_join(t->a, tree, json_text(path));
+		if (path_is_below(full, root) && strlen(full) > strlen(root))
+			json_pushs(t->a, list, full + strlen(root) + 1);
+	}
+	return list;
+}
+
+void task_tell_memory(struct task *t, const struct json *touched, struct json *to)
+{
+	struct memory_place m = memory_place_of(t->k->sys, t->k->ws);
+	struct json *found =
+		t->memory ? memory_outside(&m, t->a, t->memory, below_workspace(t, touched)) : NULL;
+
+	if (!found)
+		return;
+	json_set(t->a, to, "memory_outside", found);
+	const char *said = arena_printf(t->a,
+		"it wrote lines of %s that are not on record, and no session is told of them: helm memory review-queue",
+		json_get_text(json_at(found, 0), "file", ""));
+	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, said) : said;
+}
+
 /* Times show what was written.  What is gone shows only where it was named, or was saved before. */
 static void put_changes(struct task *t)
 {
@@ -403,6 +444,7 @@ int task_put_final(struct task *t, struct err *e)
 			settled->checkpoint_id);
 	armed_tell(t);
 	task_tell_refusal(t);
+	task_tell_memory(t, json_get(t->row, "touched_paths"), t->row);
 	task_put_plan(t, status);
 	struct json *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
 	if (snapshot)
