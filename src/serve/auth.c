@@ -75,7 +75,7 @@ static int nobody(struct call *c, struct err *e, const char *why)
 	return call_refuse(c, e, 401, "UNAUTHENTICATED", "%s", why);
 }
 
-static int by_token(struct call *c, const char *token, struct err *e)
+int auth_token(struct call *c, const char *token, struct err *e)
 {
 	struct sys *s = c->server->sys;
 	const char *why = NULL;
@@ -112,11 +112,11 @@ static int identify(struct call *c, struct err *e)
 
 	/* A gateway sends on what its client said, and its own key beside it. */
 	if (own)
-		return by_token(c, own, e);
+		return auth_token(c, own, e);
 	if (given && strncasecmp(given, bearer, strlen(bearer)) != 0)
 		return nobody(c, e, "only Authorization: Bearer KEY is understood");
 	if (given)
-		return by_token(c, given + strlen(bearer), e);
+		return auth_token(c, given + strlen(bearer), e);
 	if (c->peer.is_local) {
 		c->who = (struct who){ arena_printf(c->a, "user:%u", c->peer.uid),
 			runtime(c, "HELM_RUNTIME_TENANT_ID", "default"), NULL, SCOPE_EVALUATE | SCOPE_READ };

@@ -22,9 +22,9 @@ struct json *call_context(struct call *c, const struct json *said)
 	return context;
 }
 
-static struct json *facts_of(struct call *c)
+static struct json *facts_of(struct call *c, const struct tool_question *q)
 {
-	struct json *known = json_new(c->a, JSON_OBJECT);
+	struct json *known = q->known ? json_copy(c->a, q->known) : json_new(c->a, JSON_OBJECT);
 
 	json_sets(c->a, known, "tenant", c->who.tenant);
 	if (c->who.key_id)
@@ -104,13 +104,15 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 	struct json *input =
 		json_is(q->args, JSON_OBJECT) ? json_copy(c->a, q->args) : json_new(c->a, JSON_OBJECT);
 	struct surroundings at = guard_at(&k->guard, c->a, k->ws->root);
-	const struct tool_call call = { .tool_name = q->tool, .input = input, .session = q->session };
+	const struct tool_call call = { .tool_name = q->as ? q->as : q->tool,
+		.input = q->as_input ? json_copy(c->a, q->as_input) : input,
+		.session = q->session };
 	struct proposal proposal = { 0 };
 	const char *profile;
 	struct request r = { .who = { .door = q->door ? q->door : "api",
 				     .subject_id = q->principal ? q->principal : c->who.principal,
 				     .session = q->session,
-				     .known = facts_of(c) },
+				     .known = facts_of(c, q) },
 		.what = { .tool = q->tool,
 			.action = q->action ? q->action : q->tool,
 			.proposal = &proposal,
