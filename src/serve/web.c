@@ -126,6 +126,8 @@ struct posted {
 };
 
 struct web_loop {
+	struct sys *sys;
+	int64_t looked_us; /* when somebody was last looked for who has fallen silent */
 	CURLM *multi;
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -141,7 +143,8 @@ struct web_transfer {
 	CURL *h;
 	struct curl_slist *headers;
 	struct web_spec spec;
-	bool has_begun;
+	bool has_begun, is_paused;
+	int64_t heard_us;
 	struct web_transfer *next, **self;
 };
 
@@ -189,9 +192,9 @@ static size_t on_data(char *data, size_t size, size_t n, void *arg)
 {
 	struct web_transfer *t = arg;
 
-	return t->spec.data(t->spec.arg, (struct bytes){ (const uint8_t *)data, n * size })
-		? n * size
-		: CURL_WRITEFUNC_PAUSE;
+	t->heard_us = t->l->sys->mono_us(t->l->sys);
+	t->is_paused = !t->spec.data(t->spec.arg, (struct bytes){ (const uint8_t *)data, n * size });
+	return t->is_paused ? CURL_WRITEFUNC_PAUSE : n * size;
 }
 
 static void prepare(struct web_transfer *t)
@@ -209,8 +212,6 @@ static void prepare(struct web_transfer *t)
 	curl_easy_setopt(h, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(h, CURLOPT_TCP_NODELAY, 1L);
 	curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)q->connect_ms);
-	curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, (long)q->idle_s);
 	/* Asked for plain, and decoded when it comes otherwise. */
 	curl_easy_setopt(h, CURLOPT_ACCEPT_ENCODING, "identity");
 	curl_easy_setopt(h, CURLOPT_HTTPHEADER, t->headers);
@@ -238,6 +239,7 @@ struct web_transfer *web_send(struct web_loop *l, const struct web_spec *spec)
 		BUG("out of memory");
 	t->l = l;
 	t->spec = *spec;
+	t->heard_us = l->sys->mono_us(l->sys);
 	for (size_t i = 0; spec->headers[i]; i++)
 		t->headers = curl_slist_append(t->headers, spec->headers[i]);
 	prepare(t);
@@ -252,6 +254,8 @@ struct web_transfer *web_send(struct web_loop *l, const struct web_spec *spec)
 
 void web_go_on(struct web_transfer *t)
 {
+	t->is_paused = false;
+	t->heard_us = t->l->sys->mono_us(t->l->sys);
 	(void)curl_easy_pause(t->h, CURLPAUSE_CONT);
 }
 
@@ -301,6 +305,26 @@ static bool run_posted(struct web_loop *l)
 	}
 }
 
+/* Once a second. */
+static void look_who_is_silent(struct web_loop *l)
+{
+	int64_t now = l->sys->mono_us(l->sys);
+	struct err e = { 0 };
+
+	if (now - l->looked_us < 1000000)
+		return;
+	l->looked_us = now;
+	for (struct web_transfer *t = l->transfers, *next; t; t = next) {
+		struct web_spec spec = t->spec;
+		next = t->next;
+		if (t->is_paused || now - t->heard_us < spec.idle_s * 1000000)
+			continue;
+		forget(t);
+		(void)err_set(&e, E_IO, "WEB_TIMEOUT", "nothing came for %lld s", (long long)spec.idle_s);
+		spec.end(spec.arg, &e);
+	}
+}
+
 static void look_who_is_gone(struct web_loop *l)
 {
 	struct epoll_event gone[GONE_AT_ONCE];
@@ -324,6 +348,7 @@ static void *be_loop(void *arg)
 				end_transfer(l, m);
 		(void)curl_multi_poll(l->multi, &more, 1, POLL_MS, NULL);
 		look_who_is_gone(l);
+		look_who_is_silent(l);
 	}
 	while (l->transfers)
 		forget(l->transfers);
@@ -361,7 +386,7 @@ void web_on_gone(struct web_loop *l, void (*fn)(void *arg))
 	l->on_gone = fn;
 }
 
-int web_loop_start(struct web_loop **ret, struct err *e)
+int web_loop_start(struct sys *s, struct web_loop **ret, struct err *e)
 {
 	struct web_loop *l = calloc(1, sizeof(*l));
 	sigset_t all, old;
@@ -369,6 +394,7 @@ int web_loop_start(struct web_loop **ret, struct err *e)
 	if (!l)
 		BUG("out of memory");
 	pthread_mutex_init(&l->lock, NULL);
+	l->sys = s;
 	l->last = &l->first;
 	l->multi = curl_multi_init();
 	l->watched = epoll_create1(EPOLL_CLOEXEC);

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sys.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +37,7 @@ int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, st
  * one thread and needs no lock. */
 struct web_loop;
 struct web_transfer;
-int web_loop_start(struct web_loop **ret, struct err *e);
+int web_loop_start(struct sys *s, struct web_loop **ret, struct err *e);
 void web_loop_stop(struct web_loop *l); /* what is under way is forgotten */
 /* Any thread: have it call this.  In the order in which they were given. */
 void web_post(struct web_loop *l, void (*fn)(void *), void *arg);
@@ -51,7 +52,7 @@ struct web_spec {
 	const char *ca_file; /* or NULL */
 	const char *const *headers; /* lines, ends in NULL */
 	struct bytes body; /* p NULL: none; lives until the end */
-	int64_t connect_ms, idle_s;
+	int64_t connect_ms, idle_s; /* idle_s: without a byte, unless we are the ones who wait */
 	void *arg;
 	void (*header)(void *arg, const char *name, const char *value); /* of the answer that counts */
 	void (*begin)(void *arg, int status); /* all headers were told */

@@ -13,6 +13,7 @@ rules:
   - {id: weather, action: get_weather, verdict: ALLOW}
   - {id: read, action: read_file, verdict: ALLOW}
   - {id: shell, actions: [bash, Bash, shell, exec_command, local_shell_call, shell_call], verdict: ALLOW}
+  - {id: refunds, action: refund, verdict: ALLOW}
   - {id: ask, action: refund, verdict: ESCALATE, text: A person decides about refunds.}
 """
 

@@ -13,15 +13,13 @@
 
 void refuse_call(struct call *c, const struct form *form, const struct refusal *r)
 {
-	const char *text = r->message;
-
-	call_send_header(c, "X-Helm-Status", r->kind);
-	call_send_header(c, "X-Helm-Reason-Code", r->code);
+	/* Headers are sent later than they are said. */
+	call_send_header(c, "X-Helm-Status", arena_strdup(c->a, r->kind));
+	call_send_header(c, "X-Helm-Reason-Code", arena_strdup(c->a, r->code));
 	if (r->receipt_id)
-		call_send_header(c, "X-Helm-Receipt-ID", r->receipt_id);
+		call_send_header(c, "X-Helm-Receipt-ID", arena_strdup(c->a, r->receipt_id));
 	if (r->decision_id)
-		call_send_header(c, "X-Helm-Decision-ID", r->decision_id);
-	(void)text;
+		call_send_header(c, "X-Helm-Decision-ID", arena_strdup(c->a, r->decision_id));
 	call_answer(c, r->status, form->error(c->a, r));
 }
 

@@ -107,9 +107,10 @@ static int decide_call(struct call *c, struct tx *t, const struct tool_use *u, c
 	const struct err *limit, const struct held *draws, const char **ret_why, struct err *e)
 {
 	struct handling h = { .a = c->a };
-	const char *fault = u->fault ? u->fault
-		: u->input	     ? schema_fault(c, &t->asked, u)
-				     : "it is not complete";
+	const char *fault = t->x.fault ? t->x.fault
+		: u->fault	       ? u->fault
+		: u->input	       ? schema_fault(c, &t->asked, u)
+				       : "it is not complete";
 	struct tool_question q = { .tool = u->name && *u->name ? u->name : "unknown_tool",
 		.session = t->asked.session,
 		.args = u->input,
@@ -151,17 +152,17 @@ static int decide_call(struct call *c, struct tx *t, const struct tool_use *u, c
 	const char *text = h.decision.summary ? h.decision.summary : reason->meaning;
 	const char *approval =
 		h.question && h.is_question_kept ? json_get_text(h.question, "approval_id", NULL) : NULL;
-	const char *code = fault ? "PEP_VALIDATION_FAILED" : refused && limit ? limit->code : reason->code;
+	const char *own = refused && limit ? arena_strdup(c->a, limit->code) : NULL;
+	const char *code = fault ? "PEP_VALIDATION_FAILED" : own ? own : reason->code;
 	*ret_why = arena_printf(c->a, "[helm] The call of %s was not carried out: it was %s (%s). %s%s%s",
 		q.tool, h.verdict == V_ESCALATE ? "not approved" : "not allowed", code, q.why ? q.why : text,
 		approval ? " To have it approved: helm approval approve " : "", approval ? approval : "");
 	if (r->status)
 		return OK;
-	*r = (struct refusal){ .status = refused && limit && text_eq(limit->code, "BUDGET_EXCEEDED") ? 429
-												     : 403,
-		.kind = fault						? "PEP_VALIDATION_FAILED"
-			: refused && text_starts(limit->code, "PROXY_") ? limit->code
-									: "DENIED",
+	*r = (struct refusal){ .status = own && text_starts(own, "BUDGET_") ? 429 : 403,
+		.kind = fault				    ? "PEP_VALIDATION_FAILED"
+			: own && text_starts(own, "PROXY_") ? own
+							    : "DENIED",
 		.code = code,
 		.message = *ret_why,
 		.correlation_id = c->correlation_id,
@@ -172,8 +173,6 @@ static int decide_call(struct call *c, struct tx *t, const struct tool_use *u, c
 }
 
 /* ---- all calls that are held ---- */
-
-static const char *const unreadable_key = "?";
 
 /* Rounds, calls and time; what does not fit refuses all of them. */
 static const char *limits_of(struct call *c, struct tx *t, struct held *draws, struct err *why)
@@ -192,9 +191,7 @@ static const char *limits_of(struct call *c, struct tx *t, struct held *draws, s
 /* An answer of which nobody can say what it holds has one decision: no. */
 static int decide_unreadable(struct call *c, struct tx *t, struct err *e)
 {
-	struct tool_use u = { .key = unreadable_key,
-		.name = t->x.n && t->x.calls[0].name ? t->x.calls[0].name : "unreadable_answer",
-		.fault = t->x.fault };
+	struct tool_use u = { .key = "", .name = "unreadable_answer" };
 	const char *why;
 
 	return decide_call(c, t, &u, NULL, NULL, NULL, &why, e);
@@ -225,7 +222,7 @@ static int decide_all(struct call *c, struct tx *t, struct err *e)
 		if (rc == OK && why[i])
 			names[denied++] = x->calls[i].name ? x->calls[i].name : "unknown_tool";
 	}
-	if (rc == OK && x->fault)
+	if (rc == OK && x->fault && !x->n)
 		rc = decide_unreadable(c, t, e);
 	if (rc)
 		return rc;

@@ -219,16 +219,37 @@ static void read_document(struct assembly *x, const struct json *doc)
 
 /* ---- errors ---- */
 
+/* How the vendor itself says that an answer failed.  Its codes are a closed list; the one for what may not be asked ends a client that would ask again for others. */
+static struct json *failed_response(struct arena *a, const struct assembly *x, const struct refusal *r)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *response = json_new(a, JSON_OBJECT),
+		    *error = json_new(a, JSON_OBJECT);
+
+	json_sets(a, error, "code", r->status >= 500 ? "server_error" : "invalid_prompt");
+	json_sets(a, error, "message", r->message);
+	json_sets(a, response, "id", x->id ? x->id : "resp_helm");
+	json_sets(a, response, "object", "response");
+	json_sets(a, response, "model", x->model ? x->model : "");
+	json_sets(a, response, "status", "failed");
+	json_set(a, response, "error", error);
+	json_set(a, response, "output", json_new(a, JSON_ARRAY));
+	json_sets(a, doc, "type", "response.failed");
+	json_seti(a, doc, "sequence_number", x->sequence + 1);
+	json_set(a, doc, "response", response);
+	return doc;
+}
+
+/* Some clients notice only the one, some only the other. */
 static void write_error(struct arena *a, const struct assembly *x, const struct refusal *r, struct buf *to)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *body = shape_openai_error(a, r);
 
-	/* response.failed alone makes no client notice. */
+	shape_event(to, "response.failed", failed_response(a, x, r));
 	json_sets(a, doc, "type", "error");
 	json_sets(a, doc, "code", r->code);
 	json_sets(a, doc, "message", r->message);
 	json_set(a, doc, "param", json_new(a, JSON_NULL));
-	json_seti(a, doc, "sequence_number", x->sequence + 1);
+	json_seti(a, doc, "sequence_number", x->sequence + 2);
 	json_each_member (m, body)
 		json_set(a, doc, m->name, m->value);
 	shape_event(to, "error", doc);
