@@ -95,7 +95,7 @@ bool serve_url_is_private(const char *url)
 	return false;
 }
 
-static int become(struct cli *r, const struct json *options, struct err *e)
+int serve_become(struct cli *r, const struct json *options, struct err *e)
 {
 	const char *program;
 	struct buf text;
@@ -110,9 +110,13 @@ static int become(struct cli *r, const struct json *options, struct err *e)
 	return proc_become(argv, e);
 }
 
-static int check_options(struct cli *r, struct err *e)
+int serve_listening(struct cli *r, int64_t usual, struct json *doc, struct err *e)
 {
-	int64_t port = opt_int(r, "port", 7714), workers = opt_int(r, "workers", 32);
+	static const struct {
+		const char *option, *member;
+	} texts[] = { { "bind", "bind" }, { "tls-cert", "tls_cert" }, { "tls-key", "tls_key" },
+		{ "tls-client-ca", "tls_client_ca" }, { "otlp", "otlp" } };
+	int64_t port = opt_int(r, "port", usual), workers = opt_int(r, "workers", 32);
 	const char *listen = opt_text(r, "listen", NULL);
 
 	if (port < -1 || port > 65535)
@@ -127,38 +131,35 @@ static int check_options(struct cli *r, struct err *e)
 		return err_set(e, E_USAGE, "USAGE", "--tls-client-ca needs --tls-cert and --tls-key");
 	if (workers < 1 || workers > 256)
 		return err_set(e, E_USAGE, "USAGE", "--workers takes a number from 1 to 256");
+	json_sets(r->a, doc, "workspace", r->ws->root);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (opt_text(r, texts[i].option, NULL))
+			json_sets(r->a, doc, texts[i].member, opt_text(r, texts[i].option, NULL));
+	json_seti(r->a, doc, "port", port);
+	json_seti(r->a, doc, "workers", workers);
+	if (listen)
+		json_sets(r->a, doc, "socket", listen + strlen("unix:"));
+	json_setb(r->a, doc, "insecure_remote", opt_flag(r, "insecure-remote"));
 	return OK;
 }
 
 int cmd_serve(struct cli *r, struct err *e)
 {
-	static const struct {
-		const char *option, *member;
-	} texts[] = { { "policy", "policy" }, { "authority", "authority" }, { "otlp", "otlp" },
-		{ "bind", "bind" }, { "tls-cert", "tls_cert" }, { "tls-key", "tls_key" },
-		{ "tls-client-ca", "tls_client_ca" } };
 	struct json *doc = json_new(r->a, JSON_OBJECT);
-	const char *listen = opt_text(r, "listen", NULL);
 	struct ruleset *rules;
-	int rc = check_options(r, e);
+	int rc = serve_listening(r, 7714, doc, e);
 
 	/* What is wrong with the policy is said here, the way every command says it. */
 	if (rc == OK)
 		rc = policy_source_compile(r->sys, r->a, opt_text(r, "policy", ""), &rules, e);
 	if (rc)
 		return rc;
-	json_sets(r->a, doc, "workspace", r->ws->root);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (opt_text(r, texts[i].option, NULL))
-			json_sets(r->a, doc, texts[i].member, opt_text(r, texts[i].option, NULL));
-	json_seti(r->a, doc, "port", opt_int(r, "port", 7714));
-	json_seti(r->a, doc, "workers", opt_int(r, "workers", 32));
-	if (listen)
-		json_sets(r->a, doc, "socket", listen + strlen("unix:"));
-	json_setb(r->a, doc, "insecure_remote", opt_flag(r, "insecure-remote"));
+	json_sets(r->a, doc, "policy", opt_text(r, "policy", ""));
+	if (opt_text(r, "authority", NULL))
+		json_sets(r->a, doc, "authority", opt_text(r, "authority", NULL));
 	json_setb(r->a, doc, "demo", opt_flag(r, "demo"));
 	json_setb(r->a, doc, "conformance", opt_flag(r, "conformance"));
-	return become(r, doc, e);
+	return serve_become(r, doc, e);
 }
 
 /* ---- routes ---- */

@@ -11,4 +11,9 @@ bool serve_url_is_private(const char *url);
 int serve_ask(struct cli *r, const struct json *options, int timeout_ms, struct json **ret, int *ret_code,
 	struct err *e);
 
+/* What says where helm-serve listens, checked, as members of its options. */
+int serve_listening(struct cli *r, int64_t port, struct json *options, struct err *e);
+/* helm-serve takes our place.  Returns only when it cannot. */
+int serve_become(struct cli *r, const struct json *options, struct err *e);
+
 #endif

@@ -42,6 +42,7 @@ const struct family families[] = {
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
 	{ "serve", "answer over HTTP; keys of those who call" },
+	{ "proxy", "between programs and their models" },
 	{ NULL, NULL },
 };
 const size_t family_count = ARRAY_SIZE(families) - 1;
@@ -872,6 +873,7 @@ static const struct cmd row_approval_cancel = { KNOWN(approval_cancel), "REQUEST
 	cmd_approval_deny };
 
 #include "cli/commands_ops.h"
+#include "cli/commands_proxy.h"
 
 /* The table: the rows of command.def in their order, each with its text. */
 const struct cmd *const commands[] = {

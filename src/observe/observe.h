@@ -110,6 +110,11 @@ int observe_ops_daily(const struct observed *o, size_t limit, int64_t days, stru
 /* {workspace, window, finalization_counts, pending_tasks}: what of the last `limit` tasks is still to be remembered. */
 int observe_ops_capture(const struct observed *o, size_t limit, struct json **ret, struct err *e);
 
+/* What passed the model proxy since a moment (0: ever): {requests, models, principals, denials}; rows {name, requests, refused, calls, denied, input_tokens,
+ * output_tokens, cost_micro_cents}. */
+int observe_proxy(
+	struct sys *s, struct arena *a, int state_fd, int64_t since_us, struct json **ret, struct err *e);
+
 /* "2 minutes ago". */
 char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us);
 /* A recorded time on the reader's clock; what is no time comes back as it is. */

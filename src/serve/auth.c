@@ -111,7 +111,7 @@ static void become(struct call *c, const struct apikey *key)
 		c->who.scopes |= SCOPE_EVALUATE | SCOPE_READ | SCOPE_APPROVE;
 }
 
-static int by_token(struct call *c, const char *token, struct err *e)
+int auth_token(struct call *c, const char *token, struct err *e)
 {
 	struct sys *s = c->server->sys;
 	const char *why = NULL;
@@ -190,7 +190,7 @@ static int identify(struct call *c, struct err *e)
 	const char *token = token_of(c, &is_other);
 
 	if (token)
-		return by_token(c, token, e);
+		return auth_token(c, token, e);
 	if (c->peer.certificate)
 		return by_certificate(c, e);
 	if (c->peer.is_local && !is_other) {

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "serve/parts.h"
+#include "serve/proxy/proxy.h"
 #include "serve/tls.h"
 
 #include <arpa/inet.h>
@@ -48,6 +49,7 @@ struct conn {
 	int64_t began_us;
 	bool is_too_large, is_too_much, is_answered;
 	size_t drained_bytes;
+	int refs;
 	/* of a stream */
 	bool is_streaming, is_asleep;
 	struct conn *next, **self;
@@ -187,6 +189,7 @@ static struct conn *begin(
 		BUG("out of memory");
 	x->from = from;
 	x->mc = mc;
+	x->refs = 1;
 	x->began_us = from->server->sys->mono_us(from->server->sys);
 	c->server = from->server;
 	c->a = &x->a;
@@ -197,7 +200,8 @@ static struct conn *begin(
 	c->request_id = new_id(x);
 	c->correlation_id = id_or_new(x, "X-Helm-Correlation-ID");
 	look_at_peer(x);
-	c->route = route_find(&x->a, c->method, c->path, c->args, &c->allowed);
+	c->route = from->server->proxy ? proxy_route(c->method, c->path)
+				       : route_find(&x->a, c->method, c->path, c->args, &c->allowed);
 	x->most_bytes = c->route && c->route->flags & TAKES_BYTES ? BYTES_MOST : BODY_MOST;
 	buf_init(&x->body, &x->a);
 	__atomic_add_fetch(&from->server->count.requests, 1, __ATOMIC_RELAXED);
@@ -211,9 +215,41 @@ static void forget_stream(struct conn *x)
 		*x->self = x->next;
 		if (x->next)
 			x->next->self = x->self;
-		stream_count--;
+		stream_count -= !x->call.stream->is_many;
 	}
+	x->is_streaming = x->is_asleep = false;
 	pthread_mutex_unlock(&streams_lock);
+}
+
+static struct conn *conn_of(struct call *c)
+{
+	return (struct conn *)((char *)c - offsetof(struct conn, call));
+}
+
+void call_keep(struct call *c)
+{
+	__atomic_add_fetch(&conn_of(c)->refs, 1, __ATOMIC_RELAXED);
+}
+
+void call_release(struct call *c)
+{
+	struct conn *x = conn_of(c);
+
+	if (__atomic_sub_fetch(&x->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	__atomic_sub_fetch(&held_bytes, x->body.n, __ATOMIC_RELAXED);
+	if (c->drop)
+		c->drop(c->owner);
+	arena_done(&x->a);
+	free(x);
+}
+
+int listen_fd(struct call *c)
+{
+	const union MHD_ConnectionInfo *fd =
+		MHD_get_connection_info(conn_of(c)->mc, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return fd ? fd->connect_fd : -1;
 }
 
 static void on_done(
@@ -229,9 +265,7 @@ static void on_done(
 	forget_stream(x);
 	if (x->call.stream)
 		x->call.stream->done(x->call.stream);
-	__atomic_sub_fetch(&held_bytes, x->body.n, __ATOMIC_RELAXED);
-	arena_done(&x->a);
-	free(x);
+	call_release(&x->call);
 	*con_cls = NULL;
 }
 
@@ -292,7 +326,9 @@ static ssize_t fill_stream(void *cls, uint64_t at, char *to, size_t room)
 		MHD_suspend_connection(x->mc);
 	}
 	pthread_mutex_unlock(&streams_lock);
-	return n < 0 ? MHD_CONTENT_READER_END_OF_STREAM : (ssize_t)n;
+	return n < -1	? MHD_CONTENT_READER_END_WITH_ERROR
+		: n < 0 ? MHD_CONTENT_READER_END_OF_STREAM
+			: (ssize_t)n;
 }
 
 void listen_wake(void *server)
@@ -300,10 +336,22 @@ void listen_wake(void *server)
 	(void)server;
 	pthread_mutex_lock(&streams_lock);
 	for (struct conn *x = streams; x; x = x->next)
-		if (x->is_asleep) {
+		if (x->is_asleep && (!x->call.stream->is_many || streams_end)) {
 			x->is_asleep = false;
 			MHD_resume_connection(x->mc);
 		}
+	pthread_mutex_unlock(&streams_lock);
+}
+
+void listen_wake_one(struct call *c)
+{
+	struct conn *x = conn_of(c);
+
+	pthread_mutex_lock(&streams_lock);
+	if (x->is_asleep) {
+		x->is_asleep = false;
+		MHD_resume_connection(x->mc);
+	}
 	pthread_mutex_unlock(&streams_lock);
 }
 
@@ -315,7 +363,7 @@ static struct MHD_Response *stream_response(struct conn *x)
 	if (streams)
 		streams->self = &x->next;
 	streams = x;
-	stream_count++;
+	stream_count += !x->call.stream->is_many;
 	x->is_streaming = true;
 	pthread_mutex_unlock(&streams_lock);
 	(void)MHD_set_connection_option(x->mc, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
@@ -342,7 +390,7 @@ static enum MHD_Result send_answer(struct conn *x)
 	pthread_mutex_lock(&streams_lock);
 	bool is_full = stream_count >= STREAMS_MOST;
 	pthread_mutex_unlock(&streams_lock);
-	if (c->stream && is_full) {
+	if (c->stream && is_full && !c->stream->is_many) {
 		c->stream->done(c->stream);
 		c->stream = NULL;
 		too_busy(x, "CONCURRENCY_LIMIT_EXCEEDED");

@@ -6,6 +6,7 @@
 #include "serve/ask.h"
 #include "serve/conform.h"
 #include "serve/metrics.h"
+#include "serve/proxy/proxy.h"
 #include "serve/serve.h"
 #include "serve/web.h"
 
@@ -48,7 +49,8 @@ static struct serve_options options_of(const struct json *doc)
 		.workers = json_get_int(doc, "workers", WORKERS),
 		.may_be_remote = json_get_bool(doc, "insecure_remote", false),
 		.is_demo = json_get_bool(doc, "demo", false),
-		.is_conformance = json_get_bool(doc, "conformance", false) };
+		.is_conformance = json_get_bool(doc, "conformance", false),
+		.proxy = json_get(doc, "proxy") };
 }
 
 /* ---- from start to end ---- */
@@ -76,8 +78,11 @@ static int start(struct server *s, struct err *e)
 		rc = routes_prepare(&s->a, e);
 	if (rc == OK)
 		rc = open_record(s, e);
-	if (rc == OK)
+	/* A proxy may have none. */
+	if (rc == OK && s->o.policy)
 		rc = policy_load(s, e);
+	if (rc == OK && s->o.proxy)
+		rc = proxy_start(s, s->o.proxy, e);
 	if (rc == OK)
 		rc = work_start(s, e);
 	if (rc == OK)
@@ -90,6 +95,7 @@ static int start(struct server *s, struct err *e)
 static void end(struct server *s)
 {
 	listen_quiesce(s);
+	proxy_stop(s);
 	work_stop(s);
 	spans_stop(s->spans);
 	listen_stop(s);

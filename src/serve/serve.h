@@ -56,7 +56,7 @@ enum route_flags {
 };
 
 struct call;
-enum { ROUTE_ARGS = 3 };
+enum { ROUTE_ARGS = 3, SENT_MOST = 64 };
 struct route {
 	const char *method, *path; /* "/api/v1/receipts/{id}" */
 	enum auth_class auth;
@@ -108,6 +108,8 @@ int auth_at_headers(struct call *c, struct err *e);
 int auth_check(struct call *c, struct err *e);
 /* The tenant of the installation: what stands in the workspace and names no tenant (runs, hooks, a person's acts) is theirs. */
 const char *auth_home_tenant(const struct server *s);
+/* The same by one key alone. */
+int auth_token(struct call *c, const char *token, struct err *e);
 
 /* ---- one request on its way ---- */
 
@@ -142,9 +144,15 @@ struct call {
 	int status; /* 0: not yet */
 	struct bytes answer;
 	const char *type; /* of the content */
-	struct pair sent[16]; /* further headers */
+	struct pair sent[SENT_MOST]; /* further headers */
 	size_t sent_count;
 	struct events *stream;
+	/* A route that cannot answer yet sets `defer`: it is called when the worker has left the call, and whoever it gave it to calls `done` once there is an answer.
+	 * Meanwhile work_put() has a worker run `resume` with its kernel. */
+	void (*defer)(struct call *c, void (*done)(void *), void *arg);
+	int (*resume)(struct call *c, struct err *e);
+	void (*drop)(void *owner); /* called last, when nobody has the call any more; or NULL */
+	void *owner;
 	struct json *
 		telemetry; /* {verdict, reason_code, decision_id, receipt_id, tool, policy} of a decision; or NULL */
 };
@@ -175,11 +183,12 @@ int call_part(struct call *c, const char *name, struct bytes *ret, struct err *e
 
 /* ---- events ---- */
 
-/* What is sent as long as the client listens.  fill() gives the next bytes: > 0 so many, 0 nothing now, < 0 the end.  It is called again
+/* What is sent as long as the client listens.  fill() gives the next bytes: > 0 so many, 0 nothing now, -1 the end, less: it broke off.  It is called again
  * after the chain has grown, and at least every second. */
 struct events {
 	int64_t (*fill)(struct events *s, char *to, size_t room);
 	void (*done)(struct events *s);
+	bool is_many; /* as many as there are connections; each is woken by itself */
 };
 void call_stream(struct call *c, struct events *s);
 
@@ -192,6 +201,7 @@ struct serve_options {
 	bool may_be_remote; /* beyond loopback without TLS */
 	bool is_demo; /* /api/demo is offered */
 	bool is_conformance; /* a harness may describe the world */
+	const struct json *proxy; /* what the proxy was started with; NULL: it is none */
 };
 
 struct door_policy {
@@ -230,6 +240,7 @@ struct server {
 	struct tail *tail;
 	struct metrics *metrics;
 	struct spans *spans; /* NULL: nobody wants them */
+	struct proxy *proxy; /* NULL: this is no proxy */
 };
 
 /* manager.c: policy, authority and certificates, as the files are now.  On an error what was in force stays. */
@@ -280,6 +291,11 @@ int listen_reload(struct server *s,
 void listen_quiesce(struct server *s); /* no new connections; what is open is answered */
 void listen_stop(struct server *s);
 void listen_wake(void *server); /* streams look whether there is something to send */
+void listen_wake_one(struct call *c);
+int listen_fd(struct call *c); /* of its connection */
+/* The call lives until it is released as often as it was kept, also when its client is gone. */
+void call_keep(struct call *c);
+void call_release(struct call *c);
 
 /* log.c: one JSON object a line on standard error; no arguments, no secrets. */
 void log_line(struct server *s, const char *level, const struct call *c, const char *fmt, ...)

@@ -6,8 +6,11 @@
 #include "base/text.h"
 
 #include <curl/curl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 struct taking {
 	char *p;
@@ -110,4 +113,311 @@ int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, st
 	ret->status = (int)status;
 	ret->body = (struct bytes){ (const uint8_t *)arena_strndup(a, t.p ? t.p : "", t.n), t.n };
 	return OK;
+}
+
+/* ---- many at once ---- */
+
+enum { POLL_MS = 1000, GONE_AT_ONCE = 64 };
+
+struct posted {
+	void (*fn)(void *);
+	void *arg;
+	struct posted *next;
+};
+
+struct web_loop {
+	struct sys *sys;
+	int64_t looked_us; /* when somebody was last looked for who has fallen silent */
+	CURLM *multi;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	struct posted *first, **last; /* under the lock */
+	bool is_over; /* the same */
+	int watched; /* epoll over those who listen to us */
+	void (*on_gone)(void *arg);
+	struct web_transfer *transfers;
+};
+
+struct web_transfer {
+	struct web_loop *l;
+	CURL *h;
+	struct curl_slist *headers;
+	struct web_spec spec;
+	bool has_begun, is_paused;
+	int64_t heard_us;
+	struct web_transfer *next, **self;
+};
+
+static void forget(struct web_transfer *t)
+{
+	(void)curl_multi_remove_handle(t->l->multi, t->h);
+	curl_easy_cleanup(t->h);
+	curl_slist_free_all(t->headers);
+	*t->self = t->next;
+	if (t->next)
+		t->next->self = t->self;
+	free(t);
+}
+
+/* One line of the head.  An interim answer (100, 103) is followed by another one. */
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+	struct web_transfer *t = arg;
+	AUTO(arena_done) struct arena a = { 0 };
+	long status = 0;
+
+	n *= size;
+	size_t length = n;
+	while (length && strchr("\r\n", data[length - 1]))
+		length--;
+	(void)curl_easy_getinfo(t->h, CURLINFO_RESPONSE_CODE, &status);
+	if (t->has_begun || status < 200)
+		return n;
+	if (!length) {
+		t->has_begun = true;
+		t->spec.begin(t->spec.arg, (int)status);
+		return n;
+	}
+	struct bytes value = { (const uint8_t *)data, length }, name = text_cut(&value, ':');
+	if (!value.p)
+		return n; /* the line of the status */
+	while (value.n && (*value.p == ' ' || *value.p == '\t'))
+		value = (struct bytes){ value.p + 1, value.n - 1 };
+	t->spec.header(t->spec.arg, arena_strndup(&a, (const char *)name.p, name.n),
+		arena_strndup(&a, (const char *)value.p, value.n));
+	return n;
+}
+
+static size_t on_data(char *data, size_t size, size_t n, void *arg)
+{
+	struct web_transfer *t = arg;
+
+	t->heard_us = t->l->sys->mono_us(t->l->sys);
+	t->is_paused = !t->spec.data(t->spec.arg, (struct bytes){ (const uint8_t *)data, n * size });
+	return t->is_paused ? CURL_WRITEFUNC_PAUSE : n * size;
+}
+
+static void prepare(struct web_transfer *t)
+{
+	const struct web_spec *q = &t->spec;
+	CURL *h = t->h;
+
+	curl_easy_setopt(h, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(h, CURLOPT_URL, q->url);
+	curl_easy_setopt(h, CURLOPT_PATH_AS_IS, 1L);
+	curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(h, CURLOPT_PROXY, "");
+	curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(h, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
+	curl_easy_setopt(h, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)q->connect_ms);
+	/* Asked for plain, and decoded when it comes otherwise. */
+	curl_easy_setopt(h, CURLOPT_ACCEPT_ENCODING, "identity");
+	curl_easy_setopt(h, CURLOPT_HTTPHEADER, t->headers);
+	curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(h, CURLOPT_HEADERDATA, t);
+	curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_data);
+	curl_easy_setopt(h, CURLOPT_WRITEDATA, t);
+	if (q->ca_file)
+		curl_easy_setopt(h, CURLOPT_CAINFO, q->ca_file);
+	if (q->body.p) {
+		curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->body.n);
+		curl_easy_setopt(h, CURLOPT_POSTFIELDS, q->body.p);
+	}
+	if (text_eq(q->method, "HEAD"))
+		curl_easy_setopt(h, CURLOPT_NOBODY, 1L);
+	else
+		curl_easy_setopt(h, CURLOPT_CUSTOMREQUEST, q->method);
+}
+
+struct web_transfer *web_send(struct web_loop *l, const struct web_spec *spec)
+{
+	struct web_transfer *t = calloc(1, sizeof(*t));
+
+	if (!t || !(t->h = curl_easy_init()))
+		BUG("out of memory");
+	t->l = l;
+	t->spec = *spec;
+	t->heard_us = l->sys->mono_us(l->sys);
+	for (size_t i = 0; spec->headers[i]; i++)
+		t->headers = curl_slist_append(t->headers, spec->headers[i]);
+	prepare(t);
+	t->next = l->transfers;
+	t->self = &l->transfers;
+	if (t->next)
+		t->next->self = &t->next;
+	l->transfers = t;
+	(void)curl_multi_add_handle(l->multi, t->h);
+	return t;
+}
+
+void web_go_on(struct web_transfer *t)
+{
+	t->is_paused = false;
+	t->heard_us = t->l->sys->mono_us(t->l->sys);
+	(void)curl_easy_pause(t->h, CURLPAUSE_CONT);
+}
+
+void web_cancel(struct web_transfer *t)
+{
+	forget(t);
+}
+
+static void end_transfer(struct web_loop *l, CURLMsg *m)
+{
+	struct web_transfer *t = NULL;
+	struct err e = { 0 };
+
+	(void)curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &t);
+	CURLcode code = m->data.result;
+	struct web_spec spec = t->spec;
+	bool has_begun = t->has_begun;
+
+	(void)l;
+	forget(t);
+	if (code == CURLE_OK)
+		spec.end(spec.arg, NULL);
+	else {
+		(void)err_set(&e, E_IO,
+			code == CURLE_OPERATION_TIMEDOUT ? "WEB_TIMEOUT"
+				: has_begun		 ? "WEB_INCOMPLETE"
+							 : "WEB_UNREACHABLE",
+			"%s", curl_easy_strerror(code));
+		spec.end(spec.arg, &e);
+	}
+}
+
+/* Everything that was posted until now; false: it is over. */
+static bool run_posted(struct web_loop *l)
+{
+	for (;;) {
+		pthread_mutex_lock(&l->lock);
+		struct posted *p = l->first;
+		bool is_over = l->is_over;
+		if (p && !(l->first = p->next))
+			l->last = &l->first;
+		pthread_mutex_unlock(&l->lock);
+		if (!p)
+			return !is_over;
+		p->fn(p->arg);
+		free(p);
+	}
+}
+
+/* Once a second. */
+static void look_who_is_silent(struct web_loop *l)
+{
+	int64_t now = l->sys->mono_us(l->sys);
+	struct err e = { 0 };
+
+	if (now - l->looked_us < 1000000)
+		return;
+	l->looked_us = now;
+	for (struct web_transfer *t = l->transfers, *next; t; t = next) {
+		struct web_spec spec = t->spec;
+		next = t->next;
+		if (t->is_paused || now - t->heard_us < spec.idle_s * 1000000)
+			continue;
+		forget(t);
+		(void)err_set(&e, E_IO, "WEB_TIMEOUT", "nothing came for %lld s", (long long)spec.idle_s);
+		spec.end(spec.arg, &e);
+	}
+}
+
+static void look_who_is_gone(struct web_loop *l)
+{
+	struct epoll_event gone[GONE_AT_ONCE];
+	int n = epoll_wait(l->watched, gone, GONE_AT_ONCE, 0);
+
+	for (int i = 0; i < n; i++)
+		l->on_gone(gone[i].data.ptr);
+}
+
+static void *be_loop(void *arg)
+{
+	struct web_loop *l = arg;
+	int running, left;
+
+	while (run_posted(l)) {
+		struct curl_waitfd more = { .fd = l->watched, .events = CURL_WAIT_POLLIN };
+		CURLMsg *m;
+		(void)curl_multi_perform(l->multi, &running);
+		while ((m = curl_multi_info_read(l->multi, &left)))
+			if (m->msg == CURLMSG_DONE)
+				end_transfer(l, m);
+		(void)curl_multi_poll(l->multi, &more, 1, POLL_MS, NULL);
+		look_who_is_gone(l);
+		look_who_is_silent(l);
+	}
+	while (l->transfers)
+		forget(l->transfers);
+	return NULL;
+}
+
+void web_post(struct web_loop *l, void (*fn)(void *), void *arg)
+{
+	struct posted *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		BUG("out of memory");
+	*p = (struct posted){ fn, arg, NULL };
+	pthread_mutex_lock(&l->lock);
+	*l->last = p;
+	l->last = &p->next;
+	pthread_mutex_unlock(&l->lock);
+	(void)curl_multi_wakeup(l->multi);
+}
+
+void web_watch(struct web_loop *l, int fd, void *arg)
+{
+	struct epoll_event ev = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = arg };
+
+	(void)epoll_ctl(l->watched, EPOLL_CTL_ADD, fd, &ev);
+}
+
+void web_unwatch(struct web_loop *l, int fd)
+{
+	(void)epoll_ctl(l->watched, EPOLL_CTL_DEL, fd, NULL);
+}
+
+void web_on_gone(struct web_loop *l, void (*fn)(void *arg))
+{
+	l->on_gone = fn;
+}
+
+int web_loop_start(struct sys *s, struct web_loop **ret, struct err *e)
+{
+	struct web_loop *l = calloc(1, sizeof(*l));
+	sigset_t all, old;
+
+	if (!l)
+		BUG("out of memory");
+	pthread_mutex_init(&l->lock, NULL);
+	l->sys = s;
+	l->last = &l->first;
+	l->multi = curl_multi_init();
+	l->watched = epoll_create1(EPOLL_CLOEXEC);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	bool is_there = l->multi && l->watched >= 0 && pthread_create(&l->thread, NULL, be_loop, l) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!is_there)
+		return err_set(e, E_IO, "WEB_START", "libcurl does not start");
+	*ret = l;
+	return OK;
+}
+
+void web_loop_stop(struct web_loop *l)
+{
+	if (!l)
+		return;
+	pthread_mutex_lock(&l->lock);
+	l->is_over = true;
+	pthread_mutex_unlock(&l->lock);
+	(void)curl_multi_wakeup(l->multi);
+	pthread_join(l->thread, NULL);
+	(void)curl_multi_cleanup(l->multi);
+	close_fd(&l->watched);
+	free(l);
 }

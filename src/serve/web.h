@@ -4,7 +4,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sys.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { WEB_HEADERS = 4 };
@@ -28,5 +30,39 @@ struct web_answer {
 int web_start(struct err *e);
 /* OK for any status.  WEB_TIMEOUT, WEB_UNREACHABLE with E_IO, WEB_TOO_LARGE with E_LIMIT. */
 int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, struct err *e);
+
+/* ---- many at once, as their bytes come ---- */
+
+/* One thread that talks to others.  What is called back is called by it; what it is told, it is told by functions that it calls itself, so that a transfer belongs to
+ * one thread and needs no lock. */
+struct web_loop;
+struct web_transfer;
+int web_loop_start(struct sys *s, struct web_loop **ret, struct err *e);
+void web_loop_stop(struct web_loop *l); /* what is under way is forgotten */
+/* Any thread: have it call this.  In the order in which they were given. */
+void web_post(struct web_loop *l, void (*fn)(void *), void *arg);
+
+/* Whoever listens to us, by their socket: `fn` is called once when they are gone. */
+void web_watch(struct web_loop *l, int fd, void *arg);
+void web_unwatch(struct web_loop *l, int fd);
+void web_on_gone(struct web_loop *l, void (*fn)(void *arg));
+
+struct web_spec {
+	const char *method, *url;
+	const char *ca_file; /* or NULL */
+	const char *const *headers; /* lines, ends in NULL */
+	struct bytes body; /* p NULL: none; lives until the end */
+	int64_t connect_ms, idle_s; /* idle_s: without a byte, unless we are the ones who wait */
+	void *arg;
+	void (*header)(void *arg, const char *name, const char *value); /* of the answer that counts */
+	void (*begin)(void *arg, int status); /* all headers were told */
+	bool (*data)(void *arg,
+		struct bytes some); /* decoded; false: not now, the same bytes again after web_go_on() */
+	void (*end)(void *arg, const struct err *failed); /* NULL: all of it came.  The transfer is over. */
+};
+/* The rest only by that thread. */
+struct web_transfer *web_send(struct web_loop *l, const struct web_spec *spec);
+void web_go_on(struct web_transfer *t);
+void web_cancel(struct web_transfer *t); /* at once; end() is not called */
 
 #endif

@@ -339,6 +339,29 @@ static void drop_taken(struct taken *t)
 	policy_drop(t->server, t->policy);
 }
 
+static int with_kernel(
+	struct worker *w, struct call *c, int (*fn)(struct call *, struct err *), struct err *e)
+{
+	AUTO(end_hold) struct call *holding = c;
+	int rc = freshen(w, c, e);
+
+	if (rc) {
+		log_line(c->server, "error", c, "the kernel cannot be opened: %s", e->text);
+		call_send_header(c, "Retry-After", "1");
+		return call_refuse(
+			c, e, 503, "POLICY_NOT_READY", "the boundary is not ready; ask 'helm doctor'");
+	}
+	AUTO(drop_taken) struct taken taken = { c->server, policy_take(c->server) };
+	w->k.policy = taken.policy ? taken.policy->rules : NULL;
+	c->policy = taken.policy;
+	c->k = &w->k;
+	rc = fn(c, e);
+	c->k = NULL;
+	c->policy = NULL;
+	w->k.policy = NULL;
+	return rc;
+}
+
 static int answer(struct worker *w, struct call *c, struct err *e)
 {
 	int rc = OK;
@@ -360,24 +383,16 @@ static int answer(struct worker *w, struct call *c, struct err *e)
 			c, e, 413, "TOO_LARGE", "a body of this route has at most %d bytes", BODY_MOST);
 	if (rc == OK)
 		rc = read_body(c, e);
-	AUTO(end_hold) struct call *holding = c;
-	if (rc == OK && (rc = freshen(w, c, e))) {
-		log_line(c->server, "error", c, "the kernel cannot be opened: %s", e->text);
-		call_send_header(c, "Retry-After", "1");
-		return call_refuse(
-			c, e, 503, "POLICY_NOT_READY", "the boundary is not ready; ask 'helm doctor'");
-	}
-	if (rc)
-		return rc;
-	AUTO(drop_taken) struct taken taken = { c->server, policy_take(c->server) };
-	w->k.policy = taken.policy ? taken.policy->rules : NULL;
-	c->policy = taken.policy;
-	c->k = &w->k;
-	rc = run_once(c, e);
-	c->k = NULL;
-	c->policy = NULL;
-	w->k.policy = NULL;
-	return rc;
+	return rc ? rc : with_kernel(w, c, run_once, e);
+}
+
+/* A call that goes on: it was let in when it began. */
+static int go_on(struct worker *w, struct call *c, struct err *e)
+{
+	int (*fn)(struct call *, struct err *) = c->resume;
+
+	c->resume = NULL;
+	return with_kernel(w, c, fn, e);
 }
 
 /* Whatever is called from here may be left in the middle. */
@@ -386,7 +401,7 @@ static __attribute__((noinline)) int leavable(struct worker *w, struct call *c, 
 	stack_at_start = (uintptr_t)__builtin_frame_address(0);
 	in_use = c->a;
 	has_way_back = true;
-	int rc = answer(w, c, e);
+	int rc = c->resume ? go_on(w, c, e) : answer(w, c, e);
 	has_way_back = false;
 	return rc;
 }
@@ -409,9 +424,11 @@ static void serve_one(struct worker *w, struct call *c)
 		worker_close(w);
 		return;
 	}
+	bool is_resumed = c->resume != NULL;
 	int rc = leavable(w, c, &e);
 	c->a->limit_bytes = 0;
-	if (rc)
+	/* What goes on says itself how it ended. */
+	if (rc && !is_resumed)
 		call_error(c, &e, NULL);
 }
 
@@ -420,9 +437,13 @@ static void observed(struct worker *w, struct call *c)
 {
 	struct sys *s = w->s->sys;
 	int64_t began = s->mono_us(s), at = s->now_us(s);
+	bool is_resumed = c->resume != NULL;
 
-	trace_begin(c);
+	if (!is_resumed)
+		trace_begin(c);
 	serve_one(w, c);
+	if (is_resumed || c->defer)
+		return;
 	int64_t us = s->mono_us(s) - began;
 	if (c->trace.span_id[0])
 		call_send_header(c, "traceparent", trace_header(c) + strlen("traceparent: "));
@@ -480,7 +501,12 @@ static void *be_worker(void *arg)
 		enum kind kind = kind_of(j->c);
 		pthread_mutex_unlock(&q->lock);
 		observed(&w, j->c);
-		j->done(j->arg);
+		void (*defer)(struct call *, void (*)(void *), void *) = j->c->defer;
+		j->c->defer = NULL;
+		if (defer)
+			defer(j->c, j->done, j->arg);
+		else
+			j->done(j->arg);
 		free(j);
 		pthread_mutex_lock(&q->lock);
 		struct line *l = &q->lines[kind];
@@ -572,7 +598,9 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 	if (q->waiting >= q->idle && q->workers < q->most && more_workers(s))
 		q->workers++;
 	struct line *l = &q->lines[kind_of(c)];
-	bool is_taken = q->workers && !q->is_over && q->waiting < QUEUE_MOST && l->waiting < l->room;
+	/* What was begun is ended: there are no more of those than connections. */
+	bool is_taken = q->workers && !q->is_over &&
+		((q->waiting < QUEUE_MOST && l->waiting < l->room) || c->resume);
 	if (is_taken) {
 		*l->last = j;
 		l->last = &j->next;

@@ -102,6 +102,7 @@ static void shipped_files_fit_their_schemas(void **state)
 		{ "share/execution_profiles.json", "execution-profiles" },
 		{ "share/tool_groups.json", "tool-groups" },
 		{ "share/capability_boundaries.json", "capability-boundaries" },
+		{ "share/serve/prices.json", "prices" },
 	};
 	struct err e;
 

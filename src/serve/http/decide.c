@@ -36,9 +36,9 @@ int call_context_add(
 	return OK;
 }
 
-static struct json *facts_of(struct call *c)
+static struct json *facts_of(struct call *c, const struct tool_question *q)
 {
-	struct json *known = json_new(c->a, JSON_OBJECT);
+	struct json *known = q->known ? json_copy(c->a, q->known) : json_new(c->a, JSON_OBJECT);
 
 	json_sets(c->a, known, "tenant", c->who.tenant);
 	if (c->who.key_id) {
@@ -119,13 +119,15 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 	struct kernel *k = c->k;
 	struct json *input =
 		json_is(q->args, JSON_OBJECT) ? json_copy(c->a, q->args) : json_new(c->a, JSON_OBJECT);
-	const struct tool_call call = { .tool_name = q->tool, .input = input, .session = q->session };
+	const struct tool_call call = { .tool_name = q->as ? q->as : q->tool,
+		.input = q->as_input ? json_copy(c->a, q->as_input) : input,
+		.session = q->session };
 	struct proposal proposal = { 0 };
 	const char *profile;
 	struct request r = { .who = { .door = q->door ? q->door : "api",
 				     .subject_id = q->principal ? q->principal : c->who.principal,
 				     .session = q->session,
-				     .known = facts_of(c) },
+				     .known = facts_of(c, q) },
 		.what = { .tool = q->tool,
 			.action = q->action ? q->action : q->tool,
 			.proposal = &proposal,

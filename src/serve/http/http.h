@@ -21,6 +21,9 @@ struct tool_question {
 	const struct draw *draws; /* used up with an answer that is no question; or NULL */
 	size_t draw_count;
 	const char *refused, *why; /* a rule of the door's own that denies it, and its sentence; or NULL */
+	const char *as; /* the tool that it is understood as, where its own name says nothing; or NULL */
+	const struct json *as_input; /* and what that one is given; NULL: args */
+	const struct json *known; /* further facts of the door; or NULL */
 };
 /* Understood as a tool call (a shell command among its arguments is read), decided by profiles, guard rules and policies, on record.
  * h begins as { .a = c->a }.  503 when it could not be recorded. */

@@ -1,0 +1,90 @@
+/* fuzz_proxy.c — what a vendor sends to the proxy: a form, where it is cut, and bytes.
+ *
+ * The first byte chooses the form, the second how the rest is cut.  Whatever it is: the events together are the bytes; the same bytes in one piece say the same;
+ * and with every call refused nothing that leaves holds a call. */
+#include "fuzz.h"
+
+#include "base/text.h"
+#include "serve/proxy/form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+struct told {
+	struct bulk passed, held;
+	size_t calls;
+	bool has_fault;
+};
+
+static void decide(struct assembly *x, struct told *t)
+{
+	t->calls += x->n;
+	t->has_fault |= x->fault != NULL;
+	for (size_t i = 0; i < x->n; i++)
+		check(x->calls[i].fault || (x->calls[i].name && x->calls[i].input));
+	form_settle(x, NULL);
+	if (!t->has_fault)
+		bulk_add(&t->passed, t->held.p, t->held.n);
+	bulk_drop(&t->held, t->held.n);
+}
+
+static void read_all(const struct form *form, const uint8_t *data, size_t size, size_t step, struct told *t)
+{
+	AUTO(sse_free) struct sse s = { .most_bytes = 1 << 16 };
+	AUTO(form_end) struct assembly x;
+	struct err e = { 0 };
+	size_t all = 0;
+
+	form_begin(&x, form, NULL);
+	for (size_t at = 0; at < size && !t->has_fault; at += step) {
+		struct bytes in = { data + at, size - at < step ? size - at : step };
+		while (in.n && !t->has_fault) {
+			AUTO(arena_done) struct arena a = { 0 };
+			struct sse_event ev;
+			size_t taken;
+			bool is_whole;
+			if (sse_take(&s, in, &taken, &is_whole, &e)) {
+				t->has_fault = true;
+				break;
+			}
+			check(taken > 0);
+			in = (struct bytes){ in.p + taken, in.n - taken };
+			if (!is_whole)
+				continue;
+			sse_read(&s, &a, &ev);
+			check(memcmp(ev.raw.p, data + all, ev.raw.n) == 0);
+			all += ev.raw.n;
+			enum seen seen = form_see(&x, &ev);
+			bulk_add(seen == SEEN_PASS ? &t->passed : &t->held, ev.raw.p, ev.raw.n);
+			sse_next(&s);
+			if (seen == SEEN_DECIDE)
+				decide(&x, t);
+		}
+	}
+}
+
+void fuzz_one(const uint8_t *data, size_t size)
+{
+	static const struct form *const forms[] = { &form_chat, &form_responses, &form_messages,
+		&form_other };
+	struct told cut = { 0 }, whole = { 0 };
+
+	if (size < 2)
+		return;
+	const struct form *form = forms[data[0] % ARRAY_SIZE(forms)];
+	read_all(form, data + 2, size - 2, 1 + data[1] % 64, &cut);
+	read_all(form, data + 2, size - 2, size, &whole);
+	check(cut.calls == whole.calls && cut.has_fault == whole.has_fault);
+	check(cut.passed.n == whole.passed.n &&
+		(!cut.passed.n || memcmp(cut.passed.p, whole.passed.p, cut.passed.n) == 0));
+	bulk_free(&cut.passed);
+	bulk_free(&cut.held);
+	bulk_free(&whole.passed);
+	bulk_free(&whole.held);
+}

@@ -1,0 +1,704 @@
+/* stream.c — an answer on its way back.  Everything here is run by the thread that talks to vendors, but for what says otherwise; so one answer is never looked at by two
+ * threads, and only what is on its way to the client (`out`) has a lock.
+ *
+ * While a worker decides, bytes of the vendor wait; when the client reads slowly, the vendor waits; when it is gone, the vendor's connection is closed at once. */
+#include "base/text.h"
+#include "serve/proxy/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { PENDING_MOST = 1 << 20, CONNECT_MS = 10000, HEADERS_MOST = 40, BROKEN = -2 };
+
+static void conclude(struct tx *t);
+static void feed(struct tx *t, struct bytes in);
+
+/* ---- to the client ---- */
+
+static void push(struct tx *t, const void *p, size_t n)
+{
+	if (!n)
+		return;
+	sha256_add(&t->sent, p, n);
+	pthread_mutex_lock(&t->lock);
+	bulk_add(&t->out, p, n);
+	t->is_out_full |= t->out.n - t->out_at > OUT_MOST;
+	pthread_mutex_unlock(&t->lock);
+	listen_wake_one(t->c);
+}
+
+static void end_out(struct tx *t, bool is_broken)
+{
+	pthread_mutex_lock(&t->lock);
+	t->is_out_over = true;
+	t->is_out_broken = is_broken;
+	pthread_mutex_unlock(&t->lock);
+	listen_wake_one(t->c);
+}
+
+static bool is_full(struct tx *t)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is = t->is_out_full;
+	pthread_mutex_unlock(&t->lock);
+	return is;
+}
+
+static void go_on(void *arg)
+{
+	struct tx *t = arg;
+
+	if (t->is_paused && t->transfer) {
+		t->is_paused = false;
+		web_go_on(t->transfer);
+	}
+	call_release(t->c);
+}
+
+/* The listener's thread. */
+static int64_t fill(struct events *s, char *to, size_t room)
+{
+	struct tx *t = (struct tx *)((char *)s - offsetof(struct tx, events));
+	bool has_room = false;
+	int64_t ret;
+
+	pthread_mutex_lock(&t->lock);
+	size_t n = t->out.n - t->out_at;
+	n = n < room ? n : room;
+	if (n) {
+		memcpy(to, t->out.p + t->out_at, n);
+		t->out_at += n;
+		if (t->out_at == t->out.n || t->out_at > OUT_MOST) {
+			bulk_drop(&t->out, t->out_at);
+			t->out_at = 0;
+		}
+	}
+	ret = n ? (int64_t)n : !t->is_out_over ? 0 : t->is_out_broken ? BROKEN : -1;
+	if (t->is_out_full && t->out.n - t->out_at < OUT_LOW) {
+		t->is_out_full = false;
+		has_room = true;
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (has_room) {
+		call_keep(t->c);
+		web_post(t->p->loop, go_on, t);
+	}
+	return ret;
+}
+
+/* Not inside of the library's own call. */
+static void cut_off(struct tx *t, const char *code)
+{
+	if (t->transfer)
+		web_cancel(t->transfer);
+	t->transfer = NULL;
+	if (t->is_ended)
+		return;
+	t->is_ended = true;
+	if (!t->failed.rc)
+		(void)err_set(&t->failed, E_IO, code, "cut off");
+	if (!t->is_deciding)
+		conclude(t);
+}
+
+static void leave(struct tx *t)
+{
+	if (t->is_gone)
+		return;
+	t->is_gone = true;
+	cut_off(t, "CLIENT_ABORTED");
+}
+
+static void on_left(void *arg)
+{
+	struct tx *t = arg;
+
+	leave(t);
+	call_release(t->c);
+}
+
+/* The listener's thread: the answer has left, or nobody takes it. */
+static void done(struct events *s)
+{
+	struct tx *t = (struct tx *)((char *)s - offsetof(struct tx, events));
+
+	web_unwatch(t->p->loop, t->fd);
+	call_keep(t->c);
+	web_post(t->p->loop, on_left, t);
+}
+
+static void on_gone(void *arg)
+{
+	leave(arg);
+}
+
+/* ---- the end ---- */
+
+static void let_go(struct tx *t)
+{
+	struct proxy *p = t->p;
+
+	*t->self = t->next;
+	if (t->next)
+		t->next->self = t->self;
+	pthread_mutex_lock(&p->lock);
+	if (--p->live == 0)
+		pthread_cond_broadcast(&p->left);
+	pthread_mutex_unlock(&p->lock);
+	call_release(t->c);
+}
+
+void tx_free(void *arg)
+{
+	struct tx *t = arg;
+
+	form_end(&t->x);
+	sse_free(&t->sse);
+	bulk_free(&t->whole);
+	bulk_free(&t->held);
+	bulk_free(&t->out);
+	arena_done(&t->job);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* The listener may send what stands in the call. */
+static void answer(struct tx *t)
+{
+	void (*answered)(void *) = t->answered;
+
+	t->answered = NULL;
+	if (!t->c->stream)
+		web_unwatch(t->p->loop, t->fd);
+	if (answered)
+		answered(t->arg);
+}
+
+/* ---- decisions ---- */
+
+struct after {
+	struct tx *t;
+	void (*fn)(struct tx *);
+};
+
+static void run_after(void *arg)
+{
+	struct after *x = arg;
+	struct tx *t = x->t;
+	void (*fn)(struct tx *) = x->fn;
+
+	free(x);
+	t->is_deciding = false;
+	fn(t);
+}
+
+/* The worker's thread. */
+static void post_after(void *arg)
+{
+	struct after *x = arg;
+
+	web_post(x->t->p->loop, run_after, x);
+}
+
+static void start_job(
+	struct tx *t, int (*fn)(struct call *, struct err *), struct arena *a, void (*after)(struct tx *))
+{
+	struct after *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		BUG("out of memory");
+	*x = (struct after){ t, after };
+	if (a == &t->job)
+		arena_reset(&t->job);
+	t->ruling = (struct ruling){ 0 };
+	t->is_deciding = true;
+	t->c->a = a;
+	t->c->resume = fn;
+	if (!work_put(t->p->s, t->c, post_after, x)) {
+		t->c->resume = NULL;
+		post_after(x);
+	}
+}
+
+/* ---- what is told at the end of a stream ---- */
+
+static void after_outcome(struct tx *t)
+{
+	if (t->phase == TX_STREAM && t->receipt_id && *t->receipt_id && !t->is_gone) {
+		const char *line = arena_printf(&t->job, ": helm-receipt=%s\n\n", t->receipt_id);
+		push(t, line, strlen(line));
+	}
+	end_out(t, t->phase == TX_RAW && t->failed.rc != OK);
+	let_go(t);
+}
+
+static void finish(struct tx *t, const char *kind)
+{
+	t->kind = kind;
+	start_job(t, govern_outcome, &t->job, after_outcome);
+}
+
+static void tell(struct tx *t, const struct refusal *r)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct buf text;
+
+	buf_init(&text, &a);
+	t->x.form->error_events(&a, &t->x, r, &text);
+	push(t, text.p, text.n);
+}
+
+static struct refusal failure(struct tx *t, const char *kind, const char *message)
+{
+	return (struct refusal){ .status = 502,
+		.kind = kind,
+		.code = kind,
+		.message = message,
+		.correlation_id = t->c->correlation_id,
+		.receipt_id = t->receipt_id };
+}
+
+/* Nothing more of this answer leaves. */
+static void refuse(struct tx *t, const struct refusal *r)
+{
+	t->is_refused = true;
+	t->code = r->code;
+	if (t->transfer)
+		web_cancel(t->transfer);
+	t->transfer = NULL;
+	t->is_ended = true;
+	bulk_free(&t->held);
+	bulk_free(&t->whole);
+	tell(t, r);
+	finish(t, r->kind);
+}
+
+/* ---- held, and let go ---- */
+
+static void push_rewritten(struct tx *t, const struct sse_event *ev)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct buf text;
+
+	buf_init(&text, &a);
+	form_rewrite(&t->x, &a, ev, &text);
+	push(t, text.p, text.n);
+}
+
+/* What was held, event by event. */
+static void release_rewritten(struct tx *t)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(sse_free) struct sse s = { .most_bytes = t->held.n + 1, .has_begun = true };
+	struct bytes rest = bulk_bytes(&t->held);
+
+	while (rest.n) {
+		struct sse_event ev;
+		struct err e = { 0 };
+		size_t taken;
+		bool is_whole;
+		if (sse_take(&s, rest, &taken, &is_whole, &e))
+			BUG("an event is larger than all of them");
+		rest = (struct bytes){ rest.p + taken, rest.n - taken };
+		if (!is_whole && rest.n)
+			continue;
+		arena_reset(&a);
+		sse_read(&s, &a, &ev);
+		push_rewritten(t, &ev);
+		sse_next(&s);
+	}
+}
+
+/* Bytes that came meanwhile; then the end, if it came. */
+static void catch_up(struct tx *t)
+{
+	struct bulk waited = t->whole;
+
+	t->whole = (struct bulk){ 0 };
+	feed(t, bulk_bytes(&waited));
+	bulk_free(&waited);
+	if (t->is_deciding || t->is_refused)
+		return;
+	if (t->is_ended) {
+		conclude(t);
+	} else if (t->is_paused && !is_full(t)) {
+		t->is_paused = false;
+		web_go_on(t->transfer);
+	}
+}
+
+static void after_calls(struct tx *t)
+{
+	struct ruling *r = &t->ruling;
+
+	if (!r->is_made) {
+		struct refusal lost = failure(t, "GOVERNANCE_ERROR",
+			"the calls could not be decided and recorded, so they are not passed on");
+		refuse(t, &lost);
+		return;
+	}
+	bool may_rewrite = t->p->on_deny == DENY_REWRITE && r->why && !t->x.fault && r->refusal.status != 429;
+	if (!r->is_allowed && !may_rewrite) {
+		refuse(t, &r->refusal);
+		return;
+	}
+	if (r->is_allowed) {
+		form_settle(&t->x, NULL);
+		t->x.fault = NULL; /* only watched */
+		push(t, t->held.p, t->held.n);
+	} else {
+		t->is_rewriting = true;
+		t->code = NULL;
+		form_settle(&t->x, r->why);
+		release_rewritten(t);
+	}
+	bulk_drop(&t->held, t->held.n);
+	catch_up(t);
+}
+
+/* One whole event; false: what follows must wait. */
+static bool take_event(struct tx *t)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct sse_event ev;
+
+	sse_read(&t->sse, &a, &ev);
+	enum seen seen = form_see(&t->x, &ev);
+	if (seen != SEEN_PASS)
+		bulk_add(&t->held, ev.raw.p, ev.raw.n);
+	else if (t->is_rewriting)
+		push_rewritten(t, &ev);
+	else
+		push(t, ev.raw.p, ev.raw.n);
+	sse_next(&t->sse);
+	if (t->held.n > (size_t)t->p->hold_bytes) {
+		form_fault(&t->x, "the calls of the answer are larger than may be held");
+		seen = SEEN_DECIDE;
+	}
+	if (seen != SEEN_DECIDE)
+		return true;
+	start_job(t, govern_calls, &t->job, after_calls);
+	return false;
+}
+
+static void feed(struct tx *t, struct bytes in)
+{
+	while (in.n && !t->is_refused) {
+		struct err e = { 0 };
+		size_t taken = 0;
+		bool is_whole = false;
+		if (sse_take(&t->sse, in, &taken, &is_whole, &e)) {
+			form_fault(&t->x, "an event is larger than may be held");
+			start_job(t, govern_calls, &t->job, after_calls);
+			return;
+		}
+		in = (struct bytes){ in.p + taken, in.n - taken };
+		if (is_whole && !take_event(t)) {
+			bulk_add(&t->whole, in.p, in.n);
+			return;
+		}
+	}
+}
+
+/* ---- from the vendor ---- */
+
+static bool is_hidden(const char *name)
+{
+	static const char *const names[] = { "connection", "keep-alive", "proxy-authenticate",
+		"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "content-length",
+		"content-encoding", "date", "server", "alt-svc", "strict-transport-security",
+		"x-content-type-options", "x-frame-options", "content-security-policy", "referrer-policy",
+		"permissions-policy", "access-control-allow-origin", "traceparent" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcasecmp(name, names[i]) == 0)
+			return true;
+	/* What Helm says, Helm says. */
+	return strncasecmp(name, "x-helm-", 7) == 0;
+}
+
+static void on_header(void *arg, const char *name, const char *value)
+{
+	struct tx *t = arg;
+	struct call *c = t->c;
+
+	if (strcasecmp(name, "content-type") == 0)
+		c->type = arena_strdup(t->home, value);
+	else if (strcasecmp(name, "x-request-id") == 0)
+		c->request_id = arena_strdup(t->home, value);
+	else if (!is_hidden(name) && c->sent_count < HEADERS_MOST)
+		call_send_header(c, arena_strdup(t->home, name), arena_strdup(t->home, value));
+}
+
+static bool may_try_again(const struct tx *t)
+{
+	static const int statuses[] = { 0, 500, 502, 503, 504, 529 };
+
+	for (size_t i = 0; t->up->fallback && i < ARRAY_SIZE(statuses); i++)
+		if (t->status == statuses[i])
+			return true;
+	return false;
+}
+
+/* Trusting neither what was asked for nor what the answer says it is: only events are let through as they come, and whatever may hold a call is read. */
+static enum phase phase_of(const struct tx *t)
+{
+	const char *type = t->c->type ? t->c->type : "";
+	bool is_good = t->status / 100 == 2;
+
+	if (may_try_again(t))
+		return TX_AGAIN;
+	if (is_good && strcasestr(type, "event-stream"))
+		return TX_STREAM;
+	if (is_good && t->asked.is_stream && !strcasestr(type, "json"))
+		return TX_STREAM;
+	if (is_good && t->asked.form == &form_other && !strcasestr(type, "json") &&
+		!strcasestr(type, "text/"))
+		return TX_RAW;
+	return TX_WHOLE;
+}
+
+static void on_begin(void *arg, int status)
+{
+	struct tx *t = arg;
+	struct call *c = t->c;
+	const char *type = c->type;
+
+	t->status = status;
+	t->phase = phase_of(t);
+	if (t->phase != TX_STREAM && t->phase != TX_RAW)
+		return;
+	form_begin(&t->x, t->asked.form, t->asked.names);
+	t->events = (struct events){ .fill = fill, .done = done, .is_many = true };
+	call_stream(c, &t->events);
+	c->status = status;
+	c->type = type;
+	if (t->receipt_id && *t->receipt_id)
+		call_send_header(c, "X-Helm-Receipt-ID", t->receipt_id);
+	if (t->decision_id)
+		call_send_header(c, "X-Helm-Decision-ID", t->decision_id);
+	if (t->phase == TX_STREAM)
+		call_send_header(c, "X-Helm-SSE", "governed");
+	answer(t);
+}
+
+static void on_too_large(void *arg)
+{
+	struct tx *t = arg;
+
+	cut_off(t, "WEB_TOO_LARGE");
+	call_release(t->c);
+}
+
+static bool take_whole(struct tx *t, struct bytes some)
+{
+	if (t->failed.rc)
+		return true;
+	if (t->whole.n + some.n > (size_t)t->p->answer_bytes) {
+		(void)err_set(&t->failed, E_LIMIT, "WEB_TOO_LARGE", "the answer is larger than %lld bytes",
+			(long long)t->p->answer_bytes);
+		call_keep(t->c);
+		web_post(t->p->loop, on_too_large, t);
+		return true;
+	}
+	bulk_add(&t->whole, some.p, some.n);
+	return true;
+}
+
+static bool on_data(void *arg, struct bytes some)
+{
+	struct tx *t = arg;
+
+	if (t->is_refused || t->is_gone || t->phase == TX_AGAIN)
+		return true;
+	if (t->phase == TX_WHOLE || t->phase == TX_HEAD)
+		return take_whole(t, some);
+	if (is_full(t) || (t->is_deciding && t->whole.n > PENDING_MOST)) {
+		t->is_paused = true;
+		return false;
+	}
+	if (t->phase == TX_RAW)
+		push(t, some.p, some.n);
+	else if (t->is_deciding)
+		bulk_add(&t->whole, some.p, some.n);
+	else
+		feed(t, some);
+	return true;
+}
+
+static void on_end(void *arg, const struct err *failed)
+{
+	struct tx *t = arg;
+
+	t->transfer = NULL;
+	t->is_ended = true;
+	if (failed && !t->failed.rc)
+		t->failed = *failed;
+	if (!t->is_deciding && !t->is_refused)
+		conclude(t);
+}
+
+static void send(struct tx *t)
+{
+	const struct web_spec spec = { .method = t->c->method,
+		.url = t->url,
+		.ca_file = t->up->ca_file,
+		.headers = t->headers,
+		.body = t->asked.body.n || strcmp(t->c->method, "GET") != 0
+			? (struct bytes){ t->asked.body.n ? t->asked.body.p : (const uint8_t *)"",
+				  t->asked.body.n }
+			: (struct bytes){ 0 },
+		.connect_ms = CONNECT_MS,
+		.idle_s = t->p->idle_s,
+		.arg = t,
+		.header = on_header,
+		.begin = on_begin,
+		.data = on_data,
+		.end = on_end };
+
+	t->phase = TX_HEAD;
+	t->status = 0;
+	t->is_ended = false;
+	t->failed = (struct err){ 0 };
+	t->c->type = NULL;
+	t->transfer = web_send(t->p->loop, &spec);
+}
+
+/* ---- the end of an answer ---- */
+
+static void after_whole(struct tx *t)
+{
+	if (!t->ruling.is_made) {
+		struct refusal lost = failure(t, "GOVERNANCE_ERROR",
+			"the answer could not be decided and recorded, so it is not passed on");
+		lost.status = 503;
+		t->c->sent_count = 0;
+		t->c->a = &t->job;
+		refuse_call(t->c, t->asked.form, &lost);
+	}
+	answer(t);
+	let_go(t);
+}
+
+/* The vendor gave no answer: what was held is free again, and the client is told. */
+static void after_failure(struct tx *t)
+{
+	bool is_gone = text_eq(t->failed.code, "CLIENT_ABORTED");
+	struct refusal r =
+		failure(t, t->kind, is_gone ? "the client is gone" : "the model did not give a whole answer");
+
+	t->c->a = &t->job;
+	t->c->sent_count = 0;
+	if (text_eq(t->failed.code, "WEB_UNREACHABLE"))
+		r.message = arena_printf(&t->job, "the upstream '%s' cannot be reached", t->up->id);
+	else if (text_eq(t->failed.code, "WEB_TOO_LARGE"))
+		r.message = "the answer is larger than may be passed on";
+	refuse_call(t->c, t->asked.form, &r);
+	answer(t);
+	let_go(t);
+}
+
+static void after_again(struct tx *t)
+{
+	if (t->url) {
+		t->is_unsent = false;
+		bulk_drop(&t->whole, t->whole.n);
+		send(t);
+		return;
+	}
+	answer(t); /* it was refused, and says so */
+	let_go(t);
+}
+
+static void decide_again(struct tx *t)
+{
+	start_job(t, forward_again, t->home, after_again);
+}
+
+static void fail(struct tx *t)
+{
+	bool is_gone = text_eq(t->failed.code, "CLIENT_ABORTED");
+
+	t->is_unsent = text_eq(t->failed.code, "WEB_UNREACHABLE");
+	t->kind = is_gone ? "CLIENT_ABORTED" : t->is_unsent ? "UPSTREAM_UNREACHABLE" : "INCOMPLETE";
+	t->code = t->kind;
+	bool is_again = !is_gone && may_try_again(t);
+	start_job(t, govern_outcome, &t->job, is_again ? decide_again : after_failure);
+}
+
+/* What is left when the vendor has said everything. */
+static void conclude_stream(struct tx *t)
+{
+	bool is_broken = t->failed.rc != OK;
+
+	if (t->is_gone) {
+		finish(t, "CLIENT_ABORTED");
+		return;
+	}
+	/* An event without its empty line at the end: some clients read it all the same. */
+	if (!is_broken && t->sse.event.n && !take_event(t))
+		return;
+	if (is_broken || t->x.n) {
+		struct refusal r = failure(t, "INCOMPLETE",
+			"the model's answer broke off; calls that were not complete are not passed on");
+		refuse(t, &r);
+		return;
+	}
+	finish(t, t->is_rewriting ? "REWRITTEN" : t->denied ? "OBSERVED" : "APPROVED");
+}
+
+static void conclude(struct tx *t)
+{
+	if (t->phase == TX_STREAM)
+		conclude_stream(t);
+	else if (t->phase == TX_RAW)
+		finish(t, t->is_gone ? "CLIENT_ABORTED" : t->failed.rc ? "INCOMPLETE" : "APPROVED");
+	else if (t->failed.rc || t->phase == TX_AGAIN)
+		fail(t);
+	else
+		start_job(t, govern_whole, &t->job, after_whole);
+}
+
+/* ---- the beginning ---- */
+
+static void begin(void *arg)
+{
+	struct tx *t = arg;
+
+	t->next = t->p->first;
+	t->self = &t->p->first;
+	if (t->next)
+		t->next->self = &t->next;
+	t->p->first = t;
+	web_watch(t->p->loop, t->fd, t);
+	send(t);
+}
+
+void tx_cut_all(void *arg)
+{
+	struct proxy *p = arg;
+
+	for (struct tx *t = p->first, *next; t; t = next) {
+		next = t->next;
+		cut_off(t, "WEB_INCOMPLETE");
+	}
+}
+
+/* The worker's thread. */
+void tx_start(struct call *c, void (*answered)(void *), void *arg)
+{
+	struct tx *t = c->owner;
+	struct proxy *p = t->p;
+
+	t->answered = answered;
+	t->arg = arg;
+	t->home = c->a;
+	t->fd = listen_fd(c);
+	call_keep(c);
+	pthread_mutex_lock(&p->lock);
+	p->live++;
+	pthread_mutex_unlock(&p->lock);
+	web_on_gone(p->loop, on_gone);
+	web_post(p->loop, begin, t);
+}

@@ -1,0 +1,372 @@
+/* proxy_forms_test.c — answers of models as the proxy reads them: what passes, what is held, what is decided about, and what nobody can decide about. */
+#include "base/text.h"
+#include "serve/proxy/form.h"
+#include "tools/unit.h"
+
+#include <string.h>
+
+struct answer {
+	struct arena a;
+	struct assembly x;
+	struct sse s;
+	struct buf passed, calls; /* calls: "name{input} " for each */
+	struct buf held;
+	const char *fault; /* of the answer, or of the first call that has one */
+	bool is_denied; /* every call is refused, and rewritten */
+};
+
+static void note(struct answer *n)
+{
+	const char *why[CALLS_MOST];
+
+	if (n->x.fault && !n->fault)
+		n->fault = arena_strdup(&n->a, n->x.fault);
+	for (size_t i = 0; i < n->x.n; i++) {
+		const struct tool_use *u = &n->x.calls[i];
+		if (u->fault && !n->fault)
+			n->fault = arena_strdup(&n->a, u->fault);
+		buf_addf(&n->calls, "%s", u->name ? u->name : "?");
+		if (u->input)
+			json_write(&n->calls, u->input, 0);
+		buf_addc(&n->calls, ' ');
+		why[i] = "NO";
+	}
+	if (n->fault)
+		return;
+	form_settle(&n->x, n->is_denied ? why : NULL);
+	if (!n->is_denied) {
+		buf_add(&n->passed, n->held.p, n->held.n);
+	} else {
+		AUTO(sse_free) struct sse s = { .most_bytes = 1 << 20, .has_begun = true };
+		struct bytes rest = buf_bytes(&n->held);
+		while (rest.n) {
+			struct sse_event ev;
+			size_t taken;
+			bool is_whole;
+			assert_int_equal(sse_take(&s, rest, &taken, &is_whole, NULL), OK);
+			rest = (struct bytes){ rest.p + taken, rest.n - taken };
+			sse_read(&s, &n->a, &ev);
+			form_rewrite(&n->x, &n->a, &ev, &n->passed);
+			sse_next(&s);
+		}
+	}
+	n->held.n = 0;
+}
+
+static void take(struct answer *n)
+{
+	struct sse_event ev;
+
+	sse_read(&n->s, &n->a, &ev);
+	enum seen seen = form_see(&n->x, &ev);
+	if (seen == SEEN_PASS && n->is_denied && n->x.settled_n)
+		form_rewrite(&n->x, &n->a, &ev, &n->passed);
+	else
+		buf_add(seen == SEEN_PASS ? &n->passed : &n->held, ev.raw.p, ev.raw.n);
+	sse_next(&n->s);
+	if (seen == SEEN_DECIDE)
+		note(n);
+}
+
+static void feed(struct answer *n, const char *text, size_t length)
+{
+	struct bytes in = { (const uint8_t *)text, length };
+
+	while (in.n && !n->fault) {
+		size_t taken;
+		bool is_whole;
+		assert_int_equal(sse_take(&n->s, in, &taken, &is_whole, NULL), OK);
+		in = (struct bytes){ in.p + taken, in.n - taken };
+		if (is_whole)
+			take(n);
+	}
+}
+
+static void begin(struct answer *n, const struct form *form)
+{
+	static const char *const offered[] = { "get_weather", "read", NULL };
+
+	*n = (struct answer){ .s = { .most_bytes = 1 << 20 } };
+	buf_init(&n->passed, &n->a);
+	buf_init(&n->calls, &n->a);
+	buf_init(&n->held, &n->a);
+	form_begin(&n->x, form, offered);
+}
+
+static void end(struct answer *n)
+{
+	form_end(&n->x);
+	sse_free(&n->s);
+	arena_done(&n->a);
+}
+
+#define CHAT(delta) "data: {\"choices\":[{\"index\":0,\"delta\":{" delta "}}]}\n\n"
+#define FINISH(why) "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"" why "\"}]}\n\n"
+#define CALL(more) CHAT("\"tool_calls\":[{\"index\":0," more "}]")
+#define DONE "data: [DONE]\n\n"
+#define BLOCK(n, more) \
+	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":" n \
+	",\"content_block\":{" more "}}\n\n"
+#define INPUT(n, text) \
+	"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":" n \
+	",\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"" text "\"}}\n\n"
+#define STOP(n) "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":" n "}\n\n"
+#define ITEM(what, more) \
+	"event: response.output_item." what "\ndata: {\"type\":\"response.output_item." what \
+	"\",\"output_index\":0,\"item\":{" more "}}\n\n"
+#define FUNCTION(args) \
+	"\"type\":\"function_call\",\"id\":\"f\",\"call_id\":\"c\",\"name\":\"get_weather\",\"arguments\":\"" args \
+	"\""
+#define COMPLETED(item) \
+	"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"output\":[{" item \
+	"}]}}\n\n"
+
+static const struct {
+	const struct form *form;
+	const char *text, *calls;
+} good[] = {
+	{ &form_chat, CHAT("\"content\":\"hi\"") FINISH("stop") DONE, "" },
+	{ &form_chat,
+		CHAT("\"content\":\"a\"")
+			CALL("\"id\":\"1\",\"function\":{\"name\":\"get_weather\",\"arguments\":\"\"}")
+				CALL("\"function\":{\"arguments\":\"{\\\"a\\\":\"}")
+					CALL("\"function\":{\"arguments\":\"1}\"}") FINISH("tool_calls") DONE,
+		"get_weather{\"a\":1} " },
+	/* Another kind of end, none at all, or a call behind it. */
+	{ &form_chat, CALL("\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}") FINISH("stop") DONE,
+		"read{} " },
+	{ &form_chat, CALL("\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}") DONE, "read{} " },
+	{ &form_chat, FINISH("stop") CALL("\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}") DONE,
+		"read{} " },
+	{ &form_chat,
+		CHAT("\"function_call\":{\"name\":\"read\",\"arguments\":\"{\\\"x\\\":2}\"}")
+			FINISH("function_call"),
+		"read{\"x\":2} " },
+	{ &form_chat,
+		CHAT("\"tool_calls\":[{\"type\":\"custom\",\"custom\":{\"name\":\"sh\",\"input\":\"ls -l\"}}]")
+			DONE,
+		"sh{\"input\":\"ls -l\"} " },
+	{ &form_chat,
+		CALL("\"function\":{\"name\":\"get_\"}")
+			CALL("\"function\":{\"name\":\"weather\",\"arguments\":\"{}\"}") DONE,
+		"get_weather{} " },
+	{ &form_chat,
+		"data: {\"choices\":[{\"index\":0,\"message\":{\"tool\\u005fcalls\":[{\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]}}]}\r\n\r\n" DONE,
+		"read{} " },
+	{ &form_chat,
+		": note\r\n\r\ndata:{\"choices\":\r\ndata: []}\r\n\r\nid: 1\r\nretry: 5\r\n\r\n\r\n" DONE,
+		"" },
+	{ &form_messages, BLOCK("0", "\"type\":\"text\",\"text\":\"\"") STOP("0"), "" },
+	{ &form_messages,
+		BLOCK("1", "\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"bash\",\"input\":{}")
+			INPUT("1", "{\\\"command\\\":") INPUT("1", "\\\"ls\\\"}")
+				STOP("1") "event: ping\ndata: {\"type\":\"ping\"}\n\n",
+		"bash{\"command\":\"ls\"} " },
+	{ &form_messages,
+		BLOCK("1", "\"type\":\"server_tool_use\",\"id\":\"t\",\"name\":\"web_search\",\"input\":{}")
+			STOP("1"),
+		"web_search{} " },
+	{ &form_responses,
+		ITEM("added", FUNCTION("")) "data: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":0,\"delta\":\"{}\"}\n\n" ITEM(
+			"done", FUNCTION("{}")) COMPLETED(FUNCTION("{}")),
+		"get_weather{} " },
+	/* Only at the end. */
+	{ &form_responses, COMPLETED(FUNCTION("{}")), "get_weather{} " },
+	{ &form_responses,
+		ITEM("done",
+			"\"type\":\"local_shell_call\",\"id\":\"l\",\"call_id\":\"c\",\"action\":{\"type\":\"exec\",\"command\":[\"ls\"]}"),
+		"local_shell_call{\"action\":{\"type\":\"exec\",\"command\":[\"ls\"]}} " },
+};
+
+static void a_stream_is_the_same_wherever_it_is_cut(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		size_t n = strlen(good[i].text);
+		for (size_t at = 0; at <= n; at++) {
+			struct answer x;
+			begin(&x, good[i].form);
+			feed(&x, good[i].text, at);
+			feed(&x, good[i].text + at, n - at);
+			assert_null(x.fault);
+			assert_string_equal(x.calls.p, good[i].calls);
+			assert_int_equal(x.passed.n, n);
+			assert_memory_equal(x.passed.p, good[i].text, n);
+			assert_int_equal(x.held.n, 0);
+			end(&x);
+		}
+	}
+}
+
+static void nothing_of_a_call_passes_before_it_is_decided(void **state)
+{
+	static const char text[] = CHAT("\"content\":\"a\""),
+			  call[] = CALL("\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}"),
+			  more[] = CHAT("\"content\":\"b\"");
+	struct answer x;
+
+	(void)state;
+	begin(&x, &form_chat);
+	feed(&x, text, strlen(text));
+	assert_int_equal(x.passed.n, strlen(text));
+	feed(&x, call, strlen(call));
+	feed(&x, more, strlen(more));
+	assert_int_equal(x.passed.n, strlen(text));
+	assert_int_equal(x.held.n, strlen(call) + strlen(more));
+	assert_string_equal(x.calls.p, "");
+	end(&x);
+}
+
+static const struct {
+	const struct form *form;
+	const char *text, *fault;
+} bad[] = {
+	{ &form_chat,
+		CALL("\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"a\\\":1,\\\"a\\\":2}\"}") DONE,
+		"cannot be read" },
+	{ &form_chat, CALL("\"function\":{\"name\":\"read\",\"arguments\":\"[1]\"}") DONE, "no JSON object" },
+	{ &form_chat, CALL("\"function\":{\"name\":\"read\",\"arguments\":{}}") DONE, "no text" },
+	{ &form_chat, CALL("\"function\":{\"name\":\"read\"}") DONE, "no arguments" },
+	{ &form_chat, CALL("\"function\":{\"arguments\":\"{}\"}") DONE, "no name" },
+	{ &form_chat,
+		CALL("\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}")
+			CALL("\"function\":{\"name\":\"other\"}") DONE,
+		"two names" },
+	{ &form_chat,
+		CALL("\"id\":\"1\",\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}")
+			CALL("\"id\":\"2\"") DONE,
+		"one place" },
+	{ &form_chat,
+		CALL("\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}") FINISH("tool_calls")
+			CALL("\"function\":{\"arguments\":\"x\"}") DONE,
+		"goes on after it was decided" },
+	{ &form_chat, "data: {\"choices\":[],\"choices\":[]}\n\n", "cannot be read" },
+	{ &form_chat, "data: nonsense\n\n", "cannot be read" },
+	{ &form_chat, "data: {\"x\":1}\ndata: {\"y\":1}\n\n", "cannot be read" },
+	{ &form_chat, " data: {\"x\":1}\n\n", "in different ways" },
+	{ &form_chat, "DATA: {\"x\":1}\n\n", "in different ways" },
+	{ &form_chat, "{\"choices\":[]}\n\n", "in different ways" },
+	{ &form_chat, "data: {\"tool_calls\":[{}]}\n\n", "where none belongs" },
+	{ &form_chat, "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"tool_use\"}]}}]}\n\n",
+		"where none belongs" },
+	{ &form_chat, "data: {\"choices\":[{\"delta\":{\"tool_calls\":{}}}]}\n\n", "no list" },
+	{ &form_messages, BLOCK("0", "\"type\":\"something_new\"") STOP("0"), "not known" },
+	{ &form_messages, INPUT("3", "{}") STOP("3"), "no name" },
+	{ &form_messages, "event: ping\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
+		"two names" },
+	{ &form_messages,
+		BLOCK("0", "\"type\":\"tool_use\",\"name\":\"a\",\"input\":{}") INPUT("0", "{") STOP("0"),
+		"cannot be read" },
+	{ &form_responses, ITEM("done", "\"type\":\"something_new\""), "not known" },
+	{ &form_responses, ITEM("done", FUNCTION("{}")) COMPLETED(FUNCTION("{\\\"a\\\":1}")),
+		"not the one that was decided" },
+	{ &form_responses,
+		ITEM("added", FUNCTION("")) "data: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":0,\"delta\":\"{ }\"}\n\n" ITEM(
+			"done", FUNCTION("{}")),
+		"in two ways" },
+	{ &form_other, "data: {\"x\":{\"type\":\"tool_use\"}}\n\n", "where none belongs" },
+};
+
+static void what_cannot_be_understood_is_a_fault(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct answer x;
+		begin(&x, bad[i].form);
+		feed(&x, bad[i].text, strlen(bad[i].text));
+		if (!x.fault || !strstr(x.fault, bad[i].fault))
+			fail_msg("%s: %s", bad[i].text, x.fault ? x.fault : "no fault");
+		end(&x);
+	}
+}
+
+static void an_event_has_a_limit(void **state)
+{
+	struct sse s = { .most_bytes = 8 };
+	struct err e = { 0 };
+	size_t taken;
+	bool is_whole;
+
+	(void)state;
+	assert_int_equal(sse_take(&s, BYTES_LITERAL("data: 12"), &taken, &is_whole, &e), OK);
+	assert_int_equal(sse_take(&s, BYTES_LITERAL("3"), &taken, &is_whole, &e), E_LIMIT);
+	assert_string_equal(e.code, "SSE_SIZE");
+	sse_free(&s);
+}
+
+/* What leaves when every call is refused, and the reason put in its place: read by the same reader, it holds no call. */
+static void what_is_rewritten_holds_no_call(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		struct answer x, again;
+		begin(&x, good[i].form);
+		x.is_denied = true;
+		feed(&x, good[i].text, strlen(good[i].text));
+		assert_null(x.fault);
+		begin(&again, good[i].form);
+		feed(&again, x.passed.p, x.passed.n);
+		assert_null(again.fault);
+		assert_string_equal(again.calls.p, "");
+		assert_int_equal(strstr(x.passed.p, "NO") != NULL, *good[i].calls != '\0');
+		assert_null(strstr(x.passed.p, "\"finish_reason\":\"tool_calls\""));
+		end(&again);
+		end(&x);
+	}
+}
+
+static void whole_answers_are_read_the_same(void **state)
+{
+	static const struct {
+		const struct form *form;
+		const char *text;
+		size_t calls;
+		const char *fault;
+	} cases[] = {
+		{ &form_chat, "{\"choices\":[{\"message\":{\"content\":\"x\"}}]}", 0, NULL },
+		{ &form_chat,
+			"{\"choices\":[{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"a\",\"arguments\":\"{}\"}}]}},"
+			"{\"index\":1,\"message\":{\"function_call\":{\"name\":\"b\",\"arguments\":\"{}\"}}}]}",
+			2, NULL },
+		{ &form_chat, "{\"choices\":[{\"message\":{}}],\"tool_calls\":[{}]}", 0,
+			"where none belongs" },
+		{ &form_chat, "[]", 0, "no JSON object" },
+		{ &form_messages,
+			"{\"content\":[{\"type\":\"text\"},{\"type\":\"tool_use\",\"name\":\"a\",\"input\":{\"type\":\"x_call\"}}]}",
+			1, NULL },
+		{ &form_responses, "{\"output\":[{\"type\":\"reasoning\"},{" FUNCTION("{}") "}]}", 1, NULL },
+		{ &form_other, "{\"data\":[]}", 0, NULL },
+		{ &form_other, "{\"output\":[{" FUNCTION("{}") "}]}", 1, NULL },
+		{ &form_other, "{\"required_action\":{\"tool_calls\":[{}]}}", 0, "where none belongs" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct assembly x;
+		struct json *doc;
+		form_begin(&x, cases[i].form, NULL);
+		assert_int_equal(json_parse(&a, bytes_of(cases[i].text), "x", NULL, &doc, NULL), OK);
+		enum seen seen = form_whole(&x, doc);
+		assert_int_equal(x.n, cases[i].calls);
+		assert_int_equal(seen == SEEN_DECIDE, cases[i].calls || cases[i].fault);
+		assert_int_equal(x.fault != NULL, cases[i].fault != NULL);
+		if (cases[i].fault)
+			assert_non_null(strstr(x.fault, cases[i].fault));
+		form_end(&x);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stream_is_the_same_wherever_it_is_cut),
+		cmocka_unit_test(nothing_of_a_call_passes_before_it_is_decided),
+		cmocka_unit_test(what_cannot_be_understood_is_a_fault),
+		cmocka_unit_test(an_event_has_a_limit),
+		cmocka_unit_test(what_is_rewritten_holds_no_call),
+		cmocka_unit_test(whole_answers_are_read_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
