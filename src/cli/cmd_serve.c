@@ -115,7 +115,7 @@ int serve_listening(struct cli *r, int64_t usual, struct json *doc, struct err *
 	static const struct {
 		const char *option, *member;
 	} texts[] = { { "bind", "bind" }, { "tls-cert", "tls_cert" }, { "tls-key", "tls_key" },
-		{ "tls-client-ca", "tls_client_ca" }, { "otlp", "otlp" } };
+		{ "otlp", "otlp" } };
 	int64_t port = opt_int(r, "port", usual), workers = opt_int(r, "workers", 32);
 	const char *listen = opt_text(r, "listen", NULL);
 
@@ -127,8 +127,6 @@ int serve_listening(struct cli *r, int64_t usual, struct json *doc, struct err *
 		return err_set(e, E_USAGE, "USAGE", "without a port --listen unix:PATH is needed");
 	if (!opt_text(r, "tls-cert", NULL) != !opt_text(r, "tls-key", NULL))
 		return err_set(e, E_USAGE, "USAGE", "--tls-cert and --tls-key belong together");
-	if (opt_text(r, "tls-client-ca", NULL) && !opt_text(r, "tls-cert", NULL))
-		return err_set(e, E_USAGE, "USAGE", "--tls-client-ca needs --tls-cert and --tls-key");
 	if (workers < 1 || workers > 256)
 		return err_set(e, E_USAGE, "USAGE", "--workers takes a number from 1 to 256");
 	json_sets(r->a, doc, "workspace", r->ws->root);
@@ -147,14 +145,19 @@ int cmd_serve(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	struct ruleset *rules;
+	const char *client_ca = opt_text(r, "tls-client-ca", NULL);
 	int rc = serve_listening(r, 7714, doc, e);
 
+	if (rc == OK && client_ca && !opt_text(r, "tls-cert", NULL))
+		rc = err_set(e, E_USAGE, "USAGE", "--tls-client-ca needs --tls-cert and --tls-key");
 	/* What is wrong with the policy is said here, the way every command says it. */
 	if (rc == OK)
 		rc = policy_source_compile(r->sys, r->a, opt_text(r, "policy", ""), &rules, e);
 	if (rc)
 		return rc;
 	json_sets(r->a, doc, "policy", opt_text(r, "policy", ""));
+	if (client_ca)
+		json_sets(r->a, doc, "tls_client_ca", client_ca);
 	if (opt_text(r, "authority", NULL))
 		json_sets(r->a, doc, "authority", opt_text(r, "authority", NULL));
 	json_setb(r->a, doc, "demo", opt_flag(r, "demo"));
