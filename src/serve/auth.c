@@ -122,6 +122,14 @@ static int identify(struct call *c, struct err *e)
 			runtime(c, "HELM_RUNTIME_TENANT_ID", "default"), NULL, SCOPE_EVALUATE | SCOPE_READ };
 		return OK;
 	}
+	if (c->server->o.is_open && c->peer.is_loopback && text_eq(c->path, "/mcp")) {
+		const char *client = json_get_text(c->server->o.mcp, "client", NULL);
+		c->who = (struct who){ client
+				? arena_printf(c->a, "agent:%s", client)
+				: arena_printf(c->a, "user:%u", c->server->sys->euid(c->server->sys)),
+			"default", NULL, SCOPE_EVALUATE | SCOPE_READ };
+		return OK;
+	}
 	return nobody(c, e, "a key is needed: Authorization: Bearer KEY ('helm serve key add' makes one)");
 }
 

@@ -4,6 +4,7 @@
  * round: no new connections, what was asked is answered, streams end, the record is closed. */
 #include "base/text.h"
 #include "serve/conform.h"
+#include "serve/mcp/mcp.h"
 #include "serve/metrics.h"
 #include "serve/serve.h"
 #include "serve/web.h"
@@ -47,7 +48,9 @@ static struct serve_options options_of(const struct json *doc)
 		.workers = json_get_int(doc, "workers", WORKERS),
 		.may_be_remote = json_get_bool(doc, "insecure_remote", false),
 		.is_demo = json_get_bool(doc, "demo", false),
-		.is_conformance = json_get_bool(doc, "conformance", false) };
+		.is_conformance = json_get_bool(doc, "conformance", false),
+		.is_open = json_get_bool(doc, "open", false),
+		.mcp = json_get(doc, "mcp") };
 }
 
 /* ---- the service manager ---- */
@@ -83,6 +86,12 @@ static int open_record(struct server *s, struct err *e)
 	return rc;
 }
 
+/* The gateway's guest is whoever started us. */
+static bool is_by_streams(const struct server *s)
+{
+	return s->o.mcp && !text_eq(json_get_text(s->o.mcp, "transport", ""), "http");
+}
+
 static int start(struct server *s, struct err *e)
 {
 	pthread_mutex_init(&s->lock, NULL);
@@ -96,19 +105,22 @@ static int start(struct server *s, struct err *e)
 	if (rc == OK)
 		rc = open_record(s, e);
 	if (rc == OK)
-		rc = policy_load(s, e);
+		rc = s->o.policy ? policy_load(s, e) : OK;
 	if (rc == OK)
 		rc = work_start(s, e);
+	if (rc == OK && s->o.mcp)
+		rc = gateway_start(s, s->o.mcp, e);
 	if (rc == OK)
 		s->spans = spans_start(s, e);
 	if (rc == OK && !(s->tail = tail_start(s, listen_wake, s, e)))
 		rc = e->rc;
-	return rc ? rc : listen_start(s, e);
+	return rc || is_by_streams(s) ? rc : listen_start(s, e);
 }
 
 static void end(struct server *s)
 {
 	listen_quiesce(s);
+	gateway_stop(s->gateway);
 	work_stop(s);
 	spans_stop(s->spans);
 	listen_stop(s);
@@ -212,7 +224,10 @@ int main(int argc, char **argv)
 		return show(&s.a, json_get_text(options, "show", ""));
 	s.o = options_of(options);
 	rc = start(&s, &e);
-	if (rc == OK) {
+	if (rc == OK && is_by_streams(&s)) {
+		rc = text_eq(json_get_text(s.o.mcp, "transport", ""), "ask") ? ask_serve(&s, &e)
+									     : stdio_serve(&s, &e);
+	} else if (rc == OK) {
 		say_ready(&s);
 		wait_for_signals(&s, &mine);
 		tell_manager(&s, "STOPPING=1");

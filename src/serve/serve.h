@@ -136,6 +136,11 @@ struct call {
 	struct pair sent[16]; /* further headers */
 	size_t sent_count;
 	struct events *stream;
+	/* A call of our own: no request that came over HTTP, and so neither limited nor asked who it is; `who` and `a` are its maker's. */
+	int (*inside)(struct call *c, struct err *e);
+	bool is_parked; /* the route has given it to somebody who ends it with work_unpark() */
+	void *parked; /* work.c */
+	int fd; /* of the connection, to look whether its client is still there; -1: there is none */
 	struct json *
 		telemetry; /* {verdict, reason_code, decision_id, receipt_id, tool, policy} of a decision; or NULL */
 };
@@ -178,6 +183,8 @@ struct serve_options {
 	bool may_be_remote; /* beyond loopback without TLS */
 	bool is_demo; /* /api/demo is offered */
 	bool is_conformance; /* a harness may describe the world */
+	bool is_open; /* /mcp, and nothing else, without a key for whoever is on this machine */
+	const struct json *mcp; /* options of the gateway (mcp/mcp.h); NULL: there is none */
 };
 
 struct door_policy {
@@ -213,6 +220,7 @@ struct server {
 	struct tail *tail;
 	struct metrics *metrics;
 	struct spans *spans; /* NULL: nobody wants them */
+	struct gateway *gateway; /* to servers of tools (mcp/mcp.h); NULL: there is none */
 };
 
 /* policy.c: the policy that this door was started with.  A file that cannot be used leaves the old one in force. */
@@ -225,6 +233,8 @@ enum { QUEUE_MOST = 1024, WORKERS = 32 };
 int work_start(struct server *s, struct err *e);
 /* `done` is called by the worker when the answer is there.  False: too many wait. */
 bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg);
+/* The answer of a call whose route parked it is there. */
+void work_unpark(struct server *s, struct call *c);
 void work_stop(struct server *s); /* what is in the queue is answered first */
 size_t work_waiting(struct server *s);
 

@@ -23,6 +23,7 @@ struct job {
 	void (*done)(void *);
 	void *arg;
 	struct job *next;
+	bool is_left, is_answered; /* of one that was parked: by its worker; by whoever it was given to */
 };
 
 struct queue {
@@ -282,7 +283,8 @@ static void drop_taken(struct taken *t)
 	policy_drop(t->server, t->policy);
 }
 
-static int answer(struct worker *w, struct call *c, struct err *e)
+/* May this come in, and what does it say? */
+static int receive(struct call *c, struct err *e)
 {
 	int rc = limited(c, limiter_ask_address(c->server->limiter, c), "GLOBAL_RATE_LIMIT_EXCEEDED", e);
 
@@ -301,8 +303,13 @@ static int answer(struct worker *w, struct call *c, struct err *e)
 	if (rc == OK && c->raw.n > BODY_MOST && !(c->route->flags & TAKES_BYTES))
 		rc = call_refuse(
 			c, e, 413, "TOO_LARGE", "a body of this route has at most %d bytes", BODY_MOST);
-	if (rc == OK)
-		rc = read_body(c, e);
+	return rc ? rc : read_body(c, e);
+}
+
+static int answer(struct worker *w, struct call *c, struct err *e)
+{
+	int rc = c->inside ? OK : receive(c, e);
+
 	if (rc == OK && (rc = freshen(w, e))) {
 		log_line(c->server, "error", c, "the kernel cannot be opened: %s", e->text);
 		return call_refuse(
@@ -314,7 +321,7 @@ static int answer(struct worker *w, struct call *c, struct err *e)
 	w->k.policy = taken.policy ? taken.policy->rules : NULL;
 	c->policy = taken.policy;
 	c->k = &w->k;
-	rc = run_once(c, e);
+	rc = c->inside ? c->inside(c, e) : run_once(c, e);
 	c->k = NULL;
 	c->policy = NULL;
 	w->k.policy = NULL;
@@ -362,6 +369,10 @@ static void observed(struct worker *w, struct call *c)
 	struct sys *s = w->s->sys;
 	int64_t began = s->mono_us(s), at = s->now_us(s);
 
+	if (c->inside) {
+		serve_one(w, c);
+		return;
+	}
 	trace_begin(c);
 	serve_one(w, c);
 	int64_t us = s->mono_us(s) - began;
@@ -389,6 +400,26 @@ static struct job *next_job(struct queue *q)
 	return j;
 }
 
+static void finish(struct job *j)
+{
+	j->done(j->arg);
+	free(j);
+}
+
+/* Whoever comes last, the worker that parked it or the one who has its answer, sends it. */
+void work_unpark(struct server *s, struct call *c)
+{
+	struct queue *q = s->queue;
+	struct job *j = c->parked;
+
+	pthread_mutex_lock(&q->lock);
+	j->is_answered = true;
+	bool is_left = j->is_left;
+	pthread_mutex_unlock(&q->lock);
+	if (is_left)
+		finish(j);
+}
+
 static void *be_worker(void *arg)
 {
 	struct worker w = { .s = arg };
@@ -398,9 +429,14 @@ static void *be_worker(void *arg)
 	pthread_mutex_lock(&q->lock);
 	while ((j = next_job(q))) {
 		pthread_mutex_unlock(&q->lock);
+		j->c->parked = j;
 		observed(&w, j->c);
-		j->done(j->arg);
-		free(j);
+		pthread_mutex_lock(&q->lock);
+		j->is_left = true;
+		bool is_answered = !j->c->is_parked || j->is_answered;
+		pthread_mutex_unlock(&q->lock);
+		if (is_answered)
+			finish(j);
 		pthread_mutex_lock(&q->lock);
 	}
 	q->workers--;
@@ -457,7 +493,8 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 	pthread_mutex_lock(&q->lock);
 	if (q->waiting >= q->idle && q->workers < q->most && more_workers(s))
 		q->workers++;
-	bool is_taken = q->workers && !q->is_over && q->waiting < QUEUE_MOST;
+	/* What was begun is ended: the second half of a call is never refused. */
+	bool is_taken = q->workers && (c->inside || (!q->is_over && q->waiting < QUEUE_MOST));
 	if (is_taken) {
 		*q->last = j;
 		q->last = &j->next;

@@ -22,9 +22,9 @@ struct json *call_context(struct call *c, const struct json *said)
 	return context;
 }
 
-static struct json *facts_of(struct call *c)
+static struct json *facts_of(struct call *c, const struct json *more)
 {
-	struct json *known = json_new(c->a, JSON_OBJECT);
+	struct json *known = more ? json_copy(c->a, more) : json_new(c->a, JSON_OBJECT);
 
 	json_sets(c->a, known, "tenant", c->who.tenant);
 	if (c->who.key_id)
@@ -98,22 +98,25 @@ static void count(struct call *c, const struct handling *h)
 	json_sets(c->a, c->telemetry, "rule", h->decision.detail_code);
 }
 
-int decide_tool(struct call *c, const struct tool_question *q, struct handling *h, struct err *e)
+int decide_prepare(struct call *c, const struct tool_question *q, struct request **ret, struct err *e)
 {
 	struct kernel *k = c->k;
 	struct json *input =
 		json_is(q->args, JSON_OBJECT) ? json_copy(c->a, q->args) : json_new(c->a, JSON_OBJECT);
-	struct surroundings at = guard_at(&k->guard, c->a, k->ws->root);
+	struct surroundings *at = arena_zalloc(c->a, 1, sizeof(*at));
 	const struct tool_call call = { .tool_name = q->tool, .input = input, .session = q->session };
-	struct proposal proposal = { 0 };
+	struct proposal *proposal = arena_zalloc(c->a, 1, sizeof(*proposal));
+	struct request *r = arena_zalloc(c->a, 1, sizeof(*r));
 	const char *profile;
-	struct request r = { .who = { .door = q->door ? q->door : "api",
-				     .subject_id = q->principal ? q->principal : c->who.principal,
-				     .session = q->session,
-				     .known = facts_of(c) },
+
+	*at = guard_at(&k->guard, c->a, k->ws->root);
+	*r = (struct request){ .who = { .door = q->door ? q->door : "api",
+				       .subject_id = q->principal ? q->principal : c->who.principal,
+				       .session = q->session,
+				       .known = facts_of(c, q->known) },
 		.what = { .tool = q->tool,
 			.action = q->action ? q->action : q->tool,
-			.proposal = &proposal,
+			.proposal = proposal,
 			.args = bytes_of(deed_sha256(c, q, input)),
 			.params = input,
 			.context = q->context,
@@ -123,24 +126,28 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 			.draw_count = q->draw_count,
 			.preview = preview_of(c, q, input),
 			.about = about_of(c, q) },
-		.where = &at,
+		.where = at,
 		.mode = GUARD_ENFORCE };
-
 	if (q->refused) {
-		r.at_least.action = ACTION_DENY;
-		r.at_least.rule = q->refused;
-		r.at_least.text = q->why;
+		r->at_least.action = ACTION_DENY;
+		r->at_least.rule = q->refused;
+		r->at_least.text = q->why;
 	}
 	int rc = workspace_default_profile(k->sys, c->a, k->ws, &profile, e);
-
 	if (rc == OK)
-		rc = profiles_get(&k->guard.profiles, profile, &r.profile, e);
+		rc = profiles_get(&k->guard.profiles, profile, &r->profile, e);
 	if (rc)
 		return rc;
-	propose_tool(c->a, &at, &call, &proposal);
-	r.what.pdp = points_ask(c, &r, r.what.about);
-	rc = call_handle(c, &r, h, e);
-	if (rc && q->draw_count && text_eq(e->code, "DRAW_REFUSED"))
+	propose_tool(c->a, at, &call, proposal);
+	*ret = r;
+	return OK;
+}
+
+int decide_run(struct call *c, struct request *r, struct handling *h, struct err *e)
+{
+	r->what.pdp = points_ask(c, r, r->what.about);
+	int rc = call_handle(c, r, h, e);
+	if (rc && r->what.draw_count && text_eq(e->code, "DRAW_REFUSED"))
 		return rc; /* somebody else was answered meanwhile: the route knows what to say */
 	if (rc) {
 		__atomic_add_fetch(&c->server->count.errors, 1, __ATOMIC_RELAXED);
@@ -151,6 +158,14 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 	}
 	count(c, h);
 	return OK;
+}
+
+int decide_tool(struct call *c, const struct tool_question *q, struct handling *h, struct err *e)
+{
+	struct request *r;
+	int rc = decide_prepare(c, q, &r, e);
+
+	return rc ? rc : decide_run(c, r, h, e);
 }
 
 int call_principal(struct call *c, const char *said, const char **ret, struct err *e)
