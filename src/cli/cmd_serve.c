@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "cli/cmd_mcp.h"
 #include "kernel/apikey.h"
 #include "kernel/policy/policy.h"
 
@@ -76,7 +77,7 @@ static int find_program(struct cli *r, const char **ret, struct err *e)
 		places[0], places[1]);
 }
 
-static int become(struct cli *r, const struct json *options, struct err *e)
+int serve_become(struct cli *r, const struct json *options, struct err *e)
 {
 	const char *program;
 	struct buf text;
@@ -136,7 +137,8 @@ int cmd_serve(struct cli *r, struct err *e)
 	json_setb(r->a, doc, "insecure_remote", opt_flag(r, "insecure-remote"));
 	json_setb(r->a, doc, "demo", opt_flag(r, "demo"));
 	json_setb(r->a, doc, "conformance", opt_flag(r, "conformance"));
-	return become(r, doc, e);
+	json_set(r->a, doc, "mcp", mcp_options(r, "http"));
+	return serve_become(r, doc, e);
 }
 
 /* ---- routes ---- */

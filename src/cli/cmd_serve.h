@@ -9,4 +9,7 @@
 int serve_ask(struct cli *r, const struct json *options, int timeout_ms, struct json **ret, int *ret_code,
 	struct err *e);
 
+/* helm-serve takes the place of this program, with these options. */
+int serve_become(struct cli *r, const struct json *options, struct err *e);
+
 #endif

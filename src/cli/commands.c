@@ -42,6 +42,7 @@ const struct family families[] = {
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
 	{ "serve", "answer over HTTP; keys of those who call" },
+	{ "mcp", "servers of tools, and the gateway to them" },
 	{ NULL, NULL },
 };
 const size_t family_count = ARRAY_SIZE(families) - 1;
@@ -874,6 +875,7 @@ static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA 
 	"The schema may use the keywords our contracts use; one that uses more is refused, because half a check is none.",
 	NULL, NULL, 0, cmd_schema_validate };
 
+#include "cli/commands_mcp.h"
 #include "cli/commands_memory.h"
 
 /* Former names, kept so that old scripts go on working. */
