@@ -243,10 +243,13 @@ static int decide_call(struct flight *f, struct calling *c, const char *bad_args
 
 	json_sets(a, bound, "schema_hash", c->said.pin.schema ? c->said.pin.schema : "");
 	json_sets(a, bound, "text_hash", c->said.pin.text);
+	/* A command of ours that looks does nothing to what it is given. */
+	if (c->u->is_own)
+		json_set(a, bound, "args", c->args);
 	const struct tool_question q = { .tool = arena_printf(a, "mcp__%s__%s", c->server, c->tool),
 		.action = "AGENT_TOOL_CALL",
 		.session = f->guest->id,
-		.args = c->args,
+		.args = c->u->is_own ? NULL : c->args,
 		.draft = bound,
 		.door = "mcp",
 		.source = "mcp.gateway",
