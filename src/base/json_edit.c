@@ -269,3 +269,32 @@ int json_edit_remove(struct arena *a, struct bytes text, const char *name, const
 	*ret = json_edit_cut(a, text, (struct json_span){ from, to - from });
 	return OK;
 }
+
+/* On one line where the old one was, else in the indentation of its line. */
+int json_edit_replace(struct arena *a, struct bytes text, const char *name, const struct json_step *path,
+	size_t depth, const struct json *value, struct bytes *ret, struct bytes *ret_old, struct err *e)
+{
+	const struct json *v;
+	struct json *root;
+	struct edit x;
+	struct buf all;
+	size_t index = 0;
+	int rc = json_parse(a, text, name, NULL, &root, e);
+
+	if (rc)
+		return rc;
+	v = root;
+	for (size_t i = 0; v && i < depth; i++)
+		v = child(v, path[i], &index);
+	if (!v || !depth)
+		return err_set(e, E_MISSING, "JSON_EDIT_PATH", "%s: nothing to replace", name);
+	edit_begin(&x, a, text, root);
+	size_t end = value_end(&x, v->at);
+	*ret_old = (struct bytes){ (const uint8_t *)arena_strndup(a, x.t + v->at, end - v->at), end - v->at };
+	buf_init(&all, a);
+	buf_add(&all, x.t, v->at);
+	add_value(&all, &x, NULL, value, has_newline(&x, v->at, end) ? line_indent(&x, v->at) : NULL);
+	buf_add(&all, x.t + end, x.n - end);
+	*ret = buf_bytes(&all);
+	return OK;
+}

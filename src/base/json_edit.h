@@ -27,6 +27,11 @@ int json_edit_append(struct arena *a, struct bytes text, const char *name, const
 int json_edit_remove(struct arena *a, struct bytes text, const char *name, const struct json_step *path,
 	size_t depth, struct bytes *ret, struct err *e);
 
+/* Another value in the place of the one at `path` (at least one step); everything around it stays.  *ret_old is the text of what was there.
+ * E_MISSING JSON_EDIT_PATH. */
+int json_edit_replace(struct arena *a, struct bytes text, const char *name, const struct json_step *path,
+	size_t depth, const struct json *value, struct bytes *ret, struct bytes *ret_old, struct err *e);
+
 /* The text without these bytes.  A span beyond the text is a BUG. */
 struct bytes json_edit_cut(struct arena *a, struct bytes text, struct json_span span);
 

@@ -17,6 +17,7 @@ struct toml {
 };
 
 static int read_value(struct toml *t, int depth, struct json **ret);
+static int read_key(struct toml *t, struct json **ret);
 
 /* ---- errors ---- */
 
@@ -230,6 +231,39 @@ static int read_list(struct toml *t, int depth, struct json **ret)
 	return OK;
 }
 
+/* { a = 1, "b" = "x" } on one line. */
+static int read_inline(struct toml *t, int depth, struct json **ret)
+{
+	struct json *table = json_new(t->a, JSON_OBJECT), *key, *value;
+
+	if (depth == DEEPEST)
+		return refuse(t, t->p, "TOML_SYNTAX", "tables at most 16 deep");
+	t->p++;
+	skip_blanks(t);
+	while (*t->p != '}') {
+		const char *start = t->p;
+		if (read_key(t, &key))
+			return t->e->rc;
+		if (*t->p != '=')
+			return refuse(t, t->p, "TOML_SYNTAX", "'='");
+		t->p++;
+		skip_blanks(t);
+		if (json_get(table, key->text))
+			return refuse(t, start, "TOML_DUPLICATE_KEY", "each key once");
+		if (read_value(t, depth + 1, &value))
+			return t->e->rc;
+		json_set(t->a, table, key->text, value);
+		skip_blanks(t);
+		if (*t->p == ',' && t->p++)
+			skip_blanks(t);
+		else if (*t->p != '}')
+			return refuse(t, t->p, "TOML_SYNTAX", "',' or '}'");
+	}
+	t->p++;
+	*ret = table;
+	return OK;
+}
+
 static int read_value(struct toml *t, int depth, struct json **ret)
 {
 	uint32_t at = (uint32_t)(t->p - t->text);
@@ -240,8 +274,7 @@ static int read_value(struct toml *t, int depth, struct json **ret)
 	else if (*t->p == '[')
 		rc = read_list(t, depth, ret);
 	else if (*t->p == '{')
-		rc = refuse(
-			t, t->p, "TOML_UNSUPPORTED", "no inline table (write [table] on a line of its own)");
+		rc = read_inline(t, depth, ret);
 	else
 		rc = read_plain(t, ret);
 	if (!rc)

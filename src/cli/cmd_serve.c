@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "cli/cmd_mcp.h"
 #include "kernel/apikey.h"
 #include "kernel/policy/policy.h"
 
@@ -162,6 +163,7 @@ int cmd_serve(struct cli *r, struct err *e)
 		json_sets(r->a, doc, "authority", opt_text(r, "authority", NULL));
 	json_setb(r->a, doc, "demo", opt_flag(r, "demo"));
 	json_setb(r->a, doc, "conformance", opt_flag(r, "conformance"));
+	json_set(r->a, doc, "mcp", mcp_options(r, "http"));
 	return serve_become(r, doc, e);
 }
 

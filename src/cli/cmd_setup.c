@@ -9,6 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "clients/clients.h"
+#include "kernel/mcp/mcp.h"
 #include "kernel/posture.h"
 #include "kernel/setup/setup.h"
 #include "kernel/task/contain.h"
@@ -310,6 +311,51 @@ static int set_contained(struct cli *r, const char *name, struct err *e)
 	return rc;
 }
 
+/* ---- servers of tools ---- */
+
+/* Those that were imported are started by the gateway from now on, or by the client again. */
+static int rewire(struct cli *r, struct mcp_rewiring *list, size_t n, struct err *e)
+{
+	int rc = OK;
+
+	for (size_t i = 0; i < n && rc == OK; i++) {
+		rc = mcp_rewire(r->sys, r->a, r->ws, &list[i], e);
+		if (rc || r->is_json)
+			continue;
+		out(r, "%s: ", shown(r, list[i].path));
+		if (!list[i].record)
+			out(r, "servers of tools are started by the client again\n");
+		else
+			out(r, "%u server%s of tools behind the gateway\n", list[i].servers->n,
+				list[i].servers->n == 1 ? "" : "s");
+	}
+	return rc;
+}
+
+static int put_gateway(struct cli *r, const struct setup *s, const char *client, struct err *e)
+{
+	struct mcp_rewiring *list;
+	size_t n;
+	int rc = mcp_rewire_plan(
+		r->sys, r->a, r->ws, s->project, clients_find(client)->name, s->program, &list, &n, e);
+
+	return rc ? rc : rewire(r, list, n, e);
+}
+
+static int explain_gateway(struct cli *r, const struct setup *s, const char *client, struct err *e)
+{
+	struct mcp_rewiring *list;
+	size_t n;
+	int rc = mcp_rewire_plan(
+		r->sys, r->a, r->ws, s->project, clients_find(client)->name, s->program, &list, &n, e);
+
+	for (size_t i = 0; rc == OK && i < n && !r->is_json; i++)
+		json_each (id, list[i].servers)
+			out(r, "  starts the gateway in the place of server '%s': %s\n", json_text(id),
+				shown(r, list[i].path));
+	return rc;
+}
+
 /* Plan, explain, ask, install, and then look again at what the client would really do. */
 int cmd_setup(struct cli *r, struct err *e)
 {
@@ -328,6 +374,8 @@ int cmd_setup(struct cli *r, struct err *e)
 	rc = setup_plan(&s, client, opt_text(r, "scope", NULL), &c, e);
 	if (rc == OK)
 		rc = explain(r, &c, e);
+	if (rc == OK)
+		rc = explain_gateway(r, &s, client, e);
 	if (rc)
 		return rc;
 	if (opt_flag(r, "dry-run"))
@@ -337,6 +385,8 @@ int cmd_setup(struct cli *r, struct err *e)
 		rc = setup_install(&s, &c, &receipt, e);
 	if (rc == OK)
 		rc = set_contained(r, client, e);
+	if (rc == OK)
+		rc = put_gateway(r, &s, client, e);
 	if (rc == OK)
 		choose_profile(r);
 	return rc ? rc : show_installed(r, &s, &c, receipt);
@@ -348,22 +398,31 @@ int cmd_setup_remove(struct cli *r, struct err *e)
 	struct json *doc = json_new(r->a, JSON_OBJECT), *done = json_new(r->a, JSON_ARRAY);
 	struct setup s;
 	struct setup_change *changes;
-	size_t n;
+	struct mcp_rewiring *wired;
+	size_t n, wired_n;
 	int rc = open_setup(r, &s, e);
 
 	if (rc == OK)
 		rc = setup_plan_removal(&s, r->args[0], opt_text(r, "scope", NULL), &changes, &n, e);
+	if (rc == OK)
+		rc = mcp_unwire_plan(
+			r->sys, r->a, r->ws, clients_find(r->args[0])->name, &wired, &wired_n, e);
 	if (rc)
 		return rc;
+	for (size_t i = 0; i < wired_n && !r->is_json; i++)
+		out(r, "%s: takes the gateway out of %s\n", wired[i].client, shown(r, wired[i].path));
 	for (size_t i = 0; i < n && !r->is_json; i++)
 		out(r, "%s, scope %s: %s %s\n", changes[i].client, changes[i].scope,
 			changes[i].after.p ? "takes our entries out of" : "removes",
 			shown(r, changes[i].path));
 	/* Nothing to remove needs no word from anybody. */
-	if (n && !opt_flag(r, "dry-run"))
+	bool is_change = (n || wired_n) && !opt_flag(r, "dry-run");
+	if (is_change)
 		rc = person_is_there(r, e);
-	if (rc == OK && n && !opt_flag(r, "dry-run"))
+	if (rc == OK && is_change)
 		rc = confirm(r, e);
+	if (rc == OK && is_change)
+		rc = rewire(r, wired, wired_n, e);
 	for (size_t i = 0; i < n && rc == OK; i++) {
 		json_push(r->a, done, result(r, "remove", &changes[i]));
 		rc = opt_flag(r, "dry-run") ? OK : setup_remove(&s, &changes[i], e);
@@ -371,6 +430,7 @@ int cmd_setup_remove(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	json_sets(r->a, doc, "operation", "remove");
+	n += wired_n;
 	json_sets(r->a, doc, "client_state", n ? "removed" : "absent");
 	json_set(r->a, doc, "changes", done);
 	if (r->is_json)

@@ -43,6 +43,7 @@ const struct family families[] = {
 	{ "schema", "documents against their contracts" },
 	{ "serve", "answer over HTTP; keys of those who call" },
 	{ "proxy", "between programs and their models" },
+	{ "mcp", "servers of tools, and the gateway to them" },
 	{ NULL, NULL },
 };
 const size_t family_count = ARRAY_SIZE(families) - 1;
@@ -860,6 +861,7 @@ static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA 
 	"The schema may use the keywords our contracts use; one that uses more is refused, because half a check is none.",
 	NULL, NULL, 0, cmd_schema_validate };
 
+#include "cli/commands_mcp.h"
 #include "cli/commands_memory.h"
 #include "cli/commands_serve.h"
 

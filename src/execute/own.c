@@ -99,6 +99,9 @@ static bool keep_all(const struct sandbox_rules *rules, const char *program,
 	for (const char *const *p = rules->write_paths; p && *p; p++)
 		if (own_covers(rules, *p))
 			ok &= keep(k, *p);
+	for (const char *const *p = rules->shown; p && *p; p++)
+		if (own_covers(rules, *p))
+			ok &= keep(k, *p);
 	for (size_t i = 0; rules->layers && rules->layers[i].at && i < LAYERS_MAX; i++)
 		if (is_up(report, i) && own_covers(rules, rules->layers[i].at))
 			ok &= keep(k, rules->layers[i].at);

@@ -220,6 +220,19 @@ static int freeze_world(const char *const *write_paths, const char *const *own)
 	return 0;
 }
 
+/* What is shown above an own directory, which may be written as a whole, is not; what may be written below it is. */
+static bool freeze_shown(const struct sandbox_rules *rules)
+{
+	bool ok = true;
+
+	for (const char *const *p = rules->shown; p && *p; p++)
+		if (own_covers(rules, *p))
+			ok &= set_read_only(*p, true) == 0 || errno == ENOENT;
+	for (const char *const *p = rules->shown ? rules->write_paths : NULL; p && *p; p++)
+		ok &= set_read_only(*p, false) == 0 || errno == ENOENT;
+	return ok;
+}
+
 /* A new network namespace has a loopback device that is down. */
 static int loopback_up(void)
 {
@@ -259,7 +272,7 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 		errno == ENOENT;
 	own_put_up(rules, program, report);
 	own_list(rules, report, own);
-	report->metadata_confined = freeze_world(rules->write_paths, own) == 0;
+	report->metadata_confined = freeze_world(rules->write_paths, own) == 0 && freeze_shown(rules);
 	/* Hooks inside call it by its name: nothing else may take its place. */
 	if (report->own_directories && own_covers(rules, program))
 		report->metadata_confined &= pin_parents(own, program) == 0 && freeze_dir(program) == 0;

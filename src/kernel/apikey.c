@@ -64,22 +64,11 @@ const char *apikeys_path(struct arena *a, const struct workspace *ws)
 	return dir ? arena_printf(a, "%s/" APIKEYS, dir) : NULL;
 }
 
-static int open_place(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
-	int *ret_fd, struct err *e)
-{
-	const char *dir = workspace_beside(a, ws);
-
-	if (!dir)
-		return err_set(e, E_MISSING, "APIKEYS", "there is no helm home to keep keys in");
-	int rc = will_write ? file_mkdirs(s, AT_FDCWD, dir, 0700, e) : OK;
-	return rc ? rc : file_open_dir(s, AT_FDCWD, dir, ret_fd, e);
-}
-
 int apikeys_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
 	AUTO(close_fd) int fd = -1;
 	struct err why = { 0 };
-	int rc = open_place(s, a, ws, false, &fd, &why);
+	int rc = workspace_open_beside(s, a, ws, false, &fd, &why);
 
 	if (rc == E_MISSING) {
 		*ret = json_new(a, JSON_OBJECT);
@@ -259,7 +248,7 @@ static void store_close(struct store *st)
 
 static int store_open(struct kernel *k, struct arena *a, struct store *st, struct err *e)
 {
-	int rc = open_place(k->sys, a, k->ws, true, &st->fd, e);
+	int rc = workspace_open_beside(k->sys, a, k->ws, true, &st->fd, e);
 
 	if (rc == OK)
 		rc = doc_lock(k->sys, st->fd, &KEYS, &st->lock, e);

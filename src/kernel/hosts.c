@@ -61,3 +61,19 @@ int hosts_allow(struct kernel *k, struct arena *a, const char *rule, bool is_rem
 			.about = about },
 		edit, &c, ret_receipt, e);
 }
+
+struct json *hosts_row(struct arena *a, const struct json *record, const char *task_id, const char *profile)
+{
+	static const char *const texts[] = { "host", "address", "via", "verdict", "reason", "rule" };
+	static const char *const numbers[] = { "port", "bytes_out", "bytes_in", "duration_ms" };
+	struct json *row = json_new(a, JSON_OBJECT);
+
+	json_sets(a, row, "task_id", task_id);
+	json_sets(a, row, "profile", profile);
+	json_sets(a, row, "at", text_time_iso(a, json_get_int(record, "at", 0)));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		json_sets(a, row, texts[i], json_get_text(record, texts[i], NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		json_seti(a, row, numbers[i], json_get_int(record, numbers[i], 0));
+	return row;
+}

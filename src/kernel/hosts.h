@@ -16,4 +16,7 @@ void hosts_of(struct sys *s, struct arena *a, const struct workspace *ws, const 
 int hosts_allow(struct kernel *k, struct arena *a, const char *rule, bool is_removed, const char *executor,
 	struct json **ret_receipt, struct err *e);
 
+/* The row of egress.jsonl about one connection, from what the door says of it (execute/egress/egress.h); nothing else of that is taken. */
+struct json *hosts_row(struct arena *a, const struct json *record, const char *task_id, const char *profile);
+
 #endif

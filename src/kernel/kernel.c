@@ -311,8 +311,9 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 		add_ask(h->a, q, &h->decision);
 	if (q->at_least.action > h->decision.action)
 		guard_raise(h->a, q->at_least.action,
-			q->at_least.action == ACTION_DENY ? REASON_POLICY_VIOLATION
-							  : REASON_APPROVAL_REQUIRED,
+			q->at_least.code			    ? *q->at_least.code
+				: q->at_least.action == ACTION_DENY ? REASON_POLICY_VIOLATION
+								    : REASON_APPROVAL_REQUIRED,
 			q->at_least.rule, q->at_least.text, &h->decision);
 	h->verdict = decision_effective(&h->decision);
 	ask_policy(k, q, h);
@@ -599,7 +600,8 @@ int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h
 	r.settles = settled_draws(h, text_eq(status, "NOT_EXECUTED"), &r.settle_count);
 	json_each_member (m, happened)
 		json_set(h->a, r.metadata, m->name, m->value);
-	int rc = recorder_append(&k->recorder, h->a, &r, 1, &h->outcome_receipt, e);
+	int rc = k->group ? recorder_group_append(k->group, h->a, &r, 1, &h->outcome_receipt, e)
+			  : recorder_append(&k->recorder, h->a, &r, 1, &h->outcome_receipt, e);
 	if (rc)
 		snprintf(e->code, sizeof(e->code), "RECORD_OUTCOME");
 	return rc;

@@ -99,6 +99,7 @@ struct request {
 		enum action action;
 		const char *rule, *text; /* id, and the sentence of why */
 		const struct effect *effect; /* what it is about; NULL: all of it */
+		const enum reason_code *code; /* NULL: the usual one of that action */
 	} at_least;
 	/* How a question may be answered. */
 	struct {

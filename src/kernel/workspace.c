@@ -317,6 +317,17 @@ const char *workspace_beside(struct arena *a, const struct workspace *ws)
 	return workspace_place(a, ws, ws->root);
 }
 
+int workspace_open_beside(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
+	int *ret_fd, struct err *e)
+{
+	const char *dir = workspace_beside(a, ws);
+
+	if (!dir)
+		return err_set(e, E_MISSING, "HELM_HOME", "there is no helm home: HOME is not set");
+	int rc = will_write ? file_mkdirs(s, AT_FDCWD, dir, 0700, e) : OK;
+	return rc ? rc : file_open_dir(s, AT_FDCWD, dir, ret_fd, e);
+}
+
 /* The git top level is preferred; if that is too much, the directory itself is taken.  The name of the
  * place for checkpoints is the digest of the tree's path, so one tree always finds its own. */
 void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir)

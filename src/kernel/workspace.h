@@ -68,6 +68,9 @@ int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace
 /* What this user keeps about the workspace where nobody who works in it can write: <helm home>/trees/<sha256 of root>.  NULL: there is
  * no helm home. */
 const char *workspace_beside(struct arena *a, const struct workspace *ws);
+/* The same, opened; `will_write` makes it.  E_MISSING: there is no helm home, or nothing was kept yet. */
+int workspace_open_beside(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
+	int *ret_fd, struct err *e);
 /* The same for any path. */
 const char *workspace_place(struct arena *a, const struct workspace *ws, const char *path);
 

@@ -123,6 +123,7 @@ static void look_at_peer(struct conn *x)
 	struct peer *p = &x->call.peer;
 	const union MHD_ConnectionInfo *fd =
 		MHD_get_connection_info(x->mc, MHD_CONNECTION_INFO_CONNECTION_FD);
+	x->call.fd = fd ? fd->connect_fd : -1;
 	const union MHD_ConnectionInfo *from =
 		MHD_get_connection_info(x->mc, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	char text[NI_MAXHOST] = "";
@@ -200,8 +201,10 @@ static struct conn *begin(
 	c->request_id = new_id(x);
 	c->correlation_id = id_or_new(x, "X-Helm-Correlation-ID");
 	look_at_peer(x);
-	c->route = from->server->proxy ? proxy_route(c->method, c->path)
-				       : route_find(&x->a, c->method, c->path, c->args, &c->allowed);
+	if (from->server->proxy)
+		c->route = proxy_route(c->method, c->path);
+	else if (!c->server->o.is_open || text_eq(c->path, "/mcp"))
+		c->route = route_find(&x->a, c->method, c->path, c->args, &c->allowed);
 	x->most_bytes = c->route && c->route->flags & TAKES_BYTES ? BYTES_MOST : BODY_MOST;
 	buf_init(&x->body, &x->a);
 	__atomic_add_fetch(&from->server->count.requests, 1, __ATOMIC_RELAXED);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "serve/ask.h"
 #include "serve/conform.h"
+#include "serve/mcp/mcp.h"
 #include "serve/metrics.h"
 #include "serve/proxy/proxy.h"
 #include "serve/serve.h"
@@ -50,6 +51,8 @@ static struct serve_options options_of(const struct json *doc)
 		.may_be_remote = json_get_bool(doc, "insecure_remote", false),
 		.is_demo = json_get_bool(doc, "demo", false),
 		.is_conformance = json_get_bool(doc, "conformance", false),
+		.is_open = json_get_bool(doc, "open", false),
+		.mcp = json_get(doc, "mcp"),
 		.proxy = json_get(doc, "proxy") };
 }
 
@@ -66,6 +69,12 @@ static int open_record(struct server *s, struct err *e)
 	return rc;
 }
 
+/* The gateway's guest is whoever started us. */
+static bool is_by_streams(const struct server *s)
+{
+	return s->o.mcp && !text_eq(json_get_text(s->o.mcp, "transport", ""), "http");
+}
+
 static int start(struct server *s, struct err *e)
 {
 	pthread_mutex_init(&s->lock, NULL);
@@ -78,24 +87,27 @@ static int start(struct server *s, struct err *e)
 		rc = routes_prepare(&s->a, e);
 	if (rc == OK)
 		rc = open_record(s, e);
-	/* A proxy may have none. */
+	/* A proxy or a gateway may have none. */
 	if (rc == OK && s->o.policy)
 		rc = policy_load(s, e);
 	if (rc == OK && s->o.proxy)
 		rc = proxy_start(s, s->o.proxy, e);
 	if (rc == OK)
 		rc = work_start(s, e);
+	if (rc == OK && s->o.mcp)
+		rc = gateway_start(s, s->o.mcp, e);
 	if (rc == OK)
 		s->spans = spans_start(s, e);
 	if (rc == OK && !(s->tail = tail_start(s, listen_wake, s, e)))
 		rc = e->rc;
-	return rc ? rc : listen_start(s, e);
+	return rc || is_by_streams(s) ? rc : listen_start(s, e);
 }
 
 static void end(struct server *s)
 {
 	listen_quiesce(s);
 	proxy_stop(s);
+	gateway_stop(s->gateway);
 	work_stop(s);
 	spans_stop(s->spans);
 	listen_stop(s);
@@ -209,7 +221,10 @@ int main(int argc, char **argv)
 		return show(&s.a, json_get_text(options, "show", ""));
 	s.o = options_of(options);
 	rc = start(&s, &e);
-	if (rc == OK) {
+	if (rc == OK && is_by_streams(&s)) {
+		rc = text_eq(json_get_text(s.o.mcp, "transport", ""), "ask") ? ask_serve(&s, &e)
+									     : stdio_serve(&s, &e);
+	} else if (rc == OK) {
 		say_ready(&s);
 		wait_for_signals(&s, &mine);
 		manager_tell(&s, "STOPPING=1");

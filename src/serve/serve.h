@@ -153,6 +153,7 @@ struct call {
 	int (*resume)(struct call *c, struct err *e);
 	void (*drop)(void *owner); /* called last, when nobody has the call any more; or NULL */
 	void *owner;
+	int fd; /* of the connection, to look whether its client is still there; -1: there is none */
 	struct json *
 		telemetry; /* {verdict, reason_code, decision_id, receipt_id, tool, policy} of a decision; or NULL */
 };
@@ -202,6 +203,8 @@ struct serve_options {
 	bool is_demo; /* /api/demo is offered */
 	bool is_conformance; /* a harness may describe the world */
 	const struct json *proxy; /* what the proxy was started with; NULL: it is none */
+	bool is_open; /* /mcp, and nothing else, without a key for whoever is on this machine */
+	const struct json *mcp; /* options of the gateway (mcp/mcp.h); NULL: there is none */
 };
 
 struct door_policy {
@@ -241,6 +244,7 @@ struct server {
 	struct metrics *metrics;
 	struct spans *spans; /* NULL: nobody wants them */
 	struct proxy *proxy; /* NULL: this is no proxy */
+	struct gateway *gateway; /* to servers of tools (mcp/mcp.h); NULL: there is none */
 };
 
 /* manager.c: policy, authority and certificates, as the files are now.  On an error what was in force stays. */

@@ -10,12 +10,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 
+enum { SESSION = 257 };
 struct taking {
 	char *p;
 	size_t n, most;
 	bool is_too_much;
+	char session[SESSION];
 };
 
 /* Not in the arena: running out of it must not jump over the library. */
@@ -35,6 +38,37 @@ static size_t take(char *data, size_t size, size_t n, void *arg)
 	t->p = more;
 	t->n += n;
 	return n;
+}
+
+/* "Name: value" and the end of the line. */
+static size_t take_header(char *data, size_t size, size_t n, void *arg)
+{
+	static const char session[] = "mcp-session-id:";
+	struct taking *t = arg;
+	size_t all = size * n, skip = strlen(session);
+
+	if (all <= skip || strncasecmp(data, session, skip) != 0)
+		return all;
+	while (skip < all && data[skip] == ' ')
+		skip++;
+	size_t end = all;
+	while (end > skip && strchr("\r\n ", data[end - 1]))
+		end--;
+	if (end - skip < SESSION) {
+		memcpy(t->session, data + skip, end - skip);
+		t->session[end - skip] = '\0';
+	}
+	return all;
+}
+
+/* Other than 0 ends it. */
+static int look(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	return __atomic_load_n((const int *)arg, __ATOMIC_SEQ_CST);
 }
 
 static void free_taking(struct taking *t)
@@ -69,6 +103,13 @@ static void set_up(CURL *h, const struct web_ask *q, struct curl_slist *headers,
 	curl_easy_setopt(h, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, take);
 	curl_easy_setopt(h, CURLOPT_WRITEDATA, t);
+	curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(h, CURLOPT_HEADERDATA, t);
+	if (q->is_cancelled) {
+		curl_easy_setopt(h, CURLOPT_NOPROGRESS, 0L);
+		curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, look);
+		curl_easy_setopt(h, CURLOPT_XFERINFODATA, (void *)(uintptr_t)q->is_cancelled);
+	}
 	if (q->socket)
 		curl_easy_setopt(h, CURLOPT_UNIX_SOCKET_PATH, q->socket);
 	if (q->ca_file)
@@ -104,7 +145,8 @@ int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, st
 	if (q->token)
 		headers = curl_slist_append(headers, arena_printf(a, "Authorization: Bearer %s", q->token));
 	if (q->body.p)
-		headers = curl_slist_append(headers, "Content-Type: application/json");
+		headers = curl_slist_append(
+			headers, arena_printf(a, "Content-Type: %s", q->type ? q->type : "application/json"));
 	set_up(h, q, headers, &t);
 	CURLcode code = curl_easy_perform(h);
 	if (code != CURLE_OK)
@@ -112,6 +154,10 @@ int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, st
 	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status);
 	ret->status = (int)status;
 	ret->body = (struct bytes){ (const uint8_t *)arena_strndup(a, t.p ? t.p : "", t.n), t.n };
+	char *type = NULL;
+	(void)curl_easy_getinfo(h, CURLINFO_CONTENT_TYPE, &type);
+	ret->type = type ? arena_strdup(a, type) : NULL;
+	ret->session = t.session[0] ? arena_strdup(a, t.session) : NULL;
 	return OK;
 }
 

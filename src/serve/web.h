@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEB_HEADERS = 4 };
+enum { WEB_HEADERS = 16 };
 struct web_ask {
 	const char *method; /* NULL: POST with a body, else GET */
 	const char *url;
@@ -18,13 +18,17 @@ struct web_ask {
 	const char *token; /* Authorization: Bearer; or NULL */
 	const char *headers[WEB_HEADERS];
 	size_t header_count;
-	struct bytes body; /* JSON; p NULL: none */
+	struct bytes body; /* p NULL: none */
+	const char *type; /* of the body; NULL: application/json */
 	int64_t timeout_ms;
 	size_t most_bytes; /* of the answer; 0: 1 MiB */
+	const int *is_cancelled; /* atomic, looked at meanwhile; or NULL */
 };
 struct web_answer {
 	int status;
 	struct bytes body; /* with a NUL behind it */
+	const char *type; /* of the content; or NULL */
+	const char *session; /* Mcp-Session-Id; or NULL */
 };
 /* Once, before the first question. */
 int web_start(struct err *e);

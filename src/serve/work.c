@@ -457,6 +457,8 @@ static enum kind kind_of(const struct call *c)
 {
 	if (c->raw.n > BODY_MOST)
 		return IS_LARGE;
+	if (c->resume)
+		return DECIDES;
 	return !c->route || c->route->rate == RATE_EVIDENCE || c->route->rate == RATE_PUBLIC ? READS
 											     : DECIDES;
 }
@@ -598,9 +600,9 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 	if (q->waiting >= q->idle && q->workers < q->most && more_workers(s))
 		q->workers++;
 	struct line *l = &q->lines[kind_of(c)];
-	/* What was begun is ended: there are no more of those than connections. */
-	bool is_taken = q->workers && !q->is_over &&
-		((q->waiting < QUEUE_MOST && l->waiting < l->room) || c->resume);
+	/* What was begun is ended: the second half of a call is never refused, and there are no more of those than connections. */
+	bool is_taken =
+		q->workers && (c->resume || (!q->is_over && q->waiting < QUEUE_MOST && l->waiting < l->room));
 	if (is_taken) {
 		*l->last = j;
 		l->last = &j->next;

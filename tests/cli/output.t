@@ -70,6 +70,8 @@ SPECIAL = {
     "hook pre-tool": "--client codex", "key revoke": "00", "approval grant": "-- rm -rf x", "profile run": "inspect_local -- true",
     "egress check": "example.com", "run": "-- true", "agent": "true", "outside": "dec-1", "agent stop": "TASK", "guard check": "-- ls", "guard explain": "-- ls", "completion": "bash", "setup": "claude-code --dry-run",
     "log consistency": "1", "memory capture-chat": "--task-name x", "memory finalize": "--task-id TASK --layer notes --path notes/x.md", "memory crystallize": "--task-id TASK --force", "memory op": "write --subject s --reason r --evidence e", "memory label": "--task-id TASK --to stale", "memory write": "--text 'the build needs make'", "memory accept": "mem-0", "memory reject": "mem-0", "memory revert": "mem-0", "memory merge": "MEMORY.md --base doc.json --input doc.json", "memory blame": "MEMORY.md", "memory note": "notes/x.md", "memory lint-phrase": "--state applied --text applied", "state lint-phrase": "--state applied --text applied", "frontmatter validate-vault": ".", "memory-tree refresh": "--trigger global_compact", "archive": "--before 2001-01-01", "contained": "dec-0 -- sh true", "key trust": "list", "signer use": "/nowhere 00", "signer run": "--socket /nowhere/socket --for 0", "approval trust": "list", "freeze": "status", "allow": "list", "demo": "--path demo-ws", "privacy social": "--message 'read this post'",
+    "mcp show": "nobody --seen", "mcp diff": "nobody --seen", "mcp add": "x -- true", "mcp approve": "nobody", "mcp revoke": "nobody", "mcp quarantine": "nobody", "mcp remove": "nobody",
+    "mcp shadow": "report", "mcp authorize-call": "nobody echo", "mcp child": "nobody", "mcp import": "--dry-run",
 }
 
 def ids():
@@ -105,7 +107,7 @@ def is_json(out, is_lines):
         return False
 
 # Prints what another program printed, or prints line by line while time goes on.
-CHILD = ("run", "agent", "profile run", "hook pre-tool", "hook post-tool", "hook session-start", "contained")
+CHILD = ("run", "agent", "profile run", "hook pre-tool", "hook post-tool", "hook session-start", "contained", "mcp gateway", "mcp child")
 STREAM = ("receipts tail", "receipts export")
 
 def rule():

@@ -34,23 +34,6 @@ int task_egress_open(struct task *t, struct err *e)
 	return rc;
 }
 
-/* The row is the record with whose it is; nothing else of what the door says is taken. */
-static struct json *make_row(struct task *t, struct arena *a, const struct json *record)
-{
-	static const char *const texts[] = { "host", "address", "via", "verdict", "reason", "rule" };
-	static const char *const numbers[] = { "port", "bytes_out", "bytes_in", "duration_ms" };
-	struct json *row = json_new(a, JSON_OBJECT);
-
-	json_sets(a, row, "task_id", t->id);
-	json_sets(a, row, "profile", t->profile->name);
-	json_sets(a, row, "at", text_time_iso(a, json_get_int(record, "at", 0)));
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		json_sets(a, row, texts[i], json_get_text(record, texts[i], NULL));
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		json_seti(a, row, numbers[i], json_get_int(record, numbers[i], 0));
-	return row;
-}
-
 /* The digests that wait, into this row; `a` is its memory. */
 static void take_unbound(struct task *t, struct arena *a, struct json *row)
 {
@@ -93,7 +76,7 @@ static int put_row(void *arg, const struct json *record, struct err *e)
 	struct task *t = arg;
 	struct egress_sums *sums = &t->egress;
 	AUTO(arena_done) struct arena a = { 0 };
-	struct json *row = make_row(t, &a, record);
+	struct json *row = hosts_row(&a, record, t->id, t->profile->name);
 	char digest[SHA256_HEX];
 	int rc = recorder_row(&t->k->recorder, &a, EGRESS_LOG, row, digest, e);
 

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "kernel/task/task.h"
+#include "kernel/task/tmp.h"
 
 #include <sys/stat.h>
 
@@ -12,13 +13,6 @@ struct task_cards {
 	char **names;
 	size_t n;
 	const char *newest; /* absolute; NULL when there is none */
-};
-
-/* A private directory for temporary files below `base`, empty and untouched by anybody; path NULL: there is
- * none. */
-struct task_tmp {
-	const char *path, *name;
-	int fd, rack; /* locked while in use */
 };
 
 /* The program of a run, found once, and the scripts that were judged for it. */
@@ -211,12 +205,6 @@ void task_list_cards(struct kernel *k, struct arena *a, struct task_cards *ret);
 /* One more, for the next run; returns {created_at, path, format, summary}, the path relative to the workspace, or NULL.  Old ones make room. */
 struct json *task_snapshot(
 	struct kernel *k, struct arena *a, const struct task_cards *old, const struct json *row);
-
-/* ---- tmp.c ---- */
-
-void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task_tmp *ret);
-/* Everything in it is gone afterwards. */
-void task_tmp_give(struct sys *s, struct task_tmp *tmp);
 
 /* ---- program.c ---- */
 

@@ -114,7 +114,7 @@ static void count(struct call *c, const struct handling *h)
 	json_sets(c->a, c->telemetry, "rule", h->decision.detail_code);
 }
 
-int decide_tool(struct call *c, const struct tool_question *q, struct handling *h, struct err *e)
+int decide_prepare(struct call *c, const struct tool_question *q, struct request **ret, struct err *e)
 {
 	struct kernel *k = c->k;
 	struct json *input =
@@ -122,15 +122,17 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 	const struct tool_call call = { .tool_name = q->as ? q->as : q->tool,
 		.input = q->as_input ? json_copy(c->a, q->as_input) : input,
 		.session = q->session };
-	struct proposal proposal = { 0 };
+	struct proposal *proposal = arena_zalloc(c->a, 1, sizeof(*proposal));
+	struct request *r = arena_zalloc(c->a, 1, sizeof(*r));
 	const char *profile;
-	struct request r = { .who = { .door = q->door ? q->door : "api",
-				     .subject_id = q->principal ? q->principal : c->who.principal,
-				     .session = q->session,
-				     .known = facts_of(c, q) },
+
+	*r = (struct request){ .who = { .door = q->door ? q->door : "api",
+				       .subject_id = q->principal ? q->principal : c->who.principal,
+				       .session = q->session,
+				       .known = facts_of(c, q) },
 		.what = { .tool = q->tool,
 			.action = q->action ? q->action : q->tool,
-			.proposal = &proposal,
+			.proposal = proposal,
 			.args = bytes_of(deed_sha256(c, q, input)),
 			.params = input,
 			.context = q->context,
@@ -142,22 +144,26 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 			.about = about_of(c, q) },
 		.where = &k->guard.at,
 		.mode = GUARD_ENFORCE };
-
 	if (q->refused) {
-		r.at_least.action = ACTION_DENY;
-		r.at_least.rule = q->refused;
-		r.at_least.text = q->why;
+		r->at_least.action = ACTION_DENY;
+		r->at_least.rule = q->refused;
+		r->at_least.text = q->why;
 	}
 	int rc = workspace_default_profile(k->sys, c->a, k->ws, &profile, e);
-
 	if (rc == OK)
-		rc = profiles_get(&k->guard.profiles, profile, &r.profile, e);
+		rc = profiles_get(&k->guard.profiles, profile, &r->profile, e);
 	if (rc)
 		return rc;
-	propose_tool(c->a, &k->guard.at, &call, &proposal);
-	r.what.pdp = points_ask(c, &r, r.what.about);
-	rc = call_handle(c, &r, h, e);
-	if (rc && q->draw_count && text_eq(e->code, "DRAW_REFUSED"))
+	propose_tool(c->a, &k->guard.at, &call, proposal);
+	*ret = r;
+	return OK;
+}
+
+int decide_run(struct call *c, struct request *r, struct handling *h, struct err *e)
+{
+	r->what.pdp = points_ask(c, r, r->what.about);
+	int rc = call_handle(c, r, h, e);
+	if (rc && r->what.draw_count && text_eq(e->code, "DRAW_REFUSED"))
 		return rc; /* somebody else was answered meanwhile: the route knows what to say */
 	if (rc) {
 		__atomic_add_fetch(&c->server->count.errors, 1, __ATOMIC_RELAXED);
@@ -168,6 +174,14 @@ int decide_tool(struct call *c, const struct tool_question *q, struct handling *
 	}
 	count(c, h);
 	return OK;
+}
+
+int decide_tool(struct call *c, const struct tool_question *q, struct handling *h, struct err *e)
+{
+	struct request *r;
+	int rc = decide_prepare(c, q, &r, e);
+
+	return rc ? rc : decide_run(c, r, h, e);
 }
 
 int call_principal(struct call *c, const char *said, const char **ret, struct err *e)

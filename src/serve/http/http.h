@@ -28,6 +28,9 @@ struct tool_question {
 /* Understood as a tool call (a shell command among its arguments is read), decided by profiles, guard rules and policies, on record.
  * h begins as { .a = c->a }.  503 when it could not be recorded. */
 int decide_tool(struct call *c, const struct tool_question *q, struct handling *h, struct err *e);
+/* Its two steps, for who has more to say in between: the question, in c->a; and the answer. */
+int decide_prepare(struct call *c, const struct tool_question *q, struct request **ret, struct err *e);
+int decide_run(struct call *c, struct request *r, struct handling *h, struct err *e);
 /* Who is asked about.  Whoever has a key with the scope admin or service may ask for others; anybody else is who the key says: 403. */
 int call_principal(struct call *c, const char *said, const char **ret, struct err *e);
 /* points.c: what the other decision points of the installation say about it; NULL: none is asked.  What each said is added to `about`. */

@@ -1,0 +1,587 @@
+/* call.c — one call of a tool: checked, decided, on record, made, and on record again.
+ *
+ * Nothing is sent before its decision is on disk, and only ALLOW is sent, or what a person's observe grant lets pass for a time, which is
+ * labelled so.  What is not allowed is no error of the protocol: the answer says so to the model, with the reason and, where a
+ * person can permit it, the id of the question. */
+#include "serve/mcp/mcp.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/approval/approval.h"
+#include "proof/preimage.h"
+
+#include <string.h>
+
+enum { LOOK_US = 300000, PREVIEW = 300 };
+
+struct calling {
+	const char *exposed, *server, *tool;
+	const struct json *row; /* of the registry */
+	const struct json *pinned; /* the approved tool; or NULL */
+	const struct json *definition; /* by which it is checked */
+	struct json *args;
+	struct upstream *u;
+	struct mcp_answer said;
+	struct request *r;
+	struct handling h;
+	const char *grant; /* the observe grant by which it goes on; or NULL */
+	int64_t wait_until_us, sent_us; /* of a person's answer; when it was sent */
+	const char *approval; /* what is waited for */
+	const char *method; /* of something else than a call of a tool: it is passed on as it is; or NULL */
+};
+
+static struct sys *sys_of(const struct flight *f)
+{
+	return f->g->server->sys;
+}
+
+static const char *client_of(const struct flight *f)
+{
+	const char *named = json_get_text(f->g->o, "client", NULL);
+
+	return named ? named : f->guest->client[0] ? f->guest->client : "mcp";
+}
+
+/* ---- answers that are no ---- */
+
+static struct json *decision_meta(struct flight *f, const struct calling *c)
+{
+	struct arena *a = &f->a;
+	struct json *doc = json_new(a, JSON_OBJECT);
+	const struct reason *reason = reason_get(c->h.decision.reason_code);
+
+	json_sets(a, doc, "verdict", verdict_name(c->h.verdict));
+	json_sets(a, doc, "reason_code", c->h.verdict == V_ALLOW ? "" : reason->code);
+	json_sets(a, doc, "receipt_id", json_get_text(c->h.decision_receipt, "receipt_id", ""));
+	json_sets(a, doc, "decision_id", c->h.decision_id);
+	if (c->h.decision.detail_code)
+		json_sets(a, doc, "rule", c->h.decision.detail_code);
+	if (c->h.question && c->h.is_question_kept)
+		json_sets(a, doc, "approval_id", json_get_text(c->h.question, "approval_id", ""));
+	if (c->h.verdict != V_ALLOW)
+		json_sets(a, doc, "remediation", reason->remedy);
+	return doc;
+}
+
+/* A result that the model reads as a failure; without structured content, which clients check against the schema of a success. */
+static struct json *failure(struct flight *f, const char *text, struct json *decision)
+{
+	struct arena *a = &f->a;
+	struct json *result = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY),
+		    *one = json_new(a, JSON_OBJECT);
+
+	json_sets(a, one, "type", "text");
+	json_sets(a, one, "text", text);
+	json_push(a, list, one);
+	json_set(a, result, "content", list);
+	json_setb(a, result, "isError", true);
+	if (decision) {
+		struct json *meta = json_new(a, JSON_OBJECT);
+		json_set(a, meta, "helm/decision", decision);
+		json_set(a, result, "_meta", meta);
+	}
+	return result_of_era(f, result, false);
+}
+
+static const char *what_to_do(struct flight *f, const struct calling *c)
+{
+	if (c->h.question && c->h.is_question_kept) {
+		const char *id = json_get_text(c->h.question, "approval_id", "");
+		bool is_of_registry = c->said.action != ACTION_ALLOW;
+		return arena_printf(&f->a,
+			"A person can permit exactly this call once: helm approval approve %s%s%s.  Ask them, then make the same call again.",
+			id, is_of_registry ? "; or the tool for good: helm mcp approve " : "",
+			is_of_registry ? c->server : "");
+	}
+	return reason_get(c->h.decision.reason_code)->remedy;
+}
+
+static void deny(struct flight *f, const struct calling *c)
+{
+	const struct reason *reason = reason_get(c->h.decision.reason_code);
+	const char *why = c->h.decision.summary ? c->h.decision.summary : reason->meaning;
+	const char *id = json_get_text(c->h.decision_receipt, "receipt_id", "");
+
+	flight_answer(f,
+		failure(f,
+			arena_printf(&f->a, "Access Denied: %s [%s, %s]  %s  (receipt: %s)", why,
+				c->h.verdict == V_ESCALATE ? "ESCALATE" : "DENY", reason->code,
+				what_to_do(f, c), receipt_id_short(&f->a, id)),
+			decision_meta(f, c)));
+}
+
+/* ---- what is known before it is decided ---- */
+
+/* Which tool, and what it was given.  False: the answer is there. */
+static bool read_call(struct flight *f, struct calling *c)
+{
+	const struct json *params = f->rpc.params, *args = json_get(params, "arguments");
+
+	c->exposed = json_get_text(params, "name", NULL);
+	if (!c->exposed || (args && !json_is(args, JSON_OBJECT))) {
+		flight_refuse(f, RPC_BAD_PARAMS,
+			"PEP validation failed: name is a text, and arguments are an object");
+		return false;
+	}
+	if (json_get(params, "task")) {
+		flight_refuse(f, RPC_BAD_PARAMS, "tasks are not offered here; call it without 'task'");
+		return false;
+	}
+	c->args = args ? json_copy(&f->a, args) : json_new(&f->a, JSON_OBJECT);
+	c->row = tool_by_name(f, c->exposed, &c->server, &c->tool);
+	if (c->row)
+		return true;
+	flight_refuse(f, RPC_BAD_PARAMS,
+		arena_printf(&f->a, "Unknown tool: %.128s",
+			text_safe(&f->a, c->exposed, strlen(c->exposed), false)));
+	return false;
+}
+
+/* The definition as the server has it now.  False: the answer is there, or it is waited for. */
+static bool find_tool(struct flight *f, struct calling *c)
+{
+	const char *state = mcp_state(c->row, sys_of(f)->now_us(sys_of(f)));
+	bool is_over = text_eq(state, "revoked") || text_eq(state, "expired");
+	const struct json *seen = NULL;
+	char why[400];
+
+	c->u = upstream_get(f->g, c->server, c->row);
+	if (!is_over && !upstream_want(c->u, f))
+		return false;
+	struct offer *o = is_over ? NULL : upstream_offer(c->u, why);
+	c->pinned = json_get(json_get(c->row, "tools"), c->tool);
+	const struct json *now = o ? mcp_tool_in(o->tools, c->tool) : json_get(c->pinned, "definition");
+	seen = now ? json_copy(&f->a, now) : NULL;
+	if (o)
+		offer_drop(c->u, o);
+	const struct mcp_question q = { .server = c->server,
+		.tool = c->tool,
+		.row = c->row,
+		.seen = seen,
+		.args = c->args,
+		.now_us = sys_of(f)->now_us(sys_of(f)) };
+	c->definition = c->pinned ? json_get(c->pinned, "definition") : seen;
+	if (!c->definition) {
+		flight_refuse(f, RPC_BAD_PARAMS,
+			arena_printf(&f->a, "Unknown tool: %.128s",
+				text_safe(&f->a, c->exposed, strlen(c->exposed), false)));
+		return false;
+	}
+	mcp_judge(&f->a, &q, &c->said);
+	return true;
+}
+
+/* ---- the decision ---- */
+
+static struct json *taint_of(struct flight *f)
+{
+	pthread_mutex_lock(&f->g->lock);
+	struct json *copy = json_copy(&f->a, f->guest->taint);
+	pthread_mutex_unlock(&f->g->lock);
+	return copy;
+}
+
+static struct json *known_of(struct flight *f, const struct calling *c)
+{
+	struct arena *a = &f->a;
+	struct json *known = json_new(a, JSON_OBJECT);
+
+	json_sets(a, known, "mcp_server", c->server);
+	json_sets(a, known, "mcp_tool", c->tool);
+	json_sets(a, known, "mcp_effect", c->said.effect);
+	json_setb(a, known, "mcp_trusted", json_get_bool(c->row, "trusted", false));
+	json_sets(a, known, "client", client_of(f));
+	json_set(a, known, "taint", taint_of(f));
+	return known;
+}
+
+static struct json *about_of(struct flight *f, const struct calling *c)
+{
+	struct arena *a = &f->a;
+	struct json *about = json_new(a, JSON_OBJECT);
+
+	json_sets(a, about, "mcp_server_id", c->server);
+	json_sets(a, about, "tool_effect", c->said.effect);
+	json_sets(a, about, "schema_hash", c->said.pin.schema ? c->said.pin.schema : "");
+	json_sets(a, about, "text_hash", c->said.pin.text);
+	json_sets(a, about, "mcp_args_hash", json_sha256(a, c->args));
+	json_sets(a, about, "client", client_of(f));
+	const char *grant = mcp_observed(c->row, sys_of(f)->now_us(sys_of(f)));
+	json_sets(a, about, "enforcement_mode", grant ? "shadow" : "enforce");
+	if (grant)
+		json_sets(a, about, "observe_grant_id", grant);
+	return about;
+}
+
+/* What the registry says is one more voice: it makes the answer stricter, never milder. */
+static void add_voice(struct flight *f, struct calling *c, const char *bad_args)
+{
+	static const enum reason_code violation = REASON_SCHEMA_VIOLATION;
+	struct request *r = c->r;
+
+	for (size_t i = 0; i < r->what.proposal->effect_count; i++)
+		if (r->what.proposal->effects[i].tag && text_eq(r->what.proposal->effects[i].tag, "mcp.call"))
+			r->at_least.effect = &r->what.proposal->effects[i];
+	if (bad_args) {
+		r->at_least.action = ACTION_DENY;
+		r->at_least.rule = "mcp.arguments_invalid";
+		r->at_least.text = bad_args;
+		r->at_least.code = &violation;
+	} else if (c->said.action != ACTION_ALLOW) {
+		r->at_least.action = c->said.action;
+		r->at_least.rule = c->said.rule;
+		r->at_least.text = c->said.text;
+		r->at_least.code = &c->said.code;
+	}
+	(void)f;
+}
+
+static int decide_call(struct flight *f, struct calling *c, const char *bad_args, struct err *e)
+{
+	struct arena *a = &f->a;
+	struct json *bound = json_new(a, JSON_OBJECT);
+
+	json_sets(a, bound, "schema_hash", c->said.pin.schema ? c->said.pin.schema : "");
+	json_sets(a, bound, "text_hash", c->said.pin.text);
+	/* A command of ours that looks does nothing to what it is given. */
+	if (c->u->is_own)
+		json_set(a, bound, "args", c->args);
+	const struct tool_question q = { .tool = arena_printf(a, "mcp__%s__%s", c->server, c->tool),
+		.action = "AGENT_TOOL_CALL",
+		.session = f->guest->id,
+		.args = c->u->is_own ? NULL : c->args,
+		.draft = bound,
+		.door = "mcp",
+		.source = "mcp.gateway",
+		.known = known_of(f, c),
+		.about = about_of(f, c) };
+	f->call.who.principal = f->guest->principal;
+	f->call.who.tenant = f->guest->tenant;
+	c->h = (struct handling){ .a = a };
+	int rc = decide_prepare(&f->call, &q, &c->r, e);
+	if (rc)
+		return rc;
+	add_voice(f, c, bad_args);
+	return decide_run(&f->call, c->r, &c->h, e);
+}
+
+/* For the evening report; the receipt is what proves. */
+static void note(struct flight *f, const struct calling *c, const char *outcome, const char *digest)
+{
+	struct arena *a = &f->a;
+	struct kernel *k = f->call.k;
+	struct json *row = json_new(a, JSON_OBJECT);
+	struct err e = { 0 };
+
+	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
+	json_sets(a, row, "client", client_of(f));
+	json_sets(a, row, "session", f->guest->id);
+	json_sets(a, row, "tool", c->r->what.tool);
+	json_sets(a, row, "tool_use_id", c->h.decision_id);
+	if (!outcome) {
+		const char *preview = c->r->what.preview;
+		json_sets(a, row, "preview",
+			arena_strndup(a, preview, strlen(preview) > PREVIEW ? PREVIEW : strlen(preview)));
+		json_sets(a, row, "verdict", verdict_name(c->h.verdict));
+		json_sets(a, row, "decision_id", c->h.decision_id);
+		json_sets(a, row, "door", "mcp");
+		if (c->h.decision.detail_code)
+			json_sets(a, row, "rule", c->h.decision.detail_code);
+		if (c->h.settled.by)
+			json_sets(a, row, "settled_by", c->h.settled.by);
+		if (c->h.question)
+			json_sets(a, row, "approval_id", json_get_text(c->h.question, "approval_id", ""));
+	} else {
+		json_sets(a, row, "outcome", outcome);
+		json_sets(a, row, "outcome_sha256", digest);
+	}
+	if (ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, &e))
+		log_line(f->g->server, "warning", NULL, "%s", e.text);
+}
+
+/* What would have been said is on record before it goes on all the same.  A freeze and a pause stand above every grant. */
+static int observe(struct flight *f, struct calling *c, struct err *e)
+{
+	struct arena *a = &f->a;
+	const char *grant = mcp_observed(c->row, sys_of(f)->now_us(sys_of(f))),
+		   *rule = c->h.decision.detail_code ? c->h.decision.detail_code : "";
+	struct json *about = json_new(a, JSON_OBJECT), *receipt;
+
+	if (!grant || c->h.verdict == V_ALLOW || text_eq(rule, FREEZE_RULE) || text_eq(rule, PAUSE_RULE))
+		return OK;
+	const char *receipt_id = json_get_text(c->h.decision_receipt, "receipt_id", "");
+	json_sets(a, about, "would_have_verdict", verdict_name(c->h.verdict));
+	json_sets(a, about, "observe_grant_id", grant);
+	json_sets(a, about, "boundary_record_id", receipt_id);
+	json_sets(a, about, "boundary_record_hash", json_get_text(c->h.decision_receipt, "output_hash", ""));
+	json_sets(a, about, "mcp_server_id", c->server);
+	json_sets(a, about, "enforcement_mode", "shadow");
+	const struct draft d = { .receipt_id = arena_printf(a, "cf-%s", receipt_id),
+		.decision_id = c->h.decision_id,
+		.effect_id = c->r->what.action,
+		.status = "COUNTERFACTUAL",
+		.reason_code = reason_get(c->h.decision.reason_code)->code,
+		.policy_hash = json_get_text(c->h.decision_receipt, "policy_hash", NULL),
+		.args_hash = c->h.args_sha256,
+		.executor_id = f->guest->principal,
+		.correlation_id = f->guest->id,
+		.type = "counterfactual",
+		.tool_name = c->r->what.tool,
+		.metadata = about };
+	int rc = call_record(&f->call, &d, &receipt, e);
+	if (rc == OK)
+		c->grant = grant;
+	return rc;
+}
+
+/* ---- waiting for a person ---- */
+
+/* Is the question answered, or is it time to say that it is not?  Nothing is decided again before. */
+static bool is_still_open(struct flight *f, const struct calling *c)
+{
+	struct sys *s = sys_of(f);
+	struct json *entry;
+	struct err e = { 0 };
+
+	if (__atomic_load_n(&f->is_cancelled, __ATOMIC_SEQ_CST) || s->mono_us(s) >= c->wait_until_us ||
+		approval_get(f->call.k, &f->a, c->approval, &entry, &e))
+		return false;
+	return text_eq(request_state(entry, s->now_us(s)), "pending");
+}
+
+static bool waits(struct flight *f, struct calling *c)
+{
+	struct sys *s = sys_of(f);
+	int64_t wait_s = json_get_int(c->row, "wait_s", 0);
+
+	if (c->h.verdict != V_ESCALATE || !wait_s || !c->h.is_question_kept)
+		return false;
+	if (!c->wait_until_us)
+		c->wait_until_us = s->mono_us(s) + wait_s * 1000000;
+	if (s->mono_us(s) >= c->wait_until_us || __atomic_load_n(&f->is_cancelled, __ATOMIC_SEQ_CST))
+		return false;
+	c->approval = json_get_text(c->h.question, "approval_id", "");
+	f->wake_us = s->mono_us(s) + LOOK_US;
+	return true;
+}
+
+/* ---- there and back ---- */
+
+static void taint(struct flight *f, const struct calling *c)
+{
+	struct guest *u = f->guest;
+	const char *label = arena_printf(&f->a, "mcp:%s", c->server);
+
+	if (json_get_bool(c->row, "trusted", false) || c->u->is_own)
+		return;
+	pthread_mutex_lock(&f->g->lock);
+	bool is_new = true;
+	json_each (one, u->taint)
+		is_new &= !text_eq(json_text(one), label);
+	if (is_new)
+		json_pushs(&u->a, u->taint, label);
+	pthread_mutex_unlock(&f->g->lock);
+}
+
+/* How it ended, in one word for the receipt. */
+static const char *ending(const struct flight *f)
+{
+	return !f->trouble ? f->result && !json_get_bool(f->result, "isError", false) ? "COMPLETED" : "FAILED"
+		: text_eq(f->trouble, "cancelled") ? "CANCELLED"
+		: text_eq(f->trouble, "timeout")   ? "TIMED_OUT"
+						   : "FAILED";
+}
+
+static void tell_result(struct flight *f, struct calling *c)
+{
+	struct arena *a = &f->a;
+	struct json *meta;
+
+	if (f->error) {
+		int64_t code = json_get_int(f->error, "code", RPC_INTERNAL);
+		flight_refuse(f, (int)code,
+			json_get_text(f->error, "message", "the server answered with an error"));
+		return;
+	}
+	if (!f->result) {
+		flight_answer(f,
+			failure(f,
+				arena_printf(a, "The server '%s' did not answer: %s.", c->server,
+					text_eq(f->trouble, "timeout") ? "it took too long" : f->trouble),
+				decision_meta(f, c)));
+		return;
+	}
+	meta = json_get(f->result, "_meta");
+	if (!json_is(meta, JSON_OBJECT) && !c->method) {
+		meta = json_new(a, JSON_OBJECT);
+		json_set(a, f->result, "_meta", meta);
+	}
+	if (!c->method)
+		json_set(a, meta, "helm/decision", decision_meta(f, c));
+	flight_answer(f, result_of_era(f, f->result, c->method != NULL));
+}
+
+static int step_outcome(struct flight *f, struct err *e)
+{
+	struct calling *c = f->state;
+	struct arena *a = &f->a;
+	struct json *happened = json_new(a, JSON_OBJECT);
+	struct sys *s = sys_of(f);
+
+	(void)call_hold(&f->call);
+	json_seti(a, happened, "duration_ms", (s->mono_us(s) - c->sent_us) / 1000);
+	const char *digest = f->result ? json_sha256(a, f->result)
+		: f->error	       ? json_sha256(a, f->error)
+				       : sha256_prefixed(a, "", 0);
+	json_sets(a, happened, "result_sha256", digest);
+	json_seti(a, happened, "result_bytes", (int64_t)f->result_bytes);
+	if (f->result && !c->method)
+		result_check(f, c->row, c->definition, happened);
+	if (f->trouble)
+		json_sets(a, happened, "trouble", f->trouble);
+	if (f->error)
+		json_seti(a, happened, "error_code", json_get_int(f->error, "code", 0));
+	const char *status = ending(f);
+	int rc = kernel_outcome(f->call.k, c->r, &c->h, happened, status, e);
+	note(f, c, text_eq(status, "COMPLETED") ? "done" : "failed", digest);
+	if (f->result)
+		taint(f, c);
+	if (rc) {
+		log_line(f->g->server, "error", NULL, "%s: %s", e->code, e->text);
+		flight_answer(f,
+			failure(f,
+				"The call was made, but what came of it could not be recorded; its result is held back.",
+				decision_meta(f, c)));
+		return OK;
+	}
+	tell_result(f, c);
+	return OK;
+}
+
+static void dispatch(struct flight *f, struct calling *c)
+{
+	struct arena *a = &f->a;
+	struct sys *s = sys_of(f);
+
+	f->params = c->method ? c->args : json_new(a, JSON_OBJECT);
+	if (!c->method) {
+		json_sets(a, f->params, "name", c->tool);
+		json_set(a, f->params, "arguments", c->args);
+	}
+	f->method = c->method ? c->method : "tools/call";
+	f->timeout_us = json_get_int(c->row, "timeout_s", MCP_TIMEOUT_S) * 1000000;
+	f->step = step_outcome;
+	f->state = c;
+	c->sent_us = s->mono_us(s);
+	f->to = c->u;
+}
+
+/* Helm's own tools are answered here; the rest of the way is the same. */
+static int run_own(struct flight *f, struct calling *c, struct err *e)
+{
+	int rc = own_run(f, c->tool, c->args, e);
+
+	if (rc)
+		f->trouble = arena_strdup(&f->a, e->text);
+	*e = (struct err){ 0 };
+	f->to = NULL;
+	return step_outcome(f, e);
+}
+
+int step_call(struct flight *f, struct err *e)
+{
+	struct calling *c = f->state ? f->state : arena_zalloc(&f->a, 1, sizeof(*c));
+	struct err bad = { 0 };
+
+	if (c->approval && is_still_open(f, c)) {
+		f->wake_us = sys_of(f)->mono_us(sys_of(f)) + LOOK_US;
+		return OK;
+	}
+	if (!read_call(f, c) || !find_tool(f, c))
+		return OK;
+	bool is_bad = mcp_check_args(&f->a, c->definition, c->args, &bad) != OK;
+	int rc = decide_call(f, c, is_bad ? bad.text : NULL, e);
+	if (rc)
+		return rc;
+	if (waits(f, c)) {
+		f->state = c;
+		return OK;
+	}
+	note(f, c, NULL, NULL);
+	rc = is_bad ? OK : observe(f, c, e);
+	if (rc)
+		return rc;
+	if (c->h.verdict != V_ALLOW && !c->grant) {
+		if (is_bad)
+			flight_refuse(f, RPC_BAD_PARAMS,
+				arena_printf(&f->a, "PEP validation failed: %s: %s", bad.code, bad.text));
+		else
+			deny(f, c);
+		return OK;
+	}
+	dispatch(f, c);
+	return c->u->is_own ? run_own(f, c, e) : OK;
+}
+
+/* ---- resources, prompts, completions ---- */
+
+/* A person let this server pass them on: word for word, decided about and on record like a call. */
+static bool passes(const struct json *row, const char *method)
+{
+	static const struct {
+		const char *before, *word;
+	} words[] = { { "resources/", "resources" }, { "prompts/", "prompts" },
+		{ "completion/", "completions" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		json_each (one, json_get(row, "passes"))
+			if (text_starts(method, words[i].before) && json_text(one) &&
+				text_eq(json_text(one), words[i].word))
+				return true;
+	return false;
+}
+
+/* The one server of this gateway that passes such things on: what they name does not say whose it is. */
+static const struct json *passing_server(struct flight *f, const char **ret_id)
+{
+	const struct json *servers = f->snap ? json_get(f->snap->registry, "servers") : NULL, *found = NULL;
+	int64_t now = sys_of(f)->now_us(sys_of(f));
+
+	json_each_member (m, servers)
+		if (!found && is_offered(f, m->name) && text_eq(mcp_state(m->value, now), "approved") &&
+			passes(m->value, f->rpc.method)) {
+			found = m->value;
+			*ret_id = m->name;
+		}
+	return found;
+}
+
+int step_pass(struct flight *f, struct err *e)
+{
+	struct calling *c = arena_zalloc(&f->a, 1, sizeof(*c));
+
+	c->row = passing_server(f, &c->server);
+	if (!c->row) {
+		flight_refuse(f, RPC_NO_METHOD, "Method not found");
+		return OK;
+	}
+	c->method = c->tool = f->rpc.method;
+	c->u = upstream_get(f->g, c->server, c->row);
+	if (!upstream_want(c->u, f))
+		return OK;
+	c->args = f->rpc.params ? json_copy(&f->a, f->rpc.params) : json_new(&f->a, JSON_OBJECT);
+	(void)json_remove(c->args, "_meta");
+	c->said = (struct mcp_answer){ .action = ACTION_ALLOW, .effect = "read", .pin = { "", "" } };
+	int rc = decide_call(f, c, NULL, e);
+	if (rc)
+		return rc;
+	note(f, c, NULL, NULL);
+	if (c->h.verdict == V_ALLOW)
+		dispatch(f, c);
+	else
+		flight_refuse(f, RPC_INTERNAL,
+			arena_printf(&f->a, "Access Denied: %s",
+				c->h.decision.summary ? c->h.decision.summary
+						      : reason_get(c->h.decision.reason_code)->meaning));
+	return OK;
+}

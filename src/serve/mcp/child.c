@@ -1,0 +1,519 @@
+/* child.c — an upstream that is a child: started inside its walls, greeted, listened to, ended.
+ *
+ * Its thread is the only one that reads from it and writes to it.  It lives as long as the child, which dies with it. */
+#include "serve/mcp/mcp.h"
+
+#include "base/proc.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	PIECE = 1 << 16,
+	GRACE_MS = 700,
+	STDERR_LINE = 400,
+	PAGES_MOST = 200,
+	OUT_MOST = 64 << 20,
+	TICK_MS = 200
+};
+
+struct out {
+	char *p;
+	size_t at, n, room;
+};
+enum greeting { HELLO, HELLO_STATELESS, LISTING, GREETED };
+struct child {
+	struct upstream *u;
+	struct sys *sys;
+	struct proc proc;
+	int in, out, err; /* its ends, seen from here: we write `in` */
+	struct rpc_lines lines;
+	struct out to;
+	enum greeting greeting;
+	bool is_stateless;
+	int64_t asked_id, start_deadline_us; /* the request of the greeting that is not answered */
+	struct offer *offer; /* as far as it was told */
+	int pages;
+	char last_words[STDERR_LINE];
+	const char *trouble;
+	char why[400];
+};
+
+static int64_t setting(struct upstream *u, const char *name, int64_t fallback)
+{
+	struct snapshot *s = snapshot_take(u->g);
+	const struct json *row = upstream_row(u, s);
+	int64_t value = json_get_int(row, name, fallback);
+
+	snapshot_drop(u->g, s);
+	return value;
+}
+
+/* ---- writing ---- */
+
+static void put(struct child *c, struct arena *a, const struct json *message)
+{
+	struct buf text;
+
+	buf_init(&text, a);
+	json_write(&text, message, 0);
+	buf_addc(&text, '\n');
+	struct out *o = &c->to;
+	if (o->n + text.n - o->at > OUT_MOST) {
+		c->trouble = "it does not read what it is sent";
+		return;
+	}
+	if (o->at) {
+		memmove(o->p, o->p + o->at, o->n - o->at);
+		o->n -= o->at;
+		o->at = 0;
+	}
+	if (o->n + text.n > o->room) {
+		o->room = o->n + text.n + PIECE;
+		o->p = realloc(o->p, o->room);
+		if (!o->p)
+			BUG("out of memory");
+	}
+	memcpy(o->p + o->n, text.p, text.n);
+	o->n += text.n;
+}
+
+static void write_some(struct child *c)
+{
+	while (c->to.at < c->to.n) {
+		ssize_t n = write(c->in, c->to.p + c->to.at, c->to.n - c->to.at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			c->trouble = "it does not read any more";
+		if (n <= 0)
+			return;
+		c->to.at += (size_t)n;
+	}
+	c->to.at = c->to.n = 0;
+}
+
+/* ---- the greeting ---- */
+
+static void add_meta(struct child *c, struct arena *a, struct json *params)
+{
+	struct json *meta = json_get(params, "_meta");
+
+	if (!c->is_stateless)
+		return;
+	if (!meta) {
+		meta = json_new(a, JSON_OBJECT);
+		json_set(a, params, "_meta", meta);
+	}
+	const struct json *hello = upstream_hello(a);
+	json_sets(a, meta, "io.modelcontextprotocol/protocolVersion", MCP_STATELESS);
+	json_set(a, meta, "io.modelcontextprotocol/clientInfo", json_copy(a, json_get(hello, "clientInfo")));
+	json_set(a, meta, "io.modelcontextprotocol/clientCapabilities", json_new(a, JSON_OBJECT));
+}
+
+static void ask(struct child *c, const char *method, struct json *params, struct arena *a)
+{
+	c->asked_id = ++c->u->next_id;
+	add_meta(c, a, params);
+	put(c, a, rpc_request(a, c->asked_id, method, params));
+}
+
+static void ask_tools(struct child *c, struct arena *a, const char *cursor)
+{
+	struct json *params = json_new(a, JSON_OBJECT);
+
+	if (cursor)
+		json_sets(a, params, "cursor", cursor);
+	c->greeting = LISTING;
+	ask(c, "tools/list", params, a);
+}
+
+static void greeted(struct child *c)
+{
+	struct upstream *u = c->u;
+	struct server *s = u->g->server;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct err e = { 0 };
+
+	c->greeting = GREETED;
+	c->asked_id = 0;
+	if (mcp_seen_put(s->sys, &a, s->ws, u->id, c->offer->tools, &e))
+		log_line(s, "warning", NULL, "what '%s' offers could not be kept: %s", u->id, e.text);
+	struct offer *o = c->offer;
+	c->offer = NULL;
+	upstream_is_ready(u, o);
+}
+
+static void begin_listing(struct child *c, struct arena *a, const struct json *hello)
+{
+	struct offer *o = c->offer = offer_new();
+	const struct json *info = json_get(hello, "serverInfo");
+
+	if (!info)
+		info = json_get(json_get(hello, "_meta"), "io.modelcontextprotocol/serverInfo");
+	o->capabilities = json_copy(&o->a, json_get(hello, "capabilities"));
+	o->name = arena_strdup(&o->a, json_get_text(info, "name", ""));
+	o->version = arena_strdup(&o->a, json_get_text(info, "version", ""));
+	c->pages = 0;
+	if (!c->is_stateless)
+		put(c, a, rpc_notification(a, "notifications/initialized", NULL));
+	if (json_get(o->capabilities, "tools"))
+		ask_tools(c, a, NULL);
+	else
+		greeted(c);
+}
+
+/* A definition that has no name, or one that another has, is none. */
+static void take_page(struct child *c, struct arena *a, const struct json *page)
+{
+	struct offer *o = c->offer;
+	const char *cursor = json_get_text(page, "nextCursor", NULL);
+
+	json_each (tool, json_get(page, "tools")) {
+		const char *name = json_get_text(tool, "name", NULL);
+		if (name && *name && strlen(name) <= 128 && !mcp_tool_in(o->tools, name))
+			json_push(&o->a, o->tools, json_copy(&o->a, tool));
+	}
+	if (o->tools->n > MCP_TOOLS_MOST || ++c->pages > PAGES_MOST)
+		c->trouble = "it lists more tools than are looked at";
+	else if (cursor && *cursor)
+		ask_tools(c, a, cursor);
+	else
+		greeted(c);
+}
+
+static void hear_greeting(struct child *c, struct arena *a, const struct rpc *m)
+{
+	if (m->error && c->greeting == HELLO && !c->is_stateless) {
+		/* It may know nothing but the era without sessions. */
+		c->is_stateless = true;
+		c->greeting = HELLO_STATELESS;
+		ask(c, "server/discover", json_new(a, JSON_OBJECT), a);
+	} else if (m->error) {
+		snprintf(c->why, sizeof(c->why), "it answers the greeting with an error: %.200s",
+			json_get_text(m->error, "message", ""));
+		c->trouble = c->why;
+	} else if (c->greeting == LISTING) {
+		take_page(c, a, m->result);
+	} else {
+		begin_listing(c, a, m->result);
+	}
+}
+
+/* ---- flights ---- */
+
+static void send_flight(struct child *c, struct flight *f)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *params = json_copy(&a, f->params), *meta = json_get(params, "_meta");
+
+	f->upstream_id = ++c->u->next_id;
+	if (f->progress_token) {
+		if (!meta) {
+			meta = json_new(&a, JSON_OBJECT);
+			json_set(&a, params, "_meta", meta);
+		}
+		json_seti(&a, meta, "progressToken", f->upstream_id);
+	}
+	add_meta(c, &a, params);
+	put(c, &a, rpc_request(&a, f->upstream_id, f->method, params));
+}
+
+static void send_all(struct child *c)
+{
+	struct upstream *u = c->u;
+
+	pthread_mutex_lock(&u->lock);
+	for (struct flight *f; c->greeting == GREETED && !u->is_listing && (f = u->sending);) {
+		u->sending = f->next_pending;
+		send_flight(c, f);
+		f->next_pending = u->pending;
+		u->pending = f;
+	}
+	pthread_mutex_unlock(&u->lock);
+}
+
+static struct flight *take_pending(struct upstream *u, int64_t id)
+{
+	struct flight *found = NULL;
+
+	pthread_mutex_lock(&u->lock);
+	for (struct flight **p = &u->pending; *p; p = &(*p)->next_pending)
+		if ((*p)->upstream_id == id) {
+			found = *p;
+			*p = found->next_pending;
+			break;
+		}
+	pthread_mutex_unlock(&u->lock);
+	return found;
+}
+
+/* An answer to something that nobody asked is nothing. */
+static void hear_answer(struct child *c, const struct rpc *m, size_t bytes)
+{
+	int64_t id;
+	struct flight *f = json_int(m->id, &id) ? take_pending(c->u, id) : NULL;
+
+	if (!f)
+		return;
+	f->result = m->result ? json_copy(&f->a, m->result) : NULL;
+	f->error = m->error ? json_copy(&f->a, m->error) : NULL;
+	f->result_bytes = bytes;
+	flight_back(f, NULL);
+}
+
+static void tell_cancelled(struct child *c, const struct flight *f)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *params = json_new(&a, JSON_OBJECT);
+
+	json_seti(&a, params, "requestId", f->upstream_id);
+	json_sets(&a, params, "reason", "the caller does not wait any more");
+	put(c, &a, rpc_notification(&a, "notifications/cancelled", params));
+}
+
+static bool is_gone(struct flight *f)
+{
+	char one;
+
+	return f->call.fd >= 0 && recv(f->call.fd, &one, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* Whoever is not waited for any more, or waited too long. */
+static void end_some(struct child *c, struct flight **list, bool was_sent)
+{
+	struct upstream *u = c->u;
+	int64_t now = c->sys->mono_us(c->sys);
+
+	pthread_mutex_lock(&u->lock);
+	struct flight *ended = NULL;
+	for (struct flight **p = list, *f; (f = *p);) {
+		if (is_gone(f))
+			__atomic_store_n(&f->is_cancelled, 1, __ATOMIC_SEQ_CST);
+		bool is_cancelled = __atomic_load_n(&f->is_cancelled, __ATOMIC_SEQ_CST);
+		if (!is_cancelled && now < f->deadline_us) {
+			p = &f->next_pending;
+			continue;
+		}
+		*p = f->next_pending;
+		f->next_pending = ended;
+		ended = f;
+	}
+	pthread_mutex_unlock(&u->lock);
+	for (struct flight *next; ended; ended = next) {
+		next = ended->next_pending;
+		bool is_cancelled = __atomic_load_n(&ended->is_cancelled, __ATOMIC_SEQ_CST);
+		if (was_sent)
+			tell_cancelled(c, ended);
+		flight_back(ended, is_cancelled ? "cancelled" : "timeout");
+	}
+}
+
+/* ---- reading ---- */
+
+static void refuse_question(struct child *c, struct arena *a, const struct rpc *m)
+{
+	put(c, a,
+		text_eq(m->method, "ping")
+			? rpc_result(a, m->id, json_new(a, JSON_OBJECT))
+			: rpc_error(a, m->id, RPC_NO_METHOD, "this is not offered to servers"));
+}
+
+static void list_again(struct child *c, struct arena *a)
+{
+	pthread_mutex_lock(&c->u->lock);
+	bool is_new = c->greeting == GREETED && !c->u->is_listing;
+	if (is_new)
+		c->u->is_listing = true;
+	pthread_mutex_unlock(&c->u->lock);
+	if (!is_new)
+		return;
+	struct offer *old = c->u->offer, *o = c->offer = offer_new();
+	o->capabilities = json_copy(&o->a, old->capabilities);
+	o->name = arena_strdup(&o->a, old->name);
+	o->version = arena_strdup(&o->a, old->version);
+	c->pages = 0;
+	c->start_deadline_us = c->sys->mono_us(c->sys) + setting(c->u, "start_s", MCP_START_S) * 1000000;
+	ask_tools(c, a, NULL);
+}
+
+static void hear_line(struct child *c, struct bytes line)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct rpc m;
+	int64_t id;
+
+	rpc_read(&a, line, &m);
+	if (m.kind == RPC_RESPONSE && c->asked_id && json_int(m.id, &id) && id == c->asked_id) {
+		c->asked_id = 0;
+		hear_greeting(c, &a, &m);
+	} else if (m.kind == RPC_RESPONSE) {
+		hear_answer(c, &m, line.n);
+	} else if (m.kind == RPC_REQUEST) {
+		refuse_question(c, &a, &m);
+	} else if (m.kind == RPC_NOTIFICATION && text_eq(m.method, "notifications/tools/list_changed")) {
+		list_again(c, &a);
+	} else if (m.kind == RPC_NOTIFICATION) {
+		upstream_said(c->u, &a, &m);
+	}
+}
+
+static void read_some(struct child *c)
+{
+	char piece[PIECE];
+	struct bytes line;
+	enum rpc_line what;
+	ssize_t n = read(c->out, piece, sizeof(piece));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		c->trouble = "it ended";
+		return;
+	}
+	rpc_lines_put(&c->lines, piece, (size_t)n);
+	while (!c->trouble && (what = rpc_lines_next(&c->lines, &line)) != RPC_NO_LINE) {
+		if (what == RPC_LINE)
+			hear_line(c, line);
+		else
+			c->trouble = "it sent a message of more than 4 MiB";
+	}
+}
+
+/* The last line of it, for whoever asks why it failed. */
+static void read_errors(struct child *c)
+{
+	char piece[4096];
+	ssize_t n = read(c->err, piece, sizeof(piece));
+
+	if (n <= 0) {
+		if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+			close_fd(&c->err);
+			c->err = -1;
+		}
+		return;
+	}
+	while (n > 0 && piece[n - 1] == '\n')
+		n--;
+	const char *from = n > 0 ? memrchr(piece, '\n', (size_t)n) : NULL;
+	from = from ? from + 1 : piece;
+	if (n > 0)
+		snprintf(c->last_words, sizeof(c->last_words), "%.*s", (int)(piece + n - from), from);
+}
+
+/* ---- from start to end ---- */
+
+static int start(struct child *c, struct err *e)
+{
+	struct server *s = c->u->g->server;
+	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, err[2] = { -1, -1 };
+	const char *const argv[] = { json_get_text(c->u->g->o, "program", "helm"), "mcp", "child", c->u->id,
+		"--workspace", s->ws->root, NULL };
+	struct proc_spec spec = PROC_SPEC(argv);
+
+	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
+		return err_sys(e, "MCP_START", "no pipes for '%s'", c->u->id);
+	spec.in_fd = in[0];
+	spec.out_fd = out[1];
+	spec.err_fd = err[1];
+	int rc = proc_start(c->sys, &spec, &c->proc, e);
+	close_fd(&in[0]);
+	close_fd(&out[1]);
+	close_fd(&err[1]);
+	c->in = in[1];
+	c->out = out[0];
+	c->err = err[0];
+	int fds[] = { c->in, c->out, c->err };
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		(void)fcntl(fds[i], F_SETFL, O_NONBLOCK);
+	return rc;
+}
+
+/* It is asked to end, and then made to. */
+static void end(struct child *c)
+{
+	struct proc_end ended;
+	struct err e = { 0 };
+
+	close_fd(&c->in);
+	if (c->proc.pid > 0) {
+		(void)kill(-c->proc.pid, SIGTERM);
+		(void)proc_wait(c->sys, &c->proc, GRACE_MS, &ended, &e);
+	}
+	while (c->err >= 0) /* its last words */
+		read_errors(c);
+	proc_done(&c->proc);
+	close_fd(&c->out);
+	close_fd(&c->err);
+	rpc_lines_free(&c->lines);
+	free(c->to.p);
+	if (c->offer)
+		offer_drop(c->u, c->offer);
+}
+
+static int timeout_of(struct child *c)
+{
+	return c->u->pending || c->u->sending || c->greeting != GREETED ? TICK_MS : -1;
+}
+
+static void live(struct child *c)
+{
+	struct upstream *u = c->u;
+	uint64_t count;
+
+	while (!c->trouble && !u->is_ending) {
+		write_some(c);
+		struct pollfd p[] = { { .fd = c->out, .events = POLLIN }, { .fd = c->err, .events = POLLIN },
+			{ .fd = u->wake, .events = POLLIN },
+			{ .fd = c->to.at < c->to.n ? c->in : -1, .events = POLLOUT } };
+		if (poll(p, ARRAY_SIZE(p), timeout_of(c)) < 0 && errno != EINTR)
+			break;
+		if (p[2].revents)
+			(void)!read(u->wake, &count, sizeof(count));
+		if (p[1].revents)
+			read_errors(c);
+		if (p[0].revents)
+			read_some(c);
+		send_all(c);
+		end_some(c, &u->pending, true);
+		end_some(c, &u->sending, false);
+		if (c->asked_id && c->sys->mono_us(c->sys) > c->start_deadline_us)
+			c->trouble = "it did not answer the greeting in time";
+	}
+}
+
+void *upstream_child(void *arg)
+{
+	struct upstream *u = arg;
+	struct sys *s = u->g->server->sys;
+	struct child c = {
+		.u = u, .sys = s, .in = -1, .out = -1, .err = -1, .lines = { .most = MCP_LINE_MOST }
+	};
+	AUTO(arena_done) struct arena a = { 0 };
+	struct err e = { 0 };
+
+	c.start_deadline_us = s->mono_us(s) + setting(u, "start_s", MCP_START_S) * 1000000;
+	if (start(&c, &e)) {
+		c.trouble = e.text;
+	} else {
+		ask(&c, "initialize", upstream_hello(&a), &a);
+		live(&c);
+	}
+	if (u->is_ending)
+		c.trouble = "the gateway is ending";
+	end(&c);
+	const char *words = text_safe(&a, c.last_words, strlen(c.last_words), false);
+	log_line(u->g->server, "info", NULL, "server '%s': %s%s%s", u->id, c.trouble ? c.trouble : "it ended",
+		*words ? "; it said: " : "", words);
+	upstream_has_failed(u,
+		arena_printf(&a, "%s%s%s", c.trouble ? c.trouble : "it ended", *words ? "; it said: " : "",
+			words));
+	return NULL;
+}

@@ -1,0 +1,191 @@
+/* flight.c — one request of a guest on its way: to a worker, to an upstream, back, answered. */
+#include "serve/mcp/mcp.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+
+static void flight_end(struct flight *f)
+{
+	struct gateway *g = f->g;
+
+	pthread_mutex_lock(&g->lock);
+	if (f->self) {
+		*f->self = f->next;
+		if (f->next)
+			f->next->self = f->self;
+	}
+	g->flights--;
+	pthread_cond_broadcast(&g->idle);
+	pthread_mutex_unlock(&g->lock);
+	snapshot_drop(g, f->snap);
+	guest_drop(f->guest);
+	arena_done(&f->a);
+	free(f);
+}
+
+/* The whole answer, or the word that there is none. */
+static void deliver(struct flight *f)
+{
+	struct buf text;
+	bool is_wanted = f->answer && !__atomic_load_n(&f->is_cancelled, __ATOMIC_SEQ_CST);
+
+	buf_init(&text, &f->a);
+	if (is_wanted)
+		json_write(&text, f->answer, 0);
+	f->send(f, is_wanted ? buf_bytes(&text) : (struct bytes){ 0 }, true);
+}
+
+/* ---- those that wait for a person ---- */
+
+/* Wakes whoever slept long enough, or is not wanted any more. */
+static void *be_ticker(void *arg)
+{
+	struct gateway *g = arg;
+	struct sys *s = g->server->sys;
+
+	pthread_mutex_lock(&g->lock);
+	while (g->asleep) {
+		struct flight *due = NULL, **p = &g->asleep;
+		int64_t now = s->mono_us(s);
+		for (struct flight *f; (f = *p);) {
+			if (f->wake_us > now && !g->is_over &&
+				!__atomic_load_n(&f->is_cancelled, __ATOMIC_SEQ_CST)) {
+				p = &f->next_asleep;
+				continue;
+			}
+			*p = f->next_asleep;
+			f->next_asleep = due;
+			due = f;
+		}
+		pthread_mutex_unlock(&g->lock);
+		for (struct flight *next; due; due = next) {
+			next = due->next_asleep;
+			flight_go(due);
+		}
+		s->sleep_us(s, 100000);
+		pthread_mutex_lock(&g->lock);
+	}
+	g->has_ticker = false;
+	pthread_cond_broadcast(&g->idle);
+	pthread_mutex_unlock(&g->lock);
+	return NULL;
+}
+
+static void sleep_until(struct flight *f)
+{
+	struct gateway *g = f->g;
+	pthread_t thread;
+
+	pthread_mutex_lock(&g->lock);
+	f->next_asleep = g->asleep;
+	g->asleep = f;
+	if (!g->has_ticker && pthread_create(&thread, NULL, be_ticker, g) == 0) {
+		pthread_detach(thread);
+		g->has_ticker = true;
+	}
+	pthread_mutex_unlock(&g->lock);
+}
+
+/* The worker has left it; what its step asked for happens now.  While the step ran it held one of f->wants itself, so that nobody whom it waits
+ * for takes the flight from under it. */
+static void after_worker(void *arg)
+{
+	struct flight *f = arg;
+	struct upstream *to = f->to;
+
+	if (__atomic_sub_fetch(&f->wants, 1, __ATOMIC_SEQ_CST))
+		return;
+	if (f->is_waiting) {
+		flight_go(f);
+	} else if (f->wake_us) {
+		sleep_until(f);
+	} else if (to) {
+		f->to = NULL;
+		upstream_send(to, f);
+	} else {
+		/* Memory ran out before anything was written. */
+		if (f->call.status && !f->answer)
+			flight_refuse(f, RPC_INTERNAL, "it takes more memory than one request may have");
+		deliver(f);
+		flight_end(f);
+	}
+}
+
+static int run_step(struct call *c, struct err *e)
+{
+	struct flight *f = (struct flight *)((char *)c - offsetof(struct flight, call));
+	int (*step)(struct flight *, struct err *) = f->step;
+
+	if (step(f, e)) {
+		f->to = NULL;
+		f->is_waiting = false;
+		flight_refuse(f, RPC_INTERNAL, "it could not be decided about, so it was not done");
+	}
+	c->status = 0;
+	return OK;
+}
+
+void flight_go(struct flight *f)
+{
+	f->call.sent_count = 0;
+	f->call.resume = run_step;
+	f->call.status = 1; /* until the step has come to its end */
+	f->is_waiting = false;
+	f->wake_us = 0;
+	f->answer = NULL;
+	__atomic_store_n(&f->wants, 1, __ATOMIC_SEQ_CST);
+	if (work_put(f->g->server, &f->call, after_worker, f))
+		return;
+	flight_refuse(f, RPC_INTERNAL, "the gateway is ending");
+	deliver(f);
+	flight_end(f);
+}
+
+struct flight *flight_new(struct guest *u, struct bytes text)
+{
+	struct gateway *g = u->g;
+	struct flight *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		BUG("out of memory");
+	f->g = g;
+	f->guest = u;
+	f->snap = snapshot_take(g);
+	f->call = (struct call){ .server = g->server,
+		.a = &f->a,
+		.method = "",
+		.path = "/mcp",
+		.request_id = u->id,
+		.correlation_id = u->id,
+		.fd = -1,
+		.who = { u->principal, u->tenant, NULL, SCOPE_EVALUATE | SCOPE_READ } };
+	f->step = flight_begin;
+	rpc_read(&f->a, text, &f->rpc);
+	f->progress_token = json_get(json_get(f->rpc.params, "_meta"), "progressToken");
+	pthread_mutex_lock(&g->lock);
+	g->flights++;
+	f->next = u->flights;
+	f->self = &u->flights;
+	if (u->flights)
+		u->flights->self = &f->next;
+	u->flights = f;
+	pthread_mutex_unlock(&g->lock);
+	return f;
+}
+
+void flight_back(struct flight *f, const char *trouble)
+{
+	f->trouble = trouble ? arena_strdup(&f->a, trouble) : NULL;
+	flight_go(f);
+}
+
+void flight_answer(struct flight *f, struct json *result)
+{
+	f->answer = rpc_result(&f->a, f->rpc.id, result);
+}
+
+void flight_refuse(struct flight *f, int code, const char *text)
+{
+	f->answer = rpc_error(&f->a, f->rpc.id, code, text);
+}

@@ -1,0 +1,388 @@
+/* http.c — guests over HTTP: the streamable transport at /mcp.
+ *
+ * One POST is one message.  A request is answered with one JSON document, or, when it wants to hear of its progress, with a stream of events
+ * whose last one is the answer.  Denials are answers: 200.  A page in a browser must not reach this by a name that leads here, so Host
+ * and Origin are looked at. */
+#include "serve/mcp/mcp.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- who may come ---- */
+
+/* A host, with a port or without. */
+static bool is_this_machine(const char *host)
+{
+	static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t n = strlen(names[i]);
+		if (strncasecmp(host, names[i], n) == 0 && (!host[n] || host[n] == ':'))
+			return true;
+	}
+	return false;
+}
+
+static bool is_listed(const struct call *c, const char *origin)
+{
+	struct sys *s = c->server->sys;
+	const char *more = s->getenv(s, "CORS_ORIGINS");
+	struct bytes rest = bytes_of(more ? more : "");
+
+	json_each (one, json_get(c->server->gateway->o, "origins"))
+		if (json_text(one) && text_eq(json_text(one), origin))
+			return true;
+	while (rest.p)
+		if (bytes_is(text_cut(&rest, ','), origin))
+			return true;
+	return false;
+}
+
+static int check_origin(struct call *c, struct err *e)
+{
+	const char *origin = call_header(c, "Origin"), *host = call_header(c, "Host");
+	const char *name = origin ? strstr(origin, "://") : NULL;
+
+	if (origin && !(name && is_this_machine(name + 3)) && !is_listed(c, origin))
+		return call_refuse(c, e, 403, "FORBIDDEN", "this origin is not let in");
+	if (c->peer.is_loopback && host && !is_this_machine(host) && !is_listed(c, host))
+		return call_refuse(c, e, 403, "FORBIDDEN", "the Host is not this machine");
+	if (!c->server->gateway)
+		return call_refuse(c, e, 404, "NOT_FOUND", "no gateway to tools is open here");
+	return OK;
+}
+
+/* ---- which guest ---- */
+
+/* Who has no session of the protocol's own is one guest for each caller: what tainted it stays. */
+static struct guest *guest_of_caller(struct call *c, struct err *e)
+{
+	struct gateway *g = c->server->gateway;
+	const char *who = arena_printf(c->a, "caller %s %s", c->who.tenant, c->who.principal);
+	char id[33];
+
+	snprintf(id, sizeof(id), "%.32s", sha256_hex(c->a, who, strlen(who)));
+	struct guest *u = guest_find(g, id);
+	if (u)
+		return u;
+	u = guest_new(g, c->who.principal, c->who.tenant, e);
+	if (u) {
+		pthread_mutex_lock(&g->lock);
+		memcpy(u->id, id, sizeof(id));
+		pthread_mutex_unlock(&g->lock);
+	}
+	return u;
+}
+
+static int find_guest(
+	struct call *c, const struct rpc *m, bool is_stateless, struct guest **ret, struct err *e)
+{
+	struct gateway *g = c->server->gateway;
+	const char *id = call_header(c, "Mcp-Session-Id");
+	bool is_hello = m->kind == RPC_REQUEST && text_eq(m->method, "initialize");
+
+	if (is_hello && !is_stateless)
+		*ret = guest_new(g, c->who.principal, c->who.tenant, e);
+	else if (id && !is_stateless)
+		*ret = guest_find(g, id);
+	else if (is_stateless || c->server->o.is_open)
+		*ret = guest_of_caller(c, e);
+	else
+		return call_refuse(
+			c, e, 400, "BAD_REQUEST", "Mcp-Session-Id is missing; begin with initialize");
+	if (!*ret && e->rc)
+		return call_refuse(
+			c, e, 503, "CONCURRENCY_LIMIT_EXCEEDED", "%s", arena_strdup(c->a, e->text));
+	if (!*ret || !text_eq((*ret)->principal, c->who.principal) ||
+		!text_eq((*ret)->tenant, c->who.tenant)) {
+		if (*ret)
+			guest_drop(*ret);
+		return call_refuse(
+			c, e, 404, "NOT_FOUND", "this session is over, or was none; begin with initialize");
+	}
+	if (is_hello)
+		call_send_header(c, "Mcp-Session-Id", arena_strdup(c->a, (*ret)->id));
+	return OK;
+}
+
+/* ---- one answer ---- */
+
+static void answer_rpc(struct call *c, int status, struct json *message)
+{
+	call_answer(c, status, message);
+}
+
+static bool is_refusal_of_version(const struct flight *f)
+{
+	return json_get_int(json_get(f->answer, "error"), "code", 0) == RPC_VERSION;
+}
+
+/* The worker has left the call that the answer goes to. */
+static void take_off(struct call *c, void (*done)(void *), void *arg)
+{
+	struct flight *f = c->owner;
+
+	f->done = done;
+	f->done_arg = arg;
+	flight_go(f);
+}
+
+static void send_back(struct flight *f, struct bytes message, bool is_last)
+{
+	struct call *c = f->transport;
+
+	if (!is_last)
+		return; /* nobody listens to progress here */
+	struct bytes copy = { 0 };
+	if (message.p)
+		copy = (struct bytes){
+			(const uint8_t *)arena_strndup(c->a, (const char *)message.p, message.n), message.n
+		};
+	call_bytes(c,
+		!message.p			   ? 202
+			: is_refusal_of_version(f) ? 400
+						   : 200,
+		message.p ? "application/json" : NULL, copy);
+	f->done(f->done_arg);
+}
+
+/* ---- a stream of events ---- */
+
+struct telling {
+	struct events events;
+	struct server *server;
+	pthread_mutex_t lock;
+	struct flight *f; /* NULL: its last message is here */
+	char *p;
+	size_t at, n, room;
+	int refs; /* of the connection and of the flight */
+};
+
+static void telling_unref(struct telling *s)
+{
+	pthread_mutex_lock(&s->lock);
+	bool is_last = --s->refs == 0;
+	pthread_mutex_unlock(&s->lock);
+	if (is_last) {
+		free(s->p);
+		free(s);
+	}
+}
+
+static int64_t telling_fill(struct events *ev, char *to, size_t room)
+{
+	struct telling *s = (struct telling *)ev;
+
+	pthread_mutex_lock(&s->lock);
+	size_t n = s->n - s->at < room ? s->n - s->at : room;
+	if (n)
+		memcpy(to, s->p + s->at, n);
+	s->at += n;
+	bool is_over = !n && !s->f;
+	pthread_mutex_unlock(&s->lock);
+	return is_over ? -1 : (int64_t)n;
+}
+
+/* The client closed it: in the newer era that is how a request is called off. */
+static void telling_done(struct events *ev)
+{
+	struct telling *s = (struct telling *)ev;
+	struct gateway *g = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->f) {
+		__atomic_store_n(&s->f->is_cancelled, 1, __ATOMIC_SEQ_CST);
+		g = s->f->g;
+	}
+	pthread_mutex_unlock(&s->lock);
+	for (struct upstream *u = g ? g->upstreams : NULL; u; u = u->next)
+		upstream_cancel(u);
+	telling_unref(s);
+}
+
+static void telling_add(struct telling *s, const void *from, size_t n)
+{
+	if (s->n + n > s->room) {
+		s->room = 2 * (s->n + n);
+		s->p = realloc(s->p, s->room);
+		if (!s->p)
+			BUG("out of memory");
+	}
+	memcpy(s->p + s->n, from, n);
+	s->n += n;
+}
+
+static void telling_send(struct flight *f, struct bytes message, bool is_last)
+{
+	static const char before[] = "event: message\ndata: ", after[] = "\n\n";
+	struct telling *s = f->transport;
+	struct server *server = s->server;
+
+	pthread_mutex_lock(&s->lock);
+	if (message.p) {
+		telling_add(s, before, strlen(before));
+		telling_add(s, message.p, message.n);
+		telling_add(s, after, strlen(after));
+	}
+	if (is_last)
+		s->f = NULL;
+	pthread_mutex_unlock(&s->lock);
+	listen_wake(server);
+	if (is_last)
+		telling_unref(s);
+}
+
+static void answer_by_stream(struct call *c, struct flight *f)
+{
+	struct telling *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		BUG("out of memory");
+	*s = (struct telling){
+		.events = { telling_fill, telling_done }, .server = c->server, .f = f, .refs = 2
+	};
+	pthread_mutex_init(&s->lock, NULL);
+	f->send = telling_send;
+	f->transport = s;
+	call_stream(c, &s->events);
+	flight_go(f);
+}
+
+/* ---- one message ---- */
+
+static int refuse_rpc(struct call *c, int status, const struct json *id, int code, const char *text)
+{
+	answer_rpc(c, status, rpc_error(c->a, id, code, text));
+	return OK;
+}
+
+/* The newer era says some of it twice, and both must agree. */
+static const char *disagreement(const struct call *c, const struct rpc *m)
+{
+	const struct json *meta = json_get(m->params, "_meta");
+	const char *body = json_get_text(meta, "io.modelcontextprotocol/protocolVersion", NULL),
+		   *version = call_header(c, "Mcp-Protocol-Version"), *method = call_header(c, "Mcp-Method"),
+		   *name = call_header(c, "Mcp-Name");
+
+	if (!body)
+		return NULL;
+	if (version && !text_eq(version, body))
+		return "Mcp-Protocol-Version is not the version of the message";
+	if (method && !text_eq(method, m->method))
+		return "Mcp-Method is not the method of the message";
+	if (name && text_eq(m->method, "tools/call") && !text_eq(name, json_get_text(m->params, "name", "")))
+		return "Mcp-Name is not the tool of the message";
+	return NULL;
+}
+
+static bool is_known_version(const char *version)
+{
+	return !version || mcp_speaks(version) || text_eq(version, MCP_STATELESS);
+}
+
+static int post(struct call *c, struct err *e)
+{
+	const char *accept = call_header(c, "Accept"), *version = call_header(c, "Mcp-Protocol-Version");
+	struct guest *u = NULL;
+	struct rpc m;
+	int rc = check_origin(c, e);
+
+	if (rc)
+		return rc;
+	if (c->raw.n > MCP_LINE_MOST)
+		return call_refuse(c, e, 413, "TOO_LARGE", "a message has at most 4 MiB");
+	rpc_read(c->a, c->raw, &m);
+	if (m.kind == RPC_BAD)
+		return refuse_rpc(c, 400, m.id, m.code, m.why);
+	bool is_stateless =
+		json_get(json_get(m.params, "_meta"), "io.modelcontextprotocol/protocolVersion") != NULL;
+	const char *wrong = disagreement(c, &m);
+	if (wrong)
+		return refuse_rpc(c, 400, m.id, RPC_HEADERS, wrong);
+	if (!is_stateless && !is_known_version(version))
+		return refuse_rpc(
+			c, 400, m.id, RPC_INVALID_REQUEST, "this version of the protocol is not spoken here");
+	rc = find_guest(c, &m, is_stateless, &u, e);
+	if (rc)
+		return rc;
+	if (m.kind != RPC_REQUEST) {
+		guest_heard(u, &m);
+		guest_drop(u);
+		call_bytes(c, 202, NULL, (struct bytes){ 0 });
+		return OK;
+	}
+	struct flight *f = flight_new(u, c->raw);
+	f->call.peer = c->peer;
+	f->call.who.key_id = c->who.key_id ? arena_strdup(&f->a, c->who.key_id) : NULL;
+	call_send_header(
+		c, "Mcp-Protocol-Version", is_stateless ? MCP_STATELESS : arena_strdup(c->a, u->version));
+	if (f->progress_token && accept && strstr(accept, "text/event-stream")) {
+		answer_by_stream(c, f);
+		return OK;
+	}
+	f->call.fd = c->fd;
+	f->send = send_back;
+	f->transport = c;
+	c->owner = f;
+	c->defer = take_off;
+	return OK;
+}
+
+static int get(struct call *c, struct err *e)
+{
+	const char *accept = call_header(c, "Accept");
+	struct json *doc = json_new(c->a, JSON_OBJECT), *versions = json_new(c->a, JSON_ARRAY);
+	int rc = check_origin(c, e);
+
+	if (rc)
+		return rc;
+	if (accept && strstr(accept, "text/event-stream")) {
+		call_send_header(c, "Allow", "POST, DELETE");
+		return call_refuse(
+			c, e, 405, "METHOD_NOT_ALLOWED", "nothing is sent here that was not asked for");
+	}
+	json_pushs(c->a, versions, MCP_STATELESS);
+	json_pushs(c->a, versions, MCP_LATEST);
+	json_pushs(c->a, versions, "2025-06-18");
+	json_pushs(c->a, versions, "2025-03-26");
+	json_sets(c->a, doc, "server_name", "helm-governance");
+	json_sets(c->a, doc, "version", HELM_VERSION);
+	json_sets(c->a, doc, "mcp_endpoint", "/mcp");
+	json_set(c->a, doc, "supported_protocol_versions", versions);
+	json_sets(c->a, doc, "auth_mode", c->server->o.is_open ? "none" : "static-header");
+	call_answer(c, 200, doc);
+	return OK;
+}
+
+static int end_session(struct call *c, struct err *e)
+{
+	const char *id = call_header(c, "Mcp-Session-Id");
+	int rc = check_origin(c, e);
+
+	if (rc)
+		return rc;
+	struct guest *u = id ? guest_find(c->server->gateway, id) : NULL;
+	bool is_mine = u && text_eq(u->principal, c->who.principal) && text_eq(u->tenant, c->who.tenant);
+	if (is_mine)
+		guest_end(u);
+	if (u)
+		guest_drop(u);
+	if (!is_mine)
+		return call_refuse(c, e, 404, "NOT_FOUND", "there is no such session");
+	call_bytes(c, 200, NULL, (struct bytes){ 0 });
+	return OK;
+}
+
+const struct route http_mcp_gateway_routes[] = {
+	{ "POST", "/mcp", AUTH_TENANT, SCOPE_EVALUATE, RATE_KERNEL, TAKES_BYTES, post,
+		"one message of the Model Context Protocol to the gateway", NULL, NULL },
+	{ "GET", "/mcp", AUTH_TENANT, SCOPE_EVALUATE, RATE_KERNEL, 0, get, "what the gateway speaks", NULL,
+		NULL },
+	{ "DELETE", "/mcp", AUTH_TENANT, SCOPE_EVALUATE, RATE_KERNEL, 0, end_session,
+		"end a session of the gateway", NULL, NULL },
+	{ 0 },
+};

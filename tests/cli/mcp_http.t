@@ -1,0 +1,115 @@
+#!/bin/sh
+# The gateway over HTTP: sessions, the era without them, who may come, streams; and servers that are reached by a url.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+command -v python3 >/dev/null || skip_all "python3 is not here"
+[ -x "$HELM_BUILD/helm-serve" ] || skip_all "helm-serve was not built"
+needs_terminal
+fresh_workspace
+TEST_HOME=$scratch/home
+TERMINALS=$scratch/.terminals
+export HELM_BUILD HELM_SOURCE TEST_HOME TERMINALS
+mkdir served
+cp "$HELM_SOURCE/tests/tools/mcp_server.py" served/server.py
+cat >served/plan.json <<'X'
+{"tools": [{"name": "echo", "description": "Say it back.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}},
+ {"name": "slow", "inputSchema": {"type": "object"}}, {"name": "slower", "inputSchema": {"type": "object"}}], "delay": {"slow": 20, "slower": 0.3},
+ "capabilities": {"tools": {}, "resources": {}}}
+X
+terminal -- helm mcp add test --pass resources --read "$PWD/served" -- python3 "$PWD/served/server.py" "$PWD/served/plan.json" >/dev/null
+terminal -- helm mcp approve test --yes >/dev/null
+PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY'
+from mcp import *
+import http.client, socket
+p = subprocess.Popen([HELM, "mcp", "gateway", "--transport", "http", "--port", "0", "--client", "codex"], env=environment(), stdout=subprocess.PIPE, stderr=open("http.log", "wb"))
+ready = json.loads(p.stdout.readline())
+port = int(ready["base_url"].rsplit(":", 1)[1])
+ok("the ready line names the port", ready["ready"] and port > 0, ready)
+
+def http_ask(method, body=None, path="/mcp", **headers):
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    h = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    h.update({k.replace("_", "-"): v for k, v in headers.items()})
+    c.request(method, path, body if isinstance(body, (bytes, str, type(None))) else json.dumps(body), {k: v for k, v in h.items() if v})
+    r = c.getresponse()
+    data = r.read()
+    try: data = json.loads(data)
+    except ValueError: pass
+    return r.status, data, {k.lower(): v for k, v in r.getheaders()}
+
+def rpc(method, params=None, id=1): return dict({"jsonrpc": "2.0", "id": id, "method": method}, **({"params": params} if params is not None else {}))
+hello = rpc("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+st, b, h = http_ask("POST", hello)
+session = h.get("mcp-session-id")
+ok("initialize begins a session", st == 200 and session and b["result"]["protocolVersion"] == "2025-11-25", st, b, h)
+at = {"Mcp_Session_Id": session, "Mcp_Protocol_Version": "2025-11-25"}
+st, b, h = http_ask("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"}, **at)
+ok("a notification is taken", st == 202 and b == b"", st, b)
+st, b, h = http_ask("POST", rpc("tools/list"), **at)
+names = [t["name"] for t in b["result"]["tools"]]
+ok("tools are listed, Helm's own among them", st == 200 and "test__echo" in names and "helm_status" in names, names)
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__echo", "arguments": {"a": "x"}}), **at)
+ok("a call goes through", st == 200 and text_of(b["result"]) == '{"a": "x"}', b)
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "helm_guard_check", "arguments": {"command": ["rm", "-rf", "/"]}}), **at)
+ok("Helm's own tools answer, with structure", st == 200 and b["result"].get("structuredContent", {}).get("exit_code") == 25, b)
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "helm_status", "arguments": {"no-such": 1}}), **at)
+ok("and check what they are given", b["error"]["code"] == -32602, b)
+ok("nothing that answers a question is a tool", not any("approve" in n or "deny" in n for n in names), names)
+st, b, h = http_ask("POST", rpc("resources/list"), **at)
+ok("resources are passed on where a person let them", st == 200 and b["result"]["resources"][0]["uri"] == "test://a", b)
+st, b, h = http_ask("POST", rpc("resources/read", {"uri": "test://a"}), **at)
+ok("and read, on record", b["result"]["contents"][0]["text"] == "hello" and receipts()[-1]["tool_name"] == "mcp__test__resources/read", b, receipts()[-1])
+st, b, h = http_ask("POST", rpc("resources/read", {"uri": "file:///etc/shadow"}), **at)
+ok("judged like any reading", "error" in b and "Access Denied" in b["error"]["message"], b)
+
+# what is wrong
+st, b, h = http_ask("POST", "{nope", **at)
+ok("what is no JSON is 400", st == 400 and b["error"]["code"] == -32700, st, b)
+st, b, h = http_ask("POST", [rpc("ping")], **at)
+ok("a batch is 400", st == 400 and b["error"]["code"] == -32600, st, b)
+st, b, h = http_ask("POST", rpc("ping"), Mcp_Session_Id="0" * 32)
+ok("a session that is none is 404", st == 404, st, b)
+st, b, h = http_ask("POST", rpc("ping"), Mcp_Session_Id=session, Mcp_Protocol_Version="1999-01-01")
+ok("a version that is none is 400", st == 400, st, b)
+st, b, h = http_ask("POST", rpc("ping"), Origin="https://evil.example", **at)
+ok("a page of elsewhere is not let in", st == 403, st, b)
+st, b, h = http_ask("POST", rpc("ping"), Host="evil.example", **at)
+ok("nor by a name that leads here", st == 403, st, b)
+st, b, h = http_ask("POST", rpc("ping"), Origin="http://localhost:5173", **at)
+ok("one of this machine is", st == 200, st, b)
+st, b, h = http_ask("GET", None, Accept="text/event-stream", **at)
+ok("there is no stream to open", st == 405 and h["allow"] == "POST, DELETE", st, h)
+st, b, h = http_ask("GET", None, path="/api/v1/receipts")
+ok("nothing else is open here", st == 404, st, b)
+
+# progress
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__slower", "arguments": {}, "_meta": {"progressToken": 7}}), **at)
+lines = [json.loads(l[6:]) for l in b.decode().splitlines() if l.startswith("data: ")]
+ok("who wants progress gets a stream", h["content-type"] == "text/event-stream" and [m["params"]["progress"] for m in lines if "method" in m] == [1, 2] and "result" in lines[-1], b)
+
+# the era without sessions
+meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {}}
+new = {"Mcp_Protocol_Version": "2026-07-28"}
+st, b, h = http_ask("POST", rpc("server/discover", {"_meta": meta}), Mcp_Method="server/discover", **new)
+ok("the newer era is discovered without a session", st == 200 and b["result"]["supportedVersions"] == ["2026-07-28"], b)
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__echo", "arguments": {"a": "n"}, "_meta": meta}), Mcp_Method="tools/call", Mcp_Name="test__echo", **new)
+ok("and calls", st == 200 and b["result"]["resultType"] == "complete", b)
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__echo", "arguments": {"a": "n"}, "_meta": meta}), Mcp_Method="tools/call", Mcp_Name="other", **new)
+ok("headers and body must agree", st == 400 and b["error"]["code"] == -32020, st, b)
+st, b, h = http_ask("POST", rpc("tools/list", {"_meta": dict(meta, **{"io.modelcontextprotocol/protocolVersion": "2030-01-01"})}), Mcp_Protocol_Version="2030-01-01")
+ok("an unknown version is 400 with those that are known", st == 400 and b["error"]["code"] == -32022, st, b)
+
+# calling off by closing
+c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+c.request("POST", "/mcp", json.dumps(rpc("tools/call", {"name": "test__slow", "arguments": {}})), {"Content-Type": "application/json", "Accept": "application/json", "Mcp-Session-Id": session})
+time.sleep(0.5); c.sock.shutdown(socket.SHUT_RDWR); c.close()
+until = time.time() + 10
+while time.time() < until and not any(x["status"] == "CANCELLED" for x in receipts()): time.sleep(0.05)
+ok("who closes the connection calls it off", any(x["status"] == "CANCELLED" for x in receipts()))
+st, b, h = http_ask("DELETE", None, **at)
+ok("a session is ended", st == 200, st)
+st, b, h = http_ask("POST", rpc("ping"), **at)
+ok("and is none then", st == 404, st)
+p.terminate()
+ok("it ends well", p.wait(10) == 0, p.returncode)
+finish()
+PY
