@@ -170,12 +170,25 @@ static const char *token_of(const struct call *c, bool *ret_is_other)
 	return own ? own : given && !*ret_is_other ? given + strlen(bearer) : NULL;
 }
 
+/* A gateway that was started for whoever is on this machine. */
+static bool is_open(struct call *c)
+{
+	const char *client = json_get_text(c->server->o.mcp, "client", NULL);
+
+	if (!c->server->o.is_open || !c->peer.is_loopback || !text_eq(c->path, "/mcp"))
+		return false;
+	c->who = (struct who){ client ? arena_printf(c->a, "agent:%s", client)
+				      : arena_printf(c->a, "user:%u", c->server->sys->euid(c->server->sys)),
+		"default", NULL, SCOPE_EVALUATE | SCOPE_READ };
+	return true;
+}
+
 int auth_at_headers(struct call *c, struct err *e)
 {
 	bool is_other;
 
 	if (!c->route || c->route->auth == AUTH_PUBLIC || token_of(c, &is_other) || c->peer.is_local ||
-		c->peer.certificate)
+		c->peer.certificate || is_open(c))
 		return OK;
 	if (is_other)
 		return refused(c, e, "only Authorization: Bearer KEY is understood");
@@ -223,19 +236,6 @@ static int check_said(struct call *c, struct err *e)
 	if (principal && !text_eq(principal, c->who.principal))
 		return call_refuse(c, e, 403, "FORBIDDEN", "this key does not belong to that principal");
 	return OK;
-}
-
-/* A gateway that was started for whoever is on this machine. */
-static bool is_open(struct call *c)
-{
-	const char *client = json_get_text(c->server->o.mcp, "client", NULL);
-
-	if (!c->server->o.is_open || !c->peer.is_loopback || !text_eq(c->path, "/mcp"))
-		return false;
-	c->who = (struct who){ client ? arena_printf(c->a, "agent:%s", client)
-				      : arena_printf(c->a, "user:%u", c->server->sys->euid(c->server->sys)),
-		"default", NULL, SCOPE_EVALUATE | SCOPE_READ };
-	return true;
 }
 
 int auth_check(struct call *c, struct err *e)
