@@ -258,14 +258,16 @@ int hook_inside(const char *verb, const char *client)
 {
 	if (!is_plain(client))
 		return -1;
-	int fd = (int)ask(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, DESK_PROTOCOL, 0, 0, 0);
-	if (fd < 0)
+	int code, fd = (int)ask(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, DESK_PROTOCOL, 0, 0, 0);
+	if (fd ==
+		-ENOSYS) /* the kernel says so for a filter whose supervisor is gone, and for nothing else */
+		code = fail("helm: the supervisor of this session has gone: nothing was decided\n");
+	else if (fd < 0)
 		return -1;
-	/* Where a stream is closed the line would take its place. */
-	int code = fd > 2
-		? exchange(fd, verb, client)
-		: fail("helm: standard input, output and error must be open: nothing was decided\n");
-	(void)ask(SYS_close, fd, 0, 0, 0, 0, 0);
+	else if (fd <= 2) /* where a stream is closed the line would take its place */
+		code = fail("helm: standard input, output and error must be open: nothing was decided\n");
+	else
+		code = exchange(fd, verb, client);
 	return code != FAILED ? code : is_text(verb, "pre-tool") ? 2 : 1;
 }
 

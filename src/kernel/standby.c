@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+enum { COARSE_US = 100000 };
+
 static struct stamp stamp_of(struct sys *s, const char *path)
 {
 	struct stat st;
@@ -25,6 +27,18 @@ static struct stamp stamp_of(struct sys *s, const char *path)
 		now.modified_s = (uint64_t)st.st_mtim.tv_sec;
 		now.modified_ns = (uint64_t)st.st_mtim.tv_nsec;
 	}
+	return now;
+}
+
+/* File systems tell times coarsely: one that changed a moment ago may change once more without looking otherwise.  Its stamp is none that it will ever
+ * have, so that it is read again. */
+static struct stamp settled_stamp(struct sys *s, const char *path)
+{
+	struct stamp now = stamp_of(s, path);
+	int64_t age_us = s->now_us(s) - (int64_t)now.changed_s * 1000000 - (int64_t)now.changed_ns / 1000;
+
+	if (now.changed_s && age_us < COARSE_US)
+		now.modified_ns = UINT64_MAX;
 	return now;
 }
 
@@ -50,7 +64,7 @@ static void name_sources(struct standby *x, struct sys *s, const struct workspac
 	if (n > STANDBY_SOURCES)
 		BUG("more sources than there is room for");
 	for (size_t i = 0; i < n; i++)
-		x->stamps[i] = stamp_of(s, x->sources[i]);
+		x->stamps[i] = settled_stamp(s, x->sources[i]);
 	x->source_count = n;
 }
 

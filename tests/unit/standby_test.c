@@ -13,10 +13,19 @@
 static struct kernel_fixture x;
 static struct standby kept;
 
+/* The clock: so many seconds from now. */
+static void look_from(int64_t seconds)
+{
+	x.f.has_clock = true;
+	x.f.clock_us = sys_real()->now_us(sys_real()) + seconds * 1000000;
+	x.f.step_us = 0;
+}
+
 static int begin(void **state)
 {
 	(void)state;
 	kernel_fixture_begin(&x);
+	look_from(3600); /* everything is old enough to be known by its times */
 	return 0;
 }
 
@@ -71,6 +80,19 @@ static void test_kept(void **state)
 	assert_int_equal(opened(), first);
 	standby_close(&kept);
 	assert_int_equal(opened(), first + 1);
+}
+
+/* What has only just changed may do so again without looking otherwise: it is read until it has not for a while. */
+static void test_young(void **state)
+{
+	(void)state;
+	put("references/guard_policy.json", "{\"version\":1}");
+	look_from(0);
+	uint64_t first = opened();
+	assert_int_equal(opened(), first + 1);
+	look_from(1);
+	assert_int_equal(opened(), first + 2); /* what was known of it then is not enough */
+	assert_int_equal(opened(), first + 2);
 }
 
 static void test_files(void **state)
@@ -163,6 +185,7 @@ static void test_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(test_kept, begin, end),
+		cmocka_unit_test_setup_teardown(test_young, begin, end),
 		cmocka_unit_test_setup_teardown(test_files, begin, end),
 		cmocka_unit_test_setup_teardown(test_stricter_rule, begin, end),
 		cmocka_unit_test_setup_teardown(test_word, begin, end),
