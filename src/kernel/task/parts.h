@@ -17,7 +17,8 @@ struct task_cards {
 /* A private directory for temporary files below `base`, empty and untouched by anybody; path NULL: there is
  * none. */
 struct task_tmp {
-	const char *path, *name;
+	const char *path, *name; /* name: of a spare one; or NULL */
+	const char *all; /* the directory that those of all runs lie in; or NULL */
 	int fd, rack; /* locked while in use */
 };
 
