@@ -63,6 +63,11 @@ function(helm_link_whole target)
     return()
   endif()
   target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/cli/sys/noload.c)
+  # Hooks inside a supervised session are answered before the program is relocated (docs/decisions/0052).
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/cli/sys/begin.c)
+    target_link_options(${target} PRIVATE -Wl,-e,helm_begin)
+  endif()
   set_target_properties(${target} PROPERTIES HELM_WHOLE ON)
   # getaddrinfo() is told to use only the sources inside libc (execute/egress/resolve.c), and the linker warns of others.
   set(CMAKE_REQUIRED_LINK_OPTIONS -static-pie -Wl,--no-warnings)

@@ -107,7 +107,9 @@ static const struct cmd row_agent = { KNOWN(agent), "CLIENT [-- ARGS...]", 1, 1,
 	"Its hooks ask this process, which has the key and writes the record.  "
 	"What a person has permitted and the walls do not let through (git push) is carried out here, once, exactly as it was judged.  "
 	"The exit code is the client's own.",
-	"$ helm agent list", agent_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_agent };
+	"$ helm agent sh -- -c 'ls'   # any program; 'helm agent claude-code' and 'helm agent codex -- ARGS' work the same way\n"
+	"$ helm agent list",
+	agent_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_agent };
 
 static const struct cmd row_agent_attach = { KNOWN(agent_attach), "[TASK]", 0, 1,
 	"sit down at the terminal of a session that was started with --detach",

@@ -41,4 +41,17 @@ bool hook_only_looks(struct kernel *k, struct arena *a, const char *client, cons
 int hook_after(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call,
 	const char **ret_text, struct err *e);
 
+/* ---- what the client is told (hook_words.c) ---- */
+
+struct hook_said {
+	int exit_code;
+	struct bytes out, err; /* for its standard output and error */
+};
+void hook_say_before(struct arena *a, const struct client *c, const struct tool_call *call,
+	const struct hook_answer *answer, struct hook_said *ret);
+void hook_say_after(struct arena *a, const struct client *c, const char *text, struct hook_said *ret);
+/* It could not be decided on record, or not in time: a block, in the client's words.  `c` NULL: nobody knows in whose. */
+void hook_say_failure(struct arena *a, const struct client *c, const struct err *e, struct hook_said *ret);
+void hook_say_late(struct arena *a, const struct client *c, struct hook_said *ret);
+
 #endif

@@ -56,6 +56,25 @@ int kernel_open_unarmed(
 	struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e);
 int kernel_arm(struct kernel *k, struct err *e);
 void kernel_close(struct kernel *k);
+
+/* A kernel that is kept from request to request, for whoever answers many; one for each thread.  { 0 } is closed. */
+enum { STANDBY_SOURCES = 12 };
+struct standby {
+	bool is_open;
+	struct arena a;
+	struct kernel k;
+	const struct json *word; /* what it was made from, and how that looked */
+	const char *sources[STANDBY_SOURCES];
+	struct stamp {
+		uint64_t dev, ino, size, changed_s, changed_ns, modified_s, modified_ns;
+	} stamps[STANDBY_SOURCES];
+	size_t source_count;
+};
+/* The kernel of the workspace at `root` as it is now, as from kernel_open_unarmed(): the one that is there, or another one when anything that it was
+ * opened from has changed. */
+int standby_open(struct standby *x, struct sys *s, const char *root, struct kernel **ret, struct err *e);
+/* After an error, too: whatever state that left is not carried on. */
+void standby_close(struct standby *x);
 /* The signing key of this user, made when there is none. */
 int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct err *e);
 

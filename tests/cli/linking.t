@@ -23,6 +23,12 @@ ok "no code can be loaded into it from outside, or libc is shared" sh -c 'test "
 ok "all bindings at start" has -d 'BIND_NOW|Flags: +NOW'
 ok "read-only relocations" has -l GNU_RELRO
 ok "no executable stack" sh -c '! readelf -W -l "$0" | grep GNU_STACK | grep -q E' "$HELM_REAL"
+# What runs before libc has begun (docs/decisions/0052) calls nobody, and leaves nothing to be relocated.
+begins_alone() {
+  [ -z "$(nm -u "$early")" ] && ! readelf -W -S "$early" | grep -qE '\.rela?\.data' || { nm -u "$early"; return 1; }
+}
+early=$HELM_BUILD/CMakeFiles/helmcli.dir/src/cli/hook_inside.c.o
+if nm "$HELM_REAL" 2>/dev/null | grep -q ' helm_begin$'; then ok "what runs before libc needs no symbol and no relocation" begins_alone; fi
 no_paths() {
   ! strings -a "$HELM_REAL" | grep -F -e "$HELM_SOURCE/" -e "$HELM_BUILD/" | head -5 | grep .
 }

@@ -254,6 +254,19 @@ done
 inside_env() { HELM_ENV="HELM_NOTE=one OPENCLAW_NOTE=two" inside inspect_local "one two" sh -c 'echo "$HELM_NOTE $OPENCLAW_NOTE"'; }
 ok "inspect_local: variables of ours are handed down" inside_env
 
+# Temporary files of another run, while that lasts.
+# shellcheck disable=SC2016 # words of the shell inside
+helm profile run workspace_edit --guard-mode audit --workspace "$ws" -- sh -c 'echo sesame >"$TMPDIR/mine"; : >"$0/wrote"; while [ ! -e "$0/seen" ]; do sleep 0.05; done' "$scratch/project" >/dev/null 2>&1 &
+writer=$!
+i=0; while [ ! -e "$scratch/project/wrote" ] && [ $i -lt 400 ]; do sleep 0.05; i=$((i + 1)); done
+lies_there() { grep -rqx sesame "/tmp/helm-$(id -u)"; }
+ok "temporary files of a run lie in one place" lies_there
+for p in inspect_local workspace_edit risky_edit service_ops; do
+  ok "$p: and no other run reads them" inside $p "found 0" sh -c 'echo "found $(grep -rlx sesame /tmp/helm-* 2>/dev/null | wc -l)"'
+done
+: >"$scratch/project/seen"
+wait $writer
+
 handed_over() {
   says 0 "handoff_required" helm profile run remote_handoff --guard-mode audit --runtime-target box -- touch "$scratch/project/handed" &&
     ! test -e "$scratch/project/handed"

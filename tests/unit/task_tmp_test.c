@@ -55,7 +55,7 @@ static struct task_tmp take_spare(void)
 	if (statx(dir.fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) || !(x.stx_mask & STATX_BTIME))
 		skip();
 	task_tmp_take(&later, &a, dir.path, &tmp);
-	if (tmp.fd < 0) {
+	if (!tmp.name) {
 		task_tmp_give(&later, &tmp);
 		task_tmp_take(&later, &a, dir.path, &tmp);
 	}
@@ -72,7 +72,7 @@ static void test_own_without_rest(void **state)
 	for (int i = 0; i < 2; i++) { /* the second time there is a spare one, too young */
 		task_tmp_take(sys_real(), &a, dir.path, &tmp);
 		assert_non_null(tmp.path);
-		assert_int_equal(tmp.fd, -1);
+		assert_null(tmp.name);
 		const char *path = tmp.path;
 		(void)inode_of(path);
 		scratch_put(&dir, arena_printf(&a, "%s/left", path + strlen(dir.path) + 1), "x");
@@ -152,6 +152,27 @@ static void test_foreign_rack(void **state)
 	}
 }
 
+/* What a run that was killed has left goes with the next one that makes its own; what is in use stays. */
+static void test_left_ones_go(void **state)
+{
+	struct task_tmp killed, used, next;
+
+	(void)state;
+	task_tmp_take(sys_real(), &a, dir.path, &killed);
+	task_tmp_take(sys_real(), &a, dir.path, &used);
+	assert_null(killed.name);
+	assert_null(used.name);
+	scratch_put(&dir, arena_printf(&a, "%s/left", killed.path + strlen(dir.path) + 1), "x");
+	scratch_put(&dir, arena_printf(&a, "%s/file", used.path + strlen(dir.path) + 1), "x");
+	close(killed.fd);
+	close(killed.rack);
+	task_tmp_take(sys_real(), &a, dir.path, &next);
+	assert_int_equal(access(killed.path, F_OK), -1);
+	assert_int_equal(access(used.path, F_OK), 0);
+	task_tmp_give(sys_real(), &used);
+	task_tmp_give(sys_real(), &next);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +180,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_untouched_is_used_again, begin, end),
 		cmocka_unit_test_setup_teardown(test_used_is_not, begin, end),
 		cmocka_unit_test_setup_teardown(test_two_at_once, begin, end),
+		cmocka_unit_test_setup_teardown(test_left_ones_go, begin, end),
 		cmocka_unit_test_setup_teardown(test_foreign_rack, begin, end),
 	};
 

@@ -59,11 +59,6 @@ int agent_stop(struct sys *s, struct arena *a, const struct workspace *ws, const
 bool agent_is_inside(void);
 /* Everything else here is E_MISSING AGENT_NONE where nobody supervises. */
 
-/* One hook: the payload goes out as it came, the answer comes back as hook_before() or hook_after() gives it. */
-int agent_ask_hook(struct sys *s, struct arena *a, const char *client, struct bytes payload,
-	struct hook_answer *ret, struct err *e);
-int agent_ask_hook_after(struct sys *s, struct arena *a, const char *client, struct bytes payload,
-	const char **ret_text, struct err *e);
 /* Carry out what a decision permits, with our streams.  *ret_code is the command's exit code. */
 int agent_ask_outside(struct sys *s, struct arena *a, const char *id, int *ret_code, struct err *e);
 /* {task_id, client, profile, started_at, calls, ...} of the session we are in. */

@@ -1,4 +1,4 @@
-/* ask.c — the inside of a session: `helm hook`, `helm outside` and `helm status` ask the supervisor.
+/* ask.c — the inside of a session: `helm outside` and `helm status` ask the supervisor; `helm hook` does it by itself (cli/hook_inside.c).
  *
  * Outside of every session the first system call says so, and the caller goes on as if there were no sessions. */
 #include "base/fds.h"
@@ -38,76 +38,18 @@ static int check_error(const struct json *answer, struct err *e)
 		json_get_text(error, "text", "the supervisor refused"));
 }
 
-static int exchange(struct sys *s, struct arena *a, struct json *line, struct bytes body, struct json **ret,
-	struct err *e)
+int agent_ask_status(struct sys *s, struct arena *a, struct json **ret, struct err *e)
 {
 	AUTO(close_fd) int fd = desk_connect();
+	struct json *line = json_new(a, JSON_OBJECT);
 
 	if (fd < 0)
 		return nobody(e);
-	json_seti(a, line, "bytes", (int64_t)body.n);
-	int rc = talk_send(fd, a, line, body, NULL, e);
+	json_sets(a, line, "ask", "status");
+	int rc = talk_send(fd, a, line, NULL, e);
 	if (rc == OK)
 		rc = talk_receive(s, fd, a, 0, ret, NULL, NULL, e);
 	return rc ? rc : check_error(*ret, e);
-}
-
-static enum verdict read_verdict(const char *name)
-{
-	return text_eq(name, verdict_name(V_ALLOW))	  ? V_ALLOW
-		: text_eq(name, verdict_name(V_ESCALATE)) ? V_ESCALATE
-							  : V_DENY;
-}
-
-static int ask_hook(struct sys *s, struct arena *a, const char *verb, const char *client,
-	struct bytes payload, struct json **ret, struct err *e)
-{
-	struct json *line = json_new(a, JSON_OBJECT);
-
-	json_sets(a, line, "ask", "hook");
-	json_sets(a, line, "verb", verb);
-	json_sets(a, line, "client", client);
-	return exchange(s, a, line, payload, ret, e);
-}
-
-int agent_ask_hook_after(struct sys *s, struct arena *a, const char *client, struct bytes payload,
-	const char **ret_text, struct err *e)
-{
-	struct json *answer;
-	int rc = ask_hook(s, a, "post-tool", client, payload, &answer, e);
-
-	if (rc == OK)
-		*ret_text = json_get_text(answer, "text", NULL);
-	return rc;
-}
-
-int agent_ask_hook(struct sys *s, struct arena *a, const char *client, struct bytes payload,
-	struct hook_answer *ret, struct err *e)
-{
-	struct json *answer;
-	int rc = ask_hook(s, a, "pre-tool", client, payload, &answer, e);
-
-	if (rc)
-		return rc;
-	*ret = (struct hook_answer){ .verdict = read_verdict(json_get_text(answer, "verdict", "")),
-		.is_quiet = json_get_bool(answer, "quiet", false),
-		.code = json_get_text(answer, "code", ""),
-		.text = json_get_text(answer, "text", NULL),
-		.short_text = json_get_text(answer, "short_text", NULL),
-		.receipt_id = json_get_text(answer, "receipt_id", NULL),
-		.is_asked_elsewhere = json_get_bool(answer, "asked_elsewhere", false),
-		.instead = json_get_text(answer, "instead", NULL) };
-	if (ret->verdict != V_ALLOW && (!ret->text || !ret->short_text))
-		return err_set(e, E_INPUT, "AGENT_TALK", "the supervisor's answer is incomplete");
-	return OK;
-}
-
-int agent_ask_status(struct sys *s, struct arena *a, struct json **ret, struct err *e)
-{
-	struct json *line = json_new(a, JSON_OBJECT);
-
-	json_sets(a, line, "ask", "status");
-	return exchange(s, a, line, (struct bytes){ 0 }, ret, e);
 }
 
 /* Signals that a person or a client sends to what runs. */
@@ -152,7 +94,7 @@ int agent_ask_outside(struct sys *s, struct arena *a, const char *id, int *ret_c
 	AUTO(close_fd) int signals = hear_signals();
 	json_sets(a, line, "ask", "outside");
 	json_sets(a, line, "id", id);
-	int rc = talk_send(fd, a, line, (struct bytes){ 0 }, streams, e);
+	int rc = talk_send(fd, a, line, streams, e);
 	if (rc == OK) {
 		wait_for_answer(s, fd, signals);
 		rc = talk_receive(s, fd, a, 0, &answer, NULL, NULL, e);

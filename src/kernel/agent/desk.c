@@ -1,11 +1,12 @@
 /* desk.c — the supervisor's side: who asks from inside the session is heard, and answered.
  *
  * One thread takes the calls; workers answer them, each with its own view of the workspace, as if it were a process of
- * its own: what a person changes meanwhile (a freeze, a grant, a profile) counts for the next call.  Threads that write to the chain at
+ * its own: what a person changes meanwhile (a freeze, a grant, a profile) counts for the next call (standby.c).  Threads that write to the chain at
  * the same time share the sync of the disk (record/chain.c).
  *
  * What comes from inside is the word of something that is governed.  It may propose, and redeem what was permitted here before; there is
  * nothing else to ask. */
+#include "base/fds.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -29,27 +31,74 @@ struct visit {
 	struct desk_caller caller;
 };
 
-/* One who answers: the signing key stays with it from call to call, as long as its file is the same one. */
-struct worker {
-	struct session *s;
-	struct key *key;
-	struct file_mark key_file;
+/* A kernel that judges one call at a time and is kept for the next one.  Each has files open, and what is inside must not use up those that the
+ * record needs: so there are few, and the one that was used last is taken first. */
+struct judge {
+	struct judge *next;
+	struct standby standby;
 };
 
-/* ---- one question ---- */
-
-/* Policy, profile and what a person has said are read again for each call. */
-static int open_kernel(struct session *s, struct arena *a, struct kernel *ret, struct err *e)
+static struct judge *take_judge(struct session *s)
 {
-	struct workspace *ws;
-	int rc = workspace_open(s->sys, a, s->root, 0, &ws, e);
-
-	if (rc == OK && (rc = kernel_open_unarmed(s->sys, a, ws, ret, e)))
-		workspace_close(ws);
-	if (rc == OK && s->tmp)
-		ret->guard.at.tmpdir = s->tmp;
-	return rc;
+	pthread_mutex_lock(&s->lock);
+	while (!s->judges && s->judge_count == AGENT_JUDGES)
+		pthread_cond_wait(&s->judged, &s->lock);
+	struct judge *j = s->judges;
+	if (j)
+		s->judges = j->next;
+	else if ((j = calloc(1, sizeof(*j))))
+		s->judge_count++;
+	else
+		BUG("out of memory");
+	pthread_mutex_unlock(&s->lock);
+	return j;
 }
+
+static void give_judge(struct session *s, struct judge *j)
+{
+	pthread_mutex_lock(&s->lock);
+	j->next = s->judges;
+	s->judges = j;
+	pthread_cond_signal(&s->judged);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- one record for all of them ---- */
+
+/* Decisions of calls that are judged at the same time are written and synced together.  Its kernel only has the key and the chain; one that
+ * cannot be opened now costs nothing but that: each judge writes by itself then. */
+static void open_writer(struct session *s)
+{
+	struct err e = { 0 };
+	struct kernel *k;
+
+	if (standby_open(&s->writer, s->sys, s->root, &k, &e) || kernel_arm(k, &e) || key_keeper(k->key)) {
+		standby_close(&s->writer);
+		return;
+	}
+	k->recorder.is_hurried = true; /* whoever asks here waits */
+	s->group = recorder_group_new(&k->recorder);
+}
+
+static void close_writer(struct session *s)
+{
+	recorder_group_free(s->group);
+	s->group = NULL;
+	standby_close(&s->writer);
+}
+
+/* Not where another directory has taken the place of the state since. */
+static struct recorder_group *group_for(struct session *s, const struct kernel *k)
+{
+	struct stat own, its;
+
+	return s->group && fstat(k->ws->state_fd, &own) == 0 && fstat(s->writer.k.ws->state_fd, &its) == 0 &&
+			own.st_dev == its.st_dev && own.st_ino == its.st_ino
+		? s->group
+		: NULL;
+}
+
+/* ---- one question ---- */
 
 static void count(struct session *s, const struct hook_answer *answer)
 {
@@ -60,26 +109,9 @@ static void count(struct session *s, const struct hook_answer *answer)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void put_answer(struct arena *a, const struct hook_answer *answer, struct json *to)
-{
-	json_sets(a, to, "verdict", verdict_name(answer->verdict));
-	json_setb(a, to, "quiet", answer->is_quiet);
-	json_sets(a, to, "code", answer->code);
-	if (answer->text)
-		json_sets(a, to, "text", answer->text);
-	if (answer->short_text)
-		json_sets(a, to, "short_text", answer->short_text);
-	if (answer->receipt_id)
-		json_sets(a, to, "receipt_id", answer->receipt_id);
-	if (answer->is_asked_elsewhere)
-		json_setb(a, to, "asked_elsewhere", true);
-	if (answer->instead)
-		json_sets(a, to, "instead", answer->instead);
-}
-
 /* The client says in the line which one it is; it changes only the words it is answered in. */
 static int before(struct session *s, struct arena *a, struct kernel *k, const struct client *c,
-	const struct tool_call *call, struct json *ret, struct err *e)
+	const struct tool_call *call, struct hook_said *ret, struct err *e)
 {
 	struct hook_answer answer;
 	int rc = hook_before(k, a, c->name, c->speech->can_ask, call, &answer, e);
@@ -89,49 +121,24 @@ static int before(struct session *s, struct arena *a, struct kernel *k, const st
 	if (answer.outside_profile && c->speech->rewrite)
 		answer.instead = permit_add(s, a, contain_text_of(call), &answer);
 	count(s, &answer);
-	put_answer(a, &answer, ret);
+	hook_say_before(a, c, call, &answer, ret);
 	return OK;
 }
 
 static int after(struct arena *a, struct kernel *k, const struct client *c, const struct tool_call *call,
-	struct json *ret, struct err *e)
+	struct hook_said *ret, struct err *e)
 {
 	const char *text = NULL;
 	int rc = hook_after(k, a, c->name, call, &text, e);
 
-	if (rc == OK && text)
-		json_sets(a, ret, "text", text);
+	if (rc == OK)
+		hook_say_after(a, c, text, ret);
 	return rc;
 }
 
-static void lend_key(struct worker *w, struct kernel *k)
+static int judge_hook(struct session *s, struct standby *standby, struct arena *a, pid_t pid,
+	const struct client *c, bool is_before, struct bytes payload, struct hook_said *ret, struct err *e)
 {
-	if (!w->key)
-		return;
-	recorder_mark_key(&k->recorder);
-	if (memcmp(&k->recorder.key_file, &w->key_file, sizeof(w->key_file)) == 0)
-		k->key = w->key;
-	else
-		key_free(&w->key);
-	w->key = NULL;
-}
-
-/* Not one that was exchanged meanwhile, nor the line to a signer. */
-static void keep_key(struct worker *w, struct kernel *k)
-{
-	if (!k->key || (k->recorder.key && k->recorder.key != k->key) || key_keeper(k->key))
-		return;
-	w->key = k->key;
-	w->key_file = k->recorder.key_file;
-	k->key = NULL;
-}
-
-static int answer_hook(struct worker *w, struct arena *a, pid_t pid, const struct json *line,
-	struct bytes payload, struct json *ret, struct err *e)
-{
-	struct session *s = w->s;
-	const struct client *c = clients_find(json_get_text(line, "client", ""));
-	const bool is_before = !text_eq(json_get_text(line, "verb", ""), "post-tool");
 	struct kernel_session session = { .task_id = s->task_id,
 		.started = s->started,
 		.profile = s->chosen,
@@ -139,7 +146,7 @@ static int answer_hook(struct worker *w, struct arena *a, pid_t pid, const struc
 		.caller_pid = pid,
 		.is_cut_off = s->is_cut_off };
 	struct tool_call call;
-	struct kernel k;
+	struct kernel *k;
 
 	if (!c || !c->speech)
 		return err_set(e, E_INPUT, "HOOK_CLIENT", "no client with a hook is called that");
@@ -148,19 +155,50 @@ static int answer_hook(struct worker *w, struct arena *a, pid_t pid, const struc
 		snprintf(e->code, sizeof(e->code), "HOOK_PAYLOAD");
 		return rc;
 	}
-	rc = open_kernel(s, a, &k, e);
+	rc = standby_open(standby, s->sys, s->root, &k, e);
 	if (rc)
 		return rc;
-	k.session = &session;
-	lend_key(w, &k);
+	if (s->tmp)
+		k->guard.at.tmpdir = s->tmp;
+	k->session = &session;
+	k->group = group_for(s, k);
 	if (!s->chosen)
-		rc = workspace_agent_profile(s->sys, a, k.ws, &k.guard.profiles, &session.profile, e);
+		rc = workspace_agent_profile(s->sys, a, k->ws, &k->guard.profiles, &session.profile, e);
 	if (rc == OK)
-		rc = is_before ? before(s, a, &k, c, &call, ret, e) : after(a, &k, c, &call, ret, e);
-	keep_key(w, &k);
-	kernel_close(&k);
-	workspace_close(k.ws);
+		rc = is_before ? before(s, a, k, c, &call, ret, e) : after(a, k, c, &call, ret, e);
+	k->session = NULL;
+	/* A line to a signer is not kept: others wait for one. */
+	if (rc || (k->key && key_keeper(k->key)))
+		standby_close(standby);
 	return rc;
+}
+
+/* Whatever goes wrong before a call is a refusal in the client's words; behind it there is nothing left to stop. */
+static void answer_hook(
+	struct session *s, struct arena *a, pid_t pid, const struct json *line, struct bytes payload, int fd)
+{
+	const struct client *c = clients_find(json_get_text(line, "client", ""));
+	const bool is_before = !text_eq(json_get_text(line, "verb", ""), "post-tool");
+	struct hook_said said = { 0 };
+	struct err e = { 0 };
+	struct judge *judge = take_judge(s);
+	int rc = judge_hook(s, &judge->standby, a, pid, c, is_before, payload, &said, &e);
+	struct buf text;
+
+	give_judge(s, judge);
+	if (rc) {
+		if (is_before)
+			hook_say_failure(a, c, &e, &said);
+		else
+			said = (struct hook_said){ .exit_code = 1,
+				.err = bytes_of(arena_printf(
+					a, "helm: %s\n", text_safe(a, e.text, strlen(e.text), false))) };
+	}
+	buf_init(&text, a);
+	buf_addf(&text, "%d %zu %zu\n", said.exit_code, said.out.n, said.err.n);
+	buf_add(&text, said.out.p, said.out.n);
+	buf_add(&text, said.err.p, said.err.n);
+	(void)fds_send(fd, buf_bytes(&text), NULL, 0);
 }
 
 static int answer_outside(struct session *s, struct json *ret, struct arena *a, const struct json *line,
@@ -217,9 +255,8 @@ static void be_patient(int fd)
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 }
 
-static void serve(struct worker *w, const struct desk_caller *caller)
+static void serve(struct session *s, const struct desk_caller *caller)
 {
-	struct session *s = w->s;
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(close_fd) int fd = caller->fd;
 	int streams[3] = { -1, -1, -1 };
@@ -231,7 +268,7 @@ static void serve(struct worker *w, const struct desk_caller *caller)
 	int rc = talk_receive(s->sys, fd, &a, PATIENCE_S * 1000000, &line, &body, streams, &e);
 	const char *ask = rc ? "" : json_get_text(line, "ask", "");
 	if (rc == OK && text_eq(ask, "hook"))
-		rc = answer_hook(w, &a, caller->pid, line, body, answer, &e);
+		answer_hook(s, &a, caller->pid, line, body, fd);
 	else if (rc == OK && text_eq(ask, "outside"))
 		rc = answer_outside(s, answer, &a, line, fd, streams, &e);
 	else if (rc == OK && text_eq(ask, "status"))
@@ -240,7 +277,8 @@ static void serve(struct worker *w, const struct desk_caller *caller)
 		rc = err_set(&e, E_INPUT, "AGENT_TALK", "nothing is known by that name");
 	if (rc)
 		put_error(&a, &e, answer);
-	(void)talk_send(fd, &a, answer, (struct bytes){ 0 }, NULL, &e);
+	if (!text_eq(ask, "hook"))
+		(void)talk_send(fd, &a, answer, NULL, &e);
 	for (int i = 0; i < 3; i++)
 		close_fd(&streams[i]);
 	/* A process that was forked meanwhile may have the same socket: this ends it for all. */
@@ -270,17 +308,15 @@ static struct visit *next_visit(struct session *s)
 static void *be_worker(void *arg)
 {
 	struct session *s = arg;
-	struct worker w = { .s = s };
 	struct visit *v;
 
 	pthread_mutex_lock(&s->lock);
 	while ((v = next_visit(s))) {
 		pthread_mutex_unlock(&s->lock);
-		serve(&w, &v->caller);
+		serve(s, &v->caller);
 		free(v);
 		pthread_mutex_lock(&s->lock);
 	}
-	key_free(&w.key);
 	s->workers--;
 	pthread_cond_signal(&s->left);
 	pthread_mutex_unlock(&s->lock);
@@ -336,6 +372,7 @@ int desk_begin(struct session *s, struct err *e)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->arrived, NULL);
 	pthread_cond_init(&s->left, NULL);
+	pthread_cond_init(&s->judged, NULL);
 	s->last = &s->first;
 	if (s->desk < 0)
 		return err_set(e, E_IO, "AGENT_DESK",
@@ -343,12 +380,15 @@ int desk_begin(struct session *s, struct err *e)
 	s->stop = eventfd(0, EFD_CLOEXEC);
 	if (s->stop < 0)
 		return err_sys(e, "AGENT_DESK", "the session cannot be heard");
+	open_writer(s);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	errno = pthread_create(&s->clerk, NULL, be_clerk, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (errno)
+	if (errno) {
+		close_writer(s);
 		return err_sys(e, "AGENT_DESK", "no thread can be started");
+	}
 	s->has_clerk = true;
 	return OK;
 }
@@ -376,6 +416,13 @@ void desk_end(struct session *s)
 		close(v->caller.fd);
 		free(v);
 	}
+	for (struct judge *j = s->judges, *next; j; j = next) {
+		next = j->next;
+		standby_close(&j->standby);
+		free(j);
+	}
+	s->judges = NULL;
+	close_writer(s);
 	s->has_clerk = false;
 	close_fd(&s->stop);
 }

@@ -2,7 +2,8 @@
  *
  * What is said.  The one inside sends a line of JSON: {"ask": "hook" | "outside" | "status", ..., "bytes": N}, and N bytes behind it.
  * The supervisor answers with one line of JSON, {"error": {...}} when it has none.  With "outside" three descriptors go along
- * with the line, and every later byte is the number of a signal for what runs. */
+ * with the line, and every later byte is the number of a signal for what runs.  A hook gets what it is to say: "EXIT OUT ERR" on a line, and
+ * so many bytes for its standard output and error. */
 #ifndef KERNEL_AGENT_PARTS_H
 #define KERNEL_AGENT_PARTS_H
 
@@ -10,7 +11,13 @@
 
 #include <pthread.h>
 
-enum { AGENT_LINE = 64 << 10, AGENT_BYTES = 8 << 20, AGENT_THREADS = 64, AGENT_WAITING = 128 };
+enum {
+	AGENT_LINE = 64 << 10,
+	AGENT_BYTES = 8 << 20,
+	AGENT_THREADS = 64,
+	AGENT_JUDGES = 16,
+	AGENT_WAITING = 128
+};
 
 /* What may be done outside, once. */
 struct permit {
@@ -45,9 +52,13 @@ struct session {
 	bool has_clerk;
 	/* shared by the threads */
 	pthread_mutex_t lock;
-	pthread_cond_t arrived, left;
+	pthread_cond_t arrived, left, judged;
 	struct visit *first, **last; /* who waits for a worker */
 	size_t waiting, idle, workers;
+	struct judge *judges; /* those that are free */
+	size_t judge_count; /* and all of them */
+	struct standby writer; /* of the group */
+	struct recorder_group *group; /* or NULL */
 	bool is_over;
 	struct permit *permits;
 	struct {
@@ -79,9 +90,8 @@ int outside_run(
 	struct session *s, const struct permit *p, const int streams[3], int conn, int *ret, struct err *e);
 
 /* ---- talk.c ---- */
-/* One message: the line, then the bytes.  fds NULL: none. */
-int talk_send(
-	int fd, struct arena *a, const struct json *line, struct bytes body, const int *fds, struct err *e);
+/* One line.  fds NULL: none. */
+int talk_send(int fd, struct arena *a, const struct json *line, const int *fds, struct err *e);
 /* A line, and as many bytes as it says; *ret_body is empty when it says none.  All of it must come within that time, 0: whenever it
  * does.  Descriptors that came along are put into fds (3, -1 for none); NULL: they are closed. */
 int talk_receive(struct sys *s, int fd, struct arena *a, int64_t within_us, struct json **ret,

@@ -14,17 +14,14 @@ static int broken(struct err *e)
 	return err_sys(e, "AGENT_TALK", "the supervisor of this session cannot be reached; nothing was run");
 }
 
-int talk_send(
-	int fd, struct arena *a, const struct json *line, struct bytes body, const int *fds, struct err *e)
+int talk_send(int fd, struct arena *a, const struct json *line, const int *fds, struct err *e)
 {
 	struct buf text;
 
 	buf_init(&text, a);
 	json_write(&text, line, 0);
 	buf_addc(&text, '\n');
-	if (fds_send(fd, buf_bytes(&text), fds, fds ? 3 : 0) || fds_send(fd, body, NULL, 0))
-		return broken(e);
-	return OK;
+	return fds_send(fd, buf_bytes(&text), fds, fds ? 3 : 0) ? broken(e) : OK;
 }
 
 /* The first three go to the one who wants them, and all others nowhere. */
@@ -66,7 +63,7 @@ int talk_receive(struct sys *s, int fd, struct arena *a, int64_t within_us, stru
 	char *text = arena_text(a, AGENT_LINE), *end = NULL;
 	size_t n = 0;
 
-	while (n < AGENT_LINE && !(end = memchr(text, '\n', n))) {
+	while (!(end = memchr(text, '\n', n)) && n < AGENT_LINE) {
 		ssize_t got = receive(s, fd, text + n, AGENT_LINE - n, fds, until_us);
 		if (got < 0)
 			return broken(e);

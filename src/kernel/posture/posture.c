@@ -21,9 +21,7 @@ struct posture_memo {
 	struct arena a;
 	bool is_there;
 	struct stamps {
-		struct stamp {
-			uint64_t dev, ino, size, changed_s, changed_ns, modified_s, modified_ns;
-		} document, intent, place, outer;
+		struct stamp document, intent, place, outer;
 	} at;
 	int64_t read_us;
 	unsigned held;
@@ -519,6 +517,26 @@ static struct stamps stamps_of(struct sys *s, const struct workspace *ws)
 		      : (struct stamp){ 0 } };
 }
 
+static bool is_same_text(const char *x, const char *y)
+{
+	return x && y ? text_eq(x, y) : x == y;
+}
+
+/* Read again and found to say the same: then what is there stays, and whoever was made from it, too. */
+static bool is_same_again(struct sys *s, const struct workspace *ws, const struct posture *was)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct posture p;
+
+	posture_read(s, &a, ws, &p);
+	return json_eq(p.word, was->word) && json_eq(p.own, was->own) &&
+		is_same_text(p.receipt_id, was->receipt_id) && is_same_text(p.dir, was->dir) &&
+		is_same_text(p.outer, was->outer) && is_same_text(p.broken, was->broken) &&
+		is_same_text(p.note, was->note) && p.is_spoken == was->is_spoken &&
+		p.stands_alone == was->stands_alone && p.is_signed_above == was->is_signed_above &&
+		p.is_unreadable == was->is_unreadable && p.is_unfinished == was->is_unfinished;
+}
+
 /* Where a place does not stand alone, somebody may speak about any place above it: that is looked for again after a second.  The stamps are those
  * from before the reading, so that what changes meanwhile is noticed the next time. */
 const struct posture *posture_of(struct sys *s, const struct workspace *ws)
@@ -535,7 +553,8 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 	if (m->is_there && memcmp(&at, &m->at, sizeof(at)) == 0 &&
 		(m->p.stands_alone || now - m->read_us < 1000000))
 		return &m->p;
-	posture_read(s, &m->a, ws, &m->p);
+	if (!m->is_there || !is_same_again(s, ws, &m->p))
+		posture_read(s, &m->a, ws, &m->p);
 	m->at = at;
 	m->read_us = s->mono_us(s); /* of a long chain, reading alone takes longer than that */
 	m->is_there = true;

@@ -69,8 +69,9 @@ struct keeper {
 	struct arena seen[2]; /* of base.nested: what the last walk has seen, and room for the next */
 	unsigned walks;
 	struct watch *watch;
-	bool is_owed; /* a walk was left out because nothing was heard */
+	bool is_owed; /* a walk over everything was left out: nothing was heard, or only a part walked */
 	int64_t walk_due_us, walked_us; /* 0: none is due; what changed before was looked at */
+	int64_t walked_all_us; /* what changed before, heard or not */
 	int64_t rest_us; /* between two walks */
 };
 
@@ -507,15 +508,18 @@ static void take_connection(struct keeper *x)
 	x->used_us = x->sys->mono_us(x->sys);
 }
 
-/* Below the roots: everything that changed since the last time. */
-static void walk(struct keeper *x)
+/* Below the roots: everything that changed since the last time.  `all`: also what nobody has heard of. */
+static void walk(struct keeper *x, bool all)
 {
 	struct call c = { .ticket = (struct json *)x->ticket };
 	struct run_result result = { .started_us = x->walked_us };
 	int64_t began = x->sys->mono_us(x->sys), now_us = x->sys->now_us(x->sys);
 	struct task *t = task_of(x, &c);
+	struct watch_news news;
+	bool was_told = x->walked_all_us < x->walked_us;
+	bool is_part =
+		!all && nested_is_whole(x->base.nested) && watch_walk_part_begins(x->watch, &c.a, &news);
 
-	watch_walk_begins(x->watch);
 	t->result = &result;
 	result.report.read_only_mounts = x->has_mounts;
 	/* What was closed only since may be what a call has made. */
@@ -528,13 +532,22 @@ static void walk(struct keeper *x)
 	*seen = (struct arena){ 0 };
 	t->nested_next = nested_new(seen, t);
 	nested_watch(t->nested_next, x->watch);
-	(void)task_touched(t);
+	if (is_part) {
+		task_touched_again(t, &news);
+	} else {
+		result.started_us = x->walked_all_us;
+		watch_walk_begins(x->watch);
+		(void)task_touched(t);
+		x->walked_all_us = now_us;
+	}
 	x->base.nested = t->nested_next;
 	x->closed_before = x->closed->n;
 	x->walked_us = now_us;
 	x->walk_due_us = 0;
-	x->is_owed = false;
+	x->is_owed = is_part;
 	x->rest_us = 10 * (x->sys->mono_us(x->sys) - began);
+	if (was_told && all && t->left_behind)
+		t->left_behind = left_without_notes(&c.a, t->left_behind);
 	note_left(x, &c.a, t, now_us);
 	arena_done(&c.a);
 }
@@ -542,7 +555,7 @@ static void walk(struct keeper *x)
 static void walk_if_changed(struct keeper *x)
 {
 	if (watch_is_changed(x->watch)) {
-		walk(x);
+		walk(x, false);
 		return;
 	}
 	x->walk_due_us = 0;
@@ -741,7 +754,7 @@ static int open_all(struct keeper *x, struct err *e)
 	now_closed(x, &x->a, not_closed_yet(x, &x->a, x->base.rules.hidden));
 	now_closed(x, &x->a, not_closed_yet(x, &x->a, x->base.rules.read_only));
 	x->closed_before = x->closed->n;
-	x->walked_us = s->now_us(s);
+	x->walked_us = x->walked_all_us = s->now_us(s);
 	x->used_us = s->mono_us(s);
 	x->look_us = x->used_us + IDLE_US;
 	rc = session_start(s, &x->base.rules, &x->session, e);
@@ -793,8 +806,11 @@ static void close_all(struct keeper *x)
 	(void)task_egress_close(&x->base, &e);
 	end_between(x);
 	(void)recorder_finish(&x->k.recorder, &x->a, &e);
+	/* What was told when it was heard is not told again. */
+	if (x->walk_due_us && x->walked_all_us < x->walked_us)
+		walk(x, false);
 	if (x->walk_due_us || x->is_owed)
-		walk(x);
+		walk(x, true);
 	watch_end(x->watch);
 	task_tmp_give(x->sys, &x->base.tmp);
 	tickets_sweep(x->sys, &x->a, x->home);

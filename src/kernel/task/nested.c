@@ -11,6 +11,7 @@
 #include "kernel/task/parts.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,7 @@ static int see_inside(
 	if (!S_ISDIR(st->st_mode))
 		return 0;
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(rel, "/"), rel);
-	watch_directory(x->watch, parent, name, NULL);
+	watch_repository(x->watch, parent, name, in->rel);
 	if (!armed_is_store(first) && !in->is_root)
 		keep_at(x, parent, name, arena_printf(x->a, "%s/%s", in->rel, rel), st);
 	return armed_is_store(first) && !x->watch ? FILE_SKIP : 0;
@@ -212,6 +213,41 @@ void nested_look(struct nested *x, const char *root)
 	if (x->is_cut &&
 		file_read(x->sys, &a, fd, ".git/index", INDEX_BYTES, FILE_BENEATH, &index, NULL) == OK)
 		look_in_index(x, index);
+}
+
+/* ---- once more ---- */
+
+void nested_carry(struct nested *next, const struct nested *was, const struct nested_again *again)
+{
+	struct sys *s = next->sys;
+	AUTO(close_fd) int parent = -1;
+	const char *dir = NULL;
+	struct stat st;
+
+	next->seen = was->seen;
+	for (size_t i = 0; i < was->n; i++) {
+		const char *rel = was->places[i].rel, *name = path_base(rel);
+		size_t n = name > rel ? (size_t)(name - rel) - 1 : 0;
+		if (again->is_seen(again->arg, rel))
+			continue;
+		if (!dir || strlen(dir) != n || strncmp(dir, rel, n) != 0) {
+			dir = arena_strndup(next->a, rel, n);
+			close_fd(&parent);
+			parent = s->open(s, again->root, n ? dir : ".", O_RDONLY | O_DIRECTORY, 0,
+				RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+		}
+		if (parent < 0 || s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		keep(next, rel, &st);
+		if (!S_ISDIR(st.st_mode))
+			add_settings(next, next->places[next->n - 1].rel);
+		again->look(again->arg, parent, name, rel, &st);
+	}
+}
+
+bool nested_is_whole(const struct nested *x)
+{
+	return x && !x->is_cut;
 }
 
 /* ---- afterwards ---- */

@@ -167,16 +167,32 @@ bool armed_is_store(const char *name); /* of a repository: nothing in this direc
 void armed_look_inside(struct task *t, const char *rel);
 bool armed_is_repository(struct sys *s, int dir); /* by what is in it, as git sees it */
 
-/* ---- watch.c: has anything in a tree changed since the last walk? ---- */
+/* ---- watch.c: has anything in a tree changed since the last walk, and where? ---- */
 
 /* Takes set-id bits from a file that this run can have made. */
 void armed_strip_set_ids(
 	struct task *t, int parent, const char *name, const char *rel, const struct stat *st);
 
+/* Paths in the tree; "" is its root. */
+struct watch_list {
+	const char **paths;
+	size_t n;
+};
+struct watch_news {
+	struct watch_list heard; /* directories in which something happened */
+	struct watch_list repositories; /* ".git", "a/.git": inside of which */
+	struct watch_list grown; /* of those: in which directories were made, or moved there */
+	struct watch_list fresh; /* directories that were made, or moved here, since */
+};
+
 struct watch *watch_new(struct sys *s, struct arena *a);
-void watch_walk_begins(struct watch *w); /* NULL, here and below: nobody watches */
-/* Before it is read.  `rel`: where it is in the tree, "" the root; NULL: names in it are not told. */
+void watch_walk_begins(struct watch *w); /* over everything.  NULL, here and below: nobody watches */
+/* A walk over what was heard since the last one, which is told.  False: there is nothing to walk, or it is not known where; nothing has begun. */
+bool watch_walk_part_begins(struct watch *w, struct arena *a, struct watch_news *ret);
+/* Before it is read.  `rel`: where it is in the tree, "" the root. */
 void watch_directory(struct watch *w, int parent, const char *name, const char *rel);
+/* One of the directories of the repository at `rel`: names in it are not told. */
+void watch_repository(struct watch *w, int parent, const char *name, const char *rel);
 /* What may arm something and was heard since the last time or the last walk: paths of names that count, and of new directories.  Not all of
  * it: the walk is due all the same. */
 size_t watch_told(struct watch *w, struct arena *a, const char ***ret);
@@ -194,10 +210,27 @@ int nested_see(struct nested *x, int parent, const char *name, const char *rel, 
 bool nested_counts(const char *rel);
 /* Was something else, or nothing, under this name?  False, too, where the tree is too large to be known. */
 bool nested_is_new(struct nested *x, const char *rel, const struct stat *st);
+/* What is known, looked at once more under its name, but for what is_seen() says that somebody has just looked at: whatever is still there is handed
+ * on to `next`, and to look() first. */
+struct nested_again {
+	void *arg;
+	int root;
+	bool (*is_seen)(void *arg, const char *rel);
+	void (*look)(void *arg, int parent, const char *name, const char *rel, const struct stat *st);
+};
+void nested_carry(struct nested *next, const struct nested *was, const struct nested_again *again);
+bool nested_is_whole(const struct nested *x); /* there, and nothing of the tree was left out */
 void nested_watch(
 	struct nested *x, struct watch *w); /* every directory that is seen is watched from then on */
 const struct json *nested_settings(const struct nested *x); /* of clients: ["a/.claude/settings.json", ...] */
 void armed_tell(struct task *t); /* into row, receipt and hint */
+
+/* ---- again.c: the walk behind a call, where it is known what changed ---- */
+
+/* As task_touched() over all of the tree would have it for t->nested_next, as far as anything can have changed since the walk that t->nested is of. */
+void task_touched_again(struct task *t, const struct watch_news *news);
+/* Rows of what was left behind, for a second look: those about which something is done.  NULL: none. */
+struct json *left_without_notes(struct arena *a, const struct json *left);
 
 /* ---- card.c ---- */
 

@@ -7,8 +7,8 @@
  * nobody ever gets the directory of somebody else, neither its files nor its modes or attributes.
  *
  * Clocks of file systems tick coarsely: a change within the tick of the making would not show.  So a spare
- * one rests before it is handed out, and who finds none makes its own.  The lock also tells cleaners of
- * /tmp that it is in use. */
+ * one rests before it is handed out, and who finds none makes its own beside them.  The lock also tells cleaners of
+ * /tmp that it is in use, and others which of those that somebody made can go: a run that was killed removes nothing. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
@@ -18,7 +18,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { SPARES = 8, REST_US = 50000, IN_USE = -2 };
+enum { SPARES = 8, REST_US = 50000, SURE_US = 10000000, IN_USE = -2 };
+#define OWN "own-"
 
 /* /tmp is open to everybody, so a directory of the right name may be somebody else's. */
 static bool is_ours(const struct stat *st, uid_t uid)
@@ -97,12 +98,50 @@ static int take_spare(struct sys *s, int rack, const char *name)
 	return taken;
 }
 
+/* Those that runs made for themselves, and did not live to remove. */
+static void sweep(struct sys *s, struct arena *a, int rack)
+{
+	char **names = NULL;
+	size_t n = 0;
+
+	if (file_list(s, a, rack, ".", &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (!text_starts(names[i], OWN))
+			continue;
+		AUTO(close_fd) int fd = open_dir(s, rack, names[i]);
+		int64_t made_us;
+		/* One that has only just been made may not be locked yet. */
+		if (fd >= 0 && s->lock(s, fd, LOCK_EX | LOCK_NB) == 0 &&
+			(!is_untouched(s, fd, &made_us) || made_us < s->now_us(s) - SURE_US))
+			file_remove_tree(s, rack, names[i]);
+	}
+}
+
+static void make_own(struct sys *s, struct arena *a, const char *rack_path, struct task_tmp *ret)
+{
+	char *own = arena_printf(a, ret->rack >= 0 ? "%s/" OWN "XXXXXX" : "%s-XXXXXX", rack_path);
+
+	if (ret->rack >= 0)
+		sweep(s, a, ret->rack);
+	ret->path = mkdtemp(own) ? own : NULL;
+	ret->name = NULL;
+	ret->fd = ret->path ? open_dir(s, AT_FDCWD, ret->path) : -1;
+	/* Whoever looks at it just now lets go at once.  One that is not locked would be taken for one that was left. */
+	if (ret->path && (ret->fd < 0 || s->lock(s, ret->fd, LOCK_EX))) {
+		file_remove_tree(s, AT_FDCWD, ret->path);
+		ret->path = NULL;
+	}
+}
+
 /* Never fails: without a directory path is NULL, and the run has no place for temporary files. */
 void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task_tmp *ret)
 {
 	const char *rack_path = arena_printf(a, "%s/helm-%u", base, s->euid(s));
 
 	*ret = (struct task_tmp){ .fd = IN_USE, .rack = open_rack(s, rack_path) };
+	if (ret->rack >= 0)
+		ret->all = rack_path;
 	for (int i = 0; ret->rack >= 0 && ret->fd == IN_USE && i < SPARES; i++) {
 		ret->name = arena_printf(a, "%d", i);
 		ret->fd = take_spare(s, ret->rack, ret->name);
@@ -111,9 +150,7 @@ void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task
 			return;
 		}
 	}
-	char *own = arena_printf(a, "%s-XXXXXX", rack_path);
-	ret->path = mkdtemp(own) ? own : NULL;
-	ret->fd = -1;
+	make_own(s, a, rack_path, ret);
 }
 
 /* A directory made for this run alone is removed; a spare one goes back if it is untouched, and is replaced
@@ -122,7 +159,7 @@ void task_tmp_give(struct sys *s, struct task_tmp *tmp)
 {
 	int64_t made_us;
 
-	if (tmp->path && tmp->fd < 0)
+	if (tmp->path && !tmp->name)
 		file_remove_tree(s, AT_FDCWD, tmp->path);
 	else if (tmp->path && !is_untouched(s, tmp->fd, &made_us))
 		replace(s, tmp->rack, tmp->name, tmp->fd);

@@ -6,7 +6,8 @@
 #include "base/sys.h"
 
 struct task_tmp {
-	const char *path, *name; /* path NULL: there is none */
+	const char *path, *name; /* name: of a spare one; or NULL */
+	const char *all; /* the directory that those of all runs lie in; or NULL */
 	int fd, rack; /* locked while in use */
 };
 /* Below `base`. */

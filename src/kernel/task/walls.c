@@ -388,14 +388,30 @@ static const struct sandbox_layer *choose_layers(const struct task *t)
 	return n ? list : NULL;
 }
 
+/* Where the temporary directory is everybody's, the run's own lies over the one that those of all runs are in: it reads nothing of theirs. */
+static void cover_others(struct task *t)
+{
+	struct sandbox_own *own = arena_zalloc(t->a, 2, sizeof(*own));
+
+	if (!t->tmp.all)
+		return;
+	own[0] = (struct sandbox_own){ t->tmp.all, t->tmp.path };
+	t->rules.own = own;
+	t->tmpdir = t->tmp.all;
+}
+
 /* One private directory serves all places.  Layers keep theirs beside it, out of the run's sight. */
 static void choose_own(struct task *t)
 {
 	const struct profile *p = t->profile;
 
 	t->tmpdir = t->tmp.path;
-	if (!t->tmp.path || !p->own_path_count || is_degraded(t))
+	if (!t->tmp.path || is_degraded(t))
 		return;
+	if (!p->own_path_count) {
+		cover_others(t);
+		return;
+	}
 	struct sandbox_own *own = arena_zalloc(t->a, p->own_path_count + 1, sizeof(*own));
 	size_t n = 0;
 	t->rules.layers = choose_layers(t);
