@@ -472,6 +472,48 @@ static void acts_about_other_places_finish_nothing(void **state)
 	kernel_fixture_done(&x);
 }
 
+static int (*real_unlink)(struct sys *, int, const char *, int);
+
+static int cannot_unlink(struct sys *s, int dirfd, const char *path, int flags)
+{
+	if (strcmp(path, "place.json") != 0)
+		return real_unlink(s, dirfd, path, flags);
+	errno = EIO;
+	return -1;
+}
+
+/* What shows that an act is under way cannot be removed: the act holds, and whoever made it is told. */
+static void a_mark_that_stays_is_said(void **state)
+{
+	struct json *receipt;
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	real_unlink = x.f.sys.unlink;
+	x.f.sys.unlink = cannot_unlink;
+	assert_int_equal(freeze_set(&x.k, &x.request, "agent:x", "fire", &receipt, &e), E_IO);
+	assert_string_equal(e.code, "POSTURE_REMOVE");
+	assert_non_null(frozen("agent:x"));
+	kernel_fixture_done(&x);
+}
+
+/* What was noted about a new place is not noted otherwise by the next one who comes. */
+static void a_place_begins_once(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	assert_int_equal(posture_begin(&x.f.sys, &x.request, x.ws, true, &e), OK);
+	kernel_fixture_reopen(&x);
+	assert_true(posture_of(&x.f.sys, x.ws)->stands_alone);
+	assert_int_equal(posture_begin(&x.f.sys, &x.request, x.ws, false, &e), OK);
+	kernel_fixture_reopen(&x);
+	assert_true(posture_of(&x.f.sys, x.ws)->stands_alone);
+	kernel_fixture_done(&x);
+}
+
 /* ---- what differs is told ---- */
 
 static void put_state(const char *file, const char *text)
@@ -802,6 +844,8 @@ int main(void)
 		cmocka_unit_test(the_first_act_while_reading),
 		cmocka_unit_test(what_becomes_possible_is_said),
 		cmocka_unit_test(accepted_bytes_hold),
+		cmocka_unit_test(a_mark_that_stays_is_said),
+		cmocka_unit_test(a_place_begins_once),
 		cmocka_unit_test(a_long_chain_is_not_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
