@@ -122,6 +122,11 @@ static void all_policies_of_both_words_hold(void **state)
 	struct json *same = word_of("{\"policy\":{\"sha256\":\"a\",\"lifts\":[\"r\"]}}");
 	both = posture_strictest(&x.request, same, same);
 	assert_non_null(json_get(json_get(both, "policy"), "lifts"));
+	/* What either word holds against a policy holds. */
+	struct json *barred = word_of("{\"policy_revoked\":{\"a\":\"lost\"},\"policy_signed\":true}");
+	both = posture_strictest(&x.request, word_of("{\"policy_revoked\":{\"b\":\"old\"}}"), barred);
+	assert_true(json_eq(json_get(both, "policy_revoked"), word_of("{\"b\":\"old\",\"a\":\"lost\"}")));
+	assert_true(json_get_bool(both, "policy_signed", false));
 	kernel_fixture_done(&x);
 }
 
@@ -754,6 +759,23 @@ static void what_becomes_possible_is_said(void **state)
 		if (!is_said)
 			fail_msg("it is not said: %s", sentences[i]);
 	}
+	/* What it could do before is not said again. */
+	static const char further[] =
+		"{\"profiles\": {\"develop\": {\"backend\": \"local\", \"checkpoint\": \"never\", "
+		"\"writes_allowed\": true, \"network_allowed\": \"by-name\", \"network\": \"named\", "
+		"\"egress\": [\"@registries\", \"@forges\", \"example.org\"]}, "
+		"\"workspace_edit\": {\"backend\": \"local\", \"checkpoint\": \"never\", "
+		"\"writes_allowed\": false, \"network_allowed\": false}}}";
+	bool is_said = false;
+	write_at(arena_printf(&x.request, "%s/references/execution_profiles.json", x.ws->root), further,
+		sizeof(further) - 1);
+	if (accepted_offer(&x.f.sys, &x.request, x.ws, &offer, &e))
+		fail_msg("%s", e.text);
+	json_each (one, json_get(offer, "becomes_possible")) {
+		is_said |= text_eq(json_text(one), "develop: may reach example.org");
+		assert_null(strstr(json_text(one), "may reach @"));
+	}
+	assert_true(is_said);
 	/* What cannot be understood is not offered. */
 	write_at(arena_printf(&x.request, "%s/references/checkpoint_policy.json", x.ws->root), "{", 1);
 	assert_int_equal(accepted_offer(&x.f.sys, &x.request, x.ws, &offer, &e), E_INPUT);
