@@ -130,6 +130,22 @@ static void all_policies_of_both_words_hold(void **state)
 	kernel_fixture_done(&x);
 }
 
+/* Of two different choices neither counts: what only looks does, and what destroys is asked about. */
+static void of_two_choices_neither_holds(void **state)
+{
+	(void)state;
+	kernel_fixture_begin(&x);
+	struct json *one = word_of("{\"default_profile\":\"service_ops\",\"destructive\":\"checkpoint\"}");
+	struct json *other = word_of("{\"default_profile\":\"risky_edit\",\"destructive\":\"ask\"}");
+	struct json *both = posture_strictest(&x.request, one, other);
+	assert_string_equal(json_get_text(both, "default_profile", ""), "inspect_local");
+	assert_string_equal(json_get_text(both, "destructive", ""), "ask");
+	both = posture_strictest(&x.request, one, one);
+	assert_string_equal(json_get_text(both, "default_profile", ""), "service_ops");
+	assert_string_equal(json_get_text(both, "destructive", ""), "checkpoint");
+	kernel_fixture_done(&x);
+}
+
 /* Every byte of the document that is changed alone is noticed: everything is frozen, or the byte was white space. */
 static void a_changed_word_freezes(void **state)
 {
@@ -868,6 +884,7 @@ int main(void)
 		cmocka_unit_test(accepted_bytes_hold),
 		cmocka_unit_test(a_mark_that_stays_is_said),
 		cmocka_unit_test(a_place_begins_once),
+		cmocka_unit_test(of_two_choices_neither_holds),
 		cmocka_unit_test(a_long_chain_is_not_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
