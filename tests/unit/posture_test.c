@@ -146,6 +146,32 @@ static void of_two_choices_neither_holds(void **state)
 	kernel_fixture_done(&x);
 }
 
+/* Whatever a word about the place around says binds the one inside; a word that says nothing does not. */
+static void every_part_of_a_word_binds(void **state)
+{
+	static const char *const words[] = { "{\"freezes\":{\"*\":{}}}", "{\"pauses\":{\"p\":{}}}",
+		"{\"accepted\":{\"f\":\"d\"}}", "{\"egress\":[\"a.example\"]}",
+		"{\"allowed_paths\":{\"/srv\":\"x\"}}", "{\"default_profile\":\"inspect_local\"}",
+		"{\"policy\":{}}", "{\"destructive\":\"ask\"}", "{\"require_key\":true}",
+		"{\"degraded\":true}" };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		struct posture p = { .word = word_of(words[i]), .outer = "/srv" };
+		if (!posture_binds(&p))
+			fail_msg("%s binds nobody", words[i]);
+		p.outer = NULL;
+		assert_false(posture_binds(&p));
+	}
+	struct posture silent = { .word = word_of("{\"freezes\":{},\"require_key\":false}"),
+		.outer = "/srv" };
+	assert_false(posture_binds(&silent));
+	silent.broken = "lost";
+	assert_true(posture_binds(&silent));
+	kernel_fixture_done(&x);
+}
+
 /* Every byte of the document that is changed alone is noticed: everything is frozen, or the byte was white space. */
 static void a_changed_word_freezes(void **state)
 {
@@ -885,6 +911,7 @@ int main(void)
 		cmocka_unit_test(a_mark_that_stays_is_said),
 		cmocka_unit_test(a_place_begins_once),
 		cmocka_unit_test(of_two_choices_neither_holds),
+		cmocka_unit_test(every_part_of_a_word_binds),
 		cmocka_unit_test(a_long_chain_is_not_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
