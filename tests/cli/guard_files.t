@@ -179,9 +179,10 @@ tasks:
   short: cp x /etc/passwd
   list: [echo fine, cp x /etc/passwd]
   counted: {vars: {N: {sh: echo x > /etc/passwd}}, cmds: [true]}
+  any:*: {cmds: [cp x /etc/passwd]}
 TASK
 mkdir docs && printf 'tasks:\n  build: {cmds: [cp x /etc/passwd]}\n' >docs/Taskfile.yml
-for what in late through at_end looks helper short list counted docs:build "build late" "--taskfile ./Taskfile.yml late"; do ok "a command of a Taskfile: $what" denied "task $what"; done
+for what in late through at_end looks helper short list counted docs:build any:thing "-d docs build" "build late" "--taskfile ./Taskfile.yml late"; do ok "a command of a Taskfile: $what" denied "task $what"; done
 for what in "" build b "build -- x" "NAME=x build" "--list" "--dry late"; do ok "a plain one: task $what" passes "task $what"; done
 sed -i 's/{sh: date}/{sh: cp x \/etc\/passwd}/' Taskfile.yml
 ok "what is run for a variable of all" denied "task build"

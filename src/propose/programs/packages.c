@@ -163,9 +163,19 @@ HANDLER(task)
 	if (text_eq(k->head, "task") &&
 		!args_find(k->rest, k->rest_count,
 			"l list a list-all j json summary n dry init i status completion version h help")) {
-		args_parse(walk_arena(k->w), k->rest, k->rest_count,
+		size_t n = 0; /* what stands behind "--" is for the commands */
+		while (n < k->rest_count && !word_is(&k->rest[n], "--"))
+			n++;
+		args_parse(walk_arena(k->w), k->rest, n,
 			"t=:taskfile= d=:dir= o=:output= C=:concurrency= I=:interval=", &p);
+		const char *cwd = walk_cwd(k->w, k->c);
+		struct word back = cwd ? walk_word(k->w, arena_strdup(walk_arena(k->w), cwd), k->c->at)
+				       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };
+		if (p.values[1]) /* -d DIR */
+			walk_set_cwd(k->w, k->c, p.values[1]);
 		project_taskfile(k, p.values[0], p.operands, p.operand_count);
+		if (p.values[1])
+			walk_set_cwd(k->w, k->c, &back);
 	}
 	if (verb_words(k, "", 1, &place) && task_destroys(&k->rest[place]))
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
