@@ -34,6 +34,7 @@ ok "also by name" passes "make app"
 ok "a recipe that reaches out of the project does not" denied "make install"
 ok "nor one that a target needs" denied "make late"
 ok "looking at what would be done passes" passes "make -n install"
+ok "the value of another option is no such look" denied "make -o -n install"
 ok "a script of package.json passes" passes "npm run build"
 ok "one that reaches out does not" denied "npm run evil"
 ok "nor what runs before it" denied "npm run late"
@@ -179,9 +180,10 @@ tasks:
   short: cp x /etc/passwd
   list: [echo fine, cp x /etc/passwd]
   counted: {vars: {N: {sh: echo x > /etc/passwd}}, cmds: [true]}
+  any:*: {cmds: [cp x /etc/passwd]}
 TASK
 mkdir docs && printf 'tasks:\n  build: {cmds: [cp x /etc/passwd]}\n' >docs/Taskfile.yml
-for what in late through at_end looks helper short list counted docs:build "build late" "--taskfile ./Taskfile.yml late"; do ok "a command of a Taskfile: $what" denied "task $what"; done
+for what in late through at_end looks helper short list counted docs:build any:thing "-d docs build" "build late" "-o --dry late" "late -- --dry" "--taskfile ./Taskfile.yml late"; do ok "a command of a Taskfile: $what" denied "task $what"; done
 for what in "" build b "build -- x" "NAME=x build" "--list" "--dry late"; do ok "a plain one: task $what" passes "task $what"; done
 sed -i 's/{sh: date}/{sh: cp x \/etc\/passwd}/' Taskfile.yml
 ok "what is run for a variable of all" denied "task build"

@@ -64,6 +64,9 @@ cp "$scratch/calls.whole" .helm/tool-calls.jsonl
 mv .helm/tool-calls.jsonl "$scratch/calls" && mkdir .helm/tool-calls.jsonl
 ok "not when it cannot be known who has called" says 1 "tool-calls.jsonl" terminal APPROVE -- helm approval approve "$id"
 rmdir .helm/tool-calls.jsonl && mv "$scratch/calls" .helm/tool-calls.jsonl
+mv "$scratch/home/.helm/callers.jsonl" "$scratch/callers" && mkdir "$scratch/home/.helm/callers.jsonl"
+ok "nor who has called anywhere" says 1 "callers.jsonl" terminal APPROVE -- helm approval approve "$id"
+rmdir "$scratch/home/.helm/callers.jsonl" && mv "$scratch/callers" "$scratch/home/.helm/callers.jsonl"
 register_approver
 cp "$scratch/home/.helm/trust/approvers.json" "$scratch/approvers"
 printf '{"keys": [' >"$scratch/home/.helm/trust/approvers.json"
@@ -138,6 +141,8 @@ many() { # callers that have ended leave nothing but the first of them
   done
   [ "$(wc -c <"$scratch/home/.helm/callers.jsonl")" -lt 70000 ]
 }
+first=$(head -n 1 "$scratch/home/.helm/callers.jsonl")
 ok "what is kept of them stays small" many
+ok "and has the first of them" grep -qxF -e "$first" "$scratch/home/.helm/callers.jsonl"
 ok "and still counts" says 25 "could be the agent's" away "$PWD" -- helm profile use workspace_edit
 finish

@@ -104,12 +104,42 @@ static void a_label_is_no_key(void **state)
 	}
 }
 
+/* A list of keys that cannot be read is an error, and nobody is known by it. */
+static void a_list_that_cannot_be_read(void **state)
+{
+	AUTO(scratch_done) struct scratch t;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct fault f;
+	const char *label;
+	bool is_known = true;
+	struct err e = { 0 };
+
+	(void)state;
+	scratch_open(&t);
+	assert_int_equal(mkdirat(t.fd, "trust", 0700), 0);
+	fault_init(&f);
+	const char *env[] = { arena_printf(&a, "HOME=%s", t.path), arena_printf(&a, "HELM_HOME=%s", t.path),
+		NULL };
+	f.env = env;
+	scratch_put(&t, "trust/approvers.json", "{\"keys\":[{\"key_id\":\"k\",\"label\":\"anna\"}]}");
+	assert_int_equal(person_of_key(&f.sys, &a, "k", &is_known, &label, &e), OK);
+	assert_true(is_known);
+	assert_string_equal(label, "anna");
+	assert_int_equal(person_of_key(&f.sys, &a, "other", &is_known, &label, &e), OK);
+	assert_false(is_known);
+	scratch_put(&t, "trust/approvers.json", "{\"keys\":");
+	is_known = true;
+	assert_int_not_equal(person_of_key(&f.sys, &a, "k", &is_known, &label, &e), OK);
+	assert_false(is_known);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_nearest_program),
 		cmocka_unit_test(wrappers_are_looked_through),
 		cmocka_unit_test(a_label_is_no_key),
+		cmocka_unit_test(a_list_that_cannot_be_read),
 	};
 	first = getpid();
 	return cmocka_run_group_tests(tests, NULL, NULL);

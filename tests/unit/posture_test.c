@@ -122,6 +122,53 @@ static void all_policies_of_both_words_hold(void **state)
 	struct json *same = word_of("{\"policy\":{\"sha256\":\"a\",\"lifts\":[\"r\"]}}");
 	both = posture_strictest(&x.request, same, same);
 	assert_non_null(json_get(json_get(both, "policy"), "lifts"));
+	/* What either word holds against a policy holds. */
+	struct json *barred = word_of("{\"policy_revoked\":{\"a\":\"lost\"},\"policy_signed\":true}");
+	both = posture_strictest(&x.request, word_of("{\"policy_revoked\":{\"b\":\"old\"}}"), barred);
+	assert_true(json_eq(json_get(both, "policy_revoked"), word_of("{\"b\":\"old\",\"a\":\"lost\"}")));
+	assert_true(json_get_bool(both, "policy_signed", false));
+	kernel_fixture_done(&x);
+}
+
+/* Of two different choices neither counts: what only looks does, and what destroys is asked about. */
+static void of_two_choices_neither_holds(void **state)
+{
+	(void)state;
+	kernel_fixture_begin(&x);
+	struct json *one = word_of("{\"default_profile\":\"service_ops\",\"destructive\":\"checkpoint\"}");
+	struct json *other = word_of("{\"default_profile\":\"risky_edit\",\"destructive\":\"ask\"}");
+	struct json *both = posture_strictest(&x.request, one, other);
+	assert_string_equal(json_get_text(both, "default_profile", ""), "inspect_local");
+	assert_string_equal(json_get_text(both, "destructive", ""), "ask");
+	both = posture_strictest(&x.request, one, one);
+	assert_string_equal(json_get_text(both, "default_profile", ""), "service_ops");
+	assert_string_equal(json_get_text(both, "destructive", ""), "checkpoint");
+	kernel_fixture_done(&x);
+}
+
+/* Whatever a word about the place around says binds the one inside; a word that says nothing does not. */
+static void every_part_of_a_word_binds(void **state)
+{
+	static const char *const words[] = { "{\"freezes\":{\"*\":{}}}", "{\"pauses\":{\"p\":{}}}",
+		"{\"accepted\":{\"f\":\"d\"}}", "{\"egress\":[\"a.example\"]}",
+		"{\"allowed_paths\":{\"/srv\":\"x\"}}", "{\"default_profile\":\"inspect_local\"}",
+		"{\"policy\":{}}", "{\"destructive\":\"ask\"}", "{\"require_key\":true}",
+		"{\"degraded\":true}" };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		struct posture p = { .word = word_of(words[i]), .outer = "/srv" };
+		if (!posture_binds(&p))
+			fail_msg("%s binds nobody", words[i]);
+		p.outer = NULL;
+		assert_false(posture_binds(&p));
+	}
+	struct posture silent = { .word = word_of("{\"freezes\":{},\"require_key\":false}"),
+		.outer = "/srv" };
+	assert_false(posture_binds(&silent));
+	silent.broken = "lost";
+	assert_true(posture_binds(&silent));
 	kernel_fixture_done(&x);
 }
 
@@ -472,6 +519,48 @@ static void acts_about_other_places_finish_nothing(void **state)
 	kernel_fixture_done(&x);
 }
 
+static int (*real_unlink)(struct sys *, int, const char *, int);
+
+static int cannot_unlink(struct sys *s, int dirfd, const char *path, int flags)
+{
+	if (strcmp(path, "place.json") != 0)
+		return real_unlink(s, dirfd, path, flags);
+	errno = EIO;
+	return -1;
+}
+
+/* What shows that an act is under way cannot be removed: the act holds, and whoever made it is told. */
+static void a_mark_that_stays_is_said(void **state)
+{
+	struct json *receipt;
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	real_unlink = x.f.sys.unlink;
+	x.f.sys.unlink = cannot_unlink;
+	assert_int_equal(freeze_set(&x.k, &x.request, "agent:x", "fire", &receipt, &e), E_IO);
+	assert_string_equal(e.code, "POSTURE_REMOVE");
+	assert_non_null(frozen("agent:x"));
+	kernel_fixture_done(&x);
+}
+
+/* What was noted about a new place is not noted otherwise by the next one who comes. */
+static void a_place_begins_once(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	assert_int_equal(posture_begin(&x.f.sys, &x.request, x.ws, true, &e), OK);
+	kernel_fixture_reopen(&x);
+	assert_true(posture_of(&x.f.sys, x.ws)->stands_alone);
+	assert_int_equal(posture_begin(&x.f.sys, &x.request, x.ws, false, &e), OK);
+	kernel_fixture_reopen(&x);
+	assert_true(posture_of(&x.f.sys, x.ws)->stands_alone);
+	kernel_fixture_done(&x);
+}
+
 /* ---- what differs is told ---- */
 
 static void put_state(const char *file, const char *text)
@@ -712,6 +801,23 @@ static void what_becomes_possible_is_said(void **state)
 		if (!is_said)
 			fail_msg("it is not said: %s", sentences[i]);
 	}
+	/* What it could do before is not said again. */
+	static const char further[] =
+		"{\"profiles\": {\"develop\": {\"backend\": \"local\", \"checkpoint\": \"never\", "
+		"\"writes_allowed\": true, \"network_allowed\": \"by-name\", \"network\": \"named\", "
+		"\"egress\": [\"@registries\", \"@forges\", \"example.org\"]}, "
+		"\"workspace_edit\": {\"backend\": \"local\", \"checkpoint\": \"never\", "
+		"\"writes_allowed\": false, \"network_allowed\": false}}}";
+	bool is_said = false;
+	write_at(arena_printf(&x.request, "%s/references/execution_profiles.json", x.ws->root), further,
+		sizeof(further) - 1);
+	if (accepted_offer(&x.f.sys, &x.request, x.ws, &offer, &e))
+		fail_msg("%s", e.text);
+	json_each (one, json_get(offer, "becomes_possible")) {
+		is_said |= text_eq(json_text(one), "develop: may reach example.org");
+		assert_null(strstr(json_text(one), "may reach @"));
+	}
+	assert_true(is_said);
 	/* What cannot be understood is not offered. */
 	write_at(arena_printf(&x.request, "%s/references/checkpoint_policy.json", x.ws->root), "{", 1);
 	assert_int_equal(accepted_offer(&x.f.sys, &x.request, x.ws, &offer, &e), E_INPUT);
@@ -802,6 +908,10 @@ int main(void)
 		cmocka_unit_test(the_first_act_while_reading),
 		cmocka_unit_test(what_becomes_possible_is_said),
 		cmocka_unit_test(accepted_bytes_hold),
+		cmocka_unit_test(a_mark_that_stays_is_said),
+		cmocka_unit_test(a_place_begins_once),
+		cmocka_unit_test(of_two_choices_neither_holds),
+		cmocka_unit_test(every_part_of_a_word_binds),
 		cmocka_unit_test(a_long_chain_is_not_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,10 +179,8 @@ static void both_policies(struct arena *a, struct json *to, const struct json *x
 	bool differ = false;
 
 	bar_policies(a, to, x);
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		const struct json *mine = json_get(to, parts[i]), *other = json_get(x, parts[i]);
-		differ |= mine && other ? !json_eq(mine, other) : mine != other;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		differ |= !json_eq(json_get(to, parts[i]), json_get(x, parts[i]));
 	if (!differ)
 		return;
 	collect_policies(a, list, to);

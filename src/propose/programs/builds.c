@@ -142,14 +142,14 @@ static void default_makefile(struct call *k, const struct word *goals, size_t co
 /* The words of the command line, read once for texts and variables, and then for the makefile with its goals. */
 HANDLER(make)
 {
-	enum { EVAL, FILE_, DIR_ };
+	enum { EVAL, FILE_, DIR_, DRY };
 	struct args s;
 	struct word file = { 0 }, dir = { 0 };
 	struct word *goals = arena_alloc(walk_arena(k->w), (k->rest_count + 1) * sizeof(*goals));
 	size_t count = 0;
-	unsigned flags = args_find(k->rest, k->rest_count, "n just-print dry-run recon") ? FXF_DRY_RUN : 0;
+	unsigned flags = 0;
 	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
-		"E=:eval= f=:file=,makefile= C=:directory= "
+		"E=:eval= f=:file=,makefile= C=:directory= n:just-print,dry-run,recon "
 		"IoWV=:include-dir=,old-file=,assume-old=,what-if=,new-file=,assume-new= j?l?O?:jobs,load-average,output-sync");
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		size_t name_n = s.value.text ? strcspn(s.value.text, ":?+!= \t") : 0;
@@ -159,6 +159,8 @@ HANDLER(make)
 			file = s.value;
 		else if (item == DIR_ && s.value.text)
 			dir = s.value;
+		else if (item == DRY)
+			flags = FXF_DRY_RUN;
 		else if (item == ARG_OPERAND && name_n && strchr(s.value.text, '='))
 			variable(k, &s.value, name_n);
 		else if (item == ARG_OPERAND)

@@ -318,6 +318,8 @@ HANDLER(ln)
 	for (size_t i = 0; i < t.from_count; i++) {
 		struct word to = destination(k, t.to, &t.from[i], t.into || t.from_count > 1);
 		(void)fx_path(k, TAG_WRITE_LINK, &to, flags);
+		if (!args_has(&p, SYMBOLIC)) /* a second name, behind which nobody sees the first one */
+			fx_read(k, &t.from[i], 1);
 		link_made(k, &t.from[i], &to, is_seen_from_here);
 	}
 }

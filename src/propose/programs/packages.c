@@ -147,6 +147,30 @@ HANDLER(nix_eval)
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
+/* What the tasks of a Taskfile run; to list them, or to say what would be run, runs nothing. */
+static void run_taskfile(struct call *k)
+{
+	enum { FILE_, DIR_, ONLY_SAYS };
+	const char *cwd = walk_cwd(k->w, k->c);
+	struct word back = cwd ? walk_word(k->w, arena_strdup(walk_arena(k->w), cwd), k->c->at)
+			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };
+	struct parsed p;
+	size_t n = 0; /* what stands behind "--" is for the commands */
+	while (n < k->rest_count && !word_is(&k->rest[n], "--"))
+		n++;
+	args_parse(walk_arena(k->w), k->rest, n,
+		"t=:taskfile= d=:dir= lanih:list,list-all,summary,dry,init,version,help,completion= "
+		"oCIx=:output=,concurrency=,interval=,sort=,output-group-begin=,output-group-end=",
+		&p);
+	if (args_has(&p, ONLY_SAYS))
+		return;
+	if (p.values[DIR_])
+		walk_set_cwd(k->w, k->c, p.values[DIR_]);
+	project_taskfile(k, p.values[FILE_], p.operands, p.operand_count);
+	if (p.values[DIR_])
+		walk_set_cwd(k->w, k->c, &back);
+}
+
 /* The project's own tasks: what they do is not known, but some names say it. */
 HANDLER(task)
 {
@@ -160,13 +184,8 @@ HANDLER(task)
 			&p);
 		project_justfile(k, p.values[0], p.operands, p.operand_count);
 	}
-	if (text_eq(k->head, "task") &&
-		!args_find(k->rest, k->rest_count,
-			"l list a list-all j json summary n dry init i status completion version h help")) {
-		args_parse(walk_arena(k->w), k->rest, k->rest_count,
-			"t=:taskfile= d=:dir= o=:output= C=:concurrency= I=:interval=", &p);
-		project_taskfile(k, p.values[0], p.operands, p.operand_count);
-	}
+	if (text_eq(k->head, "task"))
+		run_taskfile(k);
 	if (verb_words(k, "", 1, &place) && task_destroys(&k->rest[place]))
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
 	else

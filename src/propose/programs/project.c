@@ -542,16 +542,20 @@ static bool has_alias(const struct json *task, const char *name)
 	return false;
 }
 
-/* The tasks of a Taskfile for one goal; NULL: all of them. */
-static void run_task(
+/* The tasks of a Taskfile for one goal; NULL: all of them.  False: it has none of that name. */
+static bool run_task(
 	struct call *k, const struct json *doc, const char *name, struct goals *g, const char *via)
 {
 	const struct json *tasks = json_get(doc, "tasks");
+	bool found = false;
 
 	if (json_is(tasks, JSON_OBJECT))
 		json_each_member (m, tasks)
-			if (!name || text_eq(m->name, name) || has_alias(m->value, name))
+			if (!name || text_eq(m->name, name) || has_alias(m->value, name)) {
 				run_task_part(k, m->value, true, g, via);
+				found = true;
+			}
+	return found;
 }
 
 static bool read_taskfile(struct call *k, const char *path, struct json **ret)
@@ -565,27 +569,32 @@ static bool read_taskfile(struct call *k, const char *path, struct json **ret)
 static const char *const taskfiles[] = { "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml",
 	"Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml" };
 
-/* docs:build: of what the file includes as `docs` everything counts. */
-static void run_included(struct call *k, const struct json *doc, const char *name, struct goals *g)
+/* docs:build: of what the file includes as `docs` everything counts; NULL: of all that it includes. */
+static bool run_included(struct call *k, const struct json *doc, const char *name, struct goals *g)
 {
 	struct arena *a = walk_arena(k->w);
-	const char *colon = strchr(name, ':');
+	const struct json *includes = json_get(doc, "includes");
 	struct json *inner;
+	bool found = false;
 
-	if (!colon)
-		return;
-	const struct json *x =
-		json_get(json_get(doc, "includes"), arena_strndup(a, name, (size_t)(colon - name)));
-	const char *place = json_is(x, JSON_OBJECT) ? json_get_text(x, "taskfile", NULL) : json_text(x);
-	if (!place)
-		return;
-	for (size_t i = 0; i <= ARRAY_SIZE(taskfiles); i++) {
-		const char *path = here(k, i ? path_join(a, place, taskfiles[i - 1]) : place);
-		if (read_taskfile(k, path, &inner)) {
-			run_task(k, inner, NULL, g, path);
-			return;
+	if (!json_is(includes, JSON_OBJECT))
+		return false;
+	json_each_member (m, includes) {
+		const char *place = json_is(m->value, JSON_OBJECT) ? json_get_text(m->value, "taskfile", NULL)
+								   : json_text(m->value);
+		if (!place || (name && (!text_starts(name, m->name) || name[m->name_n] != ':')))
+			continue;
+		const char *path = here(k, place);
+		bool is_read = read_taskfile(k, path, &inner);
+		for (size_t i = 0; !is_read && i < ARRAY_SIZE(taskfiles); i++) {
+			path = here(k, path_join(a, place, taskfiles[i]));
+			is_read = read_taskfile(k, path, &inner);
 		}
+		if (is_read)
+			(void)run_task(k, inner, NULL, g, path);
+		found |= is_read;
 	}
+	return found;
 }
 
 /* The commands that task would run for these words. */
@@ -611,12 +620,13 @@ void project_taskfile(struct call *k, const struct word *file, const struct word
 		add_goal(&g, "default");
 	run_task_part(k, json_get(doc, "vars"), false, &g, path);
 	run_task_part(k, json_get(doc, "env"), false, &g, path);
-	for (size_t i = 0; i < g.n; i++) {
-		run_task(k, doc, g.names[i], &g, path);
-		run_included(k, doc, g.names[i], &g);
+	/* A name that nobody has may fit a pattern, or be one that another file gives. */
+	for (size_t i = 0; i < g.n; i++)
+		g.is_over |= !run_task(k, doc, g.names[i], &g, path) && !run_included(k, doc, g.names[i], &g);
+	if (g.is_over) {
+		(void)run_task(k, doc, NULL, &g, path);
+		(void)run_included(k, doc, NULL, &g);
 	}
-	if (g.is_over)
-		run_task(k, doc, NULL, &g, path);
 }
 
 /* ---- git: settings and hooks that a command of it starts ---- */

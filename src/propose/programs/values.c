@@ -306,13 +306,30 @@ static bool has_verb(const struct call *k, const char *verb)
 	return !*verb;
 }
 
+/* The words from here on are those of another program. */
+static void classify_behind(struct call *k, const char *program, size_t from)
+{
+	struct call inner = *k;
+
+	inner.program = program_find(program, strlen(program));
+	inner.head = program;
+	inner.rest += from;
+	inner.rest_count -= from;
+	classify_values(&inner);
+}
+
 /* Words are few and rows are many, so most rows are ruled out by one byte. */
 void classify_values(struct call *k)
 {
 	const struct value_option *rows = &program_values[k->program->first_value];
 
-	for (size_t j = 0; j < k->rest_count && !word_is(&k->rest[j], "--"); j++) {
+	for (size_t j = 0; j < k->rest_count; j++) {
 		const char *text = k->rest[j].text;
+		if (word_is(&k->rest[j], "--")) {
+			if (text_eq(k->head, "cargo")) /* cargo rustc -- OPTIONS of rustc */
+				classify_behind(k, "rustc", j + 1);
+			return;
+		}
 		bool is_long = text[0] == '-' && text[1] == '-';
 		if (!strchr("-@", text[0]) && !strchr(text, '='))
 			continue;

@@ -262,7 +262,7 @@ static const char *found_in(struct call *k, const char *dir, bool *ret_stops)
 	const char *cwd = walk_cwd(k->w, k->c), *resolved;
 	struct feed content;
 
-	if (strpbrk(dir, "\1\2\3\4\5\6") || (*dir != '/' && !cwd))
+	if (strpbrk(dir, "\1\2\3\4\5\6") || (*dir != '/' && !cwd)) /* a part of it is not known */
 		return NULL;
 	dir = path_clean(a, path_join(a, cwd ? cwd : "/", dir));
 	enum path_class where = paths_classify(at, a, dir, false, &resolved);
@@ -273,13 +273,15 @@ static const char *found_in(struct call *k, const char *dir, bool *ret_stops)
 	return is_there && (where == PATH_IN || where == PATH_TMP || where == PATH_UP) ? file : NULL;
 }
 
-/* PATH=$PWD/b:$PATH ls runs b/ls, where there is one. */
+/* PATH=$PWD/b:$PATH ls runs b/ls, where there is one; PATH= looks where the command stands. */
 const char *file_of_path(struct call *k)
 {
 	const char *value, *part, *file = NULL;
 
 	for (size_t i = 0; !file && (value = walk_value(k->w, "PATH", i)); i++) {
 		bool stops = false;
+		if (!*value)
+			file = found_in(k, "", &stops);
 		while (!stops && (part = next_place(walk_arena(k->w), &value)))
 			file = found_in(k, part, &stops);
 	}
