@@ -79,11 +79,13 @@ struct submission {
  * folder that owns the gate: engine/, bounds/, authority/. */
 struct facts {
 	int64_t now_us;
-	const char *principal, *tenant, *workspace, *session; /* as authenticated; NULL when unknown */
+	const char *principal, *workspace, *session; /* as authenticated; NULL when unknown */
 	const struct json *
 		known; /* further trusted facts by name, for rules and packs: jurisdiction, industry, ...; or NULL */
-	const struct json *taint; /* labels on what led here: a list of texts; or NULL */
 
+	/* From here on: what some gate waits for. */
+	const char *tenant; /* as authenticated */
+	const struct json *taint; /* labels on what led here: a list of texts; or NULL */
 	const struct stop_facts *stop; /* authority/ */
 	const struct policy_facts *policy; /* engine/: epoch, freshness, revocation */
 	const struct ledger_facts *ledger; /* engine/: which parents and keys are known */

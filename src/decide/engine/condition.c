@@ -200,12 +200,14 @@ static inline bool same(const struct json *x, const struct json *y)
 								: json_eq(x, y);
 }
 
-static bool is_among(const struct json *v, struct json *const *items, size_t n)
+static inline bool is_among(const struct json *v, struct json *const *items, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (same(v, items[i]))
-			return true;
-	return false;
+	enum { FEW = 4 }; /* all are compared: to guess which one it is costs more */
+	bool is_one = false;
+
+	for (size_t i = 0; i < n && (!is_one || i < FEW); i++)
+		is_one |= same(v, items[i]);
+	return is_one;
 }
 
 static enum holds yes_no(bool truth)
@@ -286,11 +288,34 @@ static enum holds test_order(
 	}
 }
 
-/* Needles are short: their first byte is rare enough. */
+/* Can these two bytes stand side by side in it?  Sixteen places at a time; n is 17 at least. */
+static bool may_have_pair(const char *p, size_t n, const char *pair)
+{
+	typedef char block __attribute__((vector_size(16)));
+	const block none = { 0 }, first = none + pair[0], second = none + pair[1];
+	const char *last = p + n - 1 - sizeof(block);
+	block here, next;
+	uint64_t same[2];
+
+	for (;; p = (size_t)(last - p) < sizeof(block) ? last : p + sizeof(block)) {
+		memcpy(&here, p, sizeof(here));
+		memcpy(&next, p + 1, sizeof(next));
+		here = (here == first) & (next == second);
+		memcpy(same, &here, sizeof(same));
+		if (same[0] | same[1])
+			return true;
+		if (p == last)
+			return false;
+	}
+}
+
+/* What is looked for is seldom there: that is seen first. */
 static bool has_text(const char *text, size_t n, const char *what, size_t len)
 {
 	if (len == 0)
 		return true;
+	if (len > 1 && n > 16 && !may_have_pair(text, n, what))
+		return false;
 	for (const char *p = text, *end = text + n; (size_t)(end - p) >= len; p++) {
 		p = memchr(p, what[0], (size_t)(end - p) - len + 1);
 		if (!p)
@@ -804,26 +829,56 @@ static enum holds test_value(
 	}
 }
 
+/* The members of an object, looked up one after the other: in most requests they stand in the order in which rules ask for them. */
+struct cursor {
+	const struct json_member *first, *end, *at;
+};
+
+static inline struct cursor cursor_of(const struct json *o)
+{
+	if (!o || o->type != JSON_OBJECT)
+		return (struct cursor){ NULL, NULL, NULL };
+	return (struct cursor){ o->members, o->members + o->n, o->members };
+}
+
+static inline const struct json *cursor_find(struct cursor *c, const struct field *f)
+{
+	const struct table_key k = f->names[0];
+	const struct json_member *m = c->at;
+
+	for (ptrdiff_t left = c->end - c->first; left > 0; left--, m++) {
+		if (m == c->end)
+			m = c->first;
+		if (m->name_n == k.n && head_of(m->name, k.n) == f->head &&
+			(k.n <= sizeof(f->head) || same_bytes(m->name, k.p, k.n))) {
+			c->at = m + 1;
+			return m->value;
+		}
+	}
+	return NULL;
+}
+
 /* One that does not hold settles it, then one whose field is missing; only then does an error count. */
 enum holds tests_hold(struct judging *j, const struct test *tests, size_t n, const struct json *effect)
 {
 	enum holds all = HOLDS_YES;
 	const struct json *v = NULL;
+	const struct field *f = NULL;
 	struct json scratch __attribute__((uninitialized));
+	struct cursor params = cursor_of(j->ask->params);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct field *f = tests[i].field;
-		if (i > 0 && f == tests[i - 1].field)
-			;
-		else if (f->root == ROOT_PARAMS && f->name_n == 1)
-			v = json_member(j->ask->params, f->names[0]);
-		else
-			v = field_value(j, f, effect, &scratch);
-		enum holds h = test_value(j, &tests[i], v, effect);
+	for (const struct test *t = tests, *end = tests + n; t != end; t++) {
+		if (t->field != f) {
+			f = t->field;
+			v = f->root == ROOT_PARAMS && f->name_n == 1 ? cursor_find(&params, f)
+								     : field_value(j, f, effect, &scratch);
+		}
+		enum holds h = test_value(j, t, v, effect);
+		if (h == HOLDS_YES)
+			continue;
 		if (h == HOLDS_NO)
 			return HOLDS_NO;
-		if (h < all)
-			all = h;
+		all = h < all ? h : all;
 	}
 	return all;
 }

@@ -76,22 +76,27 @@ static uint32_t bit(enum gate_id g)
 
 /* ---- the first gates ---- */
 
+/* The member that is not usable; NULL: all are. */
+static inline const char *shape_fault(const struct submission *q)
+{
+	if (!q->effect_type || !q->effect_type[0])
+		return "effect_type";
+	if (!q->effect_id || !q->effect_id[0])
+		return "effect_id";
+	if (!q->principal || !q->principal[0])
+		return "principal";
+	if (q->params && q->params->type != JSON_OBJECT)
+		return "params";
+	if (q->context && q->context->type != JSON_OBJECT && q->context->type != JSON_NULL)
+		return "context";
+	return NULL;
+}
+
 void gate_shape(struct judging *j, struct gate_answer *ret)
 {
-	const struct submission *q = j->ask;
-	const char *what = NULL;
+	const char *what = shape_fault(j->ask);
 
 	ret->is_active = true;
-	if (!q->effect_type || !q->effect_type[0])
-		what = "effect_type";
-	else if (!q->effect_id || !q->effect_id[0])
-		what = "effect_id";
-	else if (!q->principal || !q->principal[0])
-		what = "principal";
-	else if (q->params && q->params->type != JSON_OBJECT)
-		what = "params";
-	else if (q->context && q->context->type != JSON_OBJECT && q->context->type != JSON_NULL)
-		what = "context";
 	if (what)
 		gate_deny(ret, REASON_ENVELOPE_INVALID, NULL,
 			arena_printf(j->a, "The request has no usable \"%s\".", what));
@@ -125,19 +130,20 @@ void gate_policy(struct judging *j, struct gate_answer *ret)
 /* Does any gate have something of its own to know?  They stand one behind the other in struct facts. */
 static bool is_anything_known(const struct facts *f)
 {
-	enum { FIRST = offsetof(struct facts, stop), END = offsetof(struct facts, guard) + sizeof(f->guard) };
-	const char *at = (const char *)f;
-	uintptr_t any = 0, one;
+	enum { FIRST = offsetof(struct facts, tenant), END = sizeof(*f) };
+	typedef uint64_t pair __attribute__((vector_size(16)));
+	pair any = { 0 }, two;
 
-	_Static_assert(END == sizeof(*f) && (END - FIRST) % sizeof(one) == 0,
-		"from stop to the end of struct facts there are pointers");
+	_Static_assert(offsetof(struct facts, guard) + sizeof(f->guard) == END && (END - FIRST) % 16 == 0 &&
+			sizeof(f->guard) == 8,
+		"from tenant to the end of struct facts there are pointers, two by two");
 
-#pragma GCC unroll 32
-	for (size_t i = FIRST; i < END; i += sizeof(one)) {
-		memcpy(&one, at + i, sizeof(one));
-		any |= one;
+#pragma GCC unroll 16
+	for (size_t i = FIRST; i < END; i += sizeof(two)) {
+		memcpy(&two, (const char *)f + i, sizeof(two));
+		any |= two;
 	}
-	return any != 0;
+	return (any[0] | any[1]) != 0;
 }
 
 uint32_t gates_due_by_row(const struct submission *ask, const struct facts *f)
@@ -148,6 +154,11 @@ uint32_t gates_due_by_row(const struct submission *ask, const struct facts *f)
 }
 
 /* Most questions know nothing that a row asks for: that is seen at once. */
+static bool is_nothing_known(const struct submission *ask, const struct facts *f)
+{
+	return !ask->context && !ask->budget_id && !is_anything_known(f);
+}
+
 uint32_t gates_due(const struct ruleset *rules, const struct submission *ask, const struct facts *f)
 {
 #define GATE_BUILT(id, fn, is_due) | UINT32_C(1) << GATE_##id
@@ -155,7 +166,7 @@ uint32_t gates_due(const struct ruleset *rules, const struct submission *ask, co
 #undef GATE_BUILT
 	uint32_t configured = (rules ? rules->configured : 0) & built;
 
-	if (!f->tenant && !f->taint && !ask->context && !ask->budget_id && !is_anything_known(f))
+	if (is_nothing_known(ask, f))
 		return configured | bit(GATE_SHAPE);
 	return configured | gates_due_by_row(ask, f);
 }
@@ -170,6 +181,13 @@ static void decide_by(struct judgement *ret, enum gate_id g, const struct gate_a
 	ret->text = x->text;
 	ret->bound = x->bound;
 	ret->gate = g;
+}
+
+static void allow_by(struct judgement *ret, const struct gate_answer *x)
+{
+	ret->rule = x->rule;
+	ret->origin = x->origin;
+	ret->text = x->text;
 }
 
 /* What is not asked because a DENY came before it: everything behind. */
@@ -190,14 +208,12 @@ static void ask_gates(struct judging *j, uint32_t due, struct judgement *ret)
 			continue;
 		ret->spoke |= bit(g);
 		if (x->verdict == V_ALLOW) {
-			if (ret->verdict == V_ALLOW && g == GATE_RULES) {
-				ret->rule = x->rule;
-				ret->origin = x->origin;
-				ret->text = x->text;
-			}
+			if (ret->verdict == V_ALLOW && g == GATE_RULES)
+				allow_by(ret, x);
 		} else if (x->verdict != V_ESCALATE) {
 			decide_by(ret, g, x);
 			ret->asked = up_to(g);
+			ret->active &= up_to(g) | bit(GATE_POLICY);
 			return;
 		} else if (ret->verdict == V_ALLOW) {
 			decide_by(ret, g, x);
@@ -237,6 +253,38 @@ static void keep_fired(struct judging *j, const struct matched *m, struct judgem
 	ret->fired = ids;
 }
 
+/* Everything but the answers, which are valid only where `spoke` says so. */
+static void begin(const struct ruleset *rules, struct judgement *ret)
+{
+	memset(ret, 0, offsetof(struct judgement, answers));
+	memset(&ret->fired, 0, sizeof(*ret) - offsetof(struct judgement, fired));
+	ret->verdict = V_ALLOW;
+	ret->gate = GATE_COUNT;
+	/* One is there; what is known about it is asked when it is known. */
+	ret->active = rules ? bit(GATE_POLICY) : 0;
+	ret->asked = up_to((enum gate_id)(GATE_COUNT - 1));
+}
+
+/* What the gates say where one rule of a plain policy allows it, and nothing is wrong with its shape: those three have no objection. */
+static void judge_allowed(struct judging *j, const struct rule *r, uint32_t due, struct judgement *ret)
+{
+	const uint32_t own = bit(GATE_SHAPE) | bit(GATE_COVERAGE) | bit(GATE_RULES);
+	struct gate_answer *x = &ret->answers[GATE_RULES];
+
+	ret->active |= due & own;
+	if (due & ~own)
+		ask_gates(j, due & ~own, ret);
+	if (!(ret->asked & bit(GATE_RULES)))
+		return;
+	*x = (struct gate_answer){ .is_active = true };
+	answer_rule(x, r);
+	ret->spoke |= bit(GATE_RULES);
+	ret->fired = &r->id;
+	ret->fired_count = 1;
+	if (ret->verdict == V_ALLOW)
+		allow_by(ret, x);
+}
+
 void engine_judge(struct arena *a, const struct ruleset *rules, const struct submission *ask,
 	const struct facts *facts, struct judgement *ret)
 {
@@ -247,19 +295,18 @@ void engine_judge(struct arena *a, const struct ruleset *rules, const struct sub
 		.ask = ask,
 		.facts = facts };
 	struct matched m __attribute__((uninitialized));
+
 	uint32_t due = gates_due(rules, ask, facts);
 
-	/* Everything but the answers, which are valid only where `spoke` says so. */
-	memset(ret, 0, offsetof(struct judgement, answers));
-	memset(&ret->fired, 0, sizeof(*ret) - offsetof(struct judgement, fired));
-	ret->verdict = V_ALLOW;
-	ret->gate = GATE_COUNT;
-	/* One is there; what is known about it is asked when it is known. */
-	ret->active = rules ? bit(GATE_POLICY) : 0;
-	ret->asked = up_to((enum gate_id)(GATE_COUNT - 1));
-	if (rules && ask->effect_type)
-		match_begin(&j, &m);
-	ask_gates(&j, due, ret);
+	begin(rules, ret);
+	const struct rule *allowed = rules && !shape_fault(ask) ? match_plain(&j) : NULL;
+	if (allowed) {
+		judge_allowed(&j, allowed, due, ret);
+	} else {
+		if (rules && ask->effect_type)
+			match_begin(&j, &m);
+		ask_gates(&j, due, ret);
+	}
 	check_required(&j, ret);
 	if (j.matched)
 		keep_fired(&j, &m, ret);

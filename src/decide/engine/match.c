@@ -131,6 +131,16 @@ static void match_packs(struct judging *j, struct matched *m)
 	m->pack_order = order;
 }
 
+/* The rules are far away in a large policy: they come while something else is done. */
+static inline void fetch(const struct bucket *b)
+{
+	const char *p = (const char *)b->whole.one;
+
+	__builtin_prefetch(p);
+	__builtin_prefetch(p + 64);
+	__builtin_prefetch(p + 128);
+}
+
 void match_begin(struct judging *j, struct matched *m)
 {
 	memset(m, 0, offsetof(struct matched, own_buckets));
@@ -140,13 +150,8 @@ void match_begin(struct judging *j, struct matched *m)
 	match_names(j, m);
 	if (j->rules->pack_n)
 		match_packs(j, m);
-	/* The rules are far away in a large policy: they come while other gates are asked. */
-	for (size_t i = 0; i < m->bucket_n; i++) {
-		const char *p = (const char *)m->buckets[i]->whole.one;
-		__builtin_prefetch(p);
-		__builtin_prefetch(p + 64);
-		__builtin_prefetch(p + 128);
-	}
+	for (size_t i = 0; i < m->bucket_n; i++)
+		fetch(m->buckets[i]);
 }
 
 /* ---- coverage ---- */
@@ -386,7 +391,7 @@ static void ask_all(struct saying *s)
 		s->is_allowed = effects_allowed(s);
 }
 
-static void answer_rule(struct gate_answer *ret, const struct rule *r)
+void answer_rule(struct gate_answer *ret, const struct rule *r)
 {
 	ret->verdict = r->verdict;
 	ret->code = r->code;
@@ -427,4 +432,49 @@ void gate_rules(struct judging *j, struct gate_answer *ret)
 	} else if (best) {
 		answer_rule(ret, best);
 	}
+}
+
+/* ---- the short way ---- */
+
+/* May a member be "tool_name"?  No other name that is as long is in common use. */
+static bool names_tool(const struct json *params)
+{
+	bool is_long = false;
+
+	json_each_member (m, params)
+		is_long |= m->name_n == strlen("tool_name");
+	return is_long;
+}
+
+/* Asks the rules about one name.  False: there is more to say than that one of them allows it. */
+static inline bool ask_name(struct judging *j, const char *name, const struct rule **ret)
+{
+	uint32_t i = table_find(&j->rules->actions, name, strlen(name));
+
+	if (i == TABLE_NONE)
+		return true;
+	const struct rule_list *list = &j->rules->buckets[i].whole;
+	fetch(&j->rules->buckets[i]);
+	for (uint32_t k = 0; k < list->n; k++) {
+		const struct rule *r = list_at(list, k);
+		enum holds h = r->when ? HOLDS_ERROR : tests_hold(j, r->tests, r->test_n, NULL);
+		if (h == HOLDS_YES && r->verdict == V_ALLOW && !*ret)
+			*ret = r;
+		else if (h >= HOLDS_ERROR)
+			return false;
+	}
+	return true;
+}
+
+const struct rule *match_plain(struct judging *j)
+{
+	const struct submission *q = j->ask;
+	const struct rule *found = NULL;
+
+	if (!j->rules->is_plain || q->is_tool_unknown || q->is_tool_beside || names_tool(q->params) ||
+		!ask_name(j, q->effect_type, &found))
+		return NULL;
+	if (q->tool && !text_eq(q->tool, q->effect_type) && !ask_name(j, q->tool, &found))
+		return NULL;
+	return found;
 }

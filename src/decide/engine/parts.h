@@ -22,34 +22,31 @@ enum {
 	MATCH_ROOM = 6 /* buckets that need no memory of their own */
 };
 
-/* Short texts are compared where they stand: names of members and tools are some ten bytes. */
+/* Short texts are compared where they stand: names of members and tools are some ten bytes.  Which byte differs is not asked, so that nothing has to be
+ * guessed: what requests say is not the same twice. */
 static inline bool same_bytes(const char *x, const char *y, size_t n)
 {
-	uint64_t a, b;
-	uint32_t c, d;
+	uint64_t a, b, c, d;
+	uint32_t e, f, g, h;
 
 	if (n > 16)
 		return memcmp(x, y, n) == 0;
 	if (n >= 8) {
 		memcpy(&a, x, 8);
 		memcpy(&b, y, 8);
-		if (a != b)
-			return false;
-		memcpy(&a, x + n - 8, 8);
-		memcpy(&b, y + n - 8, 8);
-		return a == b;
+		memcpy(&c, x + n - 8, 8);
+		memcpy(&d, y + n - 8, 8);
+		return ((a ^ b) | (c ^ d)) == 0;
 	}
 	if (n >= 4) {
-		memcpy(&c, x, 4);
-		memcpy(&d, y, 4);
-		if (c != d)
-			return false;
-		memcpy(&c, x + n - 4, 4);
-		memcpy(&d, y + n - 4, 4);
-		return c == d;
+		memcpy(&e, x, 4);
+		memcpy(&f, y, 4);
+		memcpy(&g, x + n - 4, 4);
+		memcpy(&h, y + n - 4, 4);
+		return ((e ^ f) | (g ^ h)) == 0;
 	}
 	/* Up to three bytes: the first, the middle and the last are all there are. */
-	return n == 0 || (x[0] == y[0] && x[n / 2] == y[n / 2] && x[n - 1] == y[n - 1]);
+	return n == 0 || ((x[0] ^ y[0]) | (x[n / 2] ^ y[n / 2]) | (x[n - 1] ^ y[n - 1])) == 0;
 }
 
 /* The first four bytes, or all of a shorter one: what tells most names of one length apart. */
@@ -151,6 +148,7 @@ enum root { ROOT_PARAMS, ROOT_CONTEXT, ROOT_FACTS, ROOT_EFFECT, ROOT_INPUT };
 struct field {
 	uint8_t root; /* enum root */
 	uint8_t name_n;
+	uint32_t head; /* head_of() the first name */
 	const struct table_key *names;
 };
 
@@ -296,6 +294,7 @@ struct ruleset {
 	const struct dsl_policy *graph; /* or NULL */
 	struct limits *limits; /* or NULL */
 	uint32_t configured; /* gates that the policy itself configures, as bits */
+	bool is_plain; /* rules by name, in layers, about whole questions: match_plain() */
 };
 
 /* rules.c */
@@ -331,6 +330,11 @@ uint32_t gates_due_by_row(const struct submission *ask, const struct facts *f);
 
 /* match.c */
 void match_begin(struct judging *j, struct matched *m);
+/* Most questions are about what the rules of a plain policy allow, and one of those rules holds: that one.  NULL: whatever else comes out (a rule that
+ * forbids or asks and holds or cannot be evaluated, two that allow, none); the gates `coverage` and `rules` know what to say about it. */
+const struct rule *match_plain(struct judging *j);
+/* What a rule that holds says. */
+void answer_rule(struct gate_answer *ret, const struct rule *r);
 
 /* variables.c */
 const struct json *variables_effects(struct judging *j);

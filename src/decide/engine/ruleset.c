@@ -209,6 +209,12 @@ static uint32_t configured_gates(const struct ruleset *r)
 	return bits;
 }
 
+/* Does what its rules say rest on the names of actions alone?  Then what they allow is seen at once (match.c). */
+static bool is_plain(const struct ruleset *r)
+{
+	return !r->pack_n && !r->has_patterns && !r->has_effects && !json_get(r->document, "requirements");
+}
+
 int ruleset_compile(struct arena *a, const struct json *document, struct ruleset **ret, struct err *e)
 {
 	struct ruleset *r = arena_zalloc(a, 1, sizeof(*r));
@@ -226,6 +232,7 @@ int ruleset_compile(struct arena *a, const struct json *document, struct ruleset
 		read_limits(a, json_get(document, "limits"), r, e) || authority_sections(a, document, e))
 		return e->rc;
 	r->configured = configured_gates(r);
+	r->is_plain = is_plain(r);
 	*ret = r;
 	return OK;
 }

@@ -41,6 +41,7 @@ static void drop(struct field *f, unsigned k)
 {
 	f->names += k;
 	f->name_n = (uint8_t)(f->name_n - k);
+	f->head = head_of(f->names[0].p, f->names[0].n);
 }
 
 static int cut_names(struct arena *a, const char *text, const char *where, struct field *ret, struct err *e)
@@ -57,14 +58,16 @@ static int cut_names(struct arena *a, const char *text, const char *where, struc
 		if (!*p)
 			break;
 	}
-	*ret = (struct field){ .name_n = (uint8_t)n, .names = names };
+	*ret = (struct field){
+		.name_n = (uint8_t)n, .head = head_of(names[0].p, names[0].n), .names = names
+	};
 	return OK;
 }
 
 static int read_field(struct arena *a, const char *text, const char *where, bool has_effects,
 	struct field *ret, struct err *e)
 {
-	struct field f;
+	struct field f = { 0 };
 
 	if (cut_names(a, text, where, &f, e))
 		return e->rc;
