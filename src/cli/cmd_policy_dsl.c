@@ -18,7 +18,9 @@ const struct opt policy_lint_opts[] = {
 
 const struct opt policy_explain_opts[] = {
 	{ "policy", OPT_VALUE, "FILE", "by this policy instead of the one in use", NULL, false },
-	{ "command", OPT_VALUE, "TEXT", "the request is this shell command", NULL, false },
+	{ "command", OPT_VALUE, "TEXT",
+		"the request is this shell command, asked about as 'helm run' would here", NULL, false },
+	{ "as", OPT_VALUE, "CLIENT", "ask as the hook of this agent client would here", NULL, false },
 	{ "request", OPT_VALUE, "REQ",
 		"the request to judge, where the argument is a policy in the language of rules over graphs",
 		NULL, false },
@@ -246,7 +248,7 @@ int cmd_policy_explain(struct cli *r, struct err *e)
 {
 	const char *request = opt_text(r, "request", NULL), *command = opt_text(r, "command", NULL);
 
-	if (request && (command || opt_text(r, "policy", NULL) || !r->arg_count))
+	if (request && (command || opt_text(r, "policy", NULL) || opt_text(r, "as", NULL) || !r->arg_count))
 		return err_set(e, E_USAGE, "USAGE",
 			"--request goes with a policy FILE as the argument, and with nothing else");
 	if (request)

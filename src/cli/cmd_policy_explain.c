@@ -6,6 +6,9 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_policy.h"
+#include "clients/clients.h"
+#include "kernel/hook.h"
+#include "kernel/kernel.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +17,8 @@
 
 enum { MOST_TRIES = 2000, MOST_SHOWN = 6 };
 
+static const struct policy_facts required = { .is_required = true };
+
 /* ---- what would change it ---- */
 
 struct trying {
@@ -21,6 +26,7 @@ struct trying {
 	const struct policy_file *f;
 	const struct policy_question *q;
 	enum verdict now;
+	bool is_door; /* what a door knows is not left out */
 	struct json *found; /* [{change, verdict, rule}] */
 	int tries;
 };
@@ -43,11 +49,9 @@ static const char *compact(struct cli *r, const struct json *v)
 /* One changed question.  Kept when the answer is laxer, each change once. */
 static void try_one(struct trying *t, const struct policy_question *changed, const char *change)
 {
-	static const struct policy_facts about = { .is_required = true };
-
 	if (t->tries++ >= MOST_TRIES)
 		return;
-	const struct policy_answer *p = policy_judge(t->r->a, t->f->rules, &about, changed, NULL);
+	const struct policy_answer *p = policy_judge(t->r->a, t->f->rules, &required, changed, NULL);
 	if (laxness(p->verdict) <= laxness(t->now))
 		return;
 	json_each (one, t->found)
@@ -161,7 +165,8 @@ static void try_without(struct trying *t)
 	json_each_member (m, t->q->params)
 		try_field(t, arena_printf(t->r->a, "params.%s", m->name), NULL);
 	json_each_member (m, t->q->known)
-		try_field(t, arena_printf(t->r->a, "facts.%s", m->name), NULL);
+		if (!t->is_door || !policy_is_door_fact(m->name))
+			try_field(t, arena_printf(t->r->a, "facts.%s", m->name), NULL);
 }
 
 /* What allows comes before what is only asked, and an argument before another tool, person or action. */
@@ -181,10 +186,12 @@ static int by_nearness(const void *x, const void *y)
 }
 
 /* Everything that some rule speaks about, tried. */
-static struct json *what_would_change(
-	struct cli *r, const struct policy_file *f, const struct policy_question *q, enum verdict now)
+static struct json *what_would_change(struct cli *r, const struct policy_file *f,
+	const struct policy_question *q, bool is_door, enum verdict now)
 {
-	struct trying t = { .r = r, .f = f, .q = q, .now = now, .found = json_new(r->a, JSON_ARRAY) };
+	struct trying t = {
+		.r = r, .f = f, .q = q, .now = now, .is_door = is_door, .found = json_new(r->a, JSON_ARRAY)
+	};
 	struct ruleset_rule rule;
 
 	if (now == V_ALLOW)
@@ -246,21 +253,65 @@ static void print_changes(struct cli *r, const struct json *changes, enum verdic
 		out(r, "  and %u more (--json)\n", changes->n - MOST_SHOWN);
 }
 
-static void print_answer(struct cli *r, const struct policy_answer *p, const struct json *changes)
+/* ---- what would happen ---- */
+
+/* A question, and all that is known about its answer. */
+struct explained {
+	struct policy_question *q;
+	const struct policy_answer *p; /* of the policy that is explained */
+	/* Where a door would decide: its answer, with profiles, guard rules, freeze and pause.  d NULL: only the policy was asked. */
+	const struct decision *d;
+	enum verdict verdict;
+	const char *door; /* how it was asked; NULL: as the request says */
+	const struct json *sentences; /* what else would be found there now; or NULL */
+};
+
+/* Who decided, where profiles and guard rules have a say: {verdict, reason_code, rule or guard_rule}. */
+static struct json *decided_by(struct cli *r, const struct explained *x)
 {
-	out(r, "%s%s%s", paint(r, p->verdict == V_ALLOW ? PAINT_GOOD : PAINT_BAD), verdict_name(p->verdict),
+	static const char own[] = "policy:";
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+	const char *rule = x->d->detail_code;
+	bool is_policy = rule && text_starts(rule, own);
+
+	json_sets(r->a, doc, "verdict", verdict_name(x->verdict));
+	if (x->verdict == V_ALLOW)
+		return doc;
+	json_sets(r->a, doc, "reason_code", reason_get(x->d->reason_code)->code);
+	if (rule && (!is_policy || x->p->rule))
+		json_sets(
+			r->a, doc, is_policy ? "rule" : "guard_rule", is_policy ? rule + strlen(own) : rule);
+	return doc;
+}
+
+/* The policy's own words where it decided; otherwise what did. */
+static void print_verdict(struct cli *r, const struct explained *x)
+{
+	struct json *by = x->d ? decided_by(r, x) : NULL;
+	const char *guard_rule = json_get_text(by, "guard_rule", NULL);
+	const struct policy_answer *p = x->p;
+
+	out(r, "%s%s%s", paint(r, x->verdict == V_ALLOW ? PAINT_GOOD : PAINT_BAD), verdict_name(x->verdict),
 		paint(r, PAINT_OFF));
-	if (p->verdict != V_ALLOW)
-		out(r, " %s", reason_get(p->code)->code);
+	if (x->verdict != V_ALLOW)
+		out(r, " %s", by ? json_get_text(by, "reason_code", "") : reason_get(p->code)->code);
+	if (guard_rule)
+		out(r, " by guard rule %s; the policy says %s", policy_shown(r, guard_rule),
+			verdict_name(p->verdict));
 	if (p->rule)
 		out(r, " by rule %s", policy_shown(r, p->rule));
-	else if (p->gate)
+	else if (p->gate && p->verdict != V_ALLOW)
 		out(r, " by gate %s", p->gate);
 	if (p->origin)
 		out(r, " (%s)", policy_shown(r, p->origin));
-	out(r, "\npolicy %s %s, %s\n\n", policy_shown(r, p->name), policy_shown(r, p->version), p->sha256);
-	print_gates(r, p->judgement);
-	print_changes(r, changes, p->verdict);
+	out(r, "\npolicy %s %s, %s\n", policy_shown(r, p->name), policy_shown(r, p->version), p->sha256);
+	if (x->door)
+		out(r, "asked as %s, in %s, under profile %s\n", x->door,
+			policy_shown(r, json_get_text(x->q->known, "cwd", ".")),
+			json_get_text(x->q->known, "profile", ""));
+	json_each (one, x->sentences)
+		out(r, "now: %s\n", policy_shown(r, json_text(one)));
+	out(r, "\n");
 }
 
 /* What was answered then; what follows is what this policy says to the same today. */
@@ -290,31 +341,47 @@ static void print_recorded(struct cli *r, const struct json *x)
 	out(r, "\nasked again today, of the policy alone:\n");
 }
 
-static int answer(
-	struct cli *r, const struct policy_file *f, const struct policy_question *q, struct json *recorded)
+static void show_json(struct cli *r, const struct explained *x, struct json *changes, struct json *recorded)
 {
-	static const struct policy_facts about = { .is_required = true };
-	const struct policy_answer *p = policy_judge(r->a, f->rules, &about, q, NULL);
-	struct json *changes = what_would_change(r, f, q, p->verdict);
+	struct json *doc = json_copy(r->a, x->p->judgement), *policy = json_new(r->a, JSON_OBJECT);
+
+	json_sets(r->a, policy, "name", x->p->name);
+	json_sets(r->a, policy, "version", x->p->version);
+	json_sets(r->a, policy, "sha256", x->p->sha256);
+	json_sets(r->a, policy, "verdict", verdict_name(x->p->verdict));
+	json_set(r->a, doc, "policy", policy);
+	if (x->d) {
+		json_set(r->a, doc, "decision", decided_by(r, x));
+		json_sets(r->a, doc, "verdict", verdict_name(x->verdict));
+	}
+	if (recorded)
+		json_set(r->a, doc, "recorded", recorded);
+	json_set(r->a, doc, "would_change", changes);
+	json_set(r->a, doc, "request", policy_question_json(r->a, x->q));
+	out_json(r, doc);
+}
+
+static int show(struct cli *r, const struct policy_file *f, const struct explained *x, struct json *recorded)
+{
+	/* Of one that holds for a place above, only its answer is known here. */
+	bool is_it = text_eq(x->p->sha256, ruleset_sha256(f->rules));
+	struct json *changes = is_it ? what_would_change(r, f, x->q, x->door != NULL, x->p->verdict)
+				     : json_new(r->a, JSON_ARRAY);
 
 	if (r->is_json) {
-		struct json *doc = json_copy(r->a, p->judgement), *policy = json_new(r->a, JSON_OBJECT);
-		json_sets(r->a, policy, "name", p->name);
-		json_sets(r->a, policy, "version", p->version);
-		json_sets(r->a, policy, "sha256", p->sha256);
-		json_set(r->a, doc, "policy", policy);
-		if (recorded)
-			json_set(r->a, doc, "recorded", recorded);
-		json_set(r->a, doc, "would_change", changes);
-		json_set(r->a, doc, "request", policy_question_json(r->a, q));
-		out_json(r, doc);
+		show_json(r, x, changes, recorded);
 	} else {
 		if (recorded)
 			print_recorded(r, recorded);
-		print_answer(r, p, changes);
+		print_verdict(r, x);
+		print_gates(r, x->p->judgement);
+		if (is_it)
+			print_changes(r, changes, x->p->verdict);
 	}
-	return p->verdict == V_ALLOW ? 0 : p->verdict == V_ESCALATE ? EXIT_APPROVAL : EXIT_DENIED;
+	return x->verdict == V_ALLOW ? 0 : x->verdict == V_ESCALATE ? EXIT_APPROVAL : EXIT_DENIED;
 }
+
+/* ---- how it is asked ---- */
 
 /* What --facts says, beside the facts of the request: one that both name would leave open which was meant. */
 static int add_facts(struct cli *r, const char *request, struct policy_question *q, struct err *e)
@@ -341,30 +408,164 @@ static int add_facts(struct cli *r, const char *request, struct policy_question 
 	return OK;
 }
 
+/* A request as it stands, or a command where no door stands: by the policy alone. */
+static int explain_alone(struct cli *r, const struct policy_file *f, const struct json *entry,
+	const char *request, const char *command, struct err *e)
+{
+	struct policy_question q = { .action = "",
+		.principal = arena_printf(r->a, "user:%u", getuid()),
+		.now_us = r->sys->now_us(r->sys) };
+	const char *id =
+		request && !file_exists(r->sys, AT_FDCWD, request) ? policy_decision_id(r->a, request) : NULL;
+	struct explained x = { .q = &q };
+	struct json *recorded = NULL;
+	int rc = request				  ? policy_request_open(r, request, &q, e)
+		: policy_request_guard(r, &q, command, e) ? OK
+							  : e->rc;
+
+	if (rc == OK && id)
+		rc = policy_recorded_answer(r, id, &recorded, e);
+	if (rc == OK)
+		rc = add_facts(r, request, &q, e);
+	if (rc)
+		return rc;
+	q.known = policy_known(r->a, entry, &q);
+	x.p = policy_judge(r->a, f->rules, &required, &q, NULL);
+	x.verdict = x.p->verdict;
+	return show(r, f, &x, recorded);
+}
+
+/* What a door has asked, answered by the policy that is explained.  One that is not in use answers in the place of those that are. */
+static int explain_asked(struct cli *r, const struct policy_file *f, const struct json *entry,
+	const struct decision *rules_said, struct explained *x)
+{
+	struct decision *d = arena_alloc(r->a, sizeof(*d));
+
+	x->q->known = policy_known(r->a, entry, x->q);
+	if (!entry) {
+		x->p = policy_judge(r->a, f->rules, &required, x->q, rules_said);
+		*d = *rules_said;
+		policy_raise(r->a, x->p, d);
+		x->d = d;
+		x->verdict = policy_with_guard(x->p, rules_said);
+	}
+	return show(r, f, x, NULL);
+}
+
+/* As `helm run` would, here. */
+static int explain_run(struct cli *r, const struct policy_file *f, const struct json *entry,
+	const char *command, const struct json *more, struct err *e)
+{
+	AUTO(guard_asked_done) struct guard_asked asked = { 0 };
+	struct json *params = json_new(r->a, JSON_OBJECT);
+	struct decision *d = arena_zalloc(r->a, 1, sizeof(*d));
+	struct proposal *p = arena_zalloc(r->a, 1, sizeof(*p));
+	struct guard g;
+
+	if (guard_open(r->sys, r->a, r->ws, NULL, &g, e))
+		return e->rc;
+	g.containment = CONTAINMENT_WALLS;
+	propose_shell(r->a, &g.at, bytes_of(command), p);
+	if (guard_judge(&g, r->a, NULL, p, d, e))
+		return e->rc;
+	json_sets(r->a, params, "command", command);
+	guard_ask(&g, r->a, params, entry ? NULL : f->rules, more, d, &asked);
+	const struct json *now = guard_foresee(&g, r->a, NULL, d);
+	struct explained x = { .q = asked.question,
+		.p = asked.policy,
+		.d = d,
+		.verdict = d->verdict,
+		.door = "'helm run' would",
+		.sentences = json_get(now, "sentences") };
+	return explain_asked(r, f, entry, asked.rules_said, &x);
+}
+
+/* The call of an agent client: its shell with a command, or the tool and the params of a request. */
+static int read_call(struct cli *r, const struct client *c, const char *request, const char *command,
+	struct tool_call *ret, struct err *e)
+{
+	struct policy_question q;
+	struct buf payload;
+
+	buf_init(&payload, r->a);
+	if (command) {
+		json_write(&payload, c->speech->payload(r->a, command), 0);
+		int rc = clients_read_call(
+			c, r->a, (struct bytes){ (const uint8_t *)payload.p, payload.n }, ret, e);
+		ret->cwd = NULL;
+		return rc;
+	}
+	if (policy_request_open(r, request, &q, e))
+		return e->rc;
+	if (!q.tool)
+		return err_set(e, E_USAGE, "USAGE", "with --as the request must name a \"tool\"");
+	*ret = (struct tool_call){ .tool_name = q.tool,
+		.session = q.session,
+		.input = q.params ? json_copy(r->a, q.params) : json_new(r->a, JSON_OBJECT) };
+	return OK;
+}
+
+/* As the hook of an agent client would, here. */
+static int explain_hook(struct cli *r, const struct policy_file *f, const struct json *entry,
+	const char *request, const char *command, const struct json *more, struct err *e)
+{
+	const char *name = opt_text(r, "as", "");
+	const struct client *c = clients_find(name);
+	struct handling h = { .a = r->a };
+	struct tool_call call;
+	struct kernel k;
+
+	if (!c || !c->speech)
+		return err_set(e, E_USAGE, "USAGE", "no hook is known of a client '%s'; there are %s", name,
+			clients_with_hook(r->a));
+	if (read_call(r, c, request, command, &call, e) || kernel_open_unarmed(r->sys, r->a, r->ws, &k, e))
+		return e->rc;
+	k.policy = entry ? NULL : f->rules; /* its places are looked up, and its limits */
+	int rc = hook_foresee(&k, c->name, c->speech->can_ask, &call, more, &h, e);
+	if (rc == OK) {
+		struct policy_question q = *h.asked;
+		struct explained x = { .q = &q,
+			.p = h.policy,
+			.d = &h.decision,
+			.verdict = h.verdict,
+			.door = arena_printf(r->a, "the hook of %s would", c->name) };
+		rc = explain_asked(r, f, entry, h.rules_said, &x);
+	}
+	kernel_close(&k);
+	return rc;
+}
+
+/* What --facts says beside a door's own: nobody says what the door knows itself. */
+static int read_more(struct cli *r, struct json **ret, struct err *e)
+{
+	if (policy_facts_open(r, opt_text(r, "facts", ""), ret, e))
+		return e->rc;
+	json_each_member (m, *ret)
+		if (policy_is_door_fact(m->name))
+			return err_set(e, E_INPUT, "POLICY_FACTS",
+				"'%s' is what the door knows itself; leave it out of --facts",
+				text_safe(r->a, m->name, strlen(m->name), false));
+	return OK;
+}
+
 int policy_explain_request(
 	struct cli *r, const char *policy, const char *request, const char *command, struct err *e)
 {
-	struct policy_question q = { .action = "", .now_us = r->sys->now_us(r->sys) };
-	const char *id =
-		request && !file_exists(r->sys, AT_FDCWD, request) ? policy_decision_id(r->a, request) : NULL;
+	bool is_door = (command || opt_text(r, "as", NULL)) && r->ws && r->ws->state_fd >= 0;
+	struct json *more = NULL;
 	const struct json *entry;
-	struct json *recorded = NULL;
 	struct policy_file f;
 	int rc = policy_file_or_used(r, policy, &f, &entry, e);
 
-	if (rc == OK && request)
-		rc = policy_request_open(r, request, &q, e);
-	if (rc == OK && id)
-		rc = policy_recorded_answer(r, id, &recorded, e);
+	if (rc == OK && is_door && opt_text(r, "facts", NULL))
+		rc = read_more(r, &more, e);
 	if (rc)
 		return rc;
-	if (command) {
-		q.principal = arena_printf(r->a, "user:%u", getuid());
-		if (!policy_request_guard(r, &q, command, e))
-			return e->rc;
-	}
-	if (add_facts(r, request, &q, e))
-		return e->rc;
-	q.known = policy_known(r->a, entry, &q);
-	return answer(r, &f, &q, recorded);
+	if (!is_door && opt_text(r, "as", NULL))
+		return err_set(e, E_MISSING, "WORKSPACE_MISSING",
+			"--as asks as a hook of this workspace would, and there is none; 'helm workspace init' makes one");
+	if (!is_door)
+		return explain_alone(r, &f, entry, request, command, e);
+	return opt_text(r, "as", NULL) ? explain_hook(r, &f, entry, request, command, more, e)
+				       : explain_run(r, &f, entry, command, more, e);
 }

@@ -745,6 +745,9 @@ static const struct cmd row_policy_explain = { KNOWN(policy_explain), "[REQUEST]
 	"send a request through the gates, and say which rule answers and what would change it",
 	"REQUEST is a file (JSON, or YAML when named .yaml), - for standard input, or the id of a decision on record (docs/formats/policy-request.md).  "
 	"The policy is the one in use, or --policy FILE.  "
+	"With --command or --as a door of this workspace is asked, with all that it knows (where it stands, the profile, where links lead, what was used up): "
+	"the verdict is then the one that 'helm run' or the hook would give, with profiles and guard rules.  "
+	"A request in a file is judged by the policy alone, with the facts that it names.  "
 	"What would change the answer is found by trying: every line is what the policy says to a request that differs in one thing.  "
 	"With --request REQ the argument is a policy in the language of rules over nodes, edges and flows.  "
 	"Only judges: nothing is run or changed.  Exit 0 for ALLOW, 24 for ESCALATE, 25 for DENY.",

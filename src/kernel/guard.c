@@ -230,35 +230,63 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 	return OK;
 }
 
-/* The question that `helm run` would put to the policy in use. */
-static void ask_policy(const struct guard *g, struct arena *a, const struct json *params, struct decision *d)
+/* What was used up so far, where something is bounded. */
+static void sum_up(
+	const struct guard *g, struct arena *a, const struct ruleset *candidate, struct guard_asked *asked)
 {
-	const struct policy_door door = {
-		.door = "run", .profile = d->profile->name, .cwd = g->at.cwd, .containment = d->containment
-	};
-	struct policy_question q = { .action = "EXECUTE_COMMAND",
+	struct policy_question *q = asked->question;
+	const char *home;
+	struct err e = { 0 };
+
+	if (!policy_is_bounded(g->sys, a, g->ws, candidate))
+		return;
+	q->drawn = &asked->drawn;
+	if (workspace_helm_home(g->sys, a, &home, &e) ||
+		draws_look(g->sys, g->ws->state_fd, path_join(a, home, "keys"), &asked->drawn, &e))
+		q->drawn_error = arena_strdup(a, e.text);
+}
+
+void guard_ask(const struct guard *g, struct arena *a, const struct json *params,
+	const struct ruleset *candidate, const struct json *more, struct decision *d, struct guard_asked *ret)
+{
+	const struct policy_door door = { .door = "run",
+		.profile = d->profile->name,
+		.cwd = g->at.cwd,
+		.containment = d->containment,
+		.rules = candidate,
+		.more = more };
+	struct policy_question *q = arena_zalloc(a, 1, sizeof(*q));
+	struct decision *said = arena_alloc(a, sizeof(*said));
+
+	*q = (struct policy_question){ .action = "EXECUTE_COMMAND",
 		.principal = arena_printf(a, "user:%u", getuid()),
 		.params = params,
 		.proposal = d->proposal,
 		.now_us = d->evaluated_us };
-
-	if (!policy_is_in_use(g->sys, g->ws))
+	*said = *d;
+	*ret = (struct guard_asked){ .question = q, .rules_said = said };
+	policy_tools(a, q, true);
+	q->known = policy_door_facts(g->sys, a, g->ws, &door, q);
+	sum_up(g, a, candidate, ret);
+	ret->policy = policy_ask(g->sys, a, g->ws, NULL, q, said);
+	if (!ret->policy)
 		return;
-	policy_tools(a, &q, true);
-	q.known = policy_door_facts(g->sys, a, g->ws, &door, &q);
-	AUTO(drawn_done) struct drawn drawn = { 0 };
-	struct err e = { 0 };
-	if (policy_is_bounded(g->sys, a, g->ws, NULL)) {
-		q.drawn = &drawn;
-		const char *home;
-		if (workspace_helm_home(g->sys, a, &home, &e) ||
-			draws_look(g->sys, g->ws->state_fd, path_join(a, home, "keys"), &drawn, &e))
-			q.drawn_error = arena_strdup(a, e.text);
-	}
-	const struct policy_answer *p = policy_ask(g->sys, a, g->ws, NULL, &q, d);
-	policy_raise(a, p, d);
-	if (d->verdict == V_ESCALATE && policy_lifts(p, d))
+	policy_raise(a, ret->policy, d);
+	if (d->verdict == V_ESCALATE && policy_lifts(ret->policy, d))
 		d->verdict = V_ALLOW;
+}
+
+void guard_asked_done(struct guard_asked *asked)
+{
+	drawn_done(&asked->drawn);
+}
+
+/* The question that `helm run` would put to the policy in use. */
+static void ask_policy(const struct guard *g, struct arena *a, const struct json *params, struct decision *d)
+{
+	AUTO(guard_asked_done) struct guard_asked asked = { 0 };
+
+	guard_ask(g, a, params, NULL, NULL, d, &asked);
 }
 
 int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,

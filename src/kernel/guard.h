@@ -7,7 +7,12 @@
 
 #include "decide/decide.h"
 #include "kernel/workspace.h"
+#include "model/draw.h"
 #include "propose/propose.h"
+
+struct policy_question;
+struct policy_answer;
+struct ruleset;
 
 /* The guard of one place: its profiles, its policy, and what is known about where a command would run.
  * Without a workspace it works with the shipped defaults.  It only reads. */
@@ -53,6 +58,20 @@ int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile
 /* A proposal made elsewhere.  Profile and rules alone: what is found in a file is no request. */
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e);
+
+/* What was asked of policies about a decision, and what they said.  Memory in the arena of the question, but for `drawn`. */
+struct guard_asked {
+	struct policy_question *question; /* policy/policy.h */
+	const struct decision *rules_said; /* what it was before policies had their say */
+	const struct policy_answer *policy; /* of what is in use; NULL: nothing is */
+	struct drawn drawn; /* what was used up so far */
+};
+/* The question that `helm run` would put to policies about a decision of guard_judge(), which becomes what they make of it.  `g` has a workspace.
+ * `candidate`: one that is to be asked the same afterwards; or NULL.  `more`: facts beside those that the door knows; or NULL. */
+void guard_ask(const struct guard *g, struct arena *a, const struct json *params,
+	const struct ruleset *candidate, const struct json *more, struct decision *d,
+	struct guard_asked *ret);
+void guard_asked_done(struct guard_asked *asked);
 
 /* Somebody knows something that makes an answer stricter; nothing makes it laxer. */
 struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,

@@ -66,6 +66,7 @@ struct asking {
 	const char *client;
 	bool can_ask;
 	const struct tool_call *call;
+	const struct json *more; /* facts beside those that the door knows; or NULL */
 	struct caller caller;
 	struct surroundings at;
 	struct proposal proposal;
@@ -353,7 +354,8 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 	x->digest = json_sha256(a, call->input);
 	x->q = (struct request){ .who = { .door = arena_printf(a, "hook/%s", name),
 					 .subject_id = arena_printf(a, "agent:%s", name),
-					 .session = call->session },
+					 .session = call->session,
+					 .known = x->more },
 		.what = { .tool = call->tool_name,
 			.action = "AGENT_TOOL_CALL",
 			.proposal = &x->proposal,
@@ -382,13 +384,24 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 	return OK;
 }
 
+int hook_foresee(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,
+	const struct json *more, struct handling *h, struct err *e)
+{
+	struct asking x = { .client = client,
+		.can_ask = can_ask,
+		.call = call,
+		.more = more,
+		.at = guard_at(&k->guard, h->a, call->cwd) };
+
+	return judge(k, &x, h, e);
+}
+
 bool hook_only_looks(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call)
 {
 	struct handling h = { .a = a };
-	struct asking x = { .client = client, .call = call, .at = guard_at(&k->guard, a, call->cwd) };
 	struct err e = { 0 };
 
-	return judge(k, &x, &h, &e) == OK && only_reads(&h);
+	return hook_foresee(k, client, false, call, NULL, &h, &e) == OK && only_reads(&h);
 }
 
 /* A shell call that may go on does so inside the walls, where a person wants that and the client can be told another command.  One that
