@@ -57,16 +57,17 @@ static struct json *actions_of(struct arena *a, const struct json *rules)
 	return made;
 }
 
-static struct json *read_yaml(struct arena *a, const struct json *yaml, struct policy_reading *ret)
+/* False: it has not even the shape of a bundle. */
+static bool read_yaml(struct arena *a, const struct json *yaml, struct policy_reading *ret)
 {
+	struct err e = { 0 };
 	struct policy_input in = {
 		.text = { (const uint8_t *)"", 0 }, .name = "case.yaml", .shape = POLICY_SHAPE_BUNDLE
 	};
 
 	if (json_is(yaml, JSON_STRING))
 		in.text = (struct bytes){ (const uint8_t *)yaml->text, yaml->n };
-	(void)policy_document_read(a, &in, ret, NULL);
-	return ret->source;
+	return policy_document_read(a, &in, ret, &e) == OK || !text_eq(e.code, "POLICY_SHAPE");
 }
 
 static void run_bundle(struct conform_tally *t, const struct json *c)
@@ -75,13 +76,13 @@ static void run_bundle(struct conform_tally *t, const struct json *c)
 	struct json *got = json_new(&a, JSON_OBJECT);
 	struct policy_reading reading;
 
-	const struct json *tree = read_yaml(&a, json_get(c, "yaml"), &reading);
-	const char *error = load_error(&reading.problems);
+	const char *error = read_yaml(&a, json_get(c, "yaml"), &reading) ? load_error(&reading.problems)
+									 : "BUNDLE_INVALID";
 	json_setb(&a, got, "valid", !error);
 	if (error) {
 		json_sets(&a, got, "error", error);
 	} else {
-		const struct json *rules = json_get(tree, "rules");
+		const struct json *rules = json_get(reading.source, "rules");
 		json_sets(&a, got, "hash", reading.content_hash);
 		json_seti(&a, got, "rule_count", json_is(rules, JSON_ARRAY) ? rules->n : 0);
 		json_set(&a, got, "actions", actions_of(&a, rules));
@@ -124,7 +125,8 @@ static void run_compose(struct conform_tally *t, const struct json *c)
 
 	json_each (yaml, list) {
 		struct policy_reading reading;
-		trees[n++] = read_yaml(&a, yaml, &reading);
+		(void)read_yaml(&a, yaml, &reading);
+		trees[n++] = reading.source;
 	}
 	bundle_compose(&a, trees, n, true, &made);
 	json_set(&a, got, "rule_ids", column(&a, made.rules, "id"));
