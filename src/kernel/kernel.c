@@ -19,6 +19,7 @@
 #include "kernel/posture_parts.h"
 #include "kernel/settle.h"
 #include "kernel/task/task.h"
+#include "privacy/privacy.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -337,6 +338,11 @@ static struct json *about_policy(const struct handling *h)
 		if (texts[i].value)
 			json_sets(h->a, doc, texts[i].name, texts[i].value);
 	json_seti(h->a, doc, "epoch", (int64_t)p->epoch);
+	if (p->bound) {
+		struct json *bound = json_copy(h->a, p->bound);
+		privacy_redact_json(h->a, bound);
+		json_set(h->a, doc, "bound", bound);
+	}
 	return doc;
 }
 

@@ -57,6 +57,20 @@ ok "and asks what a rule asks" sh -c "printf '%s' \"\$0\" | grep -q 'shell-asks'
 ok "the decision names exactly one policy, its epoch and the gates" sh -c "grep '\"shell-asks\"' '$ws/.helm/receipts.jsonl' | tail -n 1 | grep -q '\"gate_roster_hash\"'"
 sha=$(helm policy show --json | sed -n 's/.*"sha256": "\(sha256:[0-9a-f]*\)".*/\1/p' | head -n 1)
 ok "the receipt's policy is the one that was shown" sh -c "grep '\"shell-asks\"' '$ws/.helm/receipts.jsonl' | tail -n 1 | grep -q '\"policy_hash\": *\"$sha\"'"
+cat >bound.yaml <<'EOT'
+format: helm.policy.v1
+name: bound
+version: "1"
+coverage: open
+rules:
+  - {id: not-this, action: AGENT_TOOL_CALL, all: [{field: params.file_path, op: contains, value: forbidden}], verdict: DENY, binds: {file_hash: params.file_path, key: params.key, ticket: params.ticket}}
+EOT
+terminal -- helm policy use bound.yaml >/dev/null
+call Write '{"file_path":"/tmp/forbidden","content":"x","key":"AKIAIOSFODNN7EXAMPLE"}' >/dev/null
+bound() { grep '"not-this"' "$ws/.helm/receipts.jsonl" | tail -n 1 | tr -d ' '; }
+ok "what a rule wants to be bound stands in the receipt" sh -c 'printf %s "$0" | grep -q "\"file_hash\":\"sha256:[0-9a-f]*\"" && printf %s "$0" | grep -q "\"ticket\":\"absent\""' "$(bound)"
+ok "and no credential with it" sh -c '! printf %s "$0" | grep -q AKIAIOSFODNN7EXAMPLE' "$(bound)"
+terminal -- helm policy use two-tools.yaml >/dev/null
 ok "what the guard denies stays denied, whatever a rule says" says 25 "deny.rm_root" helm guard check --shell 'rm -rf /'
 ok "the file in the tree does not count any more" sh -c 'echo "format: nonsense" >two-tools.yaml'
 ok "what was accepted does" says 0 "hello" helm run -- echo hello

@@ -74,6 +74,13 @@ static const struct {
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'ESCALATE','approvers':101}"), "'approvers'" },
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'ESCALATE','approvers':'x'}"), "'approvers'" },
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','approvers':1}"), "'approvers'" },
+	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','binds':{}}"), "'binds'" },
+	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','binds':['x']}"), "'binds'" },
+	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','binds':{'a':1}}"), "'a'" },
+	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','binds':{'A':'params.a'}}"), "'A'" },
+	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','binds':{'approvers':'params.a'}}"),
+		"'approvers'" },
+	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','binds':{'a':'parms.a'}}"), "'parms.a'" },
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','effects':[]}"), "'effects'" },
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','effects':3}"), "'effects'" },
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','effects':['magic']}"),
@@ -307,6 +314,58 @@ static void all_that_held_is_named(void **state)
 	assert_string_equal(j.text, "no");
 	assert_string_equal(j.origin, "f:1:2");
 	assert_string_equal(j.detail_code, "X");
+}
+
+/* What a rule wants to be bound is bound: a digest where it is to be one, and that nothing was there where nothing was. */
+static void a_rule_binds_what_it_names(void **state)
+{
+	(void)state;
+	AUTO(arena_done) struct arena a = { 0 };
+	static const char hash[] = "sha256:4fc82b26aecb47d2868c4efbe3581732a3e7cbcc6c2efb32062c08170a05eeb8";
+	struct submission q = asked(&a,
+		arena_printf(&a,
+			"{'params':{'plan':'11','pinned':'%s','n':7,'list':[1],'urls':['11',null],'long':'%s','no':null}}",
+			hash, arena_printf(&a, "%0300d", 0)));
+	struct facts f = { .known = quoted(&a, "{'run':true}") };
+	struct judgement j;
+	static const char policy[] = POLICY(
+		"{'id':'0','actions':['act'],'verdict':'ALLOW'},"
+		"{'id':'1','actions':['act'],'verdict':'ESCALATE','approvers':2,'binds':{'plan_hash':'params.plan',"
+		"'pinned_hash':'params.pinned','n':'params.n','list':'params.list','url_hashes':'params.urls',"
+		"'long':'params.long','gone':'params.gone','no':'params.no','run':'facts.run','who':'principal'}}");
+
+	engine_judge(&a, compiled(&a, policy), &q, &f, &j);
+	assert_int_equal(j.verdict, V_ESCALATE);
+	assert_int_equal(json_get_int(j.bound, "approvers", 0), 2);
+	assert_string_equal(json_get_text(j.bound, "plan_hash", ""), json_sha256(&a, json_string(&a, "11")));
+	assert_string_equal(json_get_text(j.bound, "pinned_hash", ""), hash);
+	assert_int_equal(json_get_int(j.bound, "n", 0), 7);
+	assert_true(text_starts(json_get_text(j.bound, "list", ""), "sha256:"));
+	assert_true(text_starts(json_get_text(j.bound, "long", ""), "sha256:"));
+	assert_string_equal(json_text(json_at(json_get(j.bound, "url_hashes"), 0)),
+		json_sha256(&a, json_string(&a, "11")));
+	assert_string_equal(json_text(json_at(json_get(j.bound, "url_hashes"), 1)), "absent");
+	assert_string_equal(json_get_text(j.bound, "gone", ""), "absent");
+	assert_string_equal(json_get_text(j.bound, "no", ""), "absent");
+	assert_true(json_get_bool(j.bound, "run", false));
+	assert_string_equal(json_get_text(j.bound, "who", ""), "agent:a");
+}
+
+/* Also one that allows, by the short way to an answer. */
+static void a_rule_that_allows_binds(void **state)
+{
+	(void)state;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct submission q = asked(&a, "{'params':{'ticket':'T-1'}}");
+	struct facts f = { 0 };
+	struct judgement j;
+
+	engine_judge(&a,
+		compiled(&a,
+			POLICY("{'id':'0','actions':['act'],'verdict':'ALLOW','binds':{'ticket':'params.ticket'}}")),
+		&q, &f, &j);
+	assert_int_equal(j.verdict, V_ALLOW);
+	assert_string_equal(json_get_text(judgement_answer(&j, GATE_RULES).bound, "ticket", ""), "T-1");
 }
 
 static void an_escalation_binds_how_many_must_approve(void **state)
@@ -800,6 +859,8 @@ int main(void)
 		cmocka_unit_test(packs_are_listed_in_order),
 		cmocka_unit_test(ties_go_to_the_higher_layer),
 		cmocka_unit_test(all_that_held_is_named),
+		cmocka_unit_test(a_rule_binds_what_it_names),
+		cmocka_unit_test(a_rule_that_allows_binds),
 		cmocka_unit_test(an_escalation_binds_how_many_must_approve),
 		cmocka_unit_test(rules_speak_about_effects),
 		cmocka_unit_test(the_guard_is_a_gate),

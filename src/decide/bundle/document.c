@@ -83,14 +83,15 @@ static void check_code(struct reading *r, const struct json *code, const char *v
 static void read_rule(struct reading *r, const struct json *rule, struct json *into)
 {
 	struct json *made = json_new(r->a, JSON_OBJECT);
-	static const char *const kept[] = { "effects", "when", "all", "detail_code", "text", "approvers" };
+	static const char *const kept[] = { "effects", "when", "all", "detail_code", "text", "approvers",
+		"binds" };
 
 	r->rule = NULL;
 	if (!take_object(r, rule, "a rule", "POLICY_RULE"))
 		return;
 	r->rule = take_text(r, rule, "id", "POLICY_RULE");
 	(void)TAKE_ONLY(r, rule, "POLICY_MEMBER", "id", "action", "actions", "effects", "when", "all",
-		"verdict", "reason_code", "detail_code", "text", "approvers", "origin");
+		"verdict", "reason_code", "detail_code", "text", "approvers", "binds", "origin");
 	json_sets(r->a, made, "id", r->rule);
 	json_set(r->a, made, "actions", actions_of(r, rule));
 	const char *verdict = check_verdict(r, rule);

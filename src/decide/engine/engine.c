@@ -277,7 +277,7 @@ static void judge_allowed(struct judging *j, const struct rule *r, uint32_t due,
 	if (!(ret->asked & bit(GATE_RULES)))
 		return;
 	*x = (struct gate_answer){ .is_active = true };
-	answer_rule(x, r);
+	answer_rule(j, x, r);
 	ret->spoke |= bit(GATE_RULES);
 	ret->fired = &r->id;
 	ret->fired_count = 1;

@@ -93,6 +93,18 @@ void gate_verification(struct judging *j, struct gate_answer *ret)
 			"The signature does not verify over the hash that is named, under any key that is trusted here.");
 }
 
+/* Versions that are digests are bound as such. */
+static struct json *bound_pins(struct arena *a, const struct pin_facts *f)
+{
+	struct json *bound = json_new(a, JSON_OBJECT);
+	bool is_hash = text_starts(f->schema_version, "sha256:");
+
+	json_sets(a, bound, is_hash ? "pinned_schema_hash" : "pinned_schema_version", f->schema_version);
+	json_sets(a, bound, is_hash ? "schema_hash" : "schema_version",
+		f->presented_schema_version ? f->presented_schema_version : "absent");
+	return bound;
+}
+
 void gate_pins(struct judging *j, struct gate_answer *ret)
 {
 	const struct pin_facts *f = j->facts->pins;
@@ -104,6 +116,7 @@ void gate_pins(struct judging *j, struct gate_answer *ret)
 			arena_printf(j->a, "Version %s was reviewed, and this is %s.", f->schema_version,
 				f->presented_schema_version ? f->presented_schema_version : "another"));
 		ret->detail_code = reason_get(REASON_SCHEMA_VIOLATION)->code;
+		ret->bound = bound_pins(j->a, f);
 	} else if (f->has_lamport && f->presented_lamport <= f->consumed_lamport)
 		gate_deny(ret, REASON_REPLAY_DETECTED, NULL,
 			"The request stands at a place that was used already.");

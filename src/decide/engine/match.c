@@ -391,7 +391,44 @@ static void ask_all(struct saying *s)
 		s->is_allowed = effects_allowed(s);
 }
 
-void answer_rule(struct gate_answer *ret, const struct rule *r)
+/* A digest stays what it is; what is to be one, or is no short text, number or word, becomes one; and what is not there is said not to be. */
+static struct json *evidence(struct arena *a, const char *name, const struct json *v)
+{
+	enum { LONGEST = 256 };
+	const char *text = json_text(v);
+
+	if (!v || v->type == JSON_NULL)
+		return json_string(a, "absent");
+	if (json_is(v, JSON_ARRAY) && text_ends(name, "_hashes")) {
+		struct json *list = json_new(a, JSON_ARRAY);
+		json_each (one, v)
+			json_push(a, list, evidence(a, "_hash", one));
+		return list;
+	}
+	if (text && text_starts(text, "sha256:") && v->n == strlen("sha256:") + 64)
+		return json_copy(a, v);
+	if (text_ends(name, "_hash") || json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT) ||
+		(json_is(v, JSON_STRING) && (!text || v->n > LONGEST)))
+		return json_string(a, json_sha256(a, v));
+	return json_copy(a, v);
+}
+
+static const struct json *bound_by(struct judging *j, const struct rule_about *about)
+{
+	struct json scratch, *made;
+
+	if (!about->bind_n)
+		return about->bound;
+	made = about->bound ? json_copy(j->a, about->bound) : json_new(j->a, JSON_OBJECT);
+	for (size_t i = 0; i < about->bind_n; i++) {
+		const struct binding *b = &about->binds[i];
+		json_set(j->a, made, b->name,
+			evidence(j->a, b->name, field_value(j, b->field, NULL, &scratch)));
+	}
+	return made;
+}
+
+void answer_rule(struct judging *j, struct gate_answer *ret, const struct rule *r)
 {
 	ret->verdict = r->verdict;
 	ret->code = r->code;
@@ -401,7 +438,7 @@ void answer_rule(struct gate_answer *ret, const struct rule *r)
 	ret->detail_code = r->about->detail_code;
 	ret->origin = r->about->origin;
 	ret->text = r->about->text;
-	ret->bound = r->about->bound;
+	ret->bound = bound_by(j, r->about);
 }
 
 void gate_rules(struct judging *j, struct gate_answer *ret)
@@ -413,24 +450,24 @@ void gate_rules(struct judging *j, struct gate_answer *ret)
 	ask_all(&s);
 	const struct rule *best = m->fired_n ? m->fired[0].rule : NULL;
 	if (best && best->verdict != V_ALLOW && best->verdict != V_ESCALATE) {
-		answer_rule(ret, best);
+		answer_rule(j, ret, best);
 	} else if (s.failed) {
-		answer_rule(ret, s.failed);
+		answer_rule(j, ret, s.failed);
 		gate_deny(ret, REASON_PRG_EVALUATION_ERROR, s.failed->id, s.failed_why);
 	} else if (j->rules->is_strict && m->unknown_n) {
 		gate_deny(ret, REASON_JURISDICTION_VIOLATION, NULL,
 			arena_printf(j->a, "No pack knows '%s'.", m->unknown[0]));
 	} else if (best && best->verdict == V_ESCALATE) {
-		answer_rule(ret, best);
+		answer_rule(j, ret, best);
 	} else if (j->rules->is_strict && s.lacking) {
-		answer_rule(ret, s.lacking);
+		answer_rule(j, ret, s.lacking);
 		gate_escalate(ret, REASON_MISSING_REQUIREMENT, s.lacking->id,
 			"A field that this rule reads is missing, so nobody can tell whether it holds.");
 	} else if (j->rules->is_closed && !s.is_allowed && !j->ask->is_tool_beside) {
 		gate_deny(ret, REASON_POLICY_VIOLATION, NULL,
 			"Rules allow this action only under conditions, and none of them is met.");
 	} else if (best) {
-		answer_rule(ret, best);
+		answer_rule(j, ret, best);
 	}
 }
 
@@ -457,7 +494,7 @@ static inline bool ask_name(struct judging *j, const char *name, const struct ru
 	fetch(&j->rules->buckets[i]);
 	for (uint32_t k = 0; k < list->n; k++) {
 		const struct rule *r = list_at(list, k);
-		enum holds h = r->when ? HOLDS_ERROR : tests_hold(j, r->tests, r->test_n, NULL);
+		enum holds h = r->is_simple ? tests_hold(j, r->tests, r->test_n, NULL) : HOLDS_ERROR;
 		if (h == HOLDS_YES && r->verdict == V_ALLOW && !*ret)
 			*ret = r;
 		else if (h >= HOLDS_ERROR)

@@ -15,6 +15,7 @@ enum {
 	POLICY_FIELDS = 4096, /* different ones that rules read */
 	RULE_TESTS = 64, /* in the "all" of one rule */
 	RULE_ACTIONS = 1024, /* of one rule */
+	RULE_BINDS = 16, /* in the "binds" of one rule */
 	ACTION_PREFIX = 63, /* bytes before the star of "prefix*" */
 	POLICY_GROUPS = 1000, /* layers and packs */
 	SET_DEPTH = 16, /* of requirement sets in each other */
@@ -196,13 +197,21 @@ const char *op_name(enum op op);
 /* What is only needed to explain a rule. */
 struct rule_about {
 	const char *detail_code, *text, *origin; /* each may be NULL */
-	const struct json *bound; /* what a receipt must bind when it decides; or NULL */
+	const struct json *bound; /* what a receipt must bind when it decides, whatever is asked; or NULL */
+	const struct binding *binds; /* and what it must bind of the question and the facts */
+	size_t bind_n;
+};
+struct binding {
+	const char *name;
+	const struct field *field;
 };
 
 /* What is needed to ask it stands together: rule, tests and their texts are one piece of memory (rules_pack). */
 struct rule {
 	enum verdict verdict;
-	uint16_t group, test_n;
+	uint16_t group;
+	uint8_t test_n;
+	bool is_simple; /* it has tests and nothing else to evaluate */
 	const struct expression *when; /* or NULL */
 	uint64_t kinds; /* of effects that it is about; 0: about the whole question */
 	const char *id;
@@ -334,7 +343,7 @@ void match_begin(struct judging *j, struct matched *m);
  * forbids or asks and holds or cannot be evaluated, two that allow, none); the gates `coverage` and `rules` know what to say about it. */
 const struct rule *match_plain(struct judging *j);
 /* What a rule that holds says. */
-void answer_rule(struct gate_answer *ret, const struct rule *r);
+void answer_rule(struct judging *j, struct gate_answer *ret, const struct rule *r);
 
 /* variables.c */
 const struct json *variables_effects(struct judging *j);

@@ -113,6 +113,33 @@ static int read_approvers(struct reader *d, const struct json *doc, struct rule 
 	return OK;
 }
 
+/* {name in the receipt: field}. */
+static int read_binds(struct reader *d, const struct json *doc)
+{
+	const struct json *map = json_get(doc, "binds");
+	struct binding *binds;
+
+	if (!map)
+		return OK;
+	if (!json_is(map, JSON_OBJECT) || map->n == 0 || map->n > RULE_BINDS)
+		return bad(d, "must be an object of 1 to 16 names and fields:", "binds");
+	binds = arena_alloc(d->a, map->n * sizeof(*binds));
+	json_each_member (m, map) {
+		struct binding *b = &binds[d->about.bind_n++];
+		if (!m->name_n || m->name[strspn(m->name, "abcdefghijklmnopqrstuvwxyz0123456789_")] ||
+			text_eq(m->name, "approvers"))
+			return bad(d, "names under \"binds\" are of small letters, digits and '_', and not",
+				m->name);
+		if (!json_text(m->value))
+			return bad(d, "must be the name of a field:", m->name);
+		b->name = m->name;
+		if (field_compile(d->a, &d->shared, json_text(m->value), d->where, false, &b->field, d->e))
+			return d->e->rc;
+	}
+	d->about.binds = binds;
+	return OK;
+}
+
 static int read_kinds(struct reader *d, const struct json *list, struct rule *r)
 {
 	enum effect_kind kind;
@@ -158,7 +185,7 @@ static int read_tests(struct reader *d, const struct json *list, struct rule *r)
 			    &d->tests[i++], d->e))
 			return d->e->rc;
 	}
-	r->test_n = (uint16_t)list->n;
+	r->test_n = (uint8_t)list->n;
 	return OK;
 }
 
@@ -214,7 +241,7 @@ static struct rule *rule_pack(struct arena *a, const struct rule *from, const st
 static int read_rule(struct reader *d, const struct json *doc, size_t place, size_t group, struct rule **ret)
 {
 	static const char *const names[] = { "id", "actions", "effects", "when", "all", "verdict",
-		"reason_code", "detail_code", "text", "approvers", "origin", NULL };
+		"reason_code", "detail_code", "text", "approvers", "binds", "origin", NULL };
 	struct rule r = { .id = json_get_text(doc, "id", NULL), .document = doc, .group = (uint16_t)group };
 	char where[256];
 
@@ -229,11 +256,12 @@ static int read_rule(struct reader *d, const struct json *doc, size_t place, siz
 	if (!r.id || !r.id[0])
 		return bad(d, "needs a text that is not empty:", "id");
 	if (read_verdict(d, json_get_text(doc, "verdict", NULL), &r.verdict) || read_code(d, doc, &r) ||
-		read_texts(d, doc) || read_approvers(d, doc, &r) ||
+		read_texts(d, doc) || read_approvers(d, doc, &r) || read_binds(d, doc) ||
 		read_kinds(d, json_get(doc, "effects"), &r) || read_actions(d, json_get(doc, "actions")) ||
 		read_tests(d, json_get(doc, "all"), &r) || read_when(d, doc, &r))
 		return d->e->rc;
-	if (d->about.detail_code || d->about.text || d->about.origin || d->about.bound) {
+	r.is_simple = !r.when && !d->about.bind_n;
+	if (d->about.detail_code || d->about.text || d->about.origin || d->about.bound || d->about.bind_n) {
 		struct rule_about *kept = arena_alloc(d->a, sizeof(*kept));
 		*kept = d->about;
 		r.about = kept;

@@ -178,6 +178,7 @@ static void decided_by(struct arena *a, struct policy_answer *p, const struct ga
 	p->origin = copy(a, x->origin);
 	p->text = copy(a, x->text);
 	p->gate = gate_name(g);
+	p->bound = x->bound ? json_copy(a, x->bound) : NULL;
 }
 
 /* The guard has its say elsewhere, so its gate counts for the row and not for this answer. */

@@ -123,6 +123,7 @@ struct policy_answer {
 	enum reason_code code; /* meaningful unless V_ALLOW */
 	const char *rule, *origin, *text, *gate; /* of what decided; or NULL */
 	const char *roster_sha256;
+	const struct json *bound; /* what the receipt must bind, by what decided; or NULL */
 	const char **asks; /* "policy:ID" for each thing that must be approved */
 	size_t ask_count;
 	int64_t approvers; /* how many people, 0: one is enough */
