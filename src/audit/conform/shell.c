@@ -125,11 +125,11 @@ static void run_facts(const struct shell_suite *s, const struct json *doc)
 }
 
 /* Members of the original's own result that no answer of ours has: counted, not run. */
-static void leave_out(const struct shell_suite *s, const struct json *doc, const char *family)
+static void leave_out(
+	const struct shell_suite *s, const struct json *doc, const char *family, const char *reason)
 {
 	json_each (row, json_get(doc, family))
-		conform_leave(
-			s->t, family, json_get_text(row, "command", "?"), "no answer here has such a member");
+		conform_leave(s->t, family, json_get_text(row, "command", "?"), reason);
 }
 
 int conform_shell(struct conform_place *p, struct conform_tally *t, struct err *e)
@@ -158,7 +158,9 @@ int conform_shell(struct conform_place *p, struct conform_tally *t, struct err *
 		run_command(
 			&s, "beyond_the_original", row, !text_starts(json_get_text(row, "must", ""), "not "));
 	run_facts(&s, doc);
-	leave_out(&s, doc, "requires_shell_permission");
-	leave_out(&s, doc, "arity_prefix");
+	leave_out(&s, doc, "requires_shell_permission",
+		"the guard asks a person, and knows no permissions that a shell could have");
+	leave_out(&s, doc, "arity_prefix",
+		"the guard counts no words: programs and their verbs are known by a table");
 	return OK;
 }

@@ -24,6 +24,8 @@ const struct limits *ruleset_limits(const struct ruleset *r);
 /* A member of the document that one of the other folders understands ("limits", "egress", ...); or NULL. */
 const struct json *ruleset_section(const struct ruleset *r, const char *name);
 size_t ruleset_rule_count(const struct ruleset *r);
+/* Must this gate be active for anything to be allowed? */
+bool ruleset_requires(const struct ruleset *r, enum gate_id g);
 /* Every place that a condition compares paths with, once each, in `a`; NULL when no condition is about paths.  Whoever asks finds out where links on the way
  * to them, and to what the request names, lead: facts.places, {as it is written: where it is}. */
 struct json *ruleset_places(struct arena *a, const struct ruleset *r);

@@ -306,6 +306,11 @@ struct json *ruleset_places(struct arena *a, const struct ruleset *r)
 	return list;
 }
 
+bool ruleset_requires(const struct ruleset *r, enum gate_id g)
+{
+	return r->required >> g & 1;
+}
+
 size_t ruleset_rule_count(const struct ruleset *r)
 {
 	return r->rule_n;

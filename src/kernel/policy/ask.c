@@ -211,7 +211,21 @@ struct authority_known {
 	struct egress_facts egress;
 	struct mcp_facts mcp;
 	struct privilege_facts privilege;
+	struct identity_facts identity;
 };
+
+/* A door whose callers show a key knows whose it is.  Asking for others is what some of them are for, so it is looked at where a policy requires that gate. */
+static bool add_identity(struct arena *a, const struct policy_question *q, struct identity_facts *ret)
+{
+	const char *key = json_get_text(q->known, "key_id", NULL);
+	struct json *owners = json_new(a, JSON_OBJECT);
+
+	if (!key)
+		return false;
+	json_sets(a, owners, key, json_get_text(q->known, "key_principal", ""));
+	*ret = (struct identity_facts){ .credential = key, .owners = owners };
+	return true;
+}
 
 /* "mcp__SERVER__TOOL", as most clients spell it.  Another spelling, or a client that does not tell the server: a tool of a server that nobody
  * knows, and so has approved. */
@@ -244,6 +258,8 @@ static void add_authority(struct arena *a, const struct ruleset *rules, const st
 		k->privilege.trust = json_get_text(q->known, "trust_level", NULL);
 		facts->privilege = &k->privilege;
 	}
+	if (ruleset_requires(rules, GATE_IDENTITY) && add_identity(a, q, &k->identity))
+		facts->identity = &k->identity;
 }
 
 static void keep_draws(struct arena *a, const struct judgement *j, struct policy_answer *p)

@@ -27,8 +27,10 @@ static struct json *facts_of(struct call *c)
 	struct json *known = json_new(c->a, JSON_OBJECT);
 
 	json_sets(c->a, known, "tenant", c->who.tenant);
-	if (c->who.key_id)
+	if (c->who.key_id) {
 		json_sets(c->a, known, "key_id", c->who.key_id);
+		json_sets(c->a, known, "key_principal", c->who.principal);
+	}
 	return known;
 }
 
