@@ -179,6 +179,35 @@ static void warn_silent_packs(struct cli *r, const struct policy_choice *c)
 	}
 }
 
+/* Does some rule allow that action, under whatever condition? */
+static bool allows(const struct json *document, const char *action)
+{
+	json_each (layer, json_get(document, "layers"))
+		json_each (rule, json_get(layer, "rules"))
+			json_each (name, json_get(rule, "actions"))
+				if (text_eq(json_get_text(rule, "verdict", ""), verdict_name(V_ALLOW)) &&
+					text_glob(json_text(name), action, false))
+					return true;
+	return false;
+}
+
+/* A policy for effects that others submit closes the doors of this place: that is seldom what somebody who stands here wants. */
+static void warn_closed_doors(struct cli *r, const struct json *document)
+{
+	static const struct {
+		const char *action, *what;
+	} doors[] = { { "EXECUTE_COMMAND", "every 'helm run' (EXECUTE_COMMAND)" },
+		{ "AGENT_TOOL_CALL", "every call of an agent (AGENT_TOOL_CALL)" } };
+
+	if (text_eq(json_get_text(document, "coverage", "closed"), "open") ||
+		json_get(document, "requirements"))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(doors); i++)
+		if (!allows(document, doors[i].action))
+			warn(r, "no rule allows it, so %s is denied here, but for tools that rules name; 'coverage: open' leaves them to profiles and guard rules",
+				doors[i].what);
+}
+
 /* What is most likely not meant is told before it is in use, and does not stop it. */
 static void warn_findings(struct cli *r, const struct policy_choice *c, const struct policy_file *f)
 {
@@ -189,6 +218,7 @@ static void warn_findings(struct cli *r, const struct policy_choice *c, const st
 		if (problems.items[i].severity == POLICY_WARNING)
 			warn(r, "%s", policy_problem_line(r->a, &problems.items[i]));
 	warn_silent_packs(r, c);
+	warn_closed_doors(r, f->document);
 }
 
 /* What would be said about a policy needs one. */

@@ -57,6 +57,11 @@ ok "and asks what a rule asks" sh -c "printf '%s' \"\$0\" | grep -q 'shell-asks'
 ok "the decision names exactly one policy, its epoch and the gates" sh -c "grep '\"shell-asks\"' '$ws/.helm/receipts.jsonl' | tail -n 1 | grep -q '\"gate_roster_hash\"'"
 sha=$(helm policy show --json | sed -n 's/.*"sha256": "\(sha256:[0-9a-f]*\)".*/\1/p' | head -n 1)
 ok "the receipt's policy is the one that was shown" sh -c "grep '\"shell-asks\"' '$ws/.helm/receipts.jsonl' | tail -n 1 | grep -q '\"policy_hash\": *\"$sha\"'"
+helm policy new two-people --out prod.yaml >/dev/null
+ok "a policy that closes the doors of this place says so" says 0 "every call of an agent (AGENT_TOOL_CALL) is denied here" terminal -- helm policy use prod.yaml
+ok "and they are closed" says 25 "gate coverage" helm run -- ls
+sed 's/^version:.*/&\ncoverage: open/' prod.yaml >open.yaml
+ok "one that is open does not" sh -c '! printf %s "$0" | grep -q "is denied here"' "$(terminal -- helm policy use open.yaml 2>&1)"
 cat >bound.yaml <<'EOT'
 format: helm.policy.v1
 name: bound
