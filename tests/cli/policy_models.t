@@ -13,6 +13,7 @@ for seed in 1 20261117; do
   ok "envelopes, seed $seed" says 0 "100 passed, 0 failed, 0 not supported" helm conform run --suite envelope --cases made
   ok "layers, seed $seed" says 0 "80 passed, 0 failed, 0 not supported" helm conform run --suite stacks --cases made
   ok "bundles, seed $seed" says 0 "65 passed, 0 failed, 0 not supported" helm conform run --suite bundles --cases made
+  ok "workstations, seed $seed" says 0 "400 passed, 0 failed, 0 not supported" helm conform run --suite workstation --cases made
   ok "decisions, seed $seed" says 0 "400 passed, 0 failed, 0 not supported" helm conform run --suite mutations --cases made
 done
 sed 's/"EFFECT_CLASS_DENIED"/"COST_CEILING_EXCEEDED"/g' made/derived/autonomy-envelope-cases.json >wrong && mv wrong made/derived/autonomy-envelope-cases.json

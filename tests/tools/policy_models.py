@@ -1,4 +1,4 @@
-"""policy_models.py — the published rules of bounds, layers, bundles and the default policy, written a second time from their description.
+"""policy_models.py — the published rules of bounds, layers, bundles, workstations and the default policy, written a second time from their description.
 
     policy_models.py SEED DIR
 
@@ -19,6 +19,10 @@ def compact(value):
 
 def digest(value):
     return hashlib.sha256(compact(value).encode()).hexdigest()
+
+
+def maybe(chance, made):
+    return made if random.random() < chance else {}
 
 
 # ---- autonomy envelopes: content hash, order of the gate, windows ----
@@ -224,6 +228,92 @@ def bundles(n):
     return {"cases": cases, "compose": []}
 
 
+# ---- workstation profiles ----
+
+EVENTS = {"file_write": "FILE_WRITE draft", "draft_edit": "FILE_WRITE draft", "prompt_injection": "TAINTED_CONTEXT observe", "tainted_context": "TAINTED_CONTEXT observe"}
+EVENTS.update({k: "%s operate" % k.upper() for k in "network_egress mcp_tool_call memory_write recurring_loop deploy_publish secret_read payment_initiate".split()})
+PERMISSIONS = {"NETWORK_EGRESS": "network.egress", "FILE_WRITE": "file.write", "FILE_DRAFT": "file.write", "MCP_TOOL_CALL": "mcp.mutate", "MEMORY_WRITE": "memory.write", "RECURRING_LOOP": "loop.register",
+               "DEPLOY_PUBLISH": "deploy.publish", "SECRET_READ": "secret.read", "PAYMENT_INITIATE": "payment.initiate"}
+
+
+def profile(roots, permissions, hosts, classes, default_ttl, max_ttl):
+    return {"id": "workstation.observe_draft.v1", "mode": "enforceable", "observe": {"allowed_actions": ["git.status"]}, "draft": {"workspace_roots": roots, "allow_generated_artifacts": True},
+            "operate": {"permissions": permissions}, "egress": {"allowlist": [{"host": h, "protocol": "https"} for h in hosts]}, "memory": {"default_ttl_days": default_ttl, "max_ttl_days": max_ttl, "allowed_classes": classes},
+            "recurring_loops": {k: True for k in ("require_schedule", "require_max_runtime", "require_tool_scope", "require_expiration")}}
+
+
+PROFILES = {"closed": profile(["."], [], [], ["M1_EPISODIC"], 30, 30), "some": profile(["docs", "examples"], ["network.egress"], ["api.github.com"], ["M1_EPISODIC"], 7, 14),
+            "absolute": profile(["/workspace"], ["memory.write", "Network.Egress", "loop.register", "file.write"], ["api.example.com"], ["episodic", "semantic"], 7, 30),
+            "much": profile(["."], sorted(set(PERMISSIONS.values()) - {"file.write"}) + ["shell.operate"], ["api.github.com", "example.com"], ["M1_EPISODIC", "M3_SEMANTIC"], 30, 30)}
+
+
+class Event:
+    def __init__(self, event, profile):
+        kind, mode = EVENTS.get(event["type"], "SHELL_COMMAND observe").split()
+        self.e, self.p = event, profile
+        self.type = event.get("effect_type", "WORKSTATION_" + kind)
+        self.kind, self.mode = self.type.replace("WORKSTATION_", ""), event.get("effect_mode", mode)
+        self.operates = "operate" in (self.mode, mode) or any(v == self.kind + " operate" for v in EVENTS.values())
+
+    def permission(self):
+        have = [x.lower() for x in self.p["operate"]["permissions"]]
+        need = PERMISSIONS.get(self.kind, self.type)
+        if self.kind == "SHELL_COMMAND" and (self.e["type"] == "shell_operate" or "operate" in self.e["action"].lower()):
+            need = "shell.operate"
+        return "OPERATE_PERMISSIONS_EMPTY" if not have else None if need.lower() in have or self.type.lower() in have else "OPERATE_PERMISSION_NOT_GRANTED"
+
+    def file(self):
+        path = posixpath.normpath(self.e["target"] or ".")
+        is_inside = path == "." or any((path.startswith("/") == root.startswith("/") and below(path, root)) or (root == "." and path[0] != "/") for root in self.p["draft"]["workspace_roots"])
+        return None if is_inside and not below(path, "..") else "DRAFT_TARGET_OUTSIDE_WORKSPACE_SCOPE"
+
+    def network(self):
+        scheme, _, rest = self.e["target"].rpartition("://")
+        host = rest.split("/")[0].split(":")[0].lower()
+        if not self.p["egress"]["allowlist"]:
+            return "EGRESS_ALLOWLIST_EMPTY"
+        if not any(host == x["host"] and (scheme or "https").lower() == x["protocol"] for x in self.p["egress"]["allowlist"]):
+            return "EGRESS_DESTINATION_NOT_ALLOWED"
+        return self.permission()
+
+    def memory(self):
+        asked = self.e["memory_effect"]
+        if asked["memory_class"].lower() not in [x.lower() for x in self.p["memory"]["allowed_classes"]]:
+            return "MEMORY_CLASS_DISALLOWED"
+        return "MEMORY_TTL_EXCEEDS_POLICY" if (asked["ttl_days"] or self.p["memory"]["default_ttl_days"]) > self.p["memory"]["max_ttl_days"] else None
+
+    def loop(self):
+        return next(("RECURRING_LOOP_MISSING_" + code for member, code in (("schedule", "SCHEDULE"), ("max_runtime", "MAX_RUNTIME"), ("tool_scope", "TOOL_SCOPE"), ("expires_at", "EXPIRATION"))
+                     if not self.e["recurring_loop_effect"].get(member)), None)
+
+    def refusal(self):
+        if self.operates and {x.lower() for x in self.e.get("taint_labels", [])} & {"prompt_injection", "tainted_context", "untrusted_tool_output"}:
+            return "TAINTED_CONTEXT_REQUIRES_DENY"
+        if self.kind in ("FILE_WRITE", "FILE_DRAFT"):
+            return (self.permission() if self.mode == "operate" else None) or self.file()
+        if self.kind == "NETWORK_EGRESS":
+            return self.network()
+        if self.kind in ("MEMORY_WRITE", "RECURRING_LOOP"):
+            return self.permission() or (self.memory() if self.kind == "MEMORY_WRITE" else self.loop())
+        return self.permission() if self.operates else None
+
+
+def workstation(n):
+    cases = []
+    targets = ["docs/a", "./docs/../docs/b", "../x", "/workspace/a", "/workspace", "/workspace2/a", "/workspace/../etc", "src/x", "", ".", "docs", "docsx/a", "https://api.github.com/x", "http://api.github.com/",
+               "api.github.com", "https://api.github.com:8443/x", "https://example.com/", "https://API.example.com", "ftp://api.github.com", "https://evil.example/api.github.com"]
+    for i in range(n):
+        loop = {"schedule": "D", "max_runtime": "1m", "tool_scope": ["a"], "expires_at": "2026-07-01T00:00:00Z"}
+        event = {"event_id": "event-%d" % i, "type": pick(list(EVENTS) * 2 + ["shell_command", "shell_operate", "validation_run"]), "tool_id": "t", "action": pick(["run", "operate", "Operate-it", "git.status"]), "target": pick(targets),
+                 **maybe(.25, {"effect_mode": pick(["observe", "draft", "operate"])}), **maybe(.2, {"effect_type": "WORKSTATION_" + pick(list(PERMISSIONS) + ["SHELL_COMMAND", "VALIDATION_RUN"])}),
+                 **maybe(.2, {"taint_labels": pick([["prompt_injection"], ["pii"], ["untrusted_tool_output", "x"], ["Tainted_Context"]])}),
+                 "memory_effect": {"memory_class": pick(["M1_EPISODIC", "m3_semantic", "episodic", "X", ""]), "ttl_days": pick([0, 7, 14, 15, 30, 31])},
+                 "recurring_loop_effect": {k: v for k, v in loop.items() if random.random() > .15}}
+        said = {name: Event(event, p).refusal() for name, p in PROFILES.items()}
+        cases.append({"event": event, "expected": {name: {"verdict": "DENY" if code else "ALLOW", "reason_code": code or ""} for name, code in said.items()}})
+    return {"profiles": PROFILES, "cases": cases}
+
+
 # ---- the default policy ----
 
 PACKS = {"EU": "eu-gdpr", "US": "us-state-ccpa", "JP": "jp-appi", "CN": "cn-pipl", "BR": "br-lgpd", "KR": "kr-pipa", "IN": "in-dpdpa", "SG": "sg-pdpa", "UK": "uk-dpa", "AU": "au-privacy"}
@@ -354,10 +444,6 @@ def judge(v):
     return "ALLOW", None
 
 
-def maybe(chance, made):
-    return made if random.random() < chance else {}
-
-
 def some_params(kind):
     places = ["eu-west-1", "eu-west-2", "EU-WEST-1", "us-east-1", "ca-central-1", "me-south-1", "cn-north-1", "external", "mars"] + list(REGIONS)
     word = pick([True, False, "yes", "", None])
@@ -418,6 +504,6 @@ def decisions(n):
 if __name__ == "__main__":
     random.seed(int(sys.argv[1]))
     os.makedirs(sys.argv[2] + "/derived", exist_ok=True)
-    for name, made in (("autonomy-envelope", envelopes(100)), ("cpi-stack", stacks(80)), ("policy-bundle", bundles(60)), ("decision-mutations", decisions(400))):
+    for name, made in (("autonomy-envelope", envelopes(100)), ("cpi-stack", stacks(80)), ("policy-bundle", bundles(60)), ("workstation-evaluate", workstation(100)), ("decision-mutations", decisions(400))):
         with open("%s/derived/%s.json" % (sys.argv[2], name if name.endswith("s") else name + "-cases"), "w") as f:
             json.dump(made, f)
