@@ -2,7 +2,7 @@
 # policy.sh — other policy engines on the task of `helm policy bench`: tools with conditions on their arguments, 1, 100 and 10,000 rules.
 # Installs them from npm by name into a folder of its own (PEERS, default: a temporary one) and prints one line per engine and size:
 # engine rules load_ms p50_ns p95_ns p99_ns mean_ns wrong.  Needs node, npm and a registry; nothing of it is part of Helm.
-# OPA's WebAssembly needs a compiled policy, which npm has no compiler for: it takes part when `opa` is installed.
+# OPA's WebAssembly needs a compiled policy, and no compiler was found on npm or in Debian 12 (bench/README.md): it takes part when `opa` is installed.
 set -eu
 cd "$(dirname "$0")/../.."
 helm=${HELM:-build/release/helm}

@@ -39,8 +39,8 @@ const struct opt log_anchor_opts[] = {
 };
 const struct opt log_check_opts[] = {
 	{ "all", OPT_FLAG, NULL, "read everything, also what was verified before", NULL, false },
-	{ "key", OPT_LIST, "KEY", "trust this key instead of your own: 64 hex digits, or a file (repeatable)",
-		NULL, false },
+	{ "key", OPT_LIST, "KEY", "trust this key instead of your own: 64 hex digits, or a file", NULL,
+		false },
 	{ "history", OPT_VALUE, "FILE", "a key history that extends this trust", NULL, false },
 	{ 0 },
 };

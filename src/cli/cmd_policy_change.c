@@ -14,7 +14,7 @@ enum { MOST_SHOWN = 20, MOST_GENERATED = 5000 };
 
 const struct opt policy_simulate_opts[] = {
 	{ "since", OPT_VALUE, "DURATION", "look back 12h, 30d, ... (default 30d)", NULL, false },
-	{ "fact", OPT_LIST, "NAME=VALUE", "what rules may rely on (repeatable)", NULL, false },
+	{ "fact", OPT_LIST, "NAME=VALUE", "what rules may rely on", NULL, false },
 	{ 0 },
 };
 

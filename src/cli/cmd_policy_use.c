@@ -13,17 +13,16 @@
 #include <string.h>
 
 #define POLICY_CHOICE \
-	{ "pack", OPT_LIST, "FILE", "also the packs of this file (repeatable)", NULL, false }, \
+	{ "pack", OPT_LIST, "FILE", "also the packs of this file", NULL, false }, \
 	{ \
 		"fact", OPT_LIST, "NAME=VALUE", \
-			"what rules may rely on here: jurisdiction=EU, industry=finance (repeatable)", NULL, \
-			false \
+			"what rules may rely on here: jurisdiction=EU, industry=finance", NULL, false \
 	}
 
 const struct opt policy_use_opts[] = {
 	POLICY_CHOICE,
-	{ "lift", OPT_LIST, "RULE", "an explicit ALLOW answers what this guard rule asks about (repeatable)",
-		NULL, false },
+	{ "lift", OPT_LIST, "RULE", "an explicit ALLOW answers what this guard rule asks about", NULL,
+		false },
 	{ "fresh", OPT_VALUE, "DURATION",
 		"it must be put in use again after 12h, 30d, ...; then everything is denied", NULL, false },
 	{ "none", OPT_FLAG, NULL, "no policy from now on: profiles and guard rules decide alone", NULL,

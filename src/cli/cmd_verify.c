@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 const struct opt verify_opts[] = {
-	{ "key", OPT_LIST, "KEY", "a public key you trust: 64 hex digits, or a file with them (repeatable)",
-		NULL, false },
+	{ "key", OPT_LIST, "KEY", "a public key you trust: 64 hex digits, or a file with them", NULL, false },
 	{ "trust", OPT_VALUE, "FILE", "a file of trusted keys (JSON)", NULL, false },
 	{ "history", OPT_VALUE, "FILE", "a key history: trust its other keys too, each for its time", NULL,
 		false },

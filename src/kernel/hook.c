@@ -110,8 +110,9 @@ static struct json *call_row(struct kernel *k, const struct asking *x, const str
 	json_sets(a, row, "decision_id", h->decision_id);
 	if (h->asked)
 		json_set(a, row, "asked", policy_question_kept(a, h->asked));
-	if (h->policy && h->policy->draw_count && h->verdict == V_ALLOW)
-		json_set(a, row, "draws", draws_json(a, h->policy->draws, h->policy->draw_count));
+	if (h->policy && h->policy->draw_count && (h->verdict == V_ALLOW || h->verdict == V_ESCALATE))
+		json_set(a, row, h->verdict == V_ALLOW ? "draws" : "draws_if_done",
+			draws_json(a, h->policy->draws, h->policy->draw_count));
 	json_sets(a, row, "guard_action",
 		action_name(h->rules_said ? h->rules_said->action : h->decision.action));
 	struct json *expected = h->decision_id ? changes_expect(k, a, &x->at, &h->proposal) : NULL;
@@ -651,6 +652,27 @@ static const struct draw_settled *settled_of(struct arena *a, const struct json 
 	return list;
 }
 
+/* A call that was asked about in the client, whose person said yes there, used up what it would have: it is counted now that it is known to have been made, also beyond
+ * what was left. */
+static const struct draw *drawn_after(
+	struct arena *a, const struct json *before, int64_t now_us, size_t *ret_n)
+{
+	const struct json *draws = json_get(before, "draws_if_done");
+	struct draw *list = arena_zalloc(a, (draws ? draws->n : 0) + 1, sizeof(*list)), d;
+
+	*ret_n = 0;
+	json_each (one, draws) {
+		if (!draw_read(one, &d))
+			continue;
+		bool is_open = d.kind == DRAW_WINDOW && d.window_us + d.window_length_us > now_us;
+		d.limit = DRAW_NO_LIMIT;
+		d.is_held = false;
+		if (d.kind == DRAW_BUDGET || d.kind == DRAW_COUNT || is_open)
+			list[(*ret_n)++] = d;
+	}
+	return list;
+}
+
 /* Without a decision on record there is nothing to bind an outcome to: the row alone is written. */
 int hook_after(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call,
 	const char **ret_text, struct err *e)
@@ -709,6 +731,7 @@ int hook_after(struct kernel *k, struct arena *a, const char *client, const stru
 		.tool_name = call->tool_name,
 		.metadata = about };
 	d.settles = settled_of(a, before, &d.settle_count);
+	d.draws = drawn_after(a, before, k->sys->now_us(k->sys), &d.draw_count);
 	rc = recorder_append(&k->recorder, a, &d, 1, NULL, e);
 	if (rc == OK)
 		kernel_tidy(k, a); /* the tool is done, and nobody waits for a verdict */

@@ -41,6 +41,36 @@ ok "something was changed" sh -c "! cmp -s saved '$ws/.helm/receipts.jsonl'"
 ok "who changes a draw breaks the receipt" says 1 "" helm log check
 cp saved "$ws/.helm/receipts.jsonl"
 
+# What the client's own person answers is counted when the client tells that it was made.
+fresh_workspace
+cat >asks.yaml <<'EOT'
+format: helm.policy.v1
+name: asks
+version: "1"
+coverage: open
+rules:
+  - {id: person, action: AGENT_TOOL_CALL, verdict: ESCALATE, all: [{field: tool, op: equals, value: Write}]}
+limits:
+  budgets:
+    - {id: calls, limit: 2, unit: requests, period: day}
+EOT
+terminal -- helm policy use asks.yaml >/dev/null
+tell() { # tell pre|post USE: a call of Write before or after it is made
+  printf '{"session_id":"s","cwd":"%s","tool_name":"Write","tool_input":{"file_path":"a","content":"x"},"tool_use_id":"%s","tool_response":{}}' "$PWD" "$2" |
+    agent hook "$1-tool" --client claude-code 2>&1
+}
+used() { helm policy limits --json | tr -d ' \n' | sed 's/.*"used":\([0-9]*\).*/\1/'; }
+ok "a question in the client draws on nothing yet" sh -c 'printf %s "$0" | grep -q "\"ask\"" && [ "$1" = 0 ]' "$(tell pre u1)" "$(used)"
+tell pre u2 >/dev/null
+tell post u1 >/dev/null
+ok "the call that was made is counted" [ "$(used)" = 1 ]
+tell post u2 >/dev/null
+ok "each of them" [ "$(used)" = 2 ]
+rm -f "$ws/.helm/log/draws"
+ok "also from the receipts alone" [ "$(used)" = 2 ]
+ok "which are sound" says 0 "" helm log check
+ok "and then the budget is used up" sh -c 'printf %s "$0" | grep -q BUDGET_EXCEEDED' "$(tell pre u3)"
+
 cases="$HELM_SOURCE/tests/cases/bounds"
 ok "the cases of envelopes" says 0 "2 passed, 0 failed" helm conform run --suite envelope --cases "$cases"
 ok "the states of an effect" says 0 "2 passed, 0 failed" helm conform run --suite lifecycle --cases "$cases"

@@ -324,7 +324,7 @@ static void a_rule_binds_what_it_names(void **state)
 	static const char hash[] = "sha256:4fc82b26aecb47d2868c4efbe3581732a3e7cbcc6c2efb32062c08170a05eeb8";
 	struct submission q = asked(&a,
 		arena_printf(&a,
-			"{'params':{'plan':'11','pinned':'%s','n':7,'list':[1],'urls':['11',null],'long':'%s','no':null}}",
+			"{'params':{'plan':'11','pinned':'%s','n':7,'list':[1],'urls':['11',null],'long':'%s','no':null,'nul':'a\\u0000b','o':{}}}",
 			hash, arena_printf(&a, "%0300d", 0)));
 	struct facts f = { .known = quoted(&a, "{'run':true}") };
 	struct judgement j;
@@ -332,7 +332,7 @@ static void a_rule_binds_what_it_names(void **state)
 		"{'id':'0','actions':['act'],'verdict':'ALLOW'},"
 		"{'id':'1','actions':['act'],'verdict':'ESCALATE','approvers':2,'binds':{'plan_hash':'params.plan',"
 		"'pinned_hash':'params.pinned','n':'params.n','list':'params.list','url_hashes':'params.urls',"
-		"'long':'params.long','gone':'params.gone','no':'params.no','run':'facts.run','who':'principal'}}");
+		"'long':'params.long','nul':'params.nul','o':'params.o','gone':'params.gone','no':'params.no','run':'facts.run','who':'principal'}}");
 
 	engine_judge(&a, compiled(&a, policy), &q, &f, &j);
 	assert_int_equal(j.verdict, V_ESCALATE);
@@ -342,6 +342,8 @@ static void a_rule_binds_what_it_names(void **state)
 	assert_int_equal(json_get_int(j.bound, "n", 0), 7);
 	assert_true(text_starts(json_get_text(j.bound, "list", ""), "sha256:"));
 	assert_true(text_starts(json_get_text(j.bound, "long", ""), "sha256:"));
+	assert_true(text_starts(json_get_text(j.bound, "nul", ""), "sha256:"));
+	assert_true(text_starts(json_get_text(j.bound, "o", ""), "sha256:"));
 	assert_string_equal(json_text(json_at(json_get(j.bound, "url_hashes"), 0)),
 		json_sha256(&a, json_string(&a, "11")));
 	assert_string_equal(json_text(json_at(json_get(j.bound, "url_hashes"), 1)), "absent");
@@ -578,12 +580,18 @@ static void pins_hold(void **state)
 	AUTO(arena_done) struct arena a = { 0 };
 	struct pin_facts p = { .schema_version = "1", .presented_schema_version = "1" };
 	struct facts f = { .pins = &p };
+	struct submission q = asked(&a, "{}");
+	struct judgement j;
 
 	assert_string_equal(with(&a, OPEN, "{}", f), "ALLOW");
 	p.presented_schema_version = "2";
 	assert_string_equal(with(&a, OPEN, "{}", f), "DENY SCHEMA_DRIFT_DETECTED pins");
 	p.presented_schema_version = NULL;
 	assert_string_equal(with(&a, OPEN, "{}", f), "DENY SCHEMA_DRIFT_DETECTED pins");
+	p = (struct pin_facts){ .schema_version = "sha256:1", .presented_schema_version = "sha256:2" };
+	engine_judge(&a, NULL, &q, &f, &j);
+	assert_string_equal(json_get_text(j.bound, "pinned_schema_hash", ""), "sha256:1");
+	assert_string_equal(json_get_text(j.bound, "schema_hash", ""), "sha256:2");
 	p = (struct pin_facts){ .has_lamport = true, .presented_lamport = 5, .consumed_lamport = 5 };
 	assert_string_equal(with(&a, OPEN, "{}", f), "DENY REPLAY_DETECTED pins");
 	p.presented_lamport = 6;

@@ -268,7 +268,7 @@ static void make_plain_policy(struct arena *a, struct made *m)
 }
 
 /* Things that gates before, between and behind `coverage` and `rules` have something to say about. */
-static void make_known(struct asking *x, struct policy_facts *policy, struct pdp_facts *pdp,
+static void make_known(struct arena *a, struct asking *x, struct policy_facts *policy, struct pdp_facts *pdp,
 	struct decision *guard, struct ledger_facts *ledger)
 {
 	static const struct {
@@ -285,6 +285,8 @@ static void make_known(struct asking *x, struct policy_facts *policy, struct pdp
 		.reason_code = REASON_POLICY_VIOLATION,
 		.detail_code = "risk.x" };
 	*ledger = (struct ledger_facts){ 0 };
+	if (!next(8))
+		x->q.params = quoted(a, PICK("{'x':1,'tool_name':'tool'}", "{'x':1,'nine_byte':'t'}"));
 	x->q.context = next(2) ? NULL : x->q.context;
 	x->q.tool = next(2) ? NULL : x->q.tool;
 	x->q.is_tool_unknown = !next(8);
@@ -323,7 +325,7 @@ static void a_rule_about_something_else_changes_nothing(void **state)
 		struct made m;
 		make_plain_policy(&a, &m);
 		struct asking x = make_question(&a);
-		make_known(&x, &policy, &pdp, &guard, &ledger);
+		make_known(&a, &x, &policy, &pdp, &guard, &ledger);
 		const char *one = whole_answer(&a, as_ruleset(&a, &m, false, ""), &x);
 		assert_string_equal(one, whole_answer(&a, as_ruleset(&a, &m, false, beside), &x));
 		allowed += strstr(one, "\"gate\":null") && strstr(one, "\"rules_fired\":[\"r");

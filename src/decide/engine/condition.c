@@ -49,7 +49,7 @@ static int bad(struct err *e, const char *where, const char *op, const char *wha
 static int find_op(const char *name, const char *where, uint8_t *ret, struct err *e)
 {
 	for (size_t i = 0; i < OP_COUNT; i++)
-		if (text_eq(op_names[i], name)) {
+		if (op_names[i][0] == name[0] && text_eq(op_names[i], name)) {
 			*ret = (uint8_t)i;
 			return OK;
 		}

@@ -15,7 +15,7 @@ int members_known(const struct json *doc, const char *const *names, const char *
 			json_type_name(doc));
 	json_each_member (m, doc) {
 		size_t i = 0;
-		while (names[i] && !text_eq(names[i], m->name))
+		while (names[i] && (names[i][0] != m->name[0] || !text_eq(names[i], m->name)))
 			i++;
 		if (!names[i])
 			return err_set(e, E_INPUT, "POLICY_DOCUMENT", "%s: member '%s' is not known", where,
@@ -238,17 +238,32 @@ static struct rule *rule_pack(struct arena *a, const struct rule *from, const st
 	return r;
 }
 
+/* "layer: rule 'id'", or by its place.  Made for every rule and read for few, so by hand where it is short. */
+static void name_rule(const char *layer, const char *id, size_t place, char *to, size_t room)
+{
+	static const char between[] = ": rule '";
+	size_t n = strlen(layer), len = id ? strlen(id) : 0;
+
+	if (!len) {
+		(void)snprintf(to, room, "%s: rule %zu", layer, place + 1);
+	} else if (len > 100 || n + sizeof(between) + len + 1 > room) {
+		(void)snprintf(to, room, "%s: rule '%.100s'", layer, id);
+	} else {
+		memcpy(to, layer, n);
+		memcpy(to + n, between, sizeof(between) - 1);
+		memcpy(to + n + sizeof(between) - 1, id, len);
+		memcpy(to + n + sizeof(between) - 1 + len, "'", 2);
+	}
+}
+
 static int read_rule(struct reader *d, const struct json *doc, size_t place, size_t group, struct rule **ret)
 {
-	static const char *const names[] = { "id", "actions", "effects", "when", "all", "verdict",
+	static const char *const names[] = { "id", "actions", "all", "verdict", "effects", "when",
 		"reason_code", "detail_code", "text", "approvers", "binds", "origin", NULL };
 	struct rule r = { .id = json_get_text(doc, "id", NULL), .document = doc, .group = (uint16_t)group };
 	char where[256];
 
-	if (r.id && r.id[0])
-		(void)snprintf(where, sizeof(where), "%s: rule '%.100s'", d->layer, r.id);
-	else
-		(void)snprintf(where, sizeof(where), "%s: rule %zu", d->layer, place + 1);
+	name_rule(d->layer, r.id, place, where, sizeof(where));
 	d->where = where;
 	d->about = (struct rule_about){ 0 };
 	if (members_known(doc, names, where, d->e))
