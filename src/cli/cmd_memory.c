@@ -295,6 +295,10 @@ static void say_outside(struct cli *r, const struct json *one)
 	int64_t n = json_get_int(one, "lines", 0);
 	const struct json *runs = json_get(one, "runs");
 
+	if (json_get_text(one, "unread", NULL)) {
+		warn(r, "%s", safe(r, one, "unread"));
+		return;
+	}
 	out(r, "%s: %lld line%s not on record", safe(r, one, "file"), (long long)n, n == 1 ? " is" : "s are");
 	if (json_is(runs, JSON_ARRAY) && runs->n)
 		out(r, " (runs that wrote there: %s)", joined(r, runs));

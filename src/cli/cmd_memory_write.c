@@ -75,7 +75,7 @@ static int show(struct cli *r, struct json *doc)
 		out(r, " (%s)", short_id(r, doc));
 	out(r, "\n");
 	json_each (one, json_get(doc, "entries"))
-		out(r, "%s trust=%s, %u lines (%s)\n", safe(r, one, "entry"), safe(r, one, "trust"),
+		out(r, "%s trust=%s, lines: %u (%s)\n", safe(r, one, "entry"), safe(r, one, "trust"),
 			json_get(one, "lines")->n, short_id(r, one));
 	if (text_eq(status, "waiting"))
 		out(r, "It comes from %s, so a person decides: helm memory accept %s\n",

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "privacy/privacy.h"
+#include "remember/parts.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -516,15 +517,37 @@ static const char *hint_of(struct search *x, const struct item *i)
 }
 
 /* Before ranking: the old one counts words in here, too. */
-static void complete_meta(struct search *x)
+static void complete_meta(struct search *x, const struct item *i)
 {
-	for (size_t n = 0; n < x->count; n++) {
-		struct item *i = &x->items[n];
-		json_sets(x->a, i->meta, "workspace", i->from->root);
-		const char *hint = hint_of(x, i);
-		if (hint)
-			json_sets(x->a, i->meta, "direct_inspection_hint", hint);
-	}
+	const char *hint = hint_of(x, i);
+
+	json_sets(x->a, i->meta, "workspace", i->from->root);
+	if (hint)
+		json_sets(x->a, i->meta, "direct_inspection_hint", hint);
+}
+
+/* Who stands for a line of memory: {on_record, entry, trust, state}.  Whoever asks reads lines of anybody, and must be able to tell. */
+static struct json *provenance(struct search *x, const struct item *i)
+{
+	struct memory_place m = { x->sys, x->at->root_fd, x->at->state_fd, x->at->state_dir };
+	struct json *doc = json_new(x->a, JSON_OBJECT);
+	char id[MEMORY_ID + 1];
+	struct bytes text;
+	size_t damaged;
+
+	json_setb(x->a, doc, "on_record", false);
+	if (!memory_line_entry(bytes_of(i->excerpt), id, &text))
+		return doc;
+	if (!x->entries && memory_entries(&m, x->a, &x->entries, &damaged, NULL))
+		x->entries = json_new(x->a, JSON_OBJECT);
+	const struct json *entry = memory_entry(x->entries, id);
+	if (!entry || !memory_is_line(x->a, json_get(entry, "lines"), text))
+		return doc;
+	json_setb(x->a, doc, "on_record", true);
+	json_sets(x->a, doc, "entry", id);
+	json_sets(x->a, doc, "trust", json_get_text(entry, "trust", NULL));
+	json_sets(x->a, doc, "state", json_get_text(entry, "state", NULL));
+	return doc;
 }
 
 static void drop_doubles(struct search *x)
@@ -582,6 +605,10 @@ static struct json *result_json(struct search *x, const struct item *i)
 		i->timestamp || !x->is_timeline ? i->timestamp : text_time_iso(a, i->time_us));
 	json_sets(a, doc, "title", i->title);
 	json_sets(a, doc, "excerpt", i->excerpt);
+	if (!x->q.is_classic)
+		complete_meta(x, i);
+	if (i->from->is_local && i->line)
+		json_set(a, i->meta, "provenance", provenance(x, i));
 	json_set(a, i->meta, "source_freshness", source_freshness(x, i->from));
 	if (x->has_words && i->fit < FIT_PHRASE)
 		json_sets(a, i->meta, "match", fit_name(i->fit));
@@ -657,7 +684,9 @@ static const char *note_of(const struct search *x)
 
 static void answer(struct search *x, struct context_answer *ret)
 {
-	complete_meta(x);
+	/* The old ranking counts words of these, too. */
+	for (size_t n = 0; n < x->count && x->q.is_classic; n++)
+		complete_meta(x, &x->items[n]);
 	drop_doubles(x);
 	rank_items(x);
 	int64_t from = x->q.offset, to = from + x->q.limit, count = (int64_t)x->count;

@@ -5,7 +5,7 @@
  *
  * Files are known by time and size.  A new or renamed file changes its directory, and directories are looked at each time.  A file that
  * was changed in place is noticed when all files are looked at: each time where they are few, else when twenty times as long as
- * that took has passed.  Ledgers are known by place; a short end of one is read each time, and a long one is taken in. */
+ * that took has passed, and ten seconds at least.  Ledgers are known by place; a short end of one is read each time, and a long one is taken in. */
 #include "remember/index_parts.h"
 
 #include "base/file.h"
@@ -25,6 +25,7 @@ enum {
 	TAIL_BYTES = 1 << 20, /* an end of a ledger that is read instead */
 	FEW_FILES = 5000, /* so many are looked at each time */
 	PATIENCE = 20,
+	LEAST_PATIENCE_US = 10000000, /* however quick it was: the next time it may not be */
 	YOUNG_US = 2000000, /* what changed just now may change again within the same tick of the clock */
 	LONGEST_WORD = MAX_TERM_BYTES,
 };
@@ -342,8 +343,8 @@ static int note_sweep(
 	struct sweep *w, struct source *s, uint32_t warnings_from, int64_t took, bool is_done, struct err *e)
 {
 	struct context_index *ix = w->ix;
-	const struct db_value values[] = { DB_I(is_done ? ix->x->now_us : 0), DB_I(took), DB_I(s->newest_us),
-		DB_I(w->is->id) };
+	const struct db_value values[] = { DB_I(is_done ? ix->x->sys->now_us(ix->x->sys) : 0), DB_I(took),
+		DB_I(s->newest_us), DB_I(w->is->id) };
 	int rc = begin(ix, e);
 
 	if (ix->is_closed)
@@ -441,8 +442,9 @@ static int look_at_files(struct context_index *ix, struct source *s, struct inde
 {
 	struct sweep w = { .ix = ix, .is = is };
 	int64_t age = ix->x->now_us - is->swept_us;
-	bool is_due =
-		!is->swept_us || ix->x->q.is_fresh || !is->took_us || age < 0 || age > PATIENCE * is->took_us;
+	bool is_due = !is->swept_us || ix->x->q.is_fresh || !is->took_us || age < 0 ||
+		age > (PATIENCE * is->took_us > LEAST_PATIENCE_US ? PATIENCE * is->took_us
+								  : LEAST_PATIENCE_US);
 	int rc = is_due ? OK : look_at_dirs(&w, s, e);
 
 	if (rc == OK && (is_due || w.needs_all))

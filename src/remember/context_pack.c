@@ -415,7 +415,9 @@ static void tell_memory(struct packing *k)
 		tell_fitting(k, "About the goal", fits_words, &q, 6);
 	}
 	tell_fitting(k, "Remembered", fits_always, NULL, 8);
-	(void)memory_lines_each(&m, k->a, k->held.entries, "MEMORY.md", is_outside_line, k, NULL);
+	int rc = memory_lines_each(&m, k->a, k->held.entries, "MEMORY.md", is_outside_line, k, &e);
+	if (rc && rc != E_MISSING)
+		json_pushs(k->a, k->warnings, e.text);
 }
 
 /* One sentence, because it counts, too. */

@@ -89,6 +89,7 @@ struct search {
 	size_t found[AREA_COUNT];
 	struct json *warnings;
 	size_t warned;
+	struct json *entries; /* of memory, read when the first line names one */
 	struct context_index *index; /* or NULL */
 	/* --why-not */
 	const char *watched;

@@ -221,7 +221,7 @@ uint64_t memory_line_digest(struct bytes line);
 struct memory_runs;
 struct memory_runs *memory_runs_load(struct memory_place *m, struct arena *a);
 const struct json *memory_run_of(const struct memory_runs *r, const char *file, struct bytes line);
-/* [{file, lines, runs[]}]: what is not on record now, in MEMORY.md, the newest daily notes, the ontology, and notes that runs are known to have
+/* [{file, lines, runs[], unread}]: what is not on record now, in MEMORY.md, the newest daily notes, the ontology, and notes that runs are known to have
  * written. */
 int memory_outside_now(struct memory_place *m, struct arena *a, struct json **ret, struct err *e);
 

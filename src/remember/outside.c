@@ -347,16 +347,20 @@ static int review_line(void *arg, const struct memory_line *line)
 static void review_file(struct reviewing *x, const char *file)
 {
 	struct json *one;
+	struct err e = { 0 };
 
 	x->file = file;
 	x->count = 0;
 	x->tasks = json_new(x->a, JSON_ARRAY);
-	if (memory_lines_each(x->m, x->a, x->entries, file, review_line, x, NULL) || !x->count)
+	int rc = memory_lines_each(x->m, x->a, x->entries, file, review_line, x, &e);
+	if (rc == E_MISSING || (rc == OK && !x->count))
 		return;
 	one = json_new(x->a, JSON_OBJECT);
 	json_sets(x->a, one, "file", file);
 	json_seti(x->a, one, "lines", x->count);
 	json_set(x->a, one, "runs", x->tasks);
+	if (rc)
+		json_sets(x->a, one, "unread", e.text);
 	json_push(x->a, x->found, one);
 }
 

@@ -328,9 +328,13 @@ int memory_verify(struct memory_place *m, struct arena *a, struct json **ret, st
 	if (rc)
 		return rc;
 	json_each (one, beside)
-		find(&v, false, "outside", NULL,
-			arena_printf(a, "%s: lines that are not on record: %lld",
-				json_get_text(one, "file", ""), (long long)json_get_int(one, "lines", 0)));
+		if (json_get_text(one, "unread", NULL))
+			find(&v, false, "unread", NULL, json_get_text(one, "unread", ""));
+		else
+			find(&v, false, "outside", NULL,
+				arena_printf(a, "%s: lines that are not on record: %lld",
+					json_get_text(one, "file", ""),
+					(long long)json_get_int(one, "lines", 0)));
 	json_each_member (entry, v.entries)
 		if (text_eq(json_get_text(entry->value, "state", ""), "current") &&
 			!names_has(&v.seen, entry->name) &&

@@ -14,7 +14,7 @@ again() { rm -rf "${scratch:?}/home" && cp -a "$scratch/.start" "$scratch/home";
 
 # The state after a fault: whole, sound, and good for the next one.
 sound() {
-  grep -q '^a line of mine$' "$ws/MEMORY.md" || { echo "my line is gone"; return 1; }
+  grep -q '^a line of mine\( <!-- mem-[0-9]* -->\)*$' "$ws/MEMORY.md" || { echo "my line is gone"; return 1; }
   grep -q 'the first fact of all' "$ws/MEMORY.md" || { echo "the first fact is gone"; return 1; }
   helm memory verify >v.txt 2>&1 || { cat v.txt; return 1; }
   helm memory write --layer long_term_memory --text 'something else that is written behind it' >w.txt 2>&1 || { cat w.txt; return 1; }
@@ -51,5 +51,6 @@ ok "a full disk at each call of it" sweep FAIL_AT memory write --layer long_term
 ok "ended while a conversation is captured" sweep KILL_AT memory capture-chat --task-name 'write the manual'
 ok "ended while a capture is finalized" sweep KILL_AT memory finalize --task-id t1 --layer long_term_memory --path "$ws/MEMORY.md"
 ok "ended while an operation is recorded" sweep KILL_AT memory op write --subject s --reason r --evidence e --task-id t1
+ok "ended while lines of a file are accepted" sweep KILL_AT memory accept MEMORY.md
 ok "ended while an entry is taken back" sweep KILL_AT memory revert "$(again; helm memory write --layer long_term_memory --text 'a fact to be taken back' --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["entry"])'; rm -rf "$scratch/.start"; cp -a "$scratch/home" "$scratch/.start")"
 finish

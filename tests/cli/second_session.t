@@ -100,17 +100,20 @@ ok "verify refuses a copied name" says 1 "error copied_name $mark" helm memory v
 ok "and a forged one" says 1 "error unknown_entry mem-20260101000000000000" helm memory verify
 ok "an agent takes nothing in" exits 25 governed memory accept MEMORY.md
 
+ok "whoever searches finds it, and sees that nobody stands for it" says 0 '"on_record": false' helm context 'no password any more' --json
+ok "and who stands for the rest" says 0 '"trust": "person"' helm context 'cut on Tuesdays' --json --include notes
+
 # ---- a person looks, and stands for it ----
 sed -i '/PLANTED/d; /ghp_/d' MEMORY.md
 echo '- Decision: the router is rebuilt in June' >>MEMORY.md
 grep -v mem-20270101 .helm/memory-entries.jsonl >kept && cp kept .helm/memory-entries.jsonl
 ok "a line of one's own is not told before" lacks 'rebuilt in June'
-ok "it is accepted" says 0 "trust=person, 1 line" helm memory accept MEMORY.md
+ok "it is accepted" says 0 "trust=person, lines: 1" helm memory accept MEMORY.md
 ok "and told from then on" has 'rebuilt in June'
 ok "with its receipt" python3 "$scratch/trace.py" "$scratch/.page" "$HELM_REAL" "$scratch/home" "$ws"
 ok "once" says 0 nothing helm memory accept MEMORY.md
 helm run --task-id late-1 --task-name 'learn' -- sh -c 'echo "- the router has two fans" >>MEMORY.md' >/dev/null 2>&1
-ok "what a run wrote keeps its trust" says 0 "trust=tool_output, 1 line" helm memory accept MEMORY.md
+ok "what a run wrote keeps its trust" says 0 "trust=tool_output, lines: 1" helm memory accept MEMORY.md
 ok "which the page says" has ', tool_output'
 sed -i 's/rebuilt in June/rebuilt in July/' MEMORY.md
 ok "an edited line is nobody's until it is accepted" lacks 'rebuilt in'
@@ -128,4 +131,8 @@ ok "its record is not this user's, and is not told" sh -c '! grep -q "router" "$
 ln -s "$scratch/vault/router.md" "$scratch/link.md" && mv MEMORY.md kept.md && ln -s "$scratch/link.md" MEMORY.md
 ok "a link in the place of MEMORY.md is not followed" lacks 'PLANTED in a vault'
 ok "nor written through" exits 1 helm memory write --layer long_term_memory --text 'something that is to be kept somewhere'
+rm MEMORY.md && mv kept.md MEMORY.md && cp MEMORY.md kept.md && truncate -s 20M MEMORY.md
+ok "a file that is too large to be read is named, by the page" says 0 "MEMORY.md" sh -c '"$@" 2>&1 >/dev/null' - env -i HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" context pack
+ok "by the queue" says 0 "is larger than" helm memory review-queue
+ok "and by verify" says 0 "info unread" helm memory verify
 finish
