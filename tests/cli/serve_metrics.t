@@ -32,6 +32,7 @@ ok("a denial of a guard rule", sum(float(l.rsplit(" ", 1)[1]) for l in text.spli
 ok("times of deciding and of the record", value("helm_decide_duration_seconds_count") == 6 and value("helm_record_duration_seconds_count") == 6 and value('helm_record_duration_seconds_bucket{le="+Inf"}') == 6 and value("helm_record_duration_seconds_sum") > 0)
 ok("times of routes", value('helm_request_duration_seconds_count{method="POST",route="/api/v1/evaluate"}') == 6)
 ok("buckets only rise", (lambda b: b == sorted(b) and len(b) == 12)([float(l.rsplit(" ", 1)[1]) for l in text.split("\n") if l.startswith("helm_decide_duration_seconds_bucket")]))
+ok("sums by their older names", value("helm_allows_total") == 3 and value("helm_denials_total") == 2 and value("helm_escalations_total") == 1 and value('helm_denial_reasons{reason="APPROVAL_REQUIRED"}') == 1 and value("helm_chain_length") == value("helm_chain_receipts"), text[:1500])
 ok("the length of the chain", value("helm_chain_receipts") == len(p.receipts()), (value("helm_chain_receipts"), len(p.receipts())))
 ok("the queue, and how old the policy is", value("helm_queue_waiting") == 0 and 0 <= value("helm_policy_age_seconds") < 300)
 ok("a policy that cannot be used is counted", (p.write("format: nonsense\n"), s.p.send_signal(signal.SIGHUP), time.sleep(1), "helm_policy_reload_errors_total 1\n" in s.ask("GET", "/metrics", raw=True)[1].decode())[-1])
@@ -62,6 +63,18 @@ ok("what was not to be sampled is not sent", len(mine()) == 1, mine())
 everything = text + json.dumps([d for x, y, d in Sink.heard]) + open(p.dir + "/log").read()
 ok("nothing secret is in any of it", "hunter2" not in everything and ADMIN not in everything and "rm -rf" not in everything)
 ok("every request has its span", len(spans()) >= 16, len(spans()))
+
+# From another machine, or from this one by its outer address.
+far = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+try: far.connect(("192.0.2.1", 9)); address = far.getsockname()[0]
+except OSError: address = "127.0.0.1"
+if not address.startswith("127."):
+    Sink.heard.clear(); p.write(POLICY)
+    t = Server(p, "--bind", address, "--insecure-remote", "--otlp", "http://127.0.0.1:%d" % sink.server_address[1])
+    out = t.ask("GET", "/healthz", headers={"traceparent": parent})[2].get("traceparent", "")
+    t.stop()
+    links = [x.get("links") for x in spans()]
+    ok("a caller from elsewhere has a trace of its own, which ours only names", "4bf92f3577b34da6" not in out and not mine() and links == [[{"traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "spanId": "00f067aa0ba902b7"}]], out, links)
 
 # Nobody listens there.
 p.write(POLICY); sink.shutdown(); sink.server_close()
