@@ -676,9 +676,8 @@ static int inherited_count(struct server *s)
 	const char *pid = s->sys->getenv(s->sys, "LISTEN_PID"), *fds = s->sys->getenv(s->sys, "LISTEN_FDS");
 	int64_t whose, n;
 
-	return pid && fds && text_int(pid, &whose) && whose == getpid() && text_int(fds, &n) && n > 0 &&
-			n <= LISTENERS
-		? (int)n
+	return pid && fds && text_int(pid, &whose) && whose == getpid() && text_int(fds, &n) && n > 0
+		? (int)(n > LISTENERS ? LISTENERS + 1 : n) /* which is refused */
 		: 0;
 }
 
@@ -687,6 +686,8 @@ static int listen_inherited(struct server *s, int fd, struct err *e)
 	struct sockaddr_storage at = { 0 };
 	socklen_t n = sizeof(at);
 
+	if (listener_count == LISTENERS)
+		return err_set(e, E_LIMIT, "SERVE_LISTEN", "LISTEN_FDS has more than %d sockets", LISTENERS);
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) || getsockname(fd, (struct sockaddr *)&at, &n))
 		return err_sys(e, "SERVE_LISTEN", "descriptor %d of LISTEN_FDS is no socket", fd);
 	if (at.ss_family == AF_UNIX)

@@ -132,6 +132,15 @@ ok("gates run over the record", st == 200 and b["verdict"] in ("PASS", "FAIL") a
 st, v, h = s.ask("GET", "/api/v1/conformance/reports/" + b["report_id"])
 ok("and the report is kept", st == 200 and v == b, v)
 
+# What lies in the workspace may make it stricter, at once.
+rules = p.home + "/.helm/workspace/references/guard_policy.json"
+ok("a command that only looks is allowed", s.evaluate("Bash", {"command": "ls"})[1]["verdict"] == "ALLOW")
+with open(rules, "w") as f: f.write("nonsense")
+st, b, h = s.evaluate("Bash", {"command": "ls"})
+ok("rules that cannot be read ask about everything, from the next request on", b["verdict"] == "ESCALATE", b)
+os.unlink(rules)
+ok("and no longer when they are gone", s.evaluate("Bash", {"command": "ls"})[1]["verdict"] == "ALLOW")
+
 # Stopped by a person: a freeze counts for the next request.
 p.helm("freeze", "--reason", "drill")
 st, b, h = s.evaluate("read_ticket", {"id": 2})
