@@ -58,6 +58,12 @@ one = mine()[0] if mine() else {"attributes": []}
 a = {x["key"]: x["value"]["stringValue"] for x in one["attributes"]}
 ok("its span is sent, with the ids of decision and receipt", one.get("parentSpanId") == "00f067aa0ba902b7" and a.get("helm.decision_id") == b["decision_id"] and a.get("helm.receipt_id") == b["receipt_id"] and a.get("helm.verdict") == "ALLOW" and a.get("http.route") == "/api/v1/evaluate", one)
 ok("as OTLP over HTTP in JSON", Sink.heard and Sink.heard[0][0] == "/v1/traces" and Sink.heard[0][1] == "application/json" and re.fullmatch("[0-9]{19}", one.get("startTimeUnixNano", "")), Sink.heard[:1])
+st, b, h = s.ask("GET", "/api/v1/telemetry/otel/config")
+ok("what spans hold is told, and that they leave", st == 200 and b["exported_signals"] == ["traces"] and set(a) <= set(b["span_attributes"]) and b["authoritative"] is False, b)
+st, b, h = s.ask("GET", "/api/v1/coexistence/capabilities")
+ok("so is what it takes, as far as there are routes", st == 200 and "POST /api/v1/evaluate" in b["supported_inputs"] and "GET /api/v1/receipts" in b["export_surfaces"], b)
+st, b, h = s.ask("GET", "/api/v1/authz/health")
+ok("and by which policy who may do what", st == 200 and b["status"] == "ready" and b["model_id"] == p.receipts()[-1]["policy_hash"], b)
 s.stop()
 ok("what was not to be sampled is not sent", len(mine()) == 1, mine())
 everything = text + json.dumps([d for x, y, d in Sink.heard]) + open(p.dir + "/log").read()
