@@ -152,7 +152,7 @@ static void look_at_files(struct worker *w, struct stat ret[3])
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	struct sys *s = w->s->sys;
-	const char *const names[] = { arena_printf(&a, "%s/root.key", w->k.recorder.keys_dir),
+	const char *const names[] = { arena_printf(&a, "%s/keys/root.key", w->ws->helm_home),
 		"references/execution_profiles.json", "references/guard_policy.json" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -180,6 +180,9 @@ static int worker_open(struct worker *w, struct err *e)
 	struct server *s = w->s;
 	int rc = workspace_open(s->sys, &w->a, s->ws->root, 0, &w->ws, e);
 
+	/* Before they are read: what changes meanwhile is noticed the next time. */
+	if (rc == OK)
+		look_at_files(w, w->files);
 	if (rc == OK)
 		rc = kernel_open(s->sys, &w->a, w->ws, &w->k, e);
 	if (rc) {
@@ -191,7 +194,6 @@ static int worker_open(struct worker *w, struct err *e)
 	/* Whoever calls is nowhere on this machine: what they say is about the workspace. */
 	w->k.guard.at = guard_at(&w->k.guard, &w->a, w->ws->root);
 	w->word = *posture_of(s->sys, w->ws);
-	look_at_files(w, w->files);
 	return OK;
 }
 
