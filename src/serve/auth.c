@@ -2,8 +2,8 @@
  *
  * A key of this workspace (kernel/apikey.h) names its principal, tenant and scopes.  Two keys may come from the environment, for programs
  * that were written for the original: HELM_ADMIN_API_KEY, which needs the tenant and the principal of the installation beside it, and
- * HELM_SERVICE_API_KEY.  A certificate that holds (--tls-client-ca) is the key whose row names it.  Whoever comes by the socket of this machine is who the kernel says: user:UID, who may ask and read; answering
- * questions takes a key, because a governed program may be the same user.
+ * HELM_SERVICE_API_KEY.  A certificate that holds (--tls-client-ca) is the key whose row names it.  Whoever comes by the socket of this machine is who
+ * the kernel says: user:UID, who may ask and read; answering questions takes a key, because a governed program may be the same user.
  *
  * What a header says about principal or tenant must agree with the key; it never makes anybody somebody else. */
 #include "base/file.h"

@@ -26,6 +26,7 @@ enum {
 	PATIENCE_S = 30,
 	LISTENERS = 8,
 	FIRST_INHERITED = 3, /* sd_listen_fds(3) */
+	PAIRS_MOST = 100, /* headers, and names in the query */
 	POOL_BYTES = 16 << 10,
 	SPARE_FDS = 512,
 	DRAIN_MOST = 16 << 20
@@ -440,34 +441,42 @@ static int64_t announced(const struct conn *x)
 	return length && text_int(length, &n) ? n : 0;
 }
 
-/* A header that is there twice, or a length said in two ways, is read in one way by us and in another by whoever stands before us: then
- * the rest of a body becomes somebody's request. */
-static bool is_ambiguous(const struct call *c)
+static bool is_twice(const struct pair *list, size_t n, const char *const *may_repeat, size_t most)
+{
+	for (size_t i = 0; i < n; i++) {
+		bool counts = true;
+		for (size_t k = 0; k < most; k++)
+			counts &= strcasecmp(list[i].name, may_repeat[k]) != 0;
+		for (size_t k = 0; counts && k < i; k++)
+			if (strcasecmp(list[i].name, list[k].name) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* What can be read in two ways is read in one way by us and in another by whoever stands before us: then the rest of a body becomes somebody's
+ * request, or the tenant another one.  NULL: there is nothing of that. */
+static const char *ambiguity(const struct call *c)
 {
 	static const char *const both[] = { "X-Request-ID", "X-Helm-Correlation-ID", "Accept", "Cookie",
 		"Via", "Forwarded", "X-Forwarded-For", "tracestate" };
 	const char *coding = call_header(c, "Transfer-Encoding");
 
+	if (c->header_count > PAIRS_MOST || c->query_count > PAIRS_MOST)
+		return "there are more than 100 headers, or names in the query";
 	if (coding && (call_header(c, "Content-Length") || strcasecmp(coding, "chunked") != 0))
-		return true;
-	for (size_t i = 0; i < c->header_count; i++)
-		for (size_t k = 0; k < i; k++) {
-			bool may_repeat = false;
-			for (size_t n = 0; n < ARRAY_SIZE(both); n++)
-				may_repeat |= strcasecmp(c->headers[i].name, both[n]) == 0;
-			if (!may_repeat && strcasecmp(c->headers[i].name, c->headers[k].name) == 0)
-				return true;
-		}
-	return false;
+		return "the length of the body is said in two ways";
+	if (is_twice(c->headers, c->header_count, both, ARRAY_SIZE(both)))
+		return "a header stands there twice";
+	return is_twice(c->query, c->query_count, NULL, 0) ? "a name stands in the query twice" : NULL;
 }
 
-static enum MHD_Result refuse_ambiguous(struct conn *x)
+static enum MHD_Result refuse_ambiguous(struct conn *x, const char *why)
 {
 	struct err e = { 0 };
 
 	call_send_header(&x->call, "Connection", "close");
-	(void)call_refuse(&x->call, &e, 400, "BAD_REQUEST",
-		"a header stands there twice, or the length of the body is said in two ways");
+	(void)call_refuse(&x->call, &e, 400, "BAD_REQUEST", "%s", why);
 	call_error(&x->call, &e, NULL);
 	x->is_answered = true;
 	return send_answer(x);
@@ -528,8 +537,9 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 	(void)version;
 	if (!x) {
 		*con_cls = x = begin(cls, mc, url, method);
-		if (is_ambiguous(&x->call))
-			return refuse_ambiguous(x);
+		const char *why = ambiguity(&x->call);
+		if (why)
+			return refuse_ambiguous(x, why);
 		enum MHD_Result rc = refuse_by_headers(x, &is_refused);
 		if (is_refused)
 			return rc;
@@ -727,9 +737,8 @@ static int inherited_count(struct server *s)
 	const char *pid = s->sys->getenv(s->sys, "LISTEN_PID"), *fds = s->sys->getenv(s->sys, "LISTEN_FDS");
 	int64_t whose, n;
 
-	return pid && fds && text_int(pid, &whose) && whose == getpid() && text_int(fds, &n) && n > 0 &&
-			n <= LISTENERS
-		? (int)n
+	return pid && fds && text_int(pid, &whose) && whose == getpid() && text_int(fds, &n) && n > 0
+		? (int)(n > LISTENERS ? LISTENERS + 1 : n) /* which is refused */
 		: 0;
 }
 
@@ -738,6 +747,8 @@ static int listen_inherited(struct server *s, int fd, struct err *e)
 	struct sockaddr_storage at = { 0 };
 	socklen_t n = sizeof(at);
 
+	if (listener_count == LISTENERS)
+		return err_set(e, E_LIMIT, "SERVE_LISTEN", "LISTEN_FDS has more than %d sockets", LISTENERS);
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) || getsockname(fd, (struct sockaddr *)&at, &n))
 		return err_sys(e, "SERVE_LISTEN", "descriptor %d of LISTEN_FDS is no socket", fd);
 	if (at.ss_family == AF_UNIX)

@@ -155,6 +155,20 @@ static void decisions(struct buf *b, struct arena *a, const struct metrics *m)
 	}
 }
 
+/* Of the denials and questions on record, by their code. */
+static void reasons(struct buf *b, struct arena *a, const struct metrics *m)
+{
+	struct json *sums = json_new(a, JSON_OBJECT);
+
+	for (size_t i = 0; i < m->rule_count; i++)
+		if (*m->rules[i].reason)
+			json_seti(a, sums, m->rules[i].reason,
+				json_get_int(sums, m->rules[i].reason, 0) + (int64_t)m->rules[i].n);
+	head(b, "helm_denial_reasons", "counter", "decisions that were no ALLOW, by reason code");
+	json_each_member (one, sums)
+		buf_addf(b, "helm_denial_reasons{reason=\"%s\"} %s\n", one->name, one->value->text);
+}
+
 static void routes(struct buf *b, struct arena *a, const struct metrics *m)
 {
 	const struct route *r;
@@ -199,6 +213,13 @@ void metrics_text(struct server *s, struct arena *a, struct buf *b)
 	pthread_mutex_unlock(&m->lock);
 	m = now_counted;
 	decisions(b, a, m);
+	reasons(b, a, m);
+	one(b, "helm_allows_total", "counter", "decisions that were ALLOW",
+		(double)__atomic_load_n(&s->count.allowed, __ATOMIC_RELAXED));
+	one(b, "helm_denials_total", "counter", "decisions that were DENY",
+		(double)__atomic_load_n(&s->count.denied, __ATOMIC_RELAXED));
+	one(b, "helm_escalations_total", "counter", "decisions that were ESCALATE",
+		(double)__atomic_load_n(&s->count.escalated, __ATOMIC_RELAXED));
 	head(b, "helm_decide_duration_seconds", "histogram", "deciding, without what is written");
 	times(b, "helm_decide_duration_seconds", "", &m->decide);
 	head(b, "helm_record_duration_seconds", "histogram",
@@ -215,6 +236,7 @@ void metrics_text(struct server *s, struct arena *a, struct buf *b)
 	one(b, "helm_queue_waiting", "gauge", "requests that wait for a worker", (double)work_waiting(s));
 	one(b, "helm_chain_receipts", "gauge", "receipts that are known to be on disk",
 		(double)tail_length(s->tail));
+	one(b, "helm_chain_length", "gauge", "the same, by its older name", (double)tail_length(s->tail));
 	one(b, "helm_start_time_seconds", "gauge", "when this server was started",
 		(double)s->started_us / 1e6);
 	if (p) {

@@ -1,6 +1,6 @@
 /* once.c — Idempotency-Key: the same request of the same caller is carried out once, and answered the same again.
  *
- * Kept in memory, the newest PLACES of them for some minutes, and only while policies and what a person said about the place are the same.  What was answered before is found by caller, route and key; another body under the
+ * Kept in memory, the newest PLACES of them, with at most so many bytes together, for some minutes, and only while policies and what a person said about the place are the same.  What was answered before is found by caller, route and key; another body under the
  * same key is refused.  A server that was started anew knows none: then the request is decided again, and is on record twice. */
 #include "base/hash.h"
 #include "base/text.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 4096, ANSWER_MOST = 64 << 10 };
+enum { PLACES = 4096, ANSWER_MOST = 64 << 10, KEPT_BYTES = 32 << 20 };
 static const int64_t KEPT_US = 10LL * 60 * 1000000;
 
 struct kept {
@@ -26,8 +26,16 @@ struct kept {
 struct idempotency {
 	struct sys *s;
 	pthread_mutex_t lock;
+	size_t held_bytes; /* of all answers */
 	struct kept places[PLACES];
 };
+
+static void forget(struct idempotency *o, struct kept *k)
+{
+	o->held_bytes -= k->answer ? k->n : 0;
+	free(k->answer);
+	*k = (struct kept){ 0 };
+}
 
 struct idempotency *once_new(struct sys *s)
 {
@@ -79,7 +87,7 @@ static struct kept *place_of(struct idempotency *o, const struct hash *id, int64
 	for (size_t i = 0; i < 4; i++) {
 		struct kept *k = &o->places[(first + i) % PLACES];
 		if (k->is_used && k->is_done && now_us - k->at_us > KEPT_US)
-			k->is_used = false;
+			forget(o, k);
 		if (k->is_used && hash_eq(&k->id, id))
 			return k;
 		/* One that is being answered is not given away. */
@@ -111,7 +119,7 @@ enum once once_begin(struct idempotency *o, struct call *c, const char *key)
 	if (!k) {
 		found = ONCE_BUSY;
 	} else if (!k->is_used || !hash_eq(&k->id, &id)) {
-		free(k->answer);
+		forget(o, k);
 		*k = (struct kept){ .id = id, .body = body, .is_used = true, .at_us = now_us };
 	} else if (!hash_eq(&k->body, &body)) {
 		found = ONCE_OTHER;
@@ -145,15 +153,17 @@ void once_end(struct idempotency *o, struct call *c, const char *key)
 
 	pthread_mutex_lock(&o->lock);
 	struct kept *k = place_of(o, &id, now_us);
-	if (k && k->is_used && hash_eq(&k->id, &id)) {
+	bool is_mine = k && k->is_used && hash_eq(&k->id, &id);
+	if (is_mine && (!copy || o->held_bytes + c->answer.n > KEPT_BYTES)) {
+		forget(o, k);
+	} else if (is_mine) {
 		k->is_done = true;
-		k->is_used = copy != NULL;
 		k->status = c->status;
 		k->type = c->type;
 		k->n = c->answer.n;
-		if (copy)
-			memcpy(copy, c->answer.p, c->answer.n);
+		memcpy(copy, c->answer.p, c->answer.n);
 		k->answer = copy;
+		o->held_bytes += k->n;
 		copy = NULL;
 	}
 	pthread_mutex_unlock(&o->lock);

@@ -119,6 +119,7 @@ struct pair {
 struct events;
 struct trace {
 	char trace_id[33], span_id[17], parent_id[17]; /* "": none */
+	char linked_id[33]; /* the trace of a caller from elsewhere, which is not ours */
 	bool is_sampled;
 };
 struct call {

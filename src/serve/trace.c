@@ -53,7 +53,11 @@ void trace_begin(struct call *c)
 
 	if (s->random(s, raw, sizeof(raw)))
 		return;
-	if (!read_parent(call_header(c, "traceparent"), t)) {
+	/* Who calls from elsewhere does not say what our traces are, only which of theirs this belongs to. */
+	bool is_far = !c->peer.is_local && !c->peer.is_loopback;
+	if (read_parent(call_header(c, "traceparent"), t) && is_far)
+		memcpy(t->linked_id, t->trace_id, sizeof(t->linked_id));
+	if (!t->trace_id[0] || is_far) {
 		hex_encode(raw, 16, t->trace_id);
 		t->is_sampled = true;
 	}
@@ -103,8 +107,15 @@ static struct json *span_of(struct arena *a, const struct call *c, int64_t began
 
 	json_sets(a, span, "traceId", c->trace.trace_id);
 	json_sets(a, span, "spanId", c->trace.span_id);
-	if (c->trace.parent_id[0])
+	if (c->trace.linked_id[0]) {
+		struct json *links = json_new(a, JSON_ARRAY), *link = json_new(a, JSON_OBJECT);
+		json_sets(a, link, "traceId", c->trace.linked_id);
+		json_sets(a, link, "spanId", c->trace.parent_id);
+		json_push(a, links, link);
+		json_set(a, span, "links", links);
+	} else if (c->trace.parent_id[0]) {
 		json_sets(a, span, "parentSpanId", c->trace.parent_id);
+	}
 	json_sets(a, span, "name", arena_printf(a, "%s %s", c->route ? c->route->method : "HTTP", route));
 	json_seti(a, span, "kind", 2);
 	json_sets(a, span, "startTimeUnixNano", arena_printf(a, "%lld000", (long long)began_us));
@@ -204,6 +215,9 @@ static void *be_sender(void *arg)
 struct spans *spans_start(struct server *s, struct err *e)
 {
 	const char *base = s->o.otlp ? s->o.otlp : s->sys->getenv(s->sys, "OTEL_EXPORTER_OTLP_ENDPOINT");
+
+	if (!base || !*base)
+		base = s->sys->getenv(s->sys, "HELM_OTLP_ENDPOINT");
 	sigset_t all, old;
 
 	(void)e;

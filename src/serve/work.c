@@ -1,7 +1,7 @@
 /* work.c — the queue, and workers that answer, each with a kernel of its own as if it were a process of its own.
  *
- * A worker keeps its kernel open from one request to the next, and opens it anew when what a person decided about the place, or the
- * key, has changed since: so a freeze, another profile or a rotation counts for the next request.
+ * A worker keeps its kernel open from one request to the next, and opens it anew when what a person decided about the place, the files of rules
+ * in it, or the key have changed since: so a freeze, another profile or a rotation counts for the next request.
  *
  * Memory.  A request has an arena with a limit.  Where it runs out before anything was written, the request ends with 413 and its
  * worker begins anew; the server goes on.  From the moment a decision is written there is no such way back (call_handle()). */
@@ -48,7 +48,7 @@ struct worker {
 	bool is_open;
 	struct posture word; /* of a person about the place, as the kernel was opened with */
 	unsigned looks; /* so often it was read again, and said the same */
-	struct stat key;
+	struct stat files[3]; /* that it was opened with: see look_at_files() */
 };
 
 /* ---- memory that runs out ---- */
@@ -147,16 +147,17 @@ bool call_hold(struct call *c)
 
 /* ---- a kernel that is up to date ---- */
 
-static struct stat key_file(struct worker *w)
+/* The key, and what in the tree of the workspace may make rules stricter. */
+static void look_at_files(struct worker *w, struct stat ret[3])
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	struct sys *s = w->s->sys;
-	struct stat st = { 0 };
+	const char *const names[] = { arena_printf(&a, "%s/keys/root.key", w->ws->helm_home),
+		"references/execution_profiles.json", "references/guard_policy.json" };
 
-	if (s->stat(s, AT_FDCWD, arena_printf(&a, "%s/root.key", w->k.recorder.keys_dir), &st,
-		    AT_SYMLINK_NOFOLLOW))
-		st = (struct stat){ 0 };
-	return st;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (s->stat(s, w->ws->root_fd, names[i], &ret[i], i ? 0 : AT_SYMLINK_NOFOLLOW))
+			ret[i] = (struct stat){ 0 };
 }
 
 static bool is_same_file(const struct stat *x, const struct stat *y)
@@ -179,6 +180,9 @@ static int worker_open(struct worker *w, struct err *e)
 	struct server *s = w->s;
 	int rc = workspace_open(s->sys, &w->a, s->ws->root, 0, &w->ws, e);
 
+	/* Before they are read: what changes meanwhile is noticed the next time. */
+	if (rc == OK)
+		look_at_files(w, w->files);
 	if (rc == OK)
 		rc = kernel_open(s->sys, &w->a, w->ws, &w->k, e);
 	if (rc) {
@@ -190,7 +194,6 @@ static int worker_open(struct worker *w, struct err *e)
 	/* Whoever calls is nowhere on this machine: what they say is about the workspace. */
 	w->k.guard.at = guard_at(&w->k.guard, &w->a, w->ws->root);
 	w->word = *posture_of(s->sys, w->ws);
-	w->key = key_file(w);
 	return OK;
 }
 
@@ -217,6 +220,17 @@ static bool is_same_word(struct worker *w, const struct posture *now)
 	return true;
 }
 
+static bool are_same_files(struct worker *w)
+{
+	struct stat now[ARRAY_SIZE(w->files)];
+	bool are_same = true;
+
+	look_at_files(w, now);
+	for (size_t i = 0; i < ARRAY_SIZE(now); i++)
+		are_same &= is_same_file(&now[i], &w->files[i]);
+	return are_same;
+}
+
 /* The tree that the workspace lies in is still one. */
 static bool is_same_tree(struct worker *w, struct arena *a)
 {
@@ -229,8 +243,7 @@ static int freshen(struct worker *w, struct call *c, struct err *e)
 {
 	if (w->is_open) {
 		c->held = posture_hold(w->s->sys, w->ws);
-		struct stat now = key_file(w);
-		if (is_same_word(w, posture_of(w->s->sys, w->ws)) && is_same_file(&now, &w->key) &&
+		if (is_same_word(w, posture_of(w->s->sys, w->ws)) && are_same_files(w) &&
 			is_same_tree(w, c->a))
 			return OK;
 		call_wait(c);

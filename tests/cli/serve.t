@@ -132,6 +132,15 @@ ok("gates run over the record", st == 200 and b["verdict"] in ("PASS", "FAIL") a
 st, v, h = s.ask("GET", "/api/v1/conformance/reports/" + b["report_id"])
 ok("and the report is kept", st == 200 and v == b, v)
 
+# What lies in the workspace may make it stricter, at once.
+rules = p.home + "/.helm/workspace/references/guard_policy.json"
+ok("a command that only looks is allowed", s.evaluate("Bash", {"command": "ls"})[1]["verdict"] == "ALLOW")
+with open(rules, "w") as f: f.write("nonsense")
+st, b, h = s.evaluate("Bash", {"command": "ls"})
+ok("rules that cannot be read ask about everything, from the next request on", b["verdict"] == "ESCALATE", b)
+os.unlink(rules)
+ok("and no longer when they are gone", s.evaluate("Bash", {"command": "ls"})[1]["verdict"] == "ALLOW")
+
 # Stopped by a person: a freeze counts for the next request.
 p.helm("freeze", "--reason", "drill")
 st, b, h = s.evaluate("read_ticket", {"id": 2})
@@ -231,6 +240,14 @@ for what, headers in (("two lengths", b"Host: x\r\nContent-Length: 0\r\nContent-
     got = twice(headers, hidden)
     ok("%s: one answer at most, and it is a refusal" % what, got.count(b"HTTP/1.1") <= 1 and b" 200 " not in got and (not got or b"HTTP/1.1 400" in got), got[:300])
 
+for what, query in (("two limits", "limit=1&limit=1000"), ("two tenants", "tenant_id=default&tenant_id=other"), ("two spellings of a name", "Limit=1&limit=2"), ("a hundred names", "&".join("a%d=1" % i for i in range(101)))):
+    st, b, h = s.ask("GET", "/api/v1/receipts?" + query)
+    ok("%s in the query are refused" % what, st == 400 and is_error(b, 400), st, b)
+st, b, h = s.ask("GET", "/healthz", headers={"X-%d" % i: "y" for i in range(110)})
+ok("so are more than a hundred headers", st == 400, st)
+for cursor in ("lamport:9223372036854775807", "lamport:18446744073709551616", "lamport:-1"):
+    ok("no cursor: " + cursor, s.ask("GET", "/api/v1/receipts?since=" + cursor)[0] == 400)
+ok("one beyond the end has nothing behind it", s.ask("GET", "/api/v1/receipts?since=lamport:9223372036854775806")[1]["count"] == 0)
 ok("it goes on", s.evaluate("read_ticket", {"id": 9})[0] == 200)
 s.stop()
 

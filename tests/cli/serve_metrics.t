@@ -32,6 +32,7 @@ ok("a denial of a guard rule", sum(float(l.rsplit(" ", 1)[1]) for l in text.spli
 ok("times of deciding and of the record", value("helm_decide_duration_seconds_count") == 6 and value("helm_record_duration_seconds_count") == 6 and value('helm_record_duration_seconds_bucket{le="+Inf"}') == 6 and value("helm_record_duration_seconds_sum") > 0)
 ok("times of routes", value('helm_request_duration_seconds_count{method="POST",route="/api/v1/evaluate"}') == 6)
 ok("buckets only rise", (lambda b: b == sorted(b) and len(b) == 12)([float(l.rsplit(" ", 1)[1]) for l in text.split("\n") if l.startswith("helm_decide_duration_seconds_bucket")]))
+ok("sums by their older names", value("helm_allows_total") == 3 and value("helm_denials_total") == 2 and value("helm_escalations_total") == 1 and value('helm_denial_reasons{reason="APPROVAL_REQUIRED"}') == 1 and value("helm_chain_length") == value("helm_chain_receipts"), text[:1500])
 ok("the length of the chain", value("helm_chain_receipts") == len(p.receipts()), (value("helm_chain_receipts"), len(p.receipts())))
 ok("the queue, and how old the policy is", value("helm_queue_waiting") == 0 and 0 <= value("helm_policy_age_seconds") < 300)
 ok("a policy that cannot be used is counted", (p.write("format: nonsense\n"), s.p.send_signal(signal.SIGHUP), time.sleep(1), "helm_policy_reload_errors_total 1\n" in s.ask("GET", "/metrics", raw=True)[1].decode())[-1])
@@ -57,11 +58,29 @@ one = mine()[0] if mine() else {"attributes": []}
 a = {x["key"]: x["value"]["stringValue"] for x in one["attributes"]}
 ok("its span is sent, with the ids of decision and receipt", one.get("parentSpanId") == "00f067aa0ba902b7" and a.get("helm.decision_id") == b["decision_id"] and a.get("helm.receipt_id") == b["receipt_id"] and a.get("helm.verdict") == "ALLOW" and a.get("http.route") == "/api/v1/evaluate", one)
 ok("as OTLP over HTTP in JSON", Sink.heard and Sink.heard[0][0] == "/v1/traces" and Sink.heard[0][1] == "application/json" and re.fullmatch("[0-9]{19}", one.get("startTimeUnixNano", "")), Sink.heard[:1])
+st, b, h = s.ask("GET", "/api/v1/telemetry/otel/config")
+ok("what spans hold is told, and that they leave", st == 200 and b["exported_signals"] == ["traces"] and set(a) <= set(b["span_attributes"]) and b["authoritative"] is False, b)
+st, b, h = s.ask("GET", "/api/v1/coexistence/capabilities")
+ok("so is what it takes, as far as there are routes", st == 200 and "POST /api/v1/evaluate" in b["supported_inputs"] and "GET /api/v1/receipts" in b["export_surfaces"], b)
+st, b, h = s.ask("GET", "/api/v1/authz/health")
+ok("and by which policy who may do what", st == 200 and b["status"] == "ready" and b["model_id"] == p.receipts()[-1]["policy_hash"], b)
 s.stop()
 ok("what was not to be sampled is not sent", len(mine()) == 1, mine())
 everything = text + json.dumps([d for x, y, d in Sink.heard]) + open(p.dir + "/log").read()
 ok("nothing secret is in any of it", "hunter2" not in everything and ADMIN not in everything and "rm -rf" not in everything)
 ok("every request has its span", len(spans()) >= 16, len(spans()))
+
+# From another machine, or from this one by its outer address.
+far = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+try: far.connect(("192.0.2.1", 9)); address = far.getsockname()[0]
+except OSError: address = "127.0.0.1"
+if not address.startswith("127."):
+    Sink.heard.clear(); p.write(POLICY)
+    t = Server(p, "--bind", address, "--insecure-remote", "--otlp", "http://127.0.0.1:%d" % sink.server_address[1])
+    out = t.ask("GET", "/healthz", headers={"traceparent": parent})[2].get("traceparent", "")
+    t.stop()
+    links = [x.get("links") for x in spans()]
+    ok("a caller from elsewhere has a trace of its own, which ours only names", "4bf92f3577b34da6" not in out and not mine() and links == [[{"traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "spanId": "00f067aa0ba902b7"}]], out, links)
 
 # Nobody listens there.
 p.write(POLICY); sink.shutdown(); sink.server_close()

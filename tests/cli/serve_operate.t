@@ -41,7 +41,8 @@ issue("server-only", "ca", "/CN=x", "URI:spiffe://acme/billing", "serverAuth")
 issue("two-names", "ca", "/CN=x", "URI:spiffe://acme/billing,URI:spiffe://acme/admin")
 issue("late", "ca", "/CN=x", "URI:spiffe://acme/billing", days="-1")
 for end in (".pem", ".key"): shutil.copy(d + "one" + end, d + "now" + end)
-s = Server(p, "--tls-cert", "now.pem", "--tls-key", "now.key", "--tls-client-ca", "ca.pem")
+shutil.copy(d + "ca.pem", d + "callers.pem")
+s = Server(p, "--tls-cert", "now.pem", "--tls-key", "now.key", "--tls-client-ca", "callers.pem")
 def on(who=None, **more):
     c = ssl.create_default_context(cafile=d + "ca.pem")
     if who: c.load_cert_chain(d + who + ".pem", d + who + ".key")
@@ -105,8 +106,20 @@ ok("one that cannot be used is said to be so", r.returncode == 1 and "stays in f
 ok("who has no key of a service may not", reload(HELM_KEY="wrong").returncode == 25 and reload(HELM_KEY=ADMIN).returncode == 25)
 p.write(POLICY)
 
-# An authority that is not trusted any more.
-shutil.copy(d + "other.pem", d + "ca2.pem")
+# An authority that is not trusted any more, and a key that is not either: also by a connection that was there before.
+shutil.copy(d + "other.pem", d + "callers.pem")
+r = reload()
+st, b, h = s.evaluate("read_ticket", {"n": 4}, on=kept, **nobody)
+ok("certificates of an authority that is not trusted any more open nothing, by an open connection either", st == 401 and "does not hold" in b["detail"], st, b, r.stderr)
+shutil.copy(d + "ca.pem", d + "callers.pem"); reload()
+ok("and again when it is", s.evaluate("read_ticket", {"n": 5}, on=on("billing"), **nobody)[0] == 200)
+import glob
+store = [f for f in glob.glob(scratch + "/home/.helm/**/serve-keys.json", recursive=True)][0]
+doc = json.load(open(store))
+[row.update(revoked_at="2020-01-01T00:00:00Z") for row in doc["keys"].values() if row.get("certificate") == "spiffe://acme/billing"]
+with open(store, "w") as f: json.dump(doc, f)
+st, b, h = s.evaluate("read_ticket", {"n": 6}, on=on("billing"), **nobody)
+ok("nor does one whose key was revoked", st == 401 and "revoked" in b["detail"], b)
 ok("it ends well", s.stop() == 0)
 
 # ---- a service manager ----

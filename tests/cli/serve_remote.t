@@ -80,6 +80,33 @@ ok "without one it is said" says 25 "a key is needed" env -i PATH="$PATH" HOME="
 ok "over http only on this machine" says 2 "use https://" env -i PATH="$PATH" HOME="$scratch/away" "$HELM_REAL" status --url http://example.com:7714
 ok "a URL that is none is named" says 2 "--url takes" env -i PATH="$PATH" HOME="$scratch/away" "$HELM_REAL" status --url example.com
 ok "a file without a key, too" says 1 "no-such-file" env -i PATH="$PATH" HOME="$scratch/away" "$HELM_REAL" status --url "$url" --api-key-file no-such-file
+# A server that means harm.
+cat >hostile.py <<'PY'
+import http.server, json, sys
+class Hostile(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        q = {"approval_id": "../../x\x1b[2J", "state": "pending\x1b]0;owned\x07", "subject": "rm -rf /\u202e\x1b[31m", "requested_by": "a\nb", "ceremony_hash": "h"}
+        body = {"/api/v1/approvals?state=pending": [q], "/api/v1/boundary/status": {"status": "\x1b[31mready"}}.get(self.path, {"receipts": 5})
+        if self.path.startswith("/api/v1/receipts/"): self.send_response(302); self.send_header("Location", "http://127.0.0.1:1/"); self.end_headers(); return
+        self.answer(json.dumps(body).encode() if "healthz" not in self.path else b"<html>")
+    def answer(self, body):
+        self.send_response(200); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    def log_message(self, *a): pass
+s = http.server.HTTPServer(("127.0.0.1", 0), Hostile)
+print("http://127.0.0.1:%d" % s.server_address[1], flush=True)
+s.serve_forever()
+PY
+python3 hostile.py >hostile.url &
+hostile=$!
+while [ ! -s hostile.url ]; do sleep 0.05; done
+real=$url
+url=$(cat hostile.url)
+plain() { away "$@" >shown 2>&1; ! grep -q "$(printf '\033')\|$(printf '\007')\|$(printf '\342\200\256')" shown; }
+ok "what it says cannot harm a terminal" plain approval list
+ok "nor how it stands" plain status
+ok "nothing is followed elsewhere" says 1 "302" away receipts show x
+kill $hostile
+url=$real
 kill $server
 wait $server
 ok "it ends well" test $? -eq 0

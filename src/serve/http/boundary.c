@@ -35,21 +35,19 @@ static int64_t waiting(struct call *c, bool *ret_is_known)
 	return (int64_t)pending;
 }
 
-static void component(struct call *c, struct json *list, const char *name, bool is_well, const char *text)
+/* {name: "ready"}, or what is wrong with it, as texts: that is how clients read it. */
+static void component(struct call *c, struct json *parts, const char *name, bool is_well, const char *text)
 {
-	struct json *one = json_new(c->a, JSON_OBJECT);
-
-	json_sets(c->a, one, "name", name);
-	json_sets(c->a, one, "status", is_well ? "ready" : "degraded");
-	if (text)
-		json_sets(c->a, one, "detail", text);
-	json_push(c->a, list, one);
+	json_sets(c->a, parts, name,
+		is_well	       ? "ready"
+			: text ? arena_printf(c->a, "degraded: %s", text)
+			       : "degraded");
 }
 
 static int status(struct call *c, struct err *e)
 {
 	struct sys *s = c->server->sys;
-	struct json *doc = json_new(c->a, JSON_OBJECT), *parts = json_new(c->a, JSON_ARRAY), *last, *head;
+	struct json *doc = json_new(c->a, JSON_OBJECT), *parts = json_new(c->a, JSON_OBJECT), *last, *head;
 	struct err why = { 0 };
 	bool has_store = log_look(s, c->a, c->server->ws->state_fd, &last, &why) == OK, has_approvals;
 	if (has_store && __atomic_load_n(&c->server->is_failing, __ATOMIC_RELAXED)) {

@@ -103,11 +103,11 @@ static int read_cursor(struct call *c, const char *text, uint64_t *ret, struct e
 		base64_decode(
 			c->a, text + strlen(wide), strlen(text) - strlen(wide), BASE64_URL, false, &inside) &&
 		json_parse(c->a, inside, "cursor", NULL, &doc, NULL) == OK &&
-		json_int(json_get(doc, "l"), &n) && n >= 0) {
+		json_int(json_get(doc, "l"), &n) && n >= 0 && n < INT64_MAX) {
 		*ret = (uint64_t)n;
 		return OK;
 	}
-	if (!text_int(text_starts(text, plain) ? text + strlen(plain) : text, &n) || n < 0)
+	if (!text_int(text_starts(text, plain) ? text + strlen(plain) : text, &n) || n < 0 || n == INT64_MAX)
 		return call_refuse(c, e, 400, "BAD_REQUEST", "this is no cursor of ours");
 	*ret = (uint64_t)n;
 	return OK;
