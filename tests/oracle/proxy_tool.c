@@ -5,6 +5,7 @@
  * about, and how many bytes were still held at the end. */
 #include "base/hash.h"
 #include "base/text.h"
+#include "serve/proxy/alike.h"
 #include "serve/proxy/form.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@ struct answer {
 	struct arena a;
 	struct assembly x;
 	struct sse s;
+	struct alike alike;
 	struct bulk passed, held;
 	struct json *calls;
 	const char *fault;
@@ -59,6 +61,9 @@ static void take(struct answer *n)
 	sse_read(&n->s, &a, &ev);
 	enum seen seen = form_see(&n->x, &ev);
 	bulk_add(seen == SEEN_PASS ? &n->passed : &n->held, ev.raw.p, ev.raw.n);
+	alike_forget(&n->alike);
+	if (seen == SEEN_PASS && ev.has_data)
+		alike_learn(&n->alike, ev.raw);
 	sse_next(&n->s);
 	if (seen == SEEN_DECIDE)
 		decide(n);
@@ -69,8 +74,13 @@ static void feed(struct answer *n, struct bytes in)
 	struct err e = { 0 };
 
 	while (in.n && !n->fault) {
-		size_t taken;
+		size_t taken, count;
 		bool is_whole;
+		if (!n->s.event.n && !n->s.is_after_cr && (taken = alike_take(&n->alike, in, &count))) {
+			bulk_add(&n->passed, in.p, taken);
+			in = (struct bytes){ in.p + taken, in.n - taken };
+			continue;
+		}
 		if (sse_take(&n->s, in, &taken, &is_whole, &e)) {
 			n->fault = "too large";
 			return;

@@ -5,6 +5,7 @@
 #include "model/draw.h"
 #include "privacy/privacy.h"
 #include "serve/http/http.h"
+#include "serve/proxy/alike.h"
 #include "serve/proxy/form.h"
 #include "serve/proxy/proxy.h"
 #include "serve/web.h"
@@ -150,7 +151,9 @@ struct tx {
 	struct bulk whole; /* all of it, or what waits while it is decided */
 	struct bulk held;
 	struct sse sse;
+	struct alike alike;
 	struct assembly x;
+	struct arena event; /* of one event */
 	int64_t answer_bytes;
 	size_t calls, denied;
 	struct sha256 sent; /* of what left */

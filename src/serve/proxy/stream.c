@@ -159,6 +159,7 @@ void tx_free(void *arg)
 	bulk_free(&t->held);
 	bulk_free(&t->out);
 	arena_done(&t->job);
+	arena_done(&t->event);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -360,17 +361,20 @@ static void after_calls(struct tx *t)
 /* One whole event; false: what follows must wait. */
 static bool take_event(struct tx *t)
 {
-	AUTO(arena_done) struct arena a = { 0 };
 	struct sse_event ev;
 
-	sse_read(&t->sse, &a, &ev);
+	arena_reset(&t->event);
+	sse_read(&t->sse, &t->event, &ev);
 	enum seen seen = form_see(&t->x, &ev);
+	alike_forget(&t->alike);
 	if (seen != SEEN_PASS)
 		bulk_add(&t->held, ev.raw.p, ev.raw.n);
 	else if (t->is_rewriting)
 		push_rewritten(t, &ev);
 	else
 		push(t, ev.raw.p, ev.raw.n);
+	if (seen == SEEN_PASS && !t->is_rewriting && ev.has_data)
+		alike_learn(&t->alike, ev.raw);
 	sse_next(&t->sse);
 	if (t->held.n > (size_t)t->p->hold_bytes) {
 		form_fault(&t->x, "the calls of the answer are larger than may be held");
@@ -386,8 +390,14 @@ static void feed(struct tx *t, struct bytes in)
 {
 	while (in.n && !t->is_refused) {
 		struct err e = { 0 };
-		size_t taken = 0;
+		size_t taken = 0, alike;
 		bool is_whole = false;
+		if (!t->sse.event.n && !t->sse.is_after_cr && (taken = alike_take(&t->alike, in, &alike))) {
+			push(t, in.p, taken);
+			t->x.sequence += (int64_t)alike;
+			in = (struct bytes){ in.p + taken, in.n - taken };
+			continue;
+		}
 		if (sse_take(&t->sse, in, &taken, &is_whole, &e)) {
 			form_fault(&t->x, "an event is larger than may be held");
 			start_job(t, govern_calls, &t->job, after_calls);
