@@ -109,7 +109,7 @@ for what, raw in (("bytes that are no text", b"data: {\"choices\":[{\"delta\":{\
 def raw_request(form="chat"):
     s = socket.create_connection((x.url.hostname, x.url.port)); s.settimeout(30)
     body = json.dumps({"model": "m", "stream": True, "messages": []}).encode()
-    s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (PATHS[form].encode(), len(body), body))
+    s.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (PATHS[form].encode(), len(body), body))
     return s
 def wait(what):
     for _ in range(500):

@@ -144,7 +144,8 @@ struct tx {
 	const char *url, **headers;
 	struct web_transfer *transfer;
 	enum phase phase;
-	bool is_deciding, is_ended, is_paused, is_gone, is_recorded, is_refused, is_rewriting, is_unsent;
+	bool is_deciding, is_ended, is_paused, is_gone, is_recorded, is_refused, is_rewriting, is_unsent,
+		is_too_large;
 	int fd; /* of the client */
 	/* of the vendor's answer */
 	int status;
@@ -179,6 +180,7 @@ struct tx {
 /* Called by the worker when it has left the call. */
 void tx_start(struct call *c, void (*done)(void *), void *arg);
 void tx_free(void *tx);
+void tx_gone(void *tx); /* the loop's thread: its client is */
 /* The loop's thread: everything that is under way ends now, and says so. */
 void tx_cut_all(void *proxy);
 

@@ -128,7 +128,7 @@ static void done(struct events *s)
 	web_post(t->p->loop, on_left, t);
 }
 
-static void on_gone(void *arg)
+void tx_gone(void *arg)
 {
 	leave(arg);
 }
@@ -340,7 +340,8 @@ static void after_calls(struct tx *t)
 		return;
 	}
 	bool may_rewrite = t->p->on_deny == DENY_REWRITE && r->why && !t->x.fault && r->refusal.status != 429;
-	if (!r->is_allowed && !may_rewrite) {
+	/* What does not fit is not here any more: also who only observes cannot pass it on. */
+	if ((!r->is_allowed && !may_rewrite) || t->is_too_large) {
 		refuse(t, &r->refusal);
 		return;
 	}
@@ -377,6 +378,7 @@ static bool take_event(struct tx *t)
 		alike_learn(&t->alike, ev.raw);
 	sse_next(&t->sse);
 	if (t->held.n > (size_t)t->p->hold_bytes) {
+		t->is_too_large = true;
 		form_fault(&t->x, "the calls of the answer are larger than may be held");
 		seen = SEEN_DECIDE;
 	}
@@ -399,6 +401,7 @@ static void feed(struct tx *t, struct bytes in)
 			continue;
 		}
 		if (sse_take(&t->sse, in, &taken, &is_whole, &e)) {
+			t->is_too_large = true;
 			form_fault(&t->x, "an event is larger than may be held");
 			start_job(t, govern_calls, &t->job, after_calls);
 			return;
@@ -463,8 +466,10 @@ static enum phase phase_of(const struct tx *t)
 		return TX_STREAM;
 	if (is_good && t->asked.is_stream && !strcasestr(type, "json"))
 		return TX_STREAM;
-	if (is_good && t->asked.form == &form_other && !strcasestr(type, "json") &&
-		!strcasestr(type, "text/"))
+	/* Files may be collected answers of a model. */
+	bool may_be_answers = strcasestr(type, "json") || strcasestr(type, "text/") ||
+		strstr(t->c->path, "/files/") || strstr(t->c->path, "/batches/");
+	if (is_good && t->asked.form == &form_other && !may_be_answers)
 		return TX_RAW;
 	return TX_WHOLE;
 }
@@ -630,8 +635,12 @@ static void fail(struct tx *t)
 {
 	bool is_gone = text_eq(t->failed.code, "CLIENT_ABORTED");
 
-	t->is_unsent = text_eq(t->failed.code, "WEB_UNREACHABLE");
-	t->kind = is_gone ? "CLIENT_ABORTED" : t->is_unsent ? "UPSTREAM_UNREACHABLE" : "INCOMPLETE";
+	/* A vendor that refuses, or is not there, has done nothing that costs. */
+	t->is_unsent = t->phase == TX_AGAIN || text_eq(t->failed.code, "WEB_UNREACHABLE");
+	t->kind = is_gone	       ? "CLIENT_ABORTED"
+		: t->phase == TX_AGAIN ? "UPSTREAM_ERROR"
+		: t->is_unsent	       ? "UPSTREAM_UNREACHABLE"
+				       : "INCOMPLETE";
 	t->code = t->kind;
 	bool is_again = !is_gone && may_try_again(t);
 	start_job(t, govern_outcome, &t->job, is_again ? decide_again : after_failure);
@@ -709,6 +718,5 @@ void tx_start(struct call *c, void (*answered)(void *), void *arg)
 	pthread_mutex_lock(&p->lock);
 	p->live++;
 	pthread_mutex_unlock(&p->lock);
-	web_on_gone(p->loop, on_gone);
 	web_post(p->loop, begin, t);
 }
