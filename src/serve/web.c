@@ -117,7 +117,7 @@ int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, st
 
 /* ---- many at once ---- */
 
-enum { POLL_MS = 1000, GONE_AT_ONCE = 64, BUFFER_BYTES = 64 << 10 };
+enum { POLL_MS = 1000, GONE_AT_ONCE = 64, BUFFER_BYTES = 32 << 10 };
 
 struct posted {
 	void (*fn)(void *);

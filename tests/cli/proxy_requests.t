@@ -8,7 +8,7 @@ fresh_workspace
 export HELM_BUILD HELM_SOURCE
 key=$(terminal -- helm serve key add --principal agent:billing --scope evaluate | tr -d '\r' | grep '^helm_')
 reader=$(terminal -- helm serve key add --principal agent:reader --scope read | tr -d '\r' | grep '^helm_')
-KEY=$key READER=$reader HOME_DIR=$scratch/home PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY'
+TERMINALS=$scratch/.terminals KEY=$key READER=$reader HOME_DIR=$scratch/home PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY'
 from model import *
 class Here(Place):  # the home in which a person has made keys
     def __init__(self):
@@ -70,6 +70,22 @@ x.chat()
 ok("without any the client's own goes on", m.last["headers"]["authorization"] == "Bearer sk-client")
 x.chat(headers={"Authorization": "Bearer " + key})
 ok("but never one of ours", "authorization" not in m.last["headers"], m.last["headers"])
+x.stop()
+
+# A question, a person's answer, and the same call again.
+x = Proxy(p, m)
+m.json(chat_whole([("refund", {"amount": 5})]))
+st, b, h = x.chat()
+asked = json.loads(b)["helm"].get("approval_id")
+said = subprocess.run(["python3", os.environ["HELM_SOURCE"] + "/tests/tools/terminal.py", "APPROVE", "--", HELM, "approval", "approve", asked], capture_output=True, text=True,
+                      env=dict(p.env, TERM="dumb", TERMINALS=os.environ["TERMINALS"]))
+ok("a person approves a call", st == 403 and said.returncode == 0, said.stdout, said.stderr)
+m.stream(chat_stream([("refund", {"amount": 6})]))
+ok("another one is still asked about", b"APPROVAL_REQUIRED" in x.chat(stream=True)[1])
+m.stream(chat_stream([("refund", {"amount": 5})]))
+st, b, h = x.chat(stream=True)
+ok("that one passes, once", without_comment(b) == chat_stream([("refund", {"amount": 5})]), b)
+ok("and not again", b"APPROVAL_REQUIRED" in x.chat(stream=True)[1])
 x.stop()
 
 # Models, sizes, and what may not leave.

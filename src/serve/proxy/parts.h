@@ -147,6 +147,7 @@ struct tx {
 	bool is_deciding, is_ended, is_paused, is_gone, is_recorded, is_refused, is_rewriting, is_unsent,
 		is_too_large;
 	int fd; /* of the client */
+	int64_t began_us;
 	/* of the vendor's answer */
 	int status;
 	struct bulk whole; /* all of it, or what waits while it is decided */

@@ -3,6 +3,7 @@
  *
  * While a worker decides, bytes of the vendor wait; when the client reads slowly, the vendor waits; when it is gone, the vendor's connection is closed at once. */
 #include "base/text.h"
+#include "serve/metrics.h"
 #include "serve/proxy/parts.h"
 
 #include <stdlib.h>
@@ -142,6 +143,8 @@ static void let_go(struct tx *t)
 	*t->self = t->next;
 	if (t->next)
 		t->next->self = t->self;
+	t->c->telemetry = NULL;
+	spans_put(p->s->spans, t->c, t->began_us, p->s->sys->now_us(p->s->sys));
 	pthread_mutex_lock(&p->lock);
 	if (--p->live == 0)
 		pthread_cond_broadcast(&p->left);
@@ -214,6 +217,7 @@ static void start_job(
 		arena_reset(&t->job);
 	t->ruling = (struct ruling){ 0 };
 	t->is_deciding = true;
+	t->c->telemetry = NULL; /* of the job before */
 	t->c->a = a;
 	t->c->resume = fn;
 	if (!work_put(t->p->s, t->c, post_after, x)) {
@@ -606,7 +610,8 @@ static void after_failure(struct tx *t)
 	t->c->a = &t->job;
 	t->c->sent_count = 0;
 	if (text_eq(t->failed.code, "WEB_UNREACHABLE"))
-		r.message = arena_printf(&t->job, "the upstream '%s' cannot be reached", t->up->id);
+		r.message = arena_printf(
+			&t->job, "the upstream '%s' cannot be reached: %s", t->up->id, t->failed.text);
 	else if (text_eq(t->failed.code, "WEB_TOO_LARGE"))
 		r.message = "the answer is larger than may be passed on";
 	refuse_call(t->c, t->asked.form, &r);
@@ -712,6 +717,7 @@ void tx_start(struct call *c, void (*answered)(void *), void *arg)
 
 	t->answered = answered;
 	t->arg = arg;
+	t->began_us = p->s->sys->now_us(p->s->sys);
 	t->home = c->a;
 	t->fd = listen_fd(c);
 	call_keep(c);
