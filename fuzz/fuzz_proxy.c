@@ -28,7 +28,7 @@ static void decide(struct assembly *x, struct told *t)
 	t->calls += x->n;
 	t->has_fault |= x->fault != NULL;
 	for (size_t i = 0; i < x->n; i++)
-		check(x->calls[i].fault || (x->calls[i].name && x->calls[i].input));
+		check(x->fault || x->calls[i].fault || (x->calls[i].name && x->calls[i].input));
 	form_settle(x, NULL);
 	if (!t->has_fault)
 		bulk_add(&t->passed, t->held.p, t->held.n);

@@ -1,7 +1,7 @@
 /* proxy_tool.c — answers of models, read as the proxy reads them: for the comparison with another reader (proxy.t).
  *
- * Each line of standard input is {"form", "pieces": [hex, ...]}: an answer that comes in these pieces.  Each line of standard output is {"passed": hex,
- * "calls": [{"name", "input", "fault"}], "fault", "left"}: what would have left before and between the calls with every call allowed, what was decided
+ * Each line of standard input is {"form", "pieces": [hex, ...], "deny"}: an answer that comes in these pieces.  Each line of standard output is {"passed": hex,
+ * "calls": [{"name", "input", "fault"}], "fault", "left"}: what would have left with every call allowed, or with "deny" before the first one, what was decided
  * about, and how many bytes were still held at the end. */
 #include "base/hash.h"
 #include "base/text.h"
@@ -20,6 +20,7 @@ struct answer {
 	struct bulk passed, held;
 	struct json *calls;
 	const char *fault;
+	bool is_denied; /* nothing leaves from the first decision on */
 };
 
 static const struct form *form_named(const char *name)
@@ -46,6 +47,8 @@ static void decide(struct answer *n)
 			json_sets(&n->a, row, "fault", u->fault);
 		json_push(&n->a, n->calls, row);
 	}
+	if (n->is_denied)
+		n->fault = "denied";
 	if (n->fault)
 		return;
 	form_settle(&n->x, NULL);
@@ -121,6 +124,7 @@ static void run(struct bytes line)
 		exit(1);
 	}
 	form_begin(&n.x, form_named(json_get_text(doc, "form", "")), NULL);
+	n.is_denied = json_get_bool(doc, "deny", false);
 	json_each (piece, json_get(doc, "pieces")) {
 		uint8_t *bytes = arena_alloc(&n.a, piece->n / 2 + 1);
 		if (!hex_decode(piece->text, piece->n, bytes, piece->n / 2, true))
