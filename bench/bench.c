@@ -99,6 +99,12 @@ static const struct bench_row rows[] = {
 		"median of one client, against the bare server's plus one sync" },
 	{ "serve_tail", bench_serve_tail, 10, false,
 		"99th of a hundred at full load, against the median there" },
+	{ "proxy_first_byte", bench_proxy_first_byte, 1.3, false,
+		"the first word of a model that thinks for 20 ms, through the proxy, against a bare forwarder of the same libraries" },
+	{ "proxy_stream", bench_proxy_stream, 0.8, true,
+		"bytes of a long stream of words, against the bare forwarder" },
+	{ "proxy_tool_call", bench_proxy_tool_call, 2, false,
+		"how long a call is held after its last byte, against one sync and one signature" },
 	{ "hook_storm", bench_hook_storm, 10, false,
 		"the slowest of 32 such hooks at once on one workspace, none of them lost, against one "
 		"alone" },

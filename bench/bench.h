@@ -69,6 +69,7 @@ bench_fn bench_report_large, bench_task_list_large, bench_memory_rebuild, bench_
 	bench_memory_doctor;
 bench_fn bench_session_decide, bench_session_storm;
 bench_fn bench_serve_evaluate, bench_serve_group, bench_serve_latency, bench_serve_tail;
+bench_fn bench_proxy_first_byte, bench_proxy_stream, bench_proxy_tool_call;
 /* What helm-bench does inside a session, for the two above. */
 int bench_inside(const char *helm, const char *input, int rounds);
 

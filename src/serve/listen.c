@@ -28,6 +28,8 @@ enum {
 	FIRST_INHERITED = 3, /* sd_listen_fds(3) */
 	PAIRS_MOST = 100, /* headers, and names in the query */
 	POOL_BYTES = 16 << 10,
+	STREAM_BLOCK = 16 << 10,
+	STREAM_POOL = 48 << 10, /* of a proxy: a whole block fits into what is sent */
 	SPARE_FDS = 512,
 	DRAIN_MOST = 16 << 20
 };
@@ -371,7 +373,8 @@ static struct MHD_Response *stream_response(struct conn *x)
 	x->is_streaming = true;
 	pthread_mutex_unlock(&streams_lock);
 	(void)MHD_set_connection_option(x->mc, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
-	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, fill_stream, x, NULL);
+	return MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, x->call.stream->is_many ? STREAM_BLOCK : 4096, fill_stream, x, NULL);
 }
 
 static void too_busy(struct conn *x, const char *why)
@@ -597,8 +600,9 @@ static int start(struct server *s, struct listener *l, unsigned flags, uint16_t 
 		NULL, NULL, on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
 		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)patience_s, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(s->proxy ? STREAM_POOL : POOL_BYTES),
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
+		options, MHD_OPTION_END);
 	return l->daemon ? OK : err_sys(e, "SERVE_LISTEN", "cannot listen");
 }
 

@@ -163,7 +163,7 @@ int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, st
 
 /* ---- many at once ---- */
 
-enum { POLL_MS = 1000, GONE_AT_ONCE = 64 };
+enum { POLL_MS = 1000, GONE_AT_ONCE = 64, BUFFER_BYTES = 32 << 10 };
 
 struct posted {
 	void (*fn)(void *);
@@ -257,6 +257,7 @@ static void prepare(struct web_transfer *t)
 	curl_easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(h, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(h, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(h, CURLOPT_BUFFERSIZE, (long)BUFFER_BYTES);
 	curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, (long)q->connect_ms);
 	/* Asked for plain, and decoded when it comes otherwise. */
 	curl_easy_setopt(h, CURLOPT_ACCEPT_ENCODING, "identity");

@@ -104,6 +104,14 @@ m.json({"required_action": {"submit_tool_outputs": {"tool_calls": [{"function": 
 st, b, h = x.ask("/v1/threads/t/runs", {"model": "m"})
 ok("a call where none is expected is refused", st == 403, st, b)
 
+lines = b"\n".join(json.dumps({"custom_id": str(i), "response": {"body": chat_whole()}}).encode() for i in range(3)) + b"\n"
+m.say = (200, [("Content-Type", "application/octet-stream")], [lines])
+st, b, h = x.ask("/v1/files/f/content", method="GET")
+ok("a file of answers without calls passes", st == 200 and b == lines, st, b)
+m.say = (200, [("Content-Type", "application/octet-stream")], [lines, json.dumps({"response": {"body": chat_whole([export])}}).encode()])
+st, b, h = x.ask("/v1/files/f/content", method="GET")
+ok("one with a call does not", st == 403 and b"passwd" not in b, st, b)
+
 # Encodings and lengths.
 packed = gzip.compress(json.dumps(chat_whole([export])).encode())
 m.say = (200, [("Content-Type", "application/json"), ("Content-Encoding", "gzip"), ("Content-Length", str(len(packed)))], [packed])

@@ -8,7 +8,7 @@ fresh_workspace
 export HELM_BUILD HELM_SOURCE
 key=$(terminal -- helm serve key add --principal agent:billing --scope evaluate | tr -d '\r' | grep '^helm_')
 reader=$(terminal -- helm serve key add --principal agent:reader --scope read | tr -d '\r' | grep '^helm_')
-KEY=$key READER=$reader HOME_DIR=$scratch/home PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY'
+TERMINALS=$scratch/.terminals KEY=$key READER=$reader HOME_DIR=$scratch/home PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY'
 from model import *
 class Here(Place):  # the home in which a person has made keys
     def __init__(self):
@@ -45,6 +45,11 @@ x = Proxy(p, m, "--client-token-env", "TOKEN", env={"TOKEN": "open sesame"})
 ok("a text that both know", x.chat()[0] == 401 and x.chat(headers={"Authorization": "Bearer open sesame"})[0] == 200)
 x.stop()
 
+x = Proxy(p, m)
+ok("a page in a browser does not ask without a key", x.chat(headers={"Origin": "https://evil.example"})[0] == 403 and x.chat(headers={"Host": "rebound.example"})[0] == 403 and x.chat(headers={"Host": "localhost:1"})[0] == 200)
+ok("with one it does", x.chat(headers={"Origin": "https://mine.example", "Authorization": "Bearer " + key})[0] == 200)
+x.stop()
+
 # Where keys come from.
 os.mkdir(p.dir + "/creds")
 with open(p.dir + "/creds/openai", "w") as f: f.write("sk-credential")
@@ -67,10 +72,28 @@ x.chat(headers={"Authorization": "Bearer " + key})
 ok("but never one of ours", "authorization" not in m.last["headers"], m.last["headers"])
 x.stop()
 
+# A question, a person's answer, and the same call again.
+x = Proxy(p, m)
+m.json(chat_whole([("refund", {"amount": 5})]))
+st, b, h = x.chat()
+asked = json.loads(b)["helm"].get("approval_id")
+said = subprocess.run(["python3", os.environ["HELM_SOURCE"] + "/tests/tools/terminal.py", "APPROVE", "--", HELM, "approval", "approve", asked], capture_output=True, text=True,
+                      env=dict(p.env, TERM="dumb", TERMINALS=os.environ["TERMINALS"]))
+ok("a person approves a call", st == 403 and said.returncode == 0, said.stdout, said.stderr)
+m.stream(chat_stream([("refund", {"amount": 6})]))
+ok("another one is still asked about", b"APPROVAL_REQUIRED" in x.chat(stream=True)[1])
+m.stream(chat_stream([("refund", {"amount": 5})]))
+st, b, h = x.chat(stream=True)
+ok("that one passes, once", without_comment(b) == chat_stream([("refund", {"amount": 5})]), b)
+ok("and not again", b"APPROVAL_REQUIRED" in x.chat(stream=True)[1])
+x.stop()
+
 # Models, sizes, and what may not leave.
 x = Proxy(p, m, "--model", "gpt-*", "--refuse", "CREDIT_CARD", "--redact", "SECRET", "--redact", "EMAIL")
 m.json(chat_whole())
 before = len(m.seen)
+st, b, h = x.ask(PATHS["chat"], {"messages": []})
+ok("one that is not named", st == 403 and len(m.seen) == before, st, b)
 st, b, h = x.chat(model="llama")
 ok("a model that is not allowed", st == 403 and len(m.seen) == before and b"llama" in b, st, b)
 st, b, h = x.chat(model="gpt-4o", text="pay with 4111 1111 1111 1111 please")
@@ -142,6 +165,9 @@ spent = json.loads(p.helm("proxy", "report", "--json").stdout)
 ok("so does the report", sum(row.get("cost_micro_cents", 0) for row in spent["models"]) == codes.count(200) * 120 * 1000000, spent)
 x.stop()
 x = Proxy(p, m, "--daily-tokens", "100000")
+m.json({"error": {"message": "no"}}, status=500)
+codes = [x.chat(max_tokens=60000)[0] for _ in range(3)]
+ok("what the vendor refuses uses up nothing", codes == [500, 500, 500], codes)
 m.stream(chat_stream([], usage=False))
 x.chat(stream=True, max_tokens=60000)
 time.sleep(0.3)

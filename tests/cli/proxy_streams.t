@@ -109,7 +109,7 @@ for what, raw in (("bytes that are no text", b"data: {\"choices\":[{\"delta\":{\
 def raw_request(form="chat"):
     s = socket.create_connection((x.url.hostname, x.url.port)); s.settimeout(30)
     body = json.dumps({"model": "m", "stream": True, "messages": []}).encode()
-    s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (PATHS[form].encode(), len(body), body))
+    s.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (PATHS[form].encode(), len(body), body))
     return s
 def wait(what):
     for _ in range(500):
@@ -127,6 +127,19 @@ m.say = (200, [("Content-Type", "application/json")], [b"{", 0.2] * 60)
 broken = m.s.broken
 s = raw_request(); time.sleep(0.3); s.close()
 ok("also while a whole answer is waited for", wait(lambda: m.s.broken > broken))
+raw = chat_stream([weather])
+cuts = [e.end() for e in re.finditer(b"\n\n", raw)]
+m.stream(*[part for a, b in zip([0] + cuts, cuts) for part in (raw[a:b], 0.004)])
+count_before = sum(r["type"] == "outcome" for r in p.receipts())
+for n in range(len(cuts)):
+    s = raw_request()
+    got = b""
+    while got.count(b"\n\n") < n + 1 and b"helm-receipt" not in got:
+        more = s.recv(4096)
+        if not more: break
+        got += more
+    s.close()
+ok("clients that go away at each event leave an outcome each", wait(lambda: sum(r["type"] == "outcome" for r in p.receipts()) == count_before + len(cuts)), count_before, len(cuts), sum(r["type"] == "outcome" for r in p.receipts()))
 big = sse([chunk(content="z" * 5000)]) * 4000
 m.stream(big)
 s = raw_request()

@@ -1,10 +1,11 @@
 /* proxy_tool.c — answers of models, read as the proxy reads them: for the comparison with another reader (proxy.t).
  *
- * Each line of standard input is {"form", "pieces": [hex, ...]}: an answer that comes in these pieces.  Each line of standard output is {"passed": hex,
- * "calls": [{"name", "input", "fault"}], "fault", "left"}: what would have left before and between the calls with every call allowed, what was decided
+ * Each line of standard input is {"form", "pieces": [hex, ...], "deny"}: an answer that comes in these pieces.  Each line of standard output is {"passed": hex,
+ * "calls": [{"name", "input", "fault"}], "fault", "left"}: what would have left with every call allowed, or with "deny" before the first one, what was decided
  * about, and how many bytes were still held at the end. */
 #include "base/hash.h"
 #include "base/text.h"
+#include "serve/proxy/alike.h"
 #include "serve/proxy/form.h"
 
 #include <stdio.h>
@@ -15,9 +16,11 @@ struct answer {
 	struct arena a;
 	struct assembly x;
 	struct sse s;
+	struct alike alike;
 	struct bulk passed, held;
 	struct json *calls;
 	const char *fault;
+	bool is_denied; /* nothing leaves from the first decision on */
 };
 
 static const struct form *form_named(const char *name)
@@ -44,6 +47,8 @@ static void decide(struct answer *n)
 			json_sets(&n->a, row, "fault", u->fault);
 		json_push(&n->a, n->calls, row);
 	}
+	if (n->is_denied)
+		n->fault = "denied";
 	if (n->fault)
 		return;
 	form_settle(&n->x, NULL);
@@ -59,6 +64,9 @@ static void take(struct answer *n)
 	sse_read(&n->s, &a, &ev);
 	enum seen seen = form_see(&n->x, &ev);
 	bulk_add(seen == SEEN_PASS ? &n->passed : &n->held, ev.raw.p, ev.raw.n);
+	alike_forget(&n->alike);
+	if (seen == SEEN_PASS && ev.has_data)
+		alike_learn(&n->alike, ev.raw);
 	sse_next(&n->s);
 	if (seen == SEEN_DECIDE)
 		decide(n);
@@ -69,8 +77,13 @@ static void feed(struct answer *n, struct bytes in)
 	struct err e = { 0 };
 
 	while (in.n && !n->fault) {
-		size_t taken;
+		size_t taken, count;
 		bool is_whole;
+		if (!n->s.event.n && !n->s.is_after_cr && (taken = alike_take(&n->alike, in, &count))) {
+			bulk_add(&n->passed, in.p, taken);
+			in = (struct bytes){ in.p + taken, in.n - taken };
+			continue;
+		}
 		if (sse_take(&n->s, in, &taken, &is_whole, &e)) {
 			n->fault = "too large";
 			return;
@@ -111,6 +124,7 @@ static void run(struct bytes line)
 		exit(1);
 	}
 	form_begin(&n.x, form_named(json_get_text(doc, "form", "")), NULL);
+	n.is_denied = json_get_bool(doc, "deny", false);
 	json_each (piece, json_get(doc, "pieces")) {
 		uint8_t *bytes = arena_alloc(&n.a, piece->n / 2 + 1);
 		if (!hex_decode(piece->text, piece->n, bytes, piece->n / 2, true))

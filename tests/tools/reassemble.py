@@ -158,3 +158,46 @@ def pieces(r, raw):
         n = r.choice([1, 3, 17, 200, 4000])
         out.append(raw[:n]); raw = raw[n:]
     return out
+
+
+# ---- what somebody broke on the way ----
+
+BREAKS = [b'"tool_calls":[{}]', b"\\u0074", b'"type":"tool_use"', b"\r", b"\n", b"\r\n", b"data: ", b"event: x\n", b": c\n", b'"finish_reason":"stop"', b"[DONE]", b"{}", b"\x00",
+          b"\xff", b'"', b"\\", b'"content":"x"', b'"index":1', b'"arguments":"{}"', b"null"]
+
+
+def damaged(r, raw):
+    raw = bytearray(raw)
+    for _ in range(r.randint(1, 6)):
+        at, k = r.randrange(len(raw) + 1), r.random()
+        if k < 0.3 and at < len(raw): raw[at] = r.randrange(256)
+        elif k < 0.6: raw[at:at] = r.choice(BREAKS)
+        elif k < 0.75: del raw[at:at + r.randint(1, 40)]
+        else:
+            b = r.randrange(len(raw) + 1)
+            raw[at:at] = raw[b:b + r.randint(1, 120)]
+    return bytes(raw)
+
+
+def has_call(v):
+    if isinstance(v, dict):
+        t = v.get("type")
+        if isinstance(t, str) and (t.endswith("tool_use") or t.endswith("_call")): return True
+        return any((k in ("tool_calls", "function_call") and x) or (k not in ("input", "tools") and has_call(x)) for k, x in v.items())
+    return isinstance(v, list) and any(has_call(x) for x in v)
+
+
+def lenient_calls(raw):
+    """Does any reader, however lenient, see a call?  Line by line, whatever the ends of lines, blanks and case; the first and the last of members that are there twice."""
+    for pairs in (dict, lambda ps: dict(reversed(ps))):
+        for line in re.split(rb"[\r\n]+", raw):
+            line = line.strip()
+            if line[:5].lower() == b"data:":
+                try:
+                    if has_call(json.loads(line[5:].decode("utf-8", "replace"), object_pairs_hook=pairs, strict=False)): return True
+                except ValueError: pass
+        for _, data in events(raw.decode("utf-8", "replace").encode()):
+            try:
+                if has_call(json.loads(data, object_pairs_hook=pairs, strict=False)): return True
+            except ValueError: pass
+    return False

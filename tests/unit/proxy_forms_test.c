@@ -1,5 +1,6 @@
 /* proxy_forms_test.c — answers of models as the proxy reads them: what passes, what is held, what is decided about, and what nobody can decide about. */
 #include "base/text.h"
+#include "serve/proxy/alike.h"
 #include "serve/proxy/form.h"
 #include "tools/unit.h"
 
@@ -357,6 +358,50 @@ static void whole_answers_are_read_the_same(void **state)
 	}
 }
 
+static void events_are_alike_only_when_nothing_but_their_text_differs(void **state)
+{
+#define ONE(content) \
+	"event: e\ndata: {\"type\":\"e\",\"n\":1,\"delta\":{\"content\": \"" content \
+	"\"},\"sequence_number\":41}\n\n"
+	static const char first[] = ONE("hello");
+	static const struct {
+		const char *text;
+		bool is_alike;
+	} cases[] = { { ONE("hello"), true }, { ONE(""), true },
+		{ ONE("\\n \\\" { tool_calls ] \xc3\xa4, longer than before"), true },
+		{ "event: e\ndata: {\"type\":\"e\",\"n\":1,\"delta\":{\"content\": \"x\"},\"sequence_number\":1000}\n\n",
+			true },
+		{ ONE("\\u0041"), false }, { ONE("\xff"), false }, { ONE("a\nb"), false },
+		{ ONE("\\x"), false }, { ONE("x\",\"tool_calls\":[{}],\"y\":\""), false },
+		{ "event: e\ndata: {\"type\":\"e\",\"n\":2,\"delta\":{\"content\": \"x\"},\"sequence_number\":1}\n\n",
+			false },
+		{ "event: f\ndata: {\"type\":\"e\",\"n\":1,\"delta\":{\"content\": \"x\"},\"sequence_number\":1}\n\n",
+			false },
+		{ "event: e\ndata: {\"type\":\"e\",\"n\":1,\"delta\":{\"content\": \"x\"},\"sequence_number\":01}\n\n",
+			false },
+		{ "event: e\ndata: {\"type\":\"e\",\"n\":1,\"delta\":{\"content\": \"x\"},\"sequence_number\":1}\n",
+			false } };
+	struct alike x = { .n = 0 };
+	size_t n;
+
+	(void)state;
+	assert_int_equal(alike_take(&x, BYTES_LITERAL(first), &n), 0);
+	alike_learn(&x, BYTES_LITERAL(first));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(alike_take(&x, bytes_of(cases[i].text), &n),
+			cases[i].is_alike ? strlen(cases[i].text) : 0);
+	assert_int_equal(
+		alike_take(&x, BYTES_LITERAL(ONE("a") ONE("b") "data: {}\n\n"), &n), 2 * strlen(ONE("a")));
+	assert_int_equal(n, 2);
+	/* Nothing in it may differ, it is more than one line, or too long to be worth it. */
+	alike_learn(&x, BYTES_LITERAL("data: {\"type\":\"ping\"}\n\n"));
+	assert_int_equal(x.n, 0);
+	alike_learn(&x, BYTES_LITERAL("data: {\"content\":\ndata: \"x\"}\n\n"));
+	assert_int_equal(x.n, 0);
+	alike_learn(&x, BYTES_LITERAL("data: {\"content\":\"x\"}\r\n\r\n"));
+	assert_int_equal(x.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +411,7 @@ int main(void)
 		cmocka_unit_test(an_event_has_a_limit),
 		cmocka_unit_test(what_is_rewritten_holds_no_call),
 		cmocka_unit_test(whole_answers_are_read_the_same),
+		cmocka_unit_test(events_are_alike_only_when_nothing_but_their_text_differs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

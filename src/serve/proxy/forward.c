@@ -69,6 +69,21 @@ static bool is_same(const char *x, const char *y)
 	return !differ;
 }
 
+/* Any page that somebody has open can send requests to this machine, under its own name or one that it has made lead here. */
+static bool is_from_a_page(struct call *c)
+{
+	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
+	const char *host = call_header(c, "Host");
+	size_t n = host ? strcspn(host, ":") : 0;
+	bool is_ours = c->peer.is_local || !host;
+
+	if (host && host[0] == '[' && strchr(host, ']'))
+		n = (size_t)(strchr(host, ']') - host) + 1;
+	for (size_t i = 0; host && i < ARRAY_SIZE(names); i++)
+		is_ours |= strlen(names[i]) == n && strncasecmp(names[i], host, n) == 0;
+	return call_header(c, "Origin") || call_header(c, "Sec-Fetch-Site") || !is_ours;
+}
+
 static int identify(struct call *c, struct proxy *p, struct err *e)
 {
 	const char *token = token_of(c);
@@ -82,7 +97,11 @@ static int identify(struct call *c, struct proxy *p, struct err *e)
 	}
 	if (p->client_token && token && is_same(token, p->client_token))
 		return OK;
-	if (p->needs_token || (!c->peer.is_loopback && !c->peer.is_local))
+	bool is_needed = p->needs_token || (!c->peer.is_loopback && !c->peer.is_local);
+	if (!is_needed && is_from_a_page(c))
+		return call_refuse(c, e, 403, "FORBIDDEN",
+			"this comes from a page in a browser, or by another name than this machine's: a key of Helm is needed");
+	if (is_needed)
 		return call_refuse(c, e, 401, "UNAUTHENTICATED",
 			"a key of Helm is needed as API key ('helm serve key add' makes one)");
 	return OK;
@@ -153,7 +172,9 @@ static const char *objection(const struct tx *t, struct err *e)
 	const struct asked *q = &t->asked;
 	const struct proxy *p = t->p;
 
-	if (!upstream_is_allowed(p, t->up, q->model)) {
+	bool is_unnamed = p->models && !*q->model && q->form != &form_other;
+
+	if (is_unnamed || !upstream_is_allowed(p, t->up, q->model)) {
 		(void)err_set(e, E_DENIED, "ERR_SPEND_MODEL_NOT_ALLOWED",
 			"the model '%s' of %s is not allowed here", q->model, t->up->provider);
 		return "proxy.model";

@@ -366,6 +366,23 @@ static void send_headers(struct call *c, const struct tx *t, const char *code)
 				c->trace.is_sampled ? "01" : "00"));
 }
 
+/* A file: of lines that are JSON each is looked through, and none may hold a call. */
+static bool has_no_calls(struct arena *a, struct bytes body)
+{
+	struct bytes rest = body;
+
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		struct arena_mark mark = arena_mark(a);
+		struct json *doc;
+		bool is_json = line.n && (line.p[0] == '{' || line.p[0] == '[');
+		if (is_json && (json_parse(a, line, "line", NULL, &doc, NULL) || calls_alike(doc)))
+			return false;
+		arena_release(a, mark);
+	}
+	return true;
+}
+
 /* Is it one that speaks of calls?  A body that is no JSON passes only where no form of ours is expected. */
 static int read_whole(struct call *c, struct tx *t, struct json **ret, struct err *e)
 {
@@ -377,9 +394,8 @@ static int read_whole(struct call *c, struct tx *t, struct json **ret, struct er
 		return OK;
 	if (json_parse(c->a, body, "answer", &limits, ret, e) == OK)
 		return OK;
-	bool may_pass = t->asked.form == &form_other && !memchr("{[", body.p[0], 2);
 	*ret = NULL;
-	if (may_pass) {
+	if (t->asked.form == &form_other && has_no_calls(c->a, body)) {
 		*e = (struct err){ 0 };
 		return OK;
 	}
@@ -439,7 +455,8 @@ int govern_whole(struct call *c, struct err *e)
 		t->ruling.is_made = rc == OK;
 		return rc;
 	}
-	t->kind = t->status / 100 == 2 ? "APPROVED" : "UPSTREAM_ERROR";
+	t->is_unsent = t->status / 100 != 2;
+	t->kind = t->is_unsent ? "UPSTREAM_ERROR" : t->denied ? "OBSERVED" : "APPROVED";
 	hash_answer(t, bulk_bytes(&t->whole));
 	rc = govern_outcome(c, e);
 	if (rc)

@@ -5,6 +5,7 @@
 #include "model/draw.h"
 #include "privacy/privacy.h"
 #include "serve/http/http.h"
+#include "serve/proxy/alike.h"
 #include "serve/proxy/form.h"
 #include "serve/proxy/proxy.h"
 #include "serve/web.h"
@@ -143,14 +144,18 @@ struct tx {
 	const char *url, **headers;
 	struct web_transfer *transfer;
 	enum phase phase;
-	bool is_deciding, is_ended, is_paused, is_gone, is_recorded, is_refused, is_rewriting, is_unsent;
+	bool is_deciding, is_ended, is_paused, is_gone, is_recorded, is_refused, is_rewriting, is_unsent,
+		is_too_large;
 	int fd; /* of the client */
+	int64_t began_us;
 	/* of the vendor's answer */
 	int status;
 	struct bulk whole; /* all of it, or what waits while it is decided */
 	struct bulk held;
 	struct sse sse;
+	struct alike alike;
 	struct assembly x;
+	struct arena event; /* of one event */
 	int64_t answer_bytes;
 	size_t calls, denied;
 	struct sha256 sent; /* of what left */
@@ -176,6 +181,7 @@ struct tx {
 /* Called by the worker when it has left the call. */
 void tx_start(struct call *c, void (*done)(void *), void *arg);
 void tx_free(void *tx);
+void tx_gone(void *tx); /* the loop's thread: its client is */
 /* The loop's thread: everything that is under way ends now, and says so. */
 void tx_cut_all(void *proxy);
 

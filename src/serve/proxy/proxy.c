@@ -136,7 +136,10 @@ int proxy_start(struct server *s, const struct json *doc, struct err *e)
 	if (p->is_observing)
 		log_line(s, "warn", NULL,
 			"observing: what would be refused is passed on, and the record says so");
-	return web_loop_start(s->sys, &p->loop, e);
+	rc = web_loop_start(s->sys, &p->loop, e);
+	if (rc == OK)
+		web_on_gone(p->loop, tx_gone);
+	return rc;
 }
 
 static void wait_until_left(struct server *s, struct proxy *p)

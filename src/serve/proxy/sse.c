@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BULK_KEPT = 512 << 10 };
+
 /* ---- bytes ---- */
 
 void bulk_add(struct bulk *b, const void *p, size_t n)
@@ -28,7 +30,7 @@ void bulk_drop(struct bulk *b, size_t n)
 		memmove(b->p, b->p + n, b->n - n);
 	b->n -= n;
 	/* What was needed for one large event is not kept for a thousand small ones. */
-	if (!b->n && b->room > (64 << 10))
+	if (!b->n && b->room > BULK_KEPT)
 		bulk_free(b);
 }
 

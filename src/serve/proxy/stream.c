@@ -3,6 +3,7 @@
  *
  * While a worker decides, bytes of the vendor wait; when the client reads slowly, the vendor waits; when it is gone, the vendor's connection is closed at once. */
 #include "base/text.h"
+#include "serve/metrics.h"
 #include "serve/proxy/parts.h"
 
 #include <stdlib.h>
@@ -128,7 +129,7 @@ static void done(struct events *s)
 	web_post(t->p->loop, on_left, t);
 }
 
-static void on_gone(void *arg)
+void tx_gone(void *arg)
 {
 	leave(arg);
 }
@@ -142,6 +143,8 @@ static void let_go(struct tx *t)
 	*t->self = t->next;
 	if (t->next)
 		t->next->self = t->self;
+	t->c->telemetry = NULL;
+	spans_put(p->s->spans, t->c, t->began_us, p->s->sys->now_us(p->s->sys));
 	pthread_mutex_lock(&p->lock);
 	if (--p->live == 0)
 		pthread_cond_broadcast(&p->left);
@@ -159,6 +162,7 @@ void tx_free(void *arg)
 	bulk_free(&t->held);
 	bulk_free(&t->out);
 	arena_done(&t->job);
+	arena_done(&t->event);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -213,6 +217,7 @@ static void start_job(
 		arena_reset(&t->job);
 	t->ruling = (struct ruling){ 0 };
 	t->is_deciding = true;
+	t->c->telemetry = NULL; /* of the job before */
 	t->c->a = a;
 	t->c->resume = fn;
 	if (!work_put(t->p->s, t->c, post_after, x)) {
@@ -339,7 +344,8 @@ static void after_calls(struct tx *t)
 		return;
 	}
 	bool may_rewrite = t->p->on_deny == DENY_REWRITE && r->why && !t->x.fault && r->refusal.status != 429;
-	if (!r->is_allowed && !may_rewrite) {
+	/* What does not fit is not here any more: also who only observes cannot pass it on. */
+	if ((!r->is_allowed && !may_rewrite) || t->is_too_large) {
 		refuse(t, &r->refusal);
 		return;
 	}
@@ -360,19 +366,23 @@ static void after_calls(struct tx *t)
 /* One whole event; false: what follows must wait. */
 static bool take_event(struct tx *t)
 {
-	AUTO(arena_done) struct arena a = { 0 };
 	struct sse_event ev;
 
-	sse_read(&t->sse, &a, &ev);
+	arena_reset(&t->event);
+	sse_read(&t->sse, &t->event, &ev);
 	enum seen seen = form_see(&t->x, &ev);
+	alike_forget(&t->alike);
 	if (seen != SEEN_PASS)
 		bulk_add(&t->held, ev.raw.p, ev.raw.n);
 	else if (t->is_rewriting)
 		push_rewritten(t, &ev);
 	else
 		push(t, ev.raw.p, ev.raw.n);
+	if (seen == SEEN_PASS && !t->is_rewriting && ev.has_data)
+		alike_learn(&t->alike, ev.raw);
 	sse_next(&t->sse);
 	if (t->held.n > (size_t)t->p->hold_bytes) {
+		t->is_too_large = true;
 		form_fault(&t->x, "the calls of the answer are larger than may be held");
 		seen = SEEN_DECIDE;
 	}
@@ -386,9 +396,16 @@ static void feed(struct tx *t, struct bytes in)
 {
 	while (in.n && !t->is_refused) {
 		struct err e = { 0 };
-		size_t taken = 0;
+		size_t taken = 0, alike;
 		bool is_whole = false;
+		if (!t->sse.event.n && !t->sse.is_after_cr && (taken = alike_take(&t->alike, in, &alike))) {
+			push(t, in.p, taken);
+			t->x.sequence += (int64_t)alike;
+			in = (struct bytes){ in.p + taken, in.n - taken };
+			continue;
+		}
 		if (sse_take(&t->sse, in, &taken, &is_whole, &e)) {
+			t->is_too_large = true;
 			form_fault(&t->x, "an event is larger than may be held");
 			start_job(t, govern_calls, &t->job, after_calls);
 			return;
@@ -453,8 +470,10 @@ static enum phase phase_of(const struct tx *t)
 		return TX_STREAM;
 	if (is_good && t->asked.is_stream && !strcasestr(type, "json"))
 		return TX_STREAM;
-	if (is_good && t->asked.form == &form_other && !strcasestr(type, "json") &&
-		!strcasestr(type, "text/"))
+	/* Files may be collected answers of a model. */
+	bool may_be_answers = strcasestr(type, "json") || strcasestr(type, "text/") ||
+		strstr(t->c->path, "/files/") || strstr(t->c->path, "/batches/");
+	if (is_good && t->asked.form == &form_other && !may_be_answers)
 		return TX_RAW;
 	return TX_WHOLE;
 }
@@ -591,7 +610,8 @@ static void after_failure(struct tx *t)
 	t->c->a = &t->job;
 	t->c->sent_count = 0;
 	if (text_eq(t->failed.code, "WEB_UNREACHABLE"))
-		r.message = arena_printf(&t->job, "the upstream '%s' cannot be reached", t->up->id);
+		r.message = arena_printf(
+			&t->job, "the upstream '%s' cannot be reached: %s", t->up->id, t->failed.text);
 	else if (text_eq(t->failed.code, "WEB_TOO_LARGE"))
 		r.message = "the answer is larger than may be passed on";
 	refuse_call(t->c, t->asked.form, &r);
@@ -620,8 +640,12 @@ static void fail(struct tx *t)
 {
 	bool is_gone = text_eq(t->failed.code, "CLIENT_ABORTED");
 
-	t->is_unsent = text_eq(t->failed.code, "WEB_UNREACHABLE");
-	t->kind = is_gone ? "CLIENT_ABORTED" : t->is_unsent ? "UPSTREAM_UNREACHABLE" : "INCOMPLETE";
+	/* A vendor that refuses, or is not there, has done nothing that costs. */
+	t->is_unsent = t->phase == TX_AGAIN || text_eq(t->failed.code, "WEB_UNREACHABLE");
+	t->kind = is_gone	       ? "CLIENT_ABORTED"
+		: t->phase == TX_AGAIN ? "UPSTREAM_ERROR"
+		: t->is_unsent	       ? "UPSTREAM_UNREACHABLE"
+				       : "INCOMPLETE";
 	t->code = t->kind;
 	bool is_again = !is_gone && may_try_again(t);
 	start_job(t, govern_outcome, &t->job, is_again ? decide_again : after_failure);
@@ -693,12 +717,12 @@ void tx_start(struct call *c, void (*answered)(void *), void *arg)
 
 	t->answered = answered;
 	t->arg = arg;
+	t->began_us = p->s->sys->now_us(p->s->sys);
 	t->home = c->a;
 	t->fd = listen_fd(c);
 	call_keep(c);
 	pthread_mutex_lock(&p->lock);
 	p->live++;
 	pthread_mutex_unlock(&p->lock);
-	web_on_gone(p->loop, on_gone);
 	web_post(p->loop, begin, t);
 }
