@@ -15,7 +15,8 @@ offered = []
 
 
 def codex_answer(body, next_call, told):
-    results = [item for item in body.get("input", []) if item.get("type") == "function_call_output"]
+    outputs = [item for item in body.get("input", []) if item.get("type") == "function_call_output"]
+    results = [item for item in outputs if item.get("call_id", "").startswith("c")]
     told[:] = [drive.text_of(item.get("output", "")) for item in results]
     found = []
     for tool in body.get("tools", []):
@@ -24,13 +25,15 @@ def codex_answer(body, next_call, told):
         for inner in tool.get("tools", []):
             if inner.get("name", "").endswith(TOOL):
                 found.append((inner["name"], tool.get("name")))
-    offered[:] = offered or [t.get("name") for t in body.get("tools", [])]
+    offered[:] = offered or [t.get("name") or json.dumps(t)[:1500] for t in body.get("tools", [])]
     item = {"type": "message", "id": "m1", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
     if found and len(results) < len(inputs):
         name, space = found[0]
         item = {"type": "function_call", "id": "f%d" % len(results), "call_id": "c%d" % len(results), "name": name, "arguments": json.dumps(inputs[len(results)])}
         if space:
             item["namespace"] = space
+    elif not found and len(outputs) < 8:  # its servers are still starting
+        item = {"type": "function_call", "id": "w%d" % len(outputs), "call_id": "w%d" % len(outputs), "name": "exec_command", "arguments": json.dumps({"cmd": "sleep 1"})}
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, "input_tokens_details": None, "output_tokens_details": None}
     return drive.events([
         {"type": "response.created", "response": {"id": "r1"}},
@@ -41,7 +44,7 @@ def codex_answer(body, next_call, told):
 
 told = []
 is_claude = client == "claude-code"
-calls = [("mcp__filesystem__" + TOOL, given) for given in inputs]
+calls = [("WaitForMcpServers", {})] + [("mcp__filesystem__" + TOOL, given) for given in inputs]
 port = drive.serve(drive.claude_answer if is_claude else codex_answer, lambda n: calls[n] if n < len(calls) else None, told)
 argv, extra = (drive.claude_command if is_claude else drive.codex_command)(program, home, port, not is_claude)
 if is_claude:
