@@ -25,7 +25,8 @@ const struct opt mcp_add_opts[] = {
 	{ "url", OPT_VALUE, "URL", "reach it there instead of starting a command", NULL, false },
 	{ "env", OPT_LIST, "NAME[=VALUE]", "a variable it gets: ours of that name, or this value", NULL,
 		false },
-	{ "cwd", OPT_VALUE, "DIR", "where it is started", NULL, false },
+	{ "cwd", OPT_VALUE, "DIR", "where it is started; default: here, if it may read or write here", NULL,
+		false },
 	{ "read", OPT_LIST, "PATH", "may read this, although it lies in the home or in /tmp", NULL, false },
 	{ "write", OPT_LIST, "PATH", "may write below this", NULL, false },
 	{ "host", OPT_LIST, "RULE", "may reach this host: name, name:port, *.name or @list", NULL, false },
@@ -203,6 +204,19 @@ static void copy_list(struct cli *r, const char *option, struct json *how, const
 		json_set(r->a, how, member, list);
 }
 
+/* Where the person stands, if the server will see that. */
+static void choose_cwd(struct cli *r, struct json *how)
+{
+	static const char *const members[] = { "read", "write" };
+	char *cwd = getcwd(NULL, 0);
+
+	for (size_t i = 0; i < ARRAY_SIZE(members) && cwd && json_get(how, "command"); i++)
+		json_each (path, json_get(how, members[i]))
+			if (!json_get(how, "cwd") && path_is_below(cwd, json_text(path)))
+				json_sets(r->a, how, "cwd", cwd);
+	free(cwd);
+}
+
 static void copy_env(struct cli *r, struct json *how)
 {
 	const char **all;
@@ -266,6 +280,7 @@ static struct json *how_of(struct cli *r)
 	copy_list(r, "write", how, "write");
 	copy_list(r, "host", how, "hosts");
 	copy_list(r, "pass", how, "passes");
+	choose_cwd(r, how);
 	copy_env(r, how);
 	copy_oauth(r, how);
 	if (opt_flag(r, "trusted"))

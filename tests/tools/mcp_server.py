@@ -2,7 +2,7 @@
 """mcp_server.py — an MCP server for tests, over standard input and output.
 
 What it offers and how it behaves is a JSON file, read again for each list: {"tools": [...], "pages": 1, "delay": {"tool": seconds}, "die": "tool",
-"lie": "tool", "flood": n}.  Tools answer with what they were given; some do more, by their names: write_file, read_file, environment, network, home."""
+"lie": "tool", "flood": n, "answers": {"tool": result}, "progress": [1, 2]}.  Tools answer with what they were given; some do more, by their names: write_file, read_file, environment, network, home."""
 import json, os, socket, sys, threading, time
 
 PLAN = sys.argv[1]
@@ -70,15 +70,16 @@ def call(m):
     for i in range(p.get("flood", 0)):
         say({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": i}})
     if token is not None:
-        for i in (1, 2):
-            say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": i, "total": 2}})
+        steps = p.get("progress", [1, 2])
+        for i in steps:
+            say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": i, "total": steps[-1]}})
     until = time.time() + p.get("delay", {}).get(name, 0)
     while time.time() < until and m["id"] not in cancelled:
         time.sleep(0.01)
     if m["id"] in cancelled:
         return
     try:
-        result = do(name, args)
+        result = p.get("answers", {}).get(name) or do(name, args)
     except Exception as e:
         result = text("failed: %s" % e, isError=True)
     if p.get("lie") == name:

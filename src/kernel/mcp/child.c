@@ -309,8 +309,9 @@ static int find_server(struct child *c, struct err *e)
 	c->row = row;
 	const char *state = mcp_state(row, s->now_us(s));
 	if (text_eq(state, "revoked") || text_eq(state, "expired"))
-		return err_set(
-			e, E_DENIED, "MCP_REVOKED", "server '%s' is %s, so it is not started", c->id, state);
+		return err_set(e, E_DENIED, "MCP_REVOKED",
+			"server '%s' is %s, so it is not started; to look at it again: helm mcp quarantine %s",
+			c->id, state, c->id);
 	if (!json_get_text(row, "command", NULL))
 		return err_set(e, E_USAGE, "MCP_CHILD",
 			"server '%s' is reached by a url; there is nothing to start", c->id);

@@ -1,0 +1,151 @@
+#!/bin/sh
+# Approvals by tool, effect, argument and time; waiting for a person; shadow; configuration; servers by url; the gateway in helm serve; kills.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+command -v python3 >/dev/null || skip_all "python3 is not here"
+[ -x "$HELM_BUILD/helm-serve" ] || skip_all "helm-serve was not built"
+needs_terminal
+fresh_workspace
+TEST_HOME=$scratch/home
+TERMINALS=$scratch/.terminals
+export HELM_BUILD HELM_SOURCE TEST_HOME TERMINALS
+mkdir served
+cp "$HELM_SOURCE/tests/tools/mcp_server.py" served/server.py
+cat >served/plan.json <<'X'
+{"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}, "annotations": {"readOnlyHint": true}},
+ {"name": "remove", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": true}}, {"name": "change", "inputSchema": {"type": "object"}},
+ {"name": "secret", "inputSchema": {"type": "object"}}, {"name": "slow", "inputSchema": {"type": "object"}}], "delay": {"slow": 20}}
+X
+server="python3 $PWD/served/server.py $PWD/served/plan.json"
+cat >gateway.toml <<'X'
+[upstreams.one]
+tools = ["ech*"]
+X
+printf '[upstreams.one]\ncommand = "sh"\n' >bad.toml
+python3 "$HELM_SOURCE/tests/tools/mcp_web.py" s3cret >port &
+web=$!
+trap 'kill $web 2>/dev/null; chmod -R u+rwX "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
+PYTHONPATH=$HELM_SOURCE/tests/tools SERVER=$server python3 - <<'PY'
+from mcp import *
+import shlex, signal
+server = shlex.split(os.environ["SERVER"])
+def did(p): return p.returncode == 0 or print("#", p.stdout, p.stderr)
+def add(id, *options): return did(person("mcp", "add", id, "--read", os.getcwd() + "/served", *options, "--", *server))
+
+# by effect, argument, time
+ok("a server is added", add("one", "--redact"))
+ok("only what reads is approved", did(person("mcp", "approve", "one", "--effect", "read", "--yes")))
+g = Gateway("--server", "one")
+ok("so only that is listed", sorted(g.tools()) == ["echo"], g.tools())
+ok("what destroys is asked about", verdict_of(g.call("remove")) == "ESCALATE")
+ok("by argument", did(person("mcp", "approve", "one", "--tool", "echo", "--argument", "path=/srv/*", "--yes")))
+ok("one that fits goes through", verdict_of(g.call("echo", {"path": "/srv/a"})) == "ALLOW", g.call("echo", {"path": "/srv/a"}))
+for path in ("/opt/a", "/srv/../opt/a"):
+    r = g.call("echo", {"path": path})
+    ok("%s is asked about" % path, verdict_of(r) == "ESCALATE" and r["_meta"]["helm/decision"]["rule"] == "mcp.arguments", r)
+ok("one that is missing, too", verdict_of(g.call("echo")) == "ESCALATE")
+ok("for a time", did(person("mcp", "approve", "one", "--tool", "change", "--for", "1s", "--yes")))
+time.sleep(1.2)
+r = g.call("change")
+ok("which ends", verdict_of(r) == "DENY" and r["_meta"]["helm/decision"]["reason_code"] == "APPROVAL_TIMEOUT", r)
+ok("all of it", did(person("mcp", "approve", "one", "--yes")))
+r = g.call("secret")
+ok("secrets are taken out where a person wants that, and it is said", "[REDACTED]" in text_of(r) and r["_meta"]["helm/findings"]["redacted"] is True, r)
+ok("one tool is revoked", did(person("mcp", "revoke", "one", "--tool", "change")))
+ok("and asked about", verdict_of(g.call("change")) == "ESCALATE")
+
+# shadow
+ok("an observe grant takes a time", person("mcp", "shadow", "one").returncode == 2)
+ok("and is given", did(person("mcp", "shadow", "one", "--for", "1h")))
+r = g.call("change")
+ok("then what would be asked goes through, labelled", text_of(r) == "{}" and verdict_of(r) == "ESCALATE", r)
+last = receipts()[-3:]
+ok("with a counterfactual receipt before it", [x["type"] for x in last] == ["decision", "counterfactual", "outcome"] and last[0]["metadata"]["enforcement_mode"] == "shadow" and last[1]["metadata"]["would_have_verdict"] == "ESCALATE", last)
+rep = json.loads(helm("mcp", "shadow", "report", "--json").stdout)
+ok("that the report counts", rep["let_pass"] == 1, rep)
+p = person("freeze", "--reason", "x")
+r = g.call("change")
+ok("a freeze stands above it", verdict_of(r) == "DENY" and text_of(r).startswith("Access Denied"), r, p.stderr)
+person("unfreeze")
+ok("it is ended", did(person("mcp", "shadow", "one", "--off")) and verdict_of(g.call("change")) == "ESCALATE")
+ok("all is revoked", did(person("mcp", "revoke", "one", "--reason", "done")))
+r = g.call("echo", {"path": "/srv/a"})
+ok("and denied", verdict_of(r) == "DENY" and r["_meta"]["helm/decision"]["reason_code"] == "APPROVAL_TIMEOUT", r)
+ok("nothing is listed then", g.tools() == {})
+g.end()
+
+# a configuration chooses, and adds nothing
+p = person("mcp", "approve", "one", "--yes")
+ok("what is revoked is not started, and it is said how to look at it", p.returncode == 1 and "helm mcp quarantine" in p.stdout, p.stdout)
+ok("approved again", did(person("mcp", "quarantine", "one")) and did(person("mcp", "approve", "one", "--yes")))
+g = Gateway("--config", "gateway.toml", "--no-own-tools")
+ok("a configuration names tools", sorted(g.tools()) == ["echo"], g.tools())
+m = g.ask("tools/call", {"name": "remove", "arguments": {}})
+ok("others are not there", m["error"]["code"] == -32602, m)
+g.end()
+p = helm("mcp", "gateway", "--config", "bad.toml")
+ok("how a server is started is none of its business", p.returncode == 1 and "helm mcp add" in p.stderr, p.stderr)
+p = helm("mcp", "gateway", "--server", "nobody")
+ok("a server that is not there is said at once", p.returncode == 1 and "there are: one" in p.stderr, p.stderr)
+
+# waiting for a person
+ok("a server whose calls wait", add("two", "--wait", "20"))
+g = Gateway("--server", "two")
+id = g.begin("tools/call", {"name": "echo", "arguments": {"path": "x"}})
+approval, until = None, time.time() + 15
+while not approval and time.time() < until:
+    rows = [x for x in receipts() if x.get("status") == "ESCALATE" and x["metadata"].get("mcp_server_id") == "two"]
+    approval = rows[-1]["metadata"]["approval_id"] if rows else time.sleep(0.05)
+ok("the call waits for its answer", g.wait(id, 0.3) is None and approval)
+ok("which a person gives", did(person("approval", "approve", approval, says=["APPROVE"])))
+m = g.wait(id, 15)
+ok("and then it is made", m and verdict_of(m["result"]) == "ALLOW", m)
+g.end()
+
+# by url
+port = open("port").read().strip()
+os.environ["TOKEN"] = "s3cret"
+open("secret", "w").write("s3cret\n")
+ok("a url that is not this machine's begins with https", person("mcp", "add", "far", "--url", "http://example.com/mcp").returncode == 1)
+ok("a server by url", did(person("mcp", "add", "web", "--url", "http://127.0.0.1:%s/mcp" % port, "--bearer-file", os.path.abspath("secret"))))
+ok("is asked what it offers", did(person("mcp", "approve", "web", "--yes")))
+ok("one with client credentials", did(person("mcp", "add", "auth", "--url", "http://127.0.0.1:%s/mcp" % port, "--oauth-token-url", "http://127.0.0.1:%s/token" % port, "--oauth-client", "me", "--oauth-secret-file", os.path.abspath("secret"))) and did(person("mcp", "approve", "auth", "--yes")))
+g = Gateway("--server", "web", "--server", "auth")
+ok("both are listed by their names", {"web__echo", "auth__echo"} <= set(g.tools()), g.tools())
+ok("a call goes there, and its answer comes as events", text_of(g.call("web__echo", {"a": 1})) == '{"a": 1}')
+n = int(text_of(g.call("auth__tokens")))
+ok("a token is asked for once and kept", text_of(g.call("auth__echo", {"a": 2})) == '{"a": 2}' and int(text_of(g.call("auth__tokens"))) == n, n)
+g.call("web__forget")
+r = g.call("web__echo", {"a": 3})
+r = g.call("web__echo", {"a": 3}) if r.get("isError") else r
+ok("a session that it forgot is begun anew", text_of(r) == '{"a": 3}', r)
+g.end()
+ok("no secret stands in the record", "s3cret" not in json.dumps(receipts()))
+
+# kills
+g = Gateway("--server", "one")
+g.tools()
+id = g.begin("tools/call", {"name": "slow", "arguments": {}})
+until = time.time() + 10
+while time.time() < until and receipts()[-1]["tool_name"] != "mcp__one__slow": time.sleep(0.02)
+g.p.kill()
+g.p.wait()
+until = time.time() + 5
+mine = lambda: subprocess.run(["pgrep", "-f", os.getcwd() + "/served/server.py"], capture_output=True, text=True).stdout
+while time.time() < until and mine(): time.sleep(0.05)
+ok("a gateway that is killed takes its servers along", mine() == "", mine())
+ok("the decision was on disk before the call", receipts()[-1]["tool_name"] == "mcp__one__slow" and receipts()[-1]["status"] == "ALLOW", receipts()[-1])
+ok("and the record is whole", helm("log", "check").returncode == 0)
+g = Gateway("--server", "one")
+g.tools()
+id = g.begin("tools/call", {"name": "slow", "arguments": {}})
+time.sleep(0.3)
+for pid in mine().split(): os.kill(int(pid), signal.SIGKILL)
+m = g.wait(id)
+ok("a server that is killed ends its call at once", m and m["result"]["isError"], m)
+ok("and is there for the next", text_of(g.call("echo", {"path": "x"})).startswith("{"))
+ids = [g.begin("tools/call", {"name": "echo", "arguments": {"path": str(i)}}) for i in range(1000)]
+got = [text_of((g.wait(i, 60) or {}).get("result")) for i in ids]
+ok("a thousand at once, each with its own answer", got == ['{"path": "%d"}' % i for i in range(1000)], got[:3])
+g.end()
+finish()
+PY
