@@ -35,6 +35,7 @@ struct sandbox_rules {
 	int door; /* NETWORK_NAMED: the listening socket is handed out through this one (egress/egress.h); 0: nobody serves it */
 	bool unix_sockets; /* may talk to sockets in the file system: tmux, docker, agents.  Off unless asked for. */
 	const char *const *write_paths; /* directories or files below which it may write; NULL-terminated */
+	const char *const *exec_paths; /* the only files it may execute; NULL: any */
 	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */
 	const char *const
 		*read_only; /* directories protected although they lie in a writable one: the state */
