@@ -3,6 +3,7 @@
 #define KERNEL_TASK_PARTS_H
 
 #include "base/hash.h"
+#include "kernel/skill.h"
 #include "kernel/task/task.h"
 
 #include <sys/stat.h>
@@ -50,6 +51,8 @@ struct task {
 	struct run_report *report;
 	/* before it is judged */
 	const struct profile *profile;
+	struct skill_use skill; /* whose contract narrowed the profile; name NULL: none */
+	int64_t timeout_s; /* 0: none */
 	const char *id;
 	struct surroundings at;
 	struct json *row; /* grows from stage to stage; each append writes all of it */
@@ -221,6 +224,10 @@ void task_find_program(
 struct json *task_program_json(struct arena *a, const struct task_program *p); /* path, size, sha256 */
 /* Still the same files, and are we in the same place?  Says what is not. */
 bool task_program_is_same(const struct task_program *p, char *why, size_t why_n);
+
+/* What a contract that names commands lets be executed, by the kernel's word: those programs, what their first lines name, and shells, which start
+ * nothing else.  NULL: anything. */
+const char *const *task_programs(const struct task *t);
 
 /* ---- heartbeat.c ---- */
 
