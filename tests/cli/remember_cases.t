@@ -14,4 +14,7 @@ area() {
 }
 
 ok "memory: plans, supersession, queue, labels, operations, summaries" area memory 50
+ok "skills: contracts, drafts, intake" area skills 36
+ok "lifecycle: scans, archives, claims, outcomes" area lifecycle 30
+ok "promotion: digests and answers" area promotion 9
 finish
