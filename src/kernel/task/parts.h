@@ -109,6 +109,10 @@ char *task_preview(struct arena *a, const char *const *argv, size_t argc);
 /* "error_class" and friends for a row that failed; NULL when it did not. */
 struct json *task_failure_signature(
 	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result);
+/* What follows from it and from those before: into the row, and a line for the person. */
+void task_failure_follow(struct task *t, const struct json *signature);
+/* Did this very command fail in the same way twice, and does a person want to be asked then? */
+bool task_failure_repeats(struct task *t);
 /* Which walls really stood, wall by wall, as "protections". */
 void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r);
 /* Walk over task_tree(): what changed since t->result->started_us, and armed_look() for each entry. */

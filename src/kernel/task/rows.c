@@ -236,8 +236,10 @@ int task_put_last(struct task *t, const char *status, const char *stage, const c
 		json_sets(a, t->row, "failure_reason", reason);
 	json_set(a, t->row, "experience_attribution", task_experience(a, t->row));
 	struct json *signature = task_failure_signature(a, t->k->ws, t->row, t->result);
-	if (signature)
+	if (signature) {
 		json_set(a, t->row, "failure_signature", signature);
+		task_failure_follow(t, signature);
+	}
 	return task_put_row(t, status, e);
 }
 

@@ -160,6 +160,11 @@ static void make_request(struct task *t)
 			.resume_after = arena_printf(a, " -- %s", task_preview(a, spec->argv, spec->argc)) },
 		.is_done_here = !is_remote(t),
 	};
+	if (task_failure_repeats(t)) {
+		t->request.at_least.action = ACTION_ASK;
+		t->request.at_least.rule = "risk.repeated_failure";
+		t->request.at_least.text = "it failed twice in the same way, and nothing was done about it";
+	}
 	/* What a person has permitted is compared with what it has become, whatever the wider profile thinks of it. */
 	if (spec->permitted_by) {
 		t->request.at_least.action = ACTION_ASK;
