@@ -189,6 +189,21 @@ static int conform(struct server *s, const struct json *o)
 	return text_eq(json_get_text(report, "result", ""), "PASS") ? 0 : 1;
 }
 
+/* One question for somebody who has no network. */
+static int ask(struct server *s, const struct json *q)
+{
+	struct json *answer;
+	struct err e = { 0 };
+	struct buf text;
+
+	if (serve_ask_one(s->sys, &s->a, q, &answer, &e))
+		return print_error(&e);
+	buf_init(&text, &s->a);
+	json_write(&text, answer, JSON_INDENT);
+	printf("%s\n", text.p);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct server s;
@@ -208,6 +223,8 @@ int main(int argc, char **argv)
 		return print_error(&e);
 	if (json_get(options, "conform"))
 		return conform(&s, json_get(options, "conform"));
+	if (json_get(options, "ask"))
+		return ask(&s, json_get(options, "ask"));
 	if (json_get(options, "show"))
 		return show(&s.a, json_get_text(options, "show", ""));
 	s.o = options_of(options);

@@ -3,7 +3,9 @@
 #define SERVE_WEB_H
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/sys.h"
 
 #include <stdint.h>
 
@@ -28,5 +30,8 @@ struct web_answer {
 int web_start(struct err *e);
 /* OK for any status.  WEB_TIMEOUT, WEB_UNREACHABLE with E_IO, WEB_TOO_LARGE with E_LIMIT. */
 int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, struct err *e);
+
+/* One question over HTTP for somebody who has no network, with the key that a variable holds: {status, body, error, latency_ms} (ask.c). */
+int serve_ask_one(struct sys *sys, struct arena *a, const struct json *q, struct json **ret, struct err *e);
 
 #endif
