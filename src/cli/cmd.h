@@ -149,6 +149,37 @@ int cmd_intake_scan(struct cli *r, struct err *e);
 int cmd_intake_classify(struct cli *r, struct err *e);
 int cmd_intake_validate(struct cli *r, struct err *e);
 
+/* cmd_loops.c */
+extern const struct opt shadow_report_opts[];
+/* cmd_failures.c */
+extern const struct opt failures_list_opts[], failures_signature_opts[], trace_list_opts[],
+	trace_candidates_opts[], trace_export_opts[];
+/* cmd_health.c */
+extern const struct opt health_probe_opts[], health_watch_opts[], health_select_opts[], freshness_opts[];
+int cmd_failures_list(struct cli *r, struct err *e);
+int cmd_failures_show(struct cli *r, struct err *e);
+int cmd_trace_list(struct cli *r, struct err *e);
+int cmd_trace_show(struct cli *r, struct err *e);
+int cmd_trace_diff(struct cli *r, struct err *e);
+int cmd_trace_replay(struct cli *r, struct err *e);
+int cmd_trace_candidates(struct cli *r, struct err *e);
+int cmd_trace_export(struct cli *r, struct err *e);
+int cmd_loops_list(struct cli *r, struct err *e);
+int cmd_loops_inspect(struct cli *r, struct err *e);
+int cmd_loops_validate(struct cli *r, struct err *e);
+int cmd_loops_run(struct cli *r, struct err *e);
+int cmd_loops_resume(struct cli *r, struct err *e);
+int cmd_loops_runs(struct cli *r, struct err *e);
+int cmd_failures_signature(struct cli *r, struct err *e);
+int cmd_failures_transition(struct cli *r, struct err *e);
+int cmd_shadow_report(struct cli *r, struct err *e);
+int cmd_health_state(struct cli *r, struct err *e);
+int cmd_health_select(struct cli *r, struct err *e);
+int cmd_health_probe(struct cli *r, struct err *e);
+int cmd_health_watch(struct cli *r, struct err *e);
+int cmd_health_providers(struct cli *r, struct err *e);
+int cmd_freshness_status(struct cli *r, struct err *e);
+
 /* cmd_policy_files.c */
 extern const struct opt policy_new_opts[], policy_compile_opts[], policy_import_opts[], policy_sign_opts[],
 	policy_verify_opts[], pack_show_opts[];

@@ -210,7 +210,7 @@ static int promote(struct cli *r, bool is_approved, struct err *e)
 	if (rc)
 		return rc;
 	words = skill_assess_words(r->a, assessment);
-	bool is_passed = json_get_bool(assessment, "passed", false);
+	bool is_passed = skill_assess_passes(assessment, name, opt_flag(r, "replace"));
 	json_sets(r->a, doc, "source", json_get_text(assessment, "draft", ""));
 	json_sets(r->a, doc, "target", target);
 	json_set(r->a, doc, "assessment_summary", words);

@@ -18,6 +18,9 @@ const struct family families[] = {
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
 	{ "skill", "procedures with a contract that holds" },
+	{ "loops", "work that is repeated, within bounds" },
+	{ "failures", "what failed, the same counted together" },
+	{ "trace", "what runs did" },
 	{ "agent", "an agent client inside walls, supervised" },
 	{ "workspace", "what was decided about a place, and trust" },
 	{ "approval", "what waits for your answer; what was granted" },
@@ -29,6 +32,8 @@ const struct family families[] = {
 	{ "curator", "another name of skill-lifecycle" },
 	{ "skill-promotion", "work that could become a skill" },
 	{ "skill-intake", "skills from outside" },
+	{ "health", "which models answer" },
+	{ "freshness", "sources outside, and how old they are" },
 	{ "state", "what may be said about a note" },
 	{ "frontmatter", "folders of notes" },
 	{ "context", "what is known about something" },
@@ -879,6 +884,7 @@ static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA 
 	"The schema may use the keywords our contracts use; one that uses more is refused, because half a check is none.",
 	NULL, NULL, 0, cmd_schema_validate };
 
+#include "cli/commands_loops.h"
 #include "cli/commands_memory.h"
 #include "cli/commands_skill.h"
 
