@@ -494,6 +494,20 @@ int skill_assess(const struct contract_place *at, const char *name, struct json 
 	return put_json(&m, "meta/assessment.json", doc, e);
 }
 
+bool skill_assess_passes(const struct json *assessment, const char *name, bool replace)
+{
+	static const char check[] = "no_duplicate_skill_conflict";
+	bool is_passed = true;
+
+	json_each_member (m, json_get(assessment, "checks"))
+		is_passed &= text_eq(m->name, check) || m->value->type == JSON_TRUE;
+	if (json_get_bool(json_get(assessment, "checks"), check, false) || !is_passed)
+		return is_passed;
+	json_each (one, json_get(json_get(assessment, "details"), "duplicate_candidates"))
+		is_passed &= text_eq(json_get_text(one, "skill", ""), name);
+	return is_passed && replace;
+}
+
 struct json *skill_assess_words(struct arena *a, const struct json *assessment)
 {
 	static const struct {

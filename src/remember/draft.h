@@ -17,6 +17,8 @@ int skill_draft(const struct contract_place *at, const struct draft_spec *d, con
 	const struct json *commands, struct json **ret, struct err *e);
 /* {draft, passed, checks, details}; E_MISSING SKILL_DRAFT.  Also kept in meta/assessment.json. */
 int skill_assess(const struct contract_place *at, const char *name, struct json **ret, struct err *e);
+/* Can it be promoted?  With `replace` the live skill of the same name is no reason against it. */
+bool skill_assess_passes(const struct json *assessment, const char *name, bool replace);
 /* One sentence for each check that is not passed. */
 struct json *skill_assess_words(struct arena *a, const struct json *assessment);
 /* The draft becomes skills/NAME; with `replace` what is there goes to skills/.archive/NAME-TIME.  E_INPUT SKILL_EXISTS.  Whole or not at all. */

@@ -58,7 +58,7 @@ ok "a probe that nobody has allowed does not run" exits 2 helm skill-lifecycle r
 ok "really not" [ ! -e probed ]
 
 # ---- what could become one ----
-for i in 1 2 3; do helm profile run workspace_edit --task-name "deploy docs" -- true; done
+for _ in 1 2 3; do helm profile run workspace_edit --task-name "deploy docs" -- true; done
 ok "three successes are offered" says 0 "deploy docs" helm skill-promotion digest
 id=$(helm skill-promotion pending --json | python3 -c 'import json,sys; print([e["candidate_id"] for e in json.load(sys.stdin) if e["fingerprint"]["task_name"] == "deploy docs"][0])')
 ok "an answer as people write it" says 0 '"ok"' helm skill-promotion reply "Approve $(printf %s "$id" | tr a-f A-F)" --json

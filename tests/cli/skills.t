@@ -62,7 +62,7 @@ ok "a shell cannot write elsewhere" says 25 "skill 'paths'" under paths workspac
 ok "nor can python" exits 25 under paths workspace_edit python3 -c 'open("src/b","w")'
 ok "nor tools that write in place" exits 25 under paths workspace_edit sed -i s/int/x/ src/a.c
 ok "it is on record" says 0 skill.paths helm task list --json --limit 1
-ok "where the guard cannot know, walls hold: write, child, remove, mkdir, rename, link" lacks_text done under paths workspace_edit python3 docs/try.py
+ok "where the guard cannot know, walls hold: write, child, remove, mkdir, rename, link" lacks_text "done" under paths workspace_edit python3 docs/try.py
 ok "nothing was done" sh -c '[ "$(ls src)" = "a.c
 private" ]'
 ok "what is hidden cannot be read" exits 25 under paths workspace_edit cat src/private/x
