@@ -242,6 +242,41 @@ char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
 	return b.p;
 }
 
+/* One word at `p`; NULL when a quote has no end. */
+static const char *take_word(const char *p, struct buf *to)
+{
+	char quote = 0;
+
+	for (; *p && (quote || !strchr(" \t\r\n", *p)); p++) {
+		if (quote ? *p == quote : *p == '\'' || *p == '"') {
+			quote = quote ? 0 : *p;
+			continue;
+		}
+		if (*p == '\\' && quote != '\'' && p[1])
+			p++;
+		buf_addc(to, *p);
+	}
+	return quote ? NULL : p;
+}
+
+bool text_words(struct arena *a, const char *text, const char *const **ret_words, size_t *ret_n)
+{
+	const char **words = arena_zalloc(a, strlen(text) / 2 + 2, sizeof(*words));
+	size_t n = 0;
+
+	for (const char *p = text + strspn(text, " \t\r\n"); *p; p += strspn(p, " \t\r\n")) {
+		struct buf word;
+		buf_init(&word, a);
+		p = take_word(p, &word);
+		if (!p)
+			return false;
+		words[n++] = word.p;
+	}
+	*ret_words = words;
+	*ret_n = n;
+	return true;
+}
+
 /* For a POSIX shell: inside single quotes nothing is special but the quote itself. */
 char *text_quote(struct arena *a, const char *word)
 {

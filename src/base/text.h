@@ -65,6 +65,10 @@ const char *text_utf8(struct arena *a, const char *p, size_t n, const char *mark
 /* One word for a POSIX shell, in single quotes: whatever it holds, it stays one word and nothing in it is expanded. */
 char *text_quote(struct arena *a, const char *word);
 
+/* The words of a command line without a shell: blanks divide, '...', "..." and a backslash keep.  False: a quote has no end.  Nothing is
+ * expanded.  *ret_words ends in NULL. */
+bool text_words(struct arena *a, const char *text, const char *const **ret_words, size_t *ret_n);
+
 /* Comparable spelling of well-formed UTF-8: case folded and composed (NFC), so that names a file system may take for the
  * same give the same text.  text_nfc only composes. */
 char *text_fold(struct arena *a, const char *p, size_t n);

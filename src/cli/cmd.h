@@ -90,6 +90,101 @@ int cmd_adopt(struct cli *r, struct err *e);
 int cmd_onboard(struct cli *r, struct err *e);
 int cmd_sources(struct cli *r, struct err *e);
 
+/* cmd_skill.c */
+extern const struct opt skill_list_opts[], skill_route_opts[], skill_run_opts[], skill_sessions_opts[];
+int cmd_skill_list(struct cli *r, struct err *e);
+int cmd_skill_show(struct cli *r, struct err *e);
+int cmd_skill_run(struct cli *r, struct err *e);
+int cmd_skill_route(struct cli *r, struct err *e);
+int cmd_skill_usage(struct cli *r, struct err *e);
+int cmd_skill_validate(struct cli *r, struct err *e);
+int cmd_skill_accept(struct cli *r, struct err *e);
+int cmd_skill_sessions(struct cli *r, struct err *e);
+int cmd_profile_audit_quality(struct cli *r, struct err *e);
+/* cmd_skill_draft.c */
+extern const struct opt skill_new_opts[], skill_create_opts[], skill_draft_opts[], skill_name_opts[],
+	skill_promote_opts[], skill_approve_opts[], skill_reject_opts[];
+int cmd_skill_new(struct cli *r, struct err *e);
+int cmd_skill_create(struct cli *r, struct err *e);
+int cmd_skill_draft(struct cli *r, struct err *e);
+int cmd_skill_assess(struct cli *r, struct err *e);
+int cmd_skill_promote(struct cli *r, struct err *e);
+int cmd_skill_approve(struct cli *r, struct err *e);
+int cmd_skill_diff(struct cli *r, struct err *e);
+int cmd_skill_reject(struct cli *r, struct err *e);
+int skill_draft_from(
+	struct cli *r, const char *task_id, const char *name, const char *description, struct err *e);
+/* cmd_lifecycle.c */
+extern const struct opt life_scan_opts[], life_apply_opts[], life_report_opts[], life_events_opts[],
+	life_limit_opts[], life_claims_opts[], life_revalidate_opts[], life_umbrella_opts[],
+	life_trajectory_opts[];
+int cmd_life_scan(struct cli *r, struct err *e);
+int cmd_life_status(struct cli *r, struct err *e);
+int cmd_life_report(struct cli *r, struct err *e);
+int cmd_life_pin(struct cli *r, struct err *e);
+int cmd_life_unpin(struct cli *r, struct err *e);
+int cmd_life_stale(struct cli *r, struct err *e);
+int cmd_life_archive(struct cli *r, struct err *e);
+int cmd_life_restore(struct cli *r, struct err *e);
+int cmd_life_events(struct cli *r, struct err *e);
+int cmd_life_claims(struct cli *r, struct err *e);
+int cmd_life_due(struct cli *r, struct err *e);
+int cmd_life_revalidate(struct cli *r, struct err *e);
+int cmd_life_umbrella(struct cli *r, struct err *e);
+int cmd_life_ledger(struct cli *r, struct err *e);
+int cmd_life_outcomes(struct cli *r, struct err *e);
+int cmd_life_candidates(struct cli *r, struct err *e);
+int cmd_life_selection(struct cli *r, struct err *e);
+int cmd_life_trajectory(struct cli *r, struct err *e);
+int cmd_life_observe(struct cli *r, struct err *e);
+int cmd_life_view(struct cli *r, struct err *e);
+/* cmd_promotion.c */
+extern const struct opt promotion_digest_opts[], promotion_decide_opts[], promotion_state_opts[],
+	intake_classify_opts[], intake_validate_opts[];
+/* The directory of traces that somebody names, or the environment does; NULL: the workspace's. */
+const char *traces_dir(struct cli *r, const char *given);
+int cmd_promotion_digest(struct cli *r, struct err *e);
+int cmd_promotion_pending(struct cli *r, struct err *e);
+int cmd_promotion_details(struct cli *r, struct err *e);
+int cmd_promotion_approve(struct cli *r, struct err *e);
+int cmd_promotion_reject(struct cli *r, struct err *e);
+int cmd_promotion_reply(struct cli *r, struct err *e);
+int cmd_promotion_state_path(struct cli *r, struct err *e);
+int cmd_intake_scan(struct cli *r, struct err *e);
+int cmd_intake_classify(struct cli *r, struct err *e);
+int cmd_intake_validate(struct cli *r, struct err *e);
+
+/* cmd_loops.c */
+extern const struct opt shadow_report_opts[];
+/* cmd_failures.c */
+extern const struct opt failures_list_opts[], failures_signature_opts[], trace_list_opts[],
+	trace_candidates_opts[], trace_export_opts[];
+/* cmd_health.c */
+extern const struct opt health_probe_opts[], health_watch_opts[], health_select_opts[], freshness_opts[];
+int cmd_failures_list(struct cli *r, struct err *e);
+int cmd_failures_show(struct cli *r, struct err *e);
+int cmd_trace_list(struct cli *r, struct err *e);
+int cmd_trace_show(struct cli *r, struct err *e);
+int cmd_trace_diff(struct cli *r, struct err *e);
+int cmd_trace_replay(struct cli *r, struct err *e);
+int cmd_trace_candidates(struct cli *r, struct err *e);
+int cmd_trace_export(struct cli *r, struct err *e);
+int cmd_loops_list(struct cli *r, struct err *e);
+int cmd_loops_inspect(struct cli *r, struct err *e);
+int cmd_loops_validate(struct cli *r, struct err *e);
+int cmd_loops_run(struct cli *r, struct err *e);
+int cmd_loops_resume(struct cli *r, struct err *e);
+int cmd_loops_runs(struct cli *r, struct err *e);
+int cmd_failures_signature(struct cli *r, struct err *e);
+int cmd_failures_transition(struct cli *r, struct err *e);
+int cmd_shadow_report(struct cli *r, struct err *e);
+int cmd_health_state(struct cli *r, struct err *e);
+int cmd_health_select(struct cli *r, struct err *e);
+int cmd_health_probe(struct cli *r, struct err *e);
+int cmd_health_watch(struct cli *r, struct err *e);
+int cmd_health_providers(struct cli *r, struct err *e);
+int cmd_freshness_status(struct cli *r, struct err *e);
+
 /* cmd_policy_files.c */
 extern const struct opt policy_new_opts[], policy_compile_opts[], policy_import_opts[], policy_sign_opts[],
 	policy_verify_opts[], pack_show_opts[];

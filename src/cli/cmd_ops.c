@@ -264,8 +264,8 @@ int cmd_validate(struct cli *r, struct err *e)
 
 int cmd_profile_validate_manifests(struct cli *r, struct err *e)
 {
-	static const char *const members[] = { "profiles", "manifest_count", "missing_contract_skills",
-		"issues", "ok", NULL };
+	static const char *const members[] = { "profiles", "session_profiles", "manifest_count",
+		"missing_contract_skills", "issues", "ok", NULL };
 
 	(void)e;
 	return show_validated(r, validated(r), members);

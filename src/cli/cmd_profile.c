@@ -126,7 +126,7 @@ static void take_contracts(struct cli *r, struct json *skills)
 	}
 }
 
-/* The central file is read last, so that it wins over the contracts. */
+/* Contracts are read last, so that they win over the central file. */
 int cmd_profile_policy(struct cli *r, struct err *e)
 {
 	struct json *skills = json_new(r->a, JSON_OBJECT), *doc = json_new(r->a, JSON_OBJECT),
@@ -139,10 +139,10 @@ int cmd_profile_policy(struct cli *r, struct err *e)
 			&central, e);
 	if (rc)
 		return rc;
-	if (r->ws)
-		take_contracts(r, skills);
 	json_each_member (m, json_get(central, "skills"))
 		take_policy(r->a, skills, m->name, m->value);
+	if (r->ws)
+		take_contracts(r, skills);
 	/* No policy is an answer, too, and not an empty screen. */
 	if (skills->n == 0 && !r->is_json) {
 		out(r, "no skill has a profile policy; every skill may use every profile\n");

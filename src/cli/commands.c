@@ -17,6 +17,10 @@ const struct family families[] = {
 	{ "guard", "what would be decided, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
+	{ "skill", "procedures with a contract that holds" },
+	{ "loops", "work that is repeated, within bounds" },
+	{ "failures", "what failed, the same counted together" },
+	{ "trace", "what runs did" },
 	{ "agent", "an agent client inside walls, supervised" },
 	{ "workspace", "what was decided about a place, and trust" },
 	{ "approval", "what waits for your answer; what was granted" },
@@ -24,6 +28,12 @@ const struct family families[] = {
 	{ "privacy", "what a text gives away about people" },
 	{ "memory", "what the next run should know, and where it comes from" },
 	{ "memory-tree", "summaries of sources and topics" },
+	{ "skill-lifecycle", "how skills live, and what they claim" },
+	{ "curator", "another name of skill-lifecycle" },
+	{ "skill-promotion", "work that could become a skill" },
+	{ "skill-intake", "skills from outside" },
+	{ "health", "which models answer" },
+	{ "freshness", "sources outside, and how old they are" },
 	{ "state", "what may be said about a note" },
 	{ "frontmatter", "folders of notes" },
 	{ "context", "what is known about something" },
@@ -515,8 +525,8 @@ static const struct cmd row_profile_paused = { KNOWN(profile_paused), "", 0, 0, 
 
 static const struct cmd row_profile_policy = { KNOWN(profile_policy), "", 0, 0,
 	"show which skills may use which profiles",
-	"Merges references/skill_profile_policies.json with what each skill's contract.json says; the central file wins.",
-	"$ helm profile policy", NULL, MAY_WORKSPACE, cmd_profile_policy };
+	"Merges references/skill_profile_policies.json with what each skill's contract.json says; the contract wins.  Prints JSON.",
+	"$ helm profile policy", NULL, MAY_WORKSPACE | DOCUMENT, cmd_profile_policy };
 
 static const struct cmd row_profile_ledger = { KNOWN(profile_ledger), "", 0, 0,
 	"print the last rows of the task ledger", NULL, "$ helm profile ledger --limit 5",
@@ -863,18 +873,11 @@ static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA 
 	"The schema may use the keywords our contracts use; one that uses more is refused, because half a check is none.",
 	NULL, NULL, 0, cmd_schema_validate };
 
+#include "cli/commands_loops.h"
 #include "cli/commands_mcp.h"
 #include "cli/commands_memory.h"
 #include "cli/commands_serve.h"
-
-/* Former names, kept so that old scripts go on working. */
-static const struct cmd row_checkpoint_recommend_old = { KNOWN(checkpoint_recommend_old), "", 0, 0,
-	"the same as `checkpoint recommend`", NULL, NULL, checkpoint_task_opts, NEEDS_WORKSPACE,
-	cmd_checkpoint_recommend };
-
-static const struct cmd row_approval_cancel = { KNOWN(approval_cancel), "REQUEST", 1, 1,
-	"the same as `approval deny`", NULL, NULL, approval_deny_opts, NEEDS_WORKSPACE | OR_URL,
-	cmd_approval_deny };
+#include "cli/commands_skill.h"
 
 #include "cli/commands_ops.h"
 #include "cli/commands_proxy.h"

@@ -44,3 +44,12 @@ static const struct cmd row_privacy_social = { KNOWN(privacy_social), "", 0, 0,
 	"what of these neither the message nor an option says is listed.  English and Korean.  Exit 0 when it may be done, 3 when something is missing.",
 	"$ helm privacy social --message 'summarize this post: https://example.org/1'", privacy_social_opts,
 	0, cmd_privacy_social };
+
+/* Former names, kept so that old scripts go on working. */
+static const struct cmd row_checkpoint_recommend_old = { KNOWN(checkpoint_recommend_old), "", 0, 0,
+	"the same as `checkpoint recommend`", NULL, NULL, checkpoint_task_opts, NEEDS_WORKSPACE,
+	cmd_checkpoint_recommend };
+
+static const struct cmd row_approval_cancel = { KNOWN(approval_cancel), "REQUEST", 1, 1,
+	"the same as `approval deny`", NULL, NULL, approval_deny_opts, NEEDS_WORKSPACE | OR_URL,
+	cmd_approval_deny };

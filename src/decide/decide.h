@@ -68,6 +68,26 @@ void decide(const struct policy *policy, const struct profile *profile, const st
 void decide_advice(const struct policy *policy, const struct profiles *profiles,
 	const struct proposal *proposal, const struct decide_context *at, struct decision *d);
 
+/* ---- contracts of skills (terms.c) ---- */
+
+struct terms;
+/* A call that is made under terms. */
+struct terms_call {
+	const char *tree; /* that paths of the contract are below; absolute */
+	const char *tool; /* the client's; NULL: a command that is run here */
+	bool is_shell; /* it runs a text or an argv */
+	bool is_walled; /* the walls of the narrowed profile will stand around it */
+};
+struct terms_breach {
+	const char *rule; /* "skill.paths", "skill.commands", ... */
+	const char *text, *instead;
+	const struct effect *effect; /* or NULL */
+};
+/* Does it leave the contract?  Then *ret says where.  What is not known is left to the walls where they stand, and leaves it where they do not.
+ * Hosts and groups of tools are the narrowed profile's, which decide() has judged by. */
+bool decide_terms(struct arena *a, const struct terms *t, const struct terms_call *call,
+	const struct proposal *p, struct terms_breach *ret);
+
 /* ---- answers ---- */
 
 /* Why a decision asks, in the form that grants speak about; equal reasons once.  In `a`. */

@@ -122,20 +122,20 @@ static bool is_listed(const char *path, const char *const *paths)
  * back below a granted directory, a directory above a hidden path gets no rule itself; its entries get one
  * each.  It descends only along the way to hidden paths, so the number of rules stays small.  Links get none: where they lead has its
  * own rule, or is hidden. */
-static int grant_read_around(
-	int ruleset, struct arena *a, const char *dir, const char *const *hidden, uint64_t known)
+static int grant_read_around(int ruleset, struct arena *a, const char *dir, const char *const *hidden,
+	uint64_t rights, uint64_t known)
 {
 	if (is_listed(dir, hidden))
 		return 0;
 	if (!is_above(dir, hidden))
-		return grant(ruleset, dir, READ_RIGHTS, known, O_NOFOLLOW);
+		return grant(ruleset, dir, rights, known, O_NOFOLLOW);
 	DIR *d = opendir(dir);
 	int rc = 0;
 	for (struct dirent *entry; d && rc == 0 && (entry = readdir(d));) {
 		if (entry->d_type == DT_LNK || text_eq(entry->d_name, ".") || text_eq(entry->d_name, ".."))
 			continue;
 		const char *path = arena_printf(a, "%s/%s", text_eq(dir, "/") ? "" : dir, entry->d_name);
-		rc = grant_read_around(ruleset, a, path, hidden, known);
+		rc = grant_read_around(ruleset, a, path, hidden, rights, known);
 	}
 	if (d)
 		closedir(d);
@@ -186,12 +186,29 @@ static int grant_devices(int ruleset, uint64_t known, bool is_shared)
 	return rc;
 }
 
+/* The files of the list, and what loads them: the kernel executes that, too. */
+static int grant_programs(int ruleset, const struct landlock_rules *rules, uint64_t known)
+{
+	static const char *const loaders[] = { "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1",
+		"/lib/ld-linux.so.2", "/lib/ld-linux-armhf.so.3", "/lib64/ld64.so.2", "/lib/ld64.so.1",
+		"/lib/ld-linux-riscv64-lp64d.so.1", "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1" };
+	int rc = 0;
+
+	for (const char *const *p = rules->exec_paths; p && *p && rc == 0; p++)
+		rc = grant(ruleset, *p, FS_EXECUTE | FS_READ_FILE, known, 0);
+	for (size_t i = 0; rules->exec_paths && i < ARRAY_SIZE(loaders) && rc == 0; i++)
+		rc = grant(ruleset, loaders[i], FS_EXECUTE | FS_READ_FILE, known, 0);
+	return rc;
+}
+
 /* Closes the calling thread in, for good; everything it executes inherits that.  -1 with errno when any
  * rule could not be added: then nothing is in force and the caller must not go on. */
 int landlock_confine(const struct landlock_rules *rules)
 {
 	int abi = rules->abi;
 	uint64_t known = known_fs_rights(abi);
+	/* What may only be read or written must not become a program, either. */
+	uint64_t read = rules->exec_paths ? READ_RIGHTS & ~FS_EXECUTE : READ_RIGHTS;
 	struct ruleset_attr attr = { .handled_access_fs = known };
 	AUTO(arena_done) struct arena a = { 0 };
 
@@ -204,14 +221,15 @@ int landlock_confine(const struct landlock_rules *rules)
 	AUTO(close_fd) int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	if (ruleset < 0 || grant_devices(ruleset, known, rules->is_shared))
 		return -1;
-	if (grant_read_around(ruleset, &a, "/", all_hidden(&a, rules), known))
+	if (grant_read_around(ruleset, &a, "/", all_hidden(&a, rules), read, known) ||
+		grant_programs(ruleset, rules, known))
 		return -1;
 	for (const char *const *p = rules->write_paths; p && *p; p++)
 		if (!(rules->is_shared && text_eq(*p, "/dev/shm")) &&
-			grant(ruleset, *p, READ_RIGHTS | WRITE_RIGHTS, known, 0))
+			grant(ruleset, *p, read | WRITE_RIGHTS, known, 0))
 			return -1;
 	for (const char *const *p = rules->own; p && *p; p++)
-		if (grant(ruleset, *p, READ_RIGHTS | WRITE_RIGHTS, known, 0))
+		if (grant(ruleset, *p, read | WRITE_RIGHTS, known, 0))
 			return -1;
 	return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
 }

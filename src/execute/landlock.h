@@ -8,6 +8,7 @@ struct landlock_rules {
 	int abi; /* level to use, at most the kernel's */
 	bool no_network; /* level 4: no TCP at all */
 	const char *const *write_paths; /* NULL-terminated; each may be a file or a directory */
+	const char *const *exec_paths; /* files that may be executed, and no others; NULL: any */
 	const char *const *own; /* the same, of the run alone; or NULL */
 	const char *const *hidden; /* not readable either; NULL when mounts cover them */
 	bool is_shared; /* /dev/pts and /dev/shm are everybody's: closed */

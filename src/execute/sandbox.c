@@ -372,6 +372,7 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 		.no_network = rules->network == NETWORK_NONE ||
 			(has_own_loopback(rules) && !report->network_namespace),
 		.write_paths = rules->write_paths,
+		.exec_paths = rules->exec_paths,
 		.own = own,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
 		.is_shared = !report->shared_closed,

@@ -37,6 +37,7 @@ struct sandbox_rules {
 	const char *const *write_paths; /* directories or files below which it may write; NULL-terminated */
 	const char *const *
 		shown; /* directories or files that are seen although `own` covers them; read-only; NULL-terminated; or NULL */
+	const char *const *exec_paths; /* the only files it may execute; NULL: any */
 	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */
 	const char *const
 		*read_only; /* directories protected although they lie in a writable one: the state */

@@ -20,6 +20,7 @@
 #include "kernel/sources.h"
 #include "kernel/standing.h"
 #include "kernel/task/task.h"
+#include "remember/health.h"
 #include "remember/memory.h"
 #include "verify/verify.h"
 
@@ -581,58 +582,6 @@ static struct json *hardware(struct arena *a)
 	return doc;
 }
 
-static const struct {
-	const char *provider, *variable;
-} providers[] = {
-	{ "anthropic", "ANTHROPIC_API_KEY" },
-	{ "openai", "OPENAI_API_KEY" },
-	{ "google_gemini", "GEMINI_API_KEY" },
-	{ "openrouter", "OPENROUTER_API_KEY" },
-	{ "azure_openai", "AZURE_OPENAI_API_KEY" },
-	{ "aws_bedrock", "AWS_ACCESS_KEY_ID" },
-	{ "mistral", "MISTRAL_API_KEY" },
-	{ "groq", "GROQ_API_KEY" },
-	{ "together", "TOGETHER_API_KEY" },
-	{ "fireworks", "FIREWORKS_API_KEY" },
-	{ "cohere", "COHERE_API_KEY" },
-	{ "deepseek", "DEEPSEEK_API_KEY" },
-	{ "xai", "XAI_API_KEY" },
-};
-
-static const struct {
-	const char *provider;
-	uint16_t port;
-} locals[] = { { "ollama", 11434 }, { "lm_studio", 1234 }, { "llama_cpp", 8080 }, { "vllm", 8000 } };
-
-/* Only names: no key is read out, and no provider is called. */
-static struct json *models(struct exam *x)
-{
-	struct arena *a = x->a;
-	struct json *doc = json_new(a, JSON_OBJECT), *cloud = json_new(a, JSON_ARRAY),
-		    *names = json_new(a, JSON_ARRAY), *local = json_new(a, JSON_ARRAY);
-
-	for (size_t i = 0; i < ARRAY_SIZE(providers); i++) {
-		const char *value = x->s->getenv(x->s, providers[i].variable);
-		if (value && *value) {
-			json_pushs(a, cloud, providers[i].provider);
-			json_pushs(a, names, providers[i].variable);
-		}
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(locals); i++)
-		if (x->s->port_open(x->s, locals[i].port))
-			json_pushs(a, local, locals[i].provider);
-	json_sets(a, doc, "mode",
-		cloud->n && local->n ? "hybrid"
-			: cloud->n   ? "api_only"
-			: local->n   ? "local_only"
-				     : "unavailable");
-	json_sets(a, doc, "readiness", cloud->n || local->n ? "ready" : "degraded");
-	json_set(a, doc, "cloud", cloud);
-	json_set(a, doc, "detected_env_names", names);
-	json_set(a, doc, "local", local);
-	return doc;
-}
-
 /* How commands are judged here. */
 static struct json *guard_facts(struct exam *x)
 {
@@ -689,7 +638,7 @@ static void discover(struct exam *x, struct json *doc)
 {
 	struct arena *a = x->a;
 	struct json *found = json_new(a, JSON_OBJECT), *runtime = json_new(a, JSON_OBJECT),
-		    *mind = json_new(a, JSON_OBJECT), *state = models(x);
+		    *mind = json_new(a, JSON_OBJECT), *state = health_providers(x->s, a);
 	bool cloud = json_get(state, "cloud")->n, local = json_get(state, "local")->n;
 
 	json_sets(a, runtime, "kind", layout_name(x->ws->layout));

@@ -17,6 +17,7 @@
 #include "kernel/policy/policy.h"
 #include "kernel/posture.h"
 #include "kernel/settle.h"
+#include "kernel/skill.h"
 #include "kernel/task/contain.h"
 #include "kernel/task/task.h"
 #include "proof/preimage.h"
@@ -73,6 +74,7 @@ struct asking {
 	const char *digest;
 	struct request q;
 	bool leaves; /* the walls of its session */
+	struct skill_use skill; /* that this call activates; name NULL: none */
 	bool is_bare; /* it would have been contained, and is asked about because that cannot be */
 };
 
@@ -107,6 +109,10 @@ static struct json *call_row(struct kernel *k, const struct asking *x, const str
 	json_sets(a, row, "input_sha256", x->digest);
 	json_sets(a, row, "verdict", verdict_name(h->verdict));
 	json_sets(a, row, "rule", h->decision.detail_code);
+	if (x->skill.name)
+		json_sets(a, row, "activates", x->skill.name);
+	if (x->q.profile->terms)
+		json_sets(a, row, "skill", x->q.profile->terms->skill);
 	json_sets(a, row, "decision_id", h->decision_id);
 	if (h->asked)
 		json_set(a, row, "asked", policy_question_kept(a, h->asked));
@@ -265,7 +271,7 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 static const struct finding *leaves_walls(
 	const struct kernel *k, const struct tool_call *call, const struct decision *d)
 {
-	if (!k->session || !k->session->is_cut_off || !contain_text_of(call))
+	if (!k->session || !k->session->is_cut_off || !contain_text_of(call) || d->profile->terms)
 		return NULL;
 	for (size_t i = 0; i < d->finding_count; i++)
 		if (text_eq(d->findings[i].rule, "profile.network"))
@@ -342,6 +348,50 @@ static void judge_bare(struct kernel *k, struct asking *x, struct handling *h)
 	kernel_decide(k, &x->q, h);
 }
 
+/* ---- skills ---- */
+
+/* Whose contracts hold: of a supervised client its session, which it cannot name otherwise. */
+static const char *session_key(const struct kernel *k, const struct tool_call *call)
+{
+	return k->session ? k->session->task_id : call->session;
+}
+
+/* A call that activates a skill is denied when its contract does not fit here. */
+static int use_skill(struct kernel *k, struct asking *x, struct arena *a, struct err *e)
+{
+	const char *name = skill_called(a, x->client, x->call);
+	struct err why = { 0 };
+
+	(void)e;
+	if (!name)
+		return OK;
+	if (skill_use(k, a, name, x->q.profile, &x->skill, &why)) {
+		x->q.at_least.action = ACTION_DENY;
+		x->q.at_least.rule = "skill.contract";
+		x->q.at_least.text = arena_strdup(a, why.text);
+		x->skill = (struct skill_use){ 0 };
+	}
+	return OK;
+}
+
+/* Before the answer: once the client goes on, its next calls are under the contract. */
+static int activate_skill(struct kernel *k, const struct asking *x, const struct handling *h, struct err *e)
+{
+	const struct skill_use *use = &x->skill;
+	const char *session = session_key(k, x->call);
+
+	if (!use->name || h->verdict != V_ALLOW || (!use->contract && !use->sha256))
+		return OK;
+	if (!session)
+		return err_set(e, E_DENIED, "SKILL_SESSION",
+			"skill '%s' has a contract, and the client does not say which session it is for",
+			use->name);
+	int rc = use->is_new ? kernel_arm(k, e) : OK;
+	if (rc == OK && use->is_new)
+		rc = skill_pin(k, h->a, use->name, use->sha256, x->q.who.subject_id, NULL, e);
+	return rc ? rc : skill_activate(k, h->a, x->client, session, use, e);
+}
+
 /* Everything up to the verdict; nothing is written. */
 static int judge(struct kernel *k, struct asking *x, struct handling *h, struct err *e)
 {
@@ -374,8 +424,13 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 		rc = profiles_get(&k->guard.profiles, chosen, &x->q.profile, e);
 	if (rc)
 		return rc;
+	rc = skill_narrow(k, a, x->client, session_key(k, call), &x->q.profile, e);
+	if (rc)
+		return rc;
 	if (k->session ? text_eq(x->q.profile->name, k->session->walls) : is_wrapped(k, x))
 		x->q.containment = guard_walls(k->sys, k->ws, x->q.profile);
+	if ((rc = use_skill(k, x, a, e)))
+		return rc;
 	propose_tool(a, &x->at, call, &x->proposal);
 	unknown_tools(x->q.profile, &x->proposal, &x->q);
 	x->q.what.task_id = k->session ? k->session->task_id : NULL;
@@ -467,7 +522,9 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		return rc;
 	*ret = (struct hook_answer){ .verdict = V_DENY, .code = "" };
 	if (only_reads(&h)) {
-		rc = offer_walls(k, &x, &h, ret, e);
+		rc = activate_skill(k, &x, &h, e);
+		if (rc == OK)
+			rc = offer_walls(k, &x, &h, ret, e);
 		if (rc == OK)
 			rc = note(k, a, offered(a, call_row(k, &x, &h), ret), e);
 		if (rc == OK)
@@ -480,6 +537,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	rc = kernel_record(k, &x.q, &h, e);
 	k->recorder.is_hurried = false;
 	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, a, call->session, x.digest);
+	if (rc == OK)
+		rc = activate_skill(k, &x, &h, e);
 	if (rc == OK)
 		rc = offer_walls(k, &x, &h, ret, e);
 	if (rc == OK)

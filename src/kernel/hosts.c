@@ -3,6 +3,18 @@
 
 #include "base/text.h"
 #include "kernel/posture.h"
+#include "model/terms.h"
+
+/* A contract that names hosts leaves none that it does not name. */
+static bool is_contracted(const struct profile *p, const char *rule)
+{
+	if (!p->terms || !p->terms->has_hosts)
+		return true;
+	for (const char *const *host = p->terms->hosts; *host; host++)
+		if (text_eq(*host, rule))
+			return true;
+	return false;
+}
 
 /* A rule in the word that is none was written by a later version: it opens nothing. */
 void hosts_of(struct sys *s, struct arena *a, const struct workspace *ws, const struct profile *p,
@@ -13,7 +25,7 @@ void hosts_of(struct sys *s, struct arena *a, const struct workspace *ws, const 
 		(void)egress_add(a, ret, p->egress[i], arena_printf(a, "profile %s", p->name), NULL);
 	if (ws)
 		json_each (rule, json_get(posture_of(s, ws)->word, "egress"))
-			if (json_text(rule))
+			if (json_text(rule) && is_contracted(p, json_text(rule)))
 				(void)egress_add(a, ret, json_text(rule), "a person", NULL);
 }
 

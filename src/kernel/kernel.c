@@ -18,6 +18,7 @@
 #include "kernel/policy/policy.h"
 #include "kernel/posture_parts.h"
 #include "kernel/settle.h"
+#include "kernel/skill.h"
 #include "kernel/task/task.h"
 #include "privacy/privacy.h"
 
@@ -289,7 +290,7 @@ static void obey_policy(struct handling *h)
 		h->verdict = V_DENY;
 }
 
-/* Rules first, then what the door demands, then the policy in use, then freeze and pause: each can only make the answer stricter.
+/* Rules first, then what the door demands, then the contract of a skill, then the policy in use, then freeze and pause: each can only make the answer stricter.
  * Reads, but writes nothing. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *h)
 {
@@ -316,6 +317,8 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 								    : REASON_APPROVAL_REQUIRED,
 			q->at_least.rule, q->at_least.text, &h->decision);
 	h->verdict = decision_effective(&h->decision);
+	if (skill_stops(k, q, h))
+		h->verdict = V_DENY;
 	ask_policy(k, q, h);
 	obey_policy(h);
 	if (kernel_stops(k, h->a, q->who.subject_id, q->profile->name, &h->decision))
@@ -361,6 +364,8 @@ static struct json *about(const struct request *q, const struct handling *h)
 	json_sets(a, doc, "containment", containment_name(q->containment));
 	if (h->decision.detail_code)
 		json_sets(a, doc, "rule", h->decision.detail_code);
+	if (q->profile->terms)
+		json_sets(a, doc, "skill_contract", q->profile->terms->skill);
 	if (h->proposal.file_count)
 		json_set(a, doc, "judged_files", judged_files(a, &h->proposal));
 	if (h->policy)

@@ -92,8 +92,11 @@ struct run_limits {
 #undef LIMIT_FIELD
 };
 
+struct terms;
+
 struct profile {
 	const char *name;
+	const struct terms *terms; /* of the skill that narrowed it (terms.h); NULL: none did */
 	const char *description;
 	const char *backend, *runtime_backend, *runtime_target_kind, *isolation;
 	bool handoff_required;

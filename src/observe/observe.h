@@ -132,4 +132,10 @@ int observe_session(const struct observed *o, const char *start, const struct js
 char *observe_session_markdown(struct arena *a, const struct json *session);
 char *observe_session_html(struct arena *a, const struct json *session);
 
+/* ---- skills.c ---- */
+
+/* [{skill, runs, completed, failed, blocked, left_contract, seconds, cost_usd, input_tokens, output_tokens, last_used_at, last_success_at,
+ * last_failure_at, last_failure}] of all skills, or of one. */
+int observe_skill_usage(const struct observed *o, const char *skill, struct json **ret, struct err *e);
+
 #endif

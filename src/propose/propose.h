@@ -47,6 +47,9 @@ bool shell_is_known(const char *path);
 void propose_tool(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret);
 
+/* Does a tool of this name run a text that it is given, or can nobody tell? */
+bool propose_runs_text(const char *tool);
+
 /* Files that hold commands: scripts, recipes, CI definitions, histories. */
 #define SCRIPT_KINDS(X) \
 	X(SHELL, "shell") \

@@ -113,6 +113,13 @@ static enum tool_kind kind_of(const char *name)
 	return TOOL_UNKNOWN;
 }
 
+bool propose_runs_text(const char *tool)
+{
+	enum tool_kind k = kind_of(tool);
+
+	return k == TOOL_SHELL || k == TOOL_STDIN || k == TOOL_UNKNOWN;
+}
+
 /* One proposal under construction. */
 struct build {
 	struct arena *a;

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "model/profile.h"
+#include "model/terms.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -23,15 +24,16 @@ static bool is_nothing(const struct json *v)
 		((json_is(v, JSON_OBJECT) || json_is(v, JSON_ARRAY) || json_is(v, JSON_STRING)) && !v->n);
 }
 
+const char *const skill_rooms[] = { "skills", ".claude/skills", ".codex/skills", ".agents/skills",
+	SKILL_DRAFTS, NULL };
+
 int contract_read(const struct contract_place *at, const char *skill, struct json **ret, struct err *e)
 {
-	static const char *const rooms[] = { "skills", "skill_drafts" };
-
 	*ret = NULL;
 	if (!text_is_id(skill))
 		return OK;
-	for (size_t i = 0; i < ARRAY_SIZE(rooms); i++) {
-		const char *path = arena_printf(at->a, "%s/%s/contract.json", rooms[i], skill);
+	for (const char *const *room = skill_rooms; *room; room++) {
+		const char *path = arena_printf(at->a, "%s/%s/contract.json", *room, skill);
 		struct json *doc;
 		int rc = doc_read(at->sys, at->a, at->root_fd, path, MAX_CONTRACT, FILE_BENEATH, &doc, e);
 		if (rc && rc != E_MISSING)
@@ -241,6 +243,17 @@ static void check_members(struct checking *c, const struct json *contract)
 			issue(c, "each of failure_downgrade.steps needs the texts when and action");
 }
 
+/* What it permits beside profiles (model/terms.h). */
+static void check_terms(struct checking *c, const char *skill, const struct json *contract)
+{
+	struct terms t;
+	struct err e = { 0 };
+
+	/* What runner says wrong was said by check_members(). */
+	if (terms_read(c->a, skill, contract, &t, &e) && !text_starts(e.text, "runner"))
+		issue(c, "%s", e.text);
+}
+
 /* The profiles of one skill, from wherever they come. */
 static void check_allowed(struct checking *c, const char *skill, const struct json *policy)
 {
@@ -363,7 +376,34 @@ static void check_skills(struct checking *c, const struct json *contracts, struc
 	json_each_member (m, contracts) {
 		c->file = json_get_text(m->value, "file", "");
 		check_members(c, json_get(m->value, "contract"));
+		check_terms(c, m->name, json_get(m->value, "contract"));
 	}
+}
+
+struct json *contract_issues(const struct contract_place *at, const char *skill, const struct json *contract,
+	const struct json *profiles, const char *known[])
+{
+	struct checking c = { at, at->a, "contract.json", json_new(at->a, JSON_ARRAY),
+		json_new(at->a, JSON_ARRAY) };
+
+	for (; *known; known++)
+		json_pushs(at->a, c.known, *known);
+	if (!is_nothing(json_get(profiles, "allowed_profiles")) ||
+		!is_nothing(json_get(profiles, "default_profile")))
+		check_allowed(&c, skill, profiles);
+	check_members(&c, contract);
+	check_terms(&c, skill, contract);
+	return c.issues;
+}
+
+static struct json *others(struct arena *a, const struct json *names, bool is_session)
+{
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	json_each (one, names)
+		if (text_eq(json_text(one), "develop") == is_session)
+			json_push(a, list, one);
+	return list;
 }
 
 struct json *contract_validate(const struct contract_place *at)
@@ -384,7 +424,9 @@ struct json *contract_validate(const struct contract_place *at)
 	json_seti(a, doc, "profile_count", c.known->n);
 	json_seti(a, doc, "skill_policy_count", policies->n);
 	json_seti(a, doc, "manifest_count", contracts->n);
-	json_set(a, doc, "profiles", c.known);
+	/* What a skill runs under, and what whole sessions of agents do. */
+	json_set(a, doc, "profiles", others(a, c.known, false));
+	json_set(a, doc, "session_profiles", others(a, c.known, true));
 	json_set(a, doc, "missing_contract_skills", lacks);
 	json_set(a, doc, "issues", c.issues);
 	json_setb(a, doc, "ok", c.issues->n == 0);

@@ -160,13 +160,16 @@ static int show(struct arena *a, const char *what)
 	return 0;
 }
 
-static int ask(struct server *s, const struct json *o)
+typedef int asking(struct sys *s, struct arena *a, const struct json *q, struct json **ret, struct err *e);
+
+/* One question for somebody who has no network. */
+static int ask(struct server *s, asking *fn, const struct json *o)
 {
 	struct json *answer;
 	struct err e = { 0 };
 	struct buf text;
 
-	if (web_start(&e) || ask_remote(s->sys, &s->a, o, &answer, &e))
+	if (web_start(&e) || fn(s->sys, &s->a, o, &answer, &e))
 		return print_error(&e);
 	buf_init(&text, &s->a);
 	json_write(&text, answer, 0);
@@ -216,7 +219,9 @@ int main(int argc, char **argv)
 	if (json_get(options, "conform"))
 		return conform(&s, json_get(options, "conform"));
 	if (json_get(options, "ask"))
-		return ask(&s, json_get(options, "ask"));
+		return ask(&s, ask_remote, json_get(options, "ask"));
+	if (json_get(options, "probe"))
+		return ask(&s, ask_probe, json_get(options, "probe"));
 	if (json_get(options, "show"))
 		return show(&s.a, json_get_text(options, "show", ""));
 	s.o = options_of(options);

@@ -3,6 +3,7 @@
 #define SERVE_WEB_H
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/sys.h"
 

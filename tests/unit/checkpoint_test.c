@@ -1,5 +1,6 @@
 /* checkpoint_test.c — saving a tree and bringing it back, when nothing breaks; tests/crash/checkpoint_crash_test.c is about
  * when something does. */
+#include "base/diff.h"
 #include "checkpoint_fixture.h"
 
 /* ---- round trips ---- */
@@ -456,27 +457,32 @@ static void what_cannot_be_recorded_is_not_done(void **state)
 
 /* ---- diffs ---- */
 
+static const char *diff_of(struct bytes from, struct bytes to)
+{
+	return diff_unified(&a, "disk/f", from, "checkpoint/f", to);
+}
+
 static void diffs(void **state)
 {
 	(void)state;
 	const char *d;
 
-	d = checkpoint_diff(&a, "f", BYTES_LITERAL("a\nb\nc\n"), BYTES_LITERAL("a\nB\nc\n"));
+	d = diff_of(BYTES_LITERAL("a\nb\nc\n"), BYTES_LITERAL("a\nB\nc\n"));
 	assert_string_equal(d, "--- disk/f\n+++ checkpoint/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
-	d = checkpoint_diff(&a, "f", BYTES_LITERAL(""), BYTES_LITERAL("x"));
+	d = diff_of(BYTES_LITERAL(""), BYTES_LITERAL("x"));
 	assert_string_equal(
 		d, "--- disk/f\n+++ checkpoint/f\n@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n");
-	d = checkpoint_diff(&a, "f", BYTES_LITERAL("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"),
+	d = diff_of(BYTES_LITERAL("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"),
 		BYTES_LITERAL("1\n2\n3\n4\n5\nsix\n7\n8\n9\n10\n11\n12\n"));
 	assert_string_equal(
 		d, "--- disk/f\n+++ checkpoint/f\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9\n");
-	d = checkpoint_diff(&a, "f", BYTES_LITERAL("x\n1\n2\n3\n4\n5\n6\n7\n8\n9\ny\n"),
+	d = diff_of(BYTES_LITERAL("x\n1\n2\n3\n4\n5\n6\n7\n8\n9\ny\n"),
 		BYTES_LITERAL("X\n1\n2\n3\n4\n5\n6\n7\n8\n9\nY\n"));
 	assert_string_equal(d,
 		"--- disk/f\n+++ checkpoint/f\n@@ -1,4 +1,4 @@\n-x\n+X\n 1\n 2\n 3\n"
 		"@@ -8,4 +8,4 @@\n 7\n 8\n 9\n-y\n+Y\n");
-	assert_null(checkpoint_diff(&a, "f", BYTES_LITERAL("a\0b"), BYTES_LITERAL("x")));
-	d = checkpoint_diff(&a, "f", BYTES_LITERAL("same\n"), BYTES_LITERAL("same\n"));
+	assert_null(diff_of(BYTES_LITERAL("a\0b"), BYTES_LITERAL("x")));
+	d = diff_of(BYTES_LITERAL("same\n"), BYTES_LITERAL("same\n"));
 	assert_string_equal(d, "--- disk/f\n+++ checkpoint/f\n");
 }
 

@@ -319,7 +319,4 @@ int checkpoint_extents(struct sys *s, struct arena *a, int fd, struct entry *x);
 /* Remove every file in a directory of ours; directories inside stay. */
 int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e);
 
-/* Unified diff of two texts, three lines of context; NULL when one of them is not text. */
-const char *checkpoint_diff(struct arena *a, const char *path, struct bytes from, struct bytes to);
-
 #endif

@@ -16,6 +16,7 @@
  * The order of steps: first what is new is removed, from the inside out, to make room; then directories and
  * files are made, in the order of paths, so that a directory comes before what is in it; last, modes and
  * times of directories, from the inside out. */
+#include "base/diff.h"
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
@@ -602,7 +603,9 @@ static int load_diff(struct restorer *r, const struct step *t, struct checkpoint
 	if (t->have && t->have->type == ENTRY_FILE &&
 		file_read(s, r->a, r->st->root_fd, t->path, DIFF_LIMIT, FILE_BENEATH, &disk, e))
 		return OK;
-	c->diff = checkpoint_diff(r->st->a, t->path, disk, saved);
+	/* From what is on disk to what the checkpoint has: what a restore would change. */
+	c->diff = diff_unified(r->st->a, arena_printf(r->st->a, "disk/%s", t->path), disk,
+		arena_printf(r->st->a, "checkpoint/%s", t->path), saved);
 	c->is_binary = !c->diff;
 	return OK;
 }

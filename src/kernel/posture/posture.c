@@ -109,6 +109,21 @@ static void contain_either(struct arena *a, struct json *to, const struct json *
 			json_setb(a, doc_part(a, to, "contain"), m->name, true);
 }
 
+/* A skill is held to what either was pinned to; two different pins fit nothing until it is settled which one holds. */
+static void pin_either(struct arena *a, struct json *to, const struct json *x)
+{
+	json_each_member (m, json_get(x, "skills")) {
+		struct json *part = doc_part(a, to, "skills"), *old = json_get(part, m->name);
+		const char *other = json_get_text(m->value, "sha256", "");
+		if (old && text_eq(json_get_text(old, "sha256", ""), other))
+			continue;
+		struct json *one = json_copy(a, m->value);
+		if (old)
+			json_sets(a, one, "sha256", "");
+		json_set(a, part, m->name, one);
+	}
+}
+
 /* Only what both have, byte for byte. */
 static void intersect(struct arena *a, struct json *to, const char *name, const struct json *x)
 {
@@ -203,6 +218,7 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 	unite(a, both, "freezes", y);
 	unite(a, both, "pauses", y);
 	contain_either(a, both, y);
+	pin_either(a, both, y);
 	both_policies(a, both, y);
 	intersect(a, both, "accepted", y);
 	intersect(a, both, "allowed_paths", y);
@@ -227,6 +243,7 @@ struct json *posture_only_strict(struct arena *a, const struct json *word)
 	unite(a, strict, "freezes", word);
 	unite(a, strict, "pauses", word);
 	contain_either(a, strict, word);
+	pin_either(a, strict, word);
 	both_policies(a, strict, word);
 	if (json_get_bool(word, "require_key", false))
 		json_setb(a, strict, "require_key", true);

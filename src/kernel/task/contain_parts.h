@@ -20,6 +20,9 @@ int ticket_read(struct sys *s, struct arena *a, const char *helm_home, const cha
 	struct err *e);
 /* Which session the ticket belongs to: a name for its directory. */
 const char *ticket_session(struct arena *a, const struct json *ticket);
+/* The profile with the contracts of skills that are active in its session: those that it was allowed under, or E_DENIED. */
+int ticket_narrow(struct kernel *k, struct arena *a, const struct json *ticket,
+	const struct profile **profile, struct err *e);
 /* The command in it. */
 const char *ticket_text(const struct json *ticket);
 /* What somebody wants to redeem. */

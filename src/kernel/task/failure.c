@@ -1,111 +1,17 @@
-/* failure.c — how a run failed, in a form that can be counted: equal failures have equal fingerprints.
+/* failure.c — what a failed run leaves: its signature, what follows when it happened before, and what helped then.
  *
- * Whoever reads the ledger can group failures by fingerprint, to tell "the same thing forty times" from
- * "forty things".  So everything that differs from run to run (paths of this machine, numbers, ids, hashes)
- * is replaced by a name for its kind before the fingerprint is computed.  It is a hint for people; nothing
- * is decided by it. */
+ * The signature is remember/failure.h's.  It is compared with the last rows of the ledger that belong to the same skill or have the same name; each task
+ * counts once.  What is found stands in the row and in one line for the person.  Where a person has said so (HELM_POLICY_TRANSITION=1), a command that
+ * failed twice in the same way is asked about before it runs a third time. */
+#include "remember/failure.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
+#include "remember/memory.h"
 
-#include <ctype.h>
 #include <string.h>
 
-static const struct {
-	const char *word, *error_class;
-} failure_words[] = {
-	{ "invalid_grant", "credential_invalid_grant" },
-	{ "malformed patch", "patch_failed" },
-	{ "hunk failed", "patch_failed" },
-	{ "patch does not apply", "patch_failed" },
-	{ "command not found", "command_not_found" },
-	{ "no such file or directory", "file_not_found" },
-	{ "permission denied", "permission_denied" },
-	{ "operation not permitted", "permission_denied" },
-	{ "read-only file system", "permission_denied" },
-	{ "network is unreachable", "network_unreachable" },
-	{ "could not resolve host", "dns_failure" },
-	{ "name or service not known", "dns_failure" },
-	{ "temporary failure in name resolution", "dns_failure" },
-	{ "too many requests", "rate_limited" },
-	{ "rate limit", "rate_limited" },
-	{ "no space left on device", "disk_full" },
-	{ "out of memory", "out_of_memory" },
-	{ "cannot allocate memory", "out_of_memory" },
-	{ "assertion", "assertion_failed" },
-	{ "syntaxerror", "syntax_error" },
-	{ "syntax error", "syntax_error" },
-	{ "modulenotfounderror", "import_error" },
-	{ "importerror", "import_error" },
-	{ "cannot find module", "import_error" },
-	{ "merge conflict", "merge_conflict" },
-	{ "timed out", "timeout" },
-};
-
-/* The first phrase of the list that occurs decides. */
-static const char *class_of(const char *text, size_t n)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(failure_words); i++) {
-		size_t len = strlen(failure_words[i].word);
-		for (size_t at = 0; at + len <= n; at++)
-			if (strncasecmp(text + at, failure_words[i].word, len) == 0)
-				return failure_words[i].error_class;
-	}
-	return NULL;
-}
-
-/* What helm itself did comes first, then what the command said, then how it ended. */
-static const char *error_class(const struct json *row, const struct run_result *result)
-{
-	const char *stage = json_get_text(row, "failure_stage", ""),
-		   *status = json_get_text(row, "status", "");
-	const char *reason = json_get_text(row, "failure_reason", ""), *found = NULL;
-
-	if (text_eq(stage, "guard") || text_eq(stage, "tool_grant"))
-		return "guard_deny";
-	if (text_eq(status, "timeout"))
-		return "timeout";
-	if (result && result->captured)
-		found = class_of(result->err.tail, result->err.tail_n);
-	if (!found)
-		found = class_of(reason, strlen(reason));
-	if (!found && result && result->exit_signal)
-		found = "signal_killed";
-	return found ? found : "exit_nonzero";
-}
-
-/* Parts that differ from run to run are named by what they are, so that equal failures have equal
- * fingerprints. */
-static char *normal_target(struct arena *a, const struct workspace *ws, const char *text)
-{
-	struct buf out;
-
-	buf_init(&out, a);
-	for (const char *p = text; *p;) {
-		size_t hex = strspn(p, "0123456789abcdef"), digits = strspn(p, "0123456789");
-		bool word_start = p == text || !isalnum((unsigned char)p[-1]);
-		if (ws->root && strncmp(p, ws->root, strlen(ws->root)) == 0) {
-			buf_adds(&out, "<workspace>");
-			p += strlen(ws->root);
-		} else if (ws->home && ws->home[1] && strncmp(p, ws->home, strlen(ws->home)) == 0) {
-			buf_adds(&out, "~");
-			p += strlen(ws->home);
-		} else if (word_start && hex >= 8 && p[hex] == '-' && strspn(p, "0123456789abcdef-") == 36) {
-			buf_adds(&out, "<uuid>");
-			p += 36;
-		} else if (word_start && hex >= 7 && hex <= 40 && hex > digits) {
-			buf_adds(&out, "<sha>");
-			p += hex;
-		} else if (digits >= 4) {
-			buf_adds(&out, "<n>");
-			p += digits;
-		} else {
-			buf_addc(&out, *p++);
-		}
-	}
-	return out.p;
-}
+enum { LOOKED_AT = 200, DAYS = 7, DAY_S = 24 * 3600, MOST = 20 };
 
 /* For Python the module or script tells more than the interpreter does. */
 static const char *tool_of(const struct json *row)
@@ -125,36 +31,173 @@ static const char *tool_of(const struct json *row)
 	return base;
 }
 
-/* Four parts make the fingerprint: component, tool, class and target. */
+static struct failure_place place_of(const struct workspace *ws)
+{
+	return (struct failure_place){ ws->root, ws->home };
+}
+
 struct json *task_failure_signature(
 	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result)
 {
-	const char *status = json_get_text(row, "status", ""),
-		   *stage = json_get_text(row, "failure_stage", "");
-	const char *profile = json_get_text(row, "profile", ""),
-		   *preview = json_get_text(row, "command_preview", "");
-	struct json *doc = json_new(a, JSON_OBJECT);
-	uint8_t hash[SHA256_SIZE];
-	char hex[SHA256_HEX];
+	const char *status = json_get_text(row, "status", "");
+	const struct failure_place at = place_of(ws);
 
-	if (!text_eq(status, "failed") && !text_eq(status, "timeout") && !text_eq(status, "blocked"))
+	if (json_get_bool(json_get(row, "meta"), LOOP_CONDITION, false) ||
+		(!text_eq(status, "failed") && !text_eq(status, "timeout") && !text_eq(status, "blocked")))
 		return NULL;
-	bool guard = text_eq(stage, "guard") || text_eq(stage, "tool_grant");
-	const char *component = guard ? "guard" : "runner", *class = error_class(row, result),
-		   *tool = tool_of(row);
-	const char *target = guard	 ? arena_printf(a, "profile:%s", profile)
-		: strlen(preview) <= 128 ? normal_target(a, ws, preview)
-					 : tool;
-	const char *text = arena_printf(a, "%s|%s|%s|%s", component, tool, class, target);
-	sha256(text, strlen(text), hash);
-	hex_encode(hash, 4, hex);
-	json_sets(a, doc, "component", component);
-	json_sets(a, doc, "tool", tool);
-	json_sets(a, doc, "profile", profile);
-	json_sets(a, doc, "error_class", class);
-	json_sets(a, doc, "target", target);
-	json_sets(a, doc, "fingerprint", hex);
-	return doc;
+	return failure_signature(a, row, &at,
+		result && result->captured
+			? (struct bytes){ (const uint8_t *)result->err.tail, result->err.tail_n }
+			: (struct bytes){ 0 });
+}
+
+/* ---- what happened before ---- */
+
+struct looking {
+	struct arena *a;
+	const char *own_id, *skill, *name, *fingerprint;
+	int64_t since_us;
+	struct json *seen; /* tasks that were looked at */
+	struct json *failures; /* newest first */
+	const struct json *later; /* the task after which the failure did not come again, while going back */
+	const struct json *fix; /* what worked after the same failure; or NULL */
+	int64_t same;
+	const char *last_at;
+	size_t rows;
+};
+
+static bool is_same_text(const char *x, const char *y)
+{
+	return x && *x && y && text_eq(x, y);
+}
+
+static int look_back(void *arg, struct json *row)
+{
+	struct looking *l = arg;
+	const char *id = json_get_text(row, "task_id", NULL), *status = json_get_text(row, "status", "");
+	const struct json *signature = json_get(row, "failure_signature");
+	int64_t us;
+
+	if (++l->rows > LOOKED_AT)
+		return 1;
+	if (!id || text_eq(id, l->own_id) || json_get(l->seen, id) || row_is_open(row) ||
+		(!is_same_text(json_get_text(row, "skill", NULL), l->skill) &&
+			!is_same_text(json_get_text(row, "task_name", NULL), l->name)))
+		return 0;
+	json_setb(l->a, l->seen, id, true);
+	if (memory_time(json_get_text(row, "finished_at", json_get_text(row, "started_at", "")), &us) &&
+		us < l->since_us)
+		return 1;
+	if (text_eq(status, "completed"))
+		l->later = row;
+	if (!signature || l->failures->n >= MOST)
+		return 0;
+	struct json *one = json_new(l->a, JSON_OBJECT);
+	json_set(l->a, one, "signature", json_copy(l->a, signature));
+	json_push(l->a, l->failures, one);
+	if (!text_eq(json_get_text(signature, "fingerprint", ""), l->fingerprint))
+		return 0;
+	l->same++;
+	if (!l->last_at)
+		l->last_at = json_get_text(row, "finished_at", NULL);
+	if (!l->fix)
+		l->fix = l->later;
+	return 0;
+}
+
+static struct looking look(struct task *t, const struct json *signature)
+{
+	struct looking l = { .a = t->a,
+		.own_id = t->id,
+		.skill = t->spec->skill,
+		.name = json_get_text(t->row, "task_name", NULL),
+		.fingerprint = json_get_text(signature, "fingerprint", ""),
+		.since_us = t->k->sys->now_us(t->k->sys) - (int64_t)DAYS * DAY_S * 1000000,
+		.seen = json_new(t->a, JSON_OBJECT),
+		.failures = json_new(t->a, JSON_ARRAY) };
+
+	(void)rows_back(
+		t->k->sys, t->a, t->k->ws->state_fd, TASK_LEDGER, LOOKED_AT, NULL, look_back, &l, NULL);
+	return l;
+}
+
+/* Oldest first, this one last. */
+static struct json *history(struct arena *a, const struct looking *l, const struct json *signature)
+{
+	struct json *list = json_new(a, JSON_ARRAY), *now = json_new(a, JSON_OBJECT);
+
+	for (size_t i = l->failures->n; i-- > 0;)
+		json_push(a, list, l->failures->items[i]);
+	json_set(a, now, "signature", json_copy(a, signature));
+	json_push(a, list, now);
+	return list;
+}
+
+static void say(struct task *t, const char *text)
+{
+	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, text) : text;
+}
+
+void task_failure_follow(struct task *t, const struct json *signature)
+{
+	const struct looking l = look(t, signature);
+	struct json *follows = failure_transition(t->a, history(t->a, &l, signature)), *seen;
+	const char *action = json_get_text(follows, "action", NULL);
+
+	if (action) {
+		json_set(t->a, t->row, "policy_transition", follows);
+		say(t, arena_printf(t->a, "%s: %s", action, json_get_text(follows, "reason", "")));
+	}
+	if (!l.same)
+		return;
+	seen = json_new(t->a, JSON_OBJECT);
+	json_seti(t->a, seen, "count", l.same);
+	json_sets(t->a, seen, "last_at", l.last_at);
+	json_sets(t->a, seen, "fixed_by", json_get_text(l.fix, "task_id", NULL));
+	json_set(t->a, t->row, "seen_before", seen);
+	if (l.fix)
+		say(t,
+			arena_printf(t->a, "seen before (%lld times); afterwards this worked: %s (task %s)",
+				(long long)l.same, json_get_text(l.fix, "command_preview", "?"),
+				json_get_text(l.fix, "task_id", "?")));
+	else
+		say(t,
+			arena_printf(t->a,
+				"seen before (%lld times), and nothing has helped so far: helm failures show %s",
+				(long long)l.same, l.fingerprint));
+}
+
+/* ---- before it runs again ---- */
+
+struct repeating {
+	const char *preview;
+	bool is_stopped;
+	size_t rows;
+};
+
+static int was_stopped(void *arg, struct json *row)
+{
+	struct repeating *r = arg;
+
+	if (++r->rows > LOOKED_AT)
+		return 1;
+	if (row_is_open(row) || !text_eq(json_get_text(row, "command_preview", ""), r->preview))
+		return 0;
+	r->is_stopped = text_eq(
+		json_get_text(json_get(row, "policy_transition"), "action", ""), "stop_retry_and_diagnose");
+	return 1; /* the newest end of the same command decides */
+}
+
+bool task_failure_repeats(struct task *t)
+{
+	struct repeating r = { .preview = json_get_text(t->row, "command_preview", "") };
+	const char *said = t->k->sys->getenv(t->k->sys, "HELM_POLICY_TRANSITION");
+
+	if (!said || !text_eq(said, "1"))
+		return false;
+	(void)rows_back(
+		t->k->sys, t->a, t->k->ws->state_fd, TASK_LEDGER, LOOKED_AT, NULL, was_stopped, &r, NULL);
+	return r.is_stopped;
 }
 
 /* In the form that older readers of the ledger expect; most of it is empty here. */

@@ -192,5 +192,10 @@ const char *const *task_hidden(const struct task *t)
 		place_add(t->a, list, t->k->ws->state_dir);
 	hide_homes(t, list);
 	hide_system(t, list);
+	for (const char *const *p = t->profile->terms ? t->profile->terms->hidden : NULL; p && *p; p++) {
+		const char *path = path_clean(t->a, path_join(t->a, task_tree(t), *p));
+		if (file_exists(t->k->sys, AT_FDCWD, path))
+			place_add(t->a, list, path);
+	}
 	return place_list(t->a, list);
 }

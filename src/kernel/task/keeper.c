@@ -725,6 +725,8 @@ static int open_all(struct keeper *x, struct err *e)
 		rc = profiles_get(
 			&x->k.guard.profiles, json_get_text(x->ticket, "profile", ""), &x->base.profile, e);
 	if (rc == OK)
+		rc = ticket_narrow(&x->k, &x->a, x->ticket, &x->base.profile, e);
+	if (rc == OK)
 		rc = file_mkdirs(s, AT_FDCWD, arena_printf(&x->a, "%s/" SESSION_CWD, dir), 0700, e);
 	if (rc == OK)
 		rc = file_open_dir(s, AT_FDCWD, dir, &x->dir, e);

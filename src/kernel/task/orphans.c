@@ -37,7 +37,10 @@ static int close_orphan(
 		was_queued ? "helm was ended before the run began"
 			   : "helm was ended before the run was; nothing of it is still running");
 	json_set(a, last, "experience_attribution", task_experience(a, last));
-	json_set(a, last, "failure_signature", task_failure_signature(a, ws, last, NULL));
+	json_setb(a, last, "orphaned", true);
+	struct json *signature = task_failure_signature(a, ws, last, NULL);
+	if (signature)
+		json_set(a, last, "failure_signature", signature);
 	int rc = ledger_append(s, a, ws->state_fd, TASK_LEDGER, last, NULL, e);
 	if (rc == OK && text_is_id(json_get_text(row, "task_id", "")))
 		heartbeat_end(s, ws, json_get_text(row, "task_id", ""));

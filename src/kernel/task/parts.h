@@ -3,6 +3,7 @@
 #define KERNEL_TASK_PARTS_H
 
 #include "base/hash.h"
+#include "kernel/skill.h"
 #include "kernel/task/task.h"
 #include "kernel/task/tmp.h"
 
@@ -44,6 +45,8 @@ struct task {
 	struct run_report *report;
 	/* before it is judged */
 	const struct profile *profile;
+	struct skill_use skill; /* whose contract narrowed the profile; name NULL: none */
+	int64_t timeout_s; /* 0: none */
 	const char *id;
 	struct surroundings at;
 	struct json *row; /* grows from stage to stage; each append writes all of it */
@@ -104,6 +107,10 @@ char *task_preview(struct arena *a, const char *const *argv, size_t argc);
 /* "error_class" and friends for a row that failed; NULL when it did not. */
 struct json *task_failure_signature(
 	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result);
+/* What follows from it and from those before: into the row, and a line for the person. */
+void task_failure_follow(struct task *t, const struct json *signature);
+/* Did this very command fail in the same way twice, and does a person want to be asked then? */
+bool task_failure_repeats(struct task *t);
 /* Which walls really stood, wall by wall, as "protections". */
 void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r);
 /* Walk over task_tree(): what changed since t->result->started_us, and armed_look() for each entry. */
@@ -246,6 +253,10 @@ void task_find_program(
 struct json *task_program_json(struct arena *a, const struct task_program *p); /* path, size, sha256 */
 /* Still the same files, and are we in the same place?  Says what is not. */
 bool task_program_is_same(const struct task_program *p, char *why, size_t why_n);
+
+/* What a contract that names commands lets be executed, by the kernel's word: those programs, what their first lines name, and shells, which start
+ * nothing else.  NULL: anything. */
+const char *const *task_programs(const struct task *t);
 
 /* ---- heartbeat.c ---- */
 

@@ -8,11 +8,13 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/task/contain.h"
 #include "kernel/task/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -136,4 +138,64 @@ bool task_program_is_same(const struct task_program *p, char *why, size_t why_n)
 		return false;
 	}
 	return true;
+}
+
+/* ---- what a contract lets be executed ---- */
+
+/* The file itself, without links: that is what the kernel looks at. */
+static const char *real_program(const struct task *t, const char *name)
+{
+	char real[PATH_MAX];
+	struct stat st;
+	const char *path = look_up(t->k->sys, t->a, name, task_tree(t), &st);
+
+	return path && realpath(path, real) ? arena_strdup(t->a, real) : path;
+}
+
+/* "#!/usr/bin/env python3": both of them. */
+static void add_interpreters(const struct task *t, const char *path, struct json *list)
+{
+	char line[256];
+	AUTO(close_fd) int fd = path ? t->k->sys->open(t->k->sys, AT_FDCWD, path, O_RDONLY, 0, 0) : -1;
+	ssize_t n = fd < 0 ? -1 : t->k->sys->read(t->k->sys, fd, line, sizeof(line) - 1);
+	const char *const *words;
+	size_t count = 0;
+
+	if (n < 3 || line[0] != '#' || line[1] != '!')
+		return;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (!text_words(t->a, line + 2, &words, &count))
+		return;
+	for (size_t i = 0; i < count && i < 2; i++)
+		if (i == 0 || text_eq(path_base(words[0]), "env"))
+			place_add(t->a, list, real_program(t, words[i]));
+}
+
+static void add_program(const struct task *t, const char *name, struct json *list)
+{
+	const char *path = real_program(t, name);
+
+	place_add(t->a, list, path);
+	add_interpreters(t, path, list);
+}
+
+const char *const *task_programs(const struct task *t)
+{
+	const char *const shells[] = { "/bin/sh", "/bin/bash", shell_of_person(t->k->sys) };
+	const struct terms *terms = t->profile->terms;
+	struct json *list = json_new(t->a, JSON_ARRAY);
+
+	if (!terms || !terms->has_commands)
+		return NULL;
+	for (size_t i = 0; i < terms->command_count; i++)
+		if (terms->commands[i].n)
+			add_program(t, terms->commands[i].words[0], list);
+	if (terms->entrypoint.n)
+		add_program(t, terms->entrypoint.words[0], list);
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+		add_program(t, shells[i], list);
+	if (t->spec->argc)
+		add_program(t, t->spec->argv[0], list);
+	return place_list(t->a, list);
 }

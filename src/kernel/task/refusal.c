@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
+#include "model/terms.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -177,6 +178,9 @@ static const char *sentence(const struct task *t, const struct refusal *r)
 	struct arena *a = t->a;
 	const char *shown = text_safe(a, r->target, strlen(r->target), false);
 
+	if (t->profile->terms && !text_eq(r->what, "fixed"))
+		return arena_printf(a, "the walls refused %s: the contract of skill '%s' does not have it", shown,
+			t->profile->terms->skill);
 	if (text_eq(r->what, "closed"))
 		return arena_printf(a, "the walls refused %s: the profile %s keeps credentials closed", shown,
 			t->profile->name);

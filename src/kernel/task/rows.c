@@ -118,6 +118,10 @@ void task_begin_row(struct task *t)
 	json_sets(a, row, "task_name", spec->task_name ? spec->task_name : default_name(a, spec));
 	json_sets(a, row, "task_goal", spec->task_goal);
 	json_sets(a, row, "skill", spec->skill);
+	if (t->skill.sha256)
+		json_sets(a, row, "skill_sha256", t->skill.sha256);
+	if (p->terms)
+		json_setb(a, row, "skill_contract_enforced", true);
 	if (spec->session) {
 		json_sets(a, row, "kind", "agent");
 		json_sets(a, row, "client", spec->session->client);
@@ -232,8 +236,10 @@ int task_put_last(struct task *t, const char *status, const char *stage, const c
 		json_sets(a, t->row, "failure_reason", reason);
 	json_set(a, t->row, "experience_attribution", task_experience(a, t->row));
 	struct json *signature = task_failure_signature(a, t->k->ws, t->row, t->result);
-	if (signature)
+	if (signature) {
 		json_set(a, t->row, "failure_signature", signature);
+		task_failure_follow(t, signature);
+	}
 	return task_put_row(t, status, e);
 }
 
@@ -428,7 +434,7 @@ int task_put_final(struct task *t, struct err *e)
 	put_changes(t);
 	if (r->timed_out) {
 		status = "timeout";
-		why = arena_printf(a, "no end within %lld s", (long long)t->spec->timeout_s);
+		why = arena_printf(a, "no end within %lld s", (long long)t->timeout_s);
 	} else if (r->printed_too_much) {
 		why = arena_printf(
 			a, "ended: it printed more than %lld MiB", (long long)t->profile->limits.output_mb);

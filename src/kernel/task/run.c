@@ -16,6 +16,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
 #include "kernel/policy/policy.h"
+#include "remember/lifecycle.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -46,37 +47,27 @@ static int first_error(int rc, struct err *e, int late_rc, const struct err *lat
 
 /* ---- before it is judged ---- */
 
-/* A skill names the profiles it may run under.  Without a contract, or without a list in it, every profile
- * is fine. */
-static int check_skill(struct task *t, struct err *e)
+/* A skill's contract is laid over the profile: from here on there is no wider one.  What it is at its first use is what it stays. */
+static int enter_skill(struct task *t, struct err *e)
 {
-	const char *skill = t->spec->skill;
-	struct bytes text;
-	struct json *contract;
+	struct kernel *k = t->k;
+	const char *executor = arena_printf(t->a, "user:%u", getuid());
 
-	if (!skill)
+	t->timeout_s = t->spec->timeout_s;
+	if (!t->spec->skill)
 		return OK;
-	if (strchr(skill, '/') || skill[0] == '.')
-		return err_set(e, E_INPUT, "SKILL_NAME", "'%s' is no name of a skill", skill);
-	const char *path = arena_printf(t->a, "skills/%s/contract.json", skill);
-	int rc = file_read(t->k->sys, t->a, t->k->ws->root_fd, path, 1 << 20, FILE_BENEATH, &text, e);
-	if (rc == E_MISSING)
-		return OK;
-	if (rc == OK)
-		rc = json_parse(t->a, text, path, NULL, &contract, e);
+	int rc = skill_use(k, t->a, t->spec->skill, t->profile, &t->skill, e);
+	if (rc == OK && t->skill.is_new && !t->spec->guard_json)
+		rc = skill_pin(k, t->a, t->spec->skill, t->skill.sha256, executor, NULL, e);
 	if (rc)
 		return rc;
-	struct json *allowed = json_get(contract, "allowed_profiles");
-	json_each (name, allowed)
-		if (json_text(name) && text_eq(json_text(name), t->profile->name))
-			return OK;
-	if (!allowed || !allowed->n)
+	t->profile = t->skill.profile;
+	const struct terms *terms = t->profile->terms;
+	if (!terms)
 		return OK;
-	struct buf list;
-	buf_init(&list, t->a);
-	json_write(&list, allowed, JSON_SPACED);
-	return err_set(e, E_INPUT, "SKILL_PROFILE", "skill '%s' may not run under %s, only under %s", skill,
-		t->profile->name, list.p);
+	if (terms->seconds && (!t->timeout_s || terms->seconds < t->timeout_s))
+		t->timeout_s = terms->seconds;
+	return skill_budget(t->a, terms, &k->policy, e);
 }
 
 /* A given id becomes part of file names, so only harmless characters pass. */
@@ -109,7 +100,7 @@ static int prepare(struct task *t, struct err *e)
 	if (rc == OK)
 		rc = choose_id(t, e);
 	if (rc == OK)
-		rc = check_skill(t, e);
+		rc = enter_skill(t, e);
 	if (rc)
 		return rc;
 	t->at = guard_at(&t->k->guard, t->a, t->spec->cwd);
@@ -134,6 +125,10 @@ static void make_request(struct task *t)
 	task_find_program(t->k, a, spec, &t->program);
 	if (t->program.path)
 		json_set(a, about, "program", task_program_json(a, &t->program));
+	if (spec->skill)
+		json_sets(a, about, "skill", spec->skill);
+	if (t->skill.sha256)
+		json_sets(a, about, "skill_sha256", t->skill.sha256);
 	t->request = (struct request){
 		.who = { .door = spec->session	     ? "agent"
 				: spec->permitted_by ? "outside"
@@ -165,6 +160,11 @@ static void make_request(struct task *t)
 			.resume_after = arena_printf(a, " -- %s", task_preview(a, spec->argv, spec->argc)) },
 		.is_done_here = !is_remote(t),
 	};
+	if (task_failure_repeats(t)) {
+		t->request.at_least.action = ACTION_ASK;
+		t->request.at_least.rule = "risk.repeated_failure";
+		t->request.at_least.text = "it failed twice in the same way, and nothing was done about it";
+	}
 	/* What a person has permitted is compared with what it has become, whatever the wider profile thinks of it. */
 	if (spec->permitted_by) {
 		t->request.at_least.action = ACTION_ASK;
@@ -372,6 +372,8 @@ static void put_decision(struct task *t)
 		json_setb(t->a, doc, "approved", true);
 	json_set(t->a, t->row, "guard", doc);
 	json_sets(t->a, t->row, "decision_id", h->decision_id);
+	if (h->decision.detail_code && text_starts(h->decision.detail_code, "skill."))
+		json_sets(t->a, t->row, "left_contract", h->decision.detail_code);
 	/* In the next row only: it is long, and does not change. */
 	if (h->asked) {
 		json_set(t->a, t->row, "asked", policy_question_kept(t->a, h->asked));
@@ -509,6 +511,10 @@ static int execute(struct task *t, struct err *e)
 		rc = task_egress_open(t, e);
 	if (rc)
 		return stop_refused(t, rc, e);
+	if (t->profile->terms)
+		rc = skill_make_places(t->k->sys, t->a, t->profile->terms, task_tree(t), e);
+	if (rc)
+		return stop_refused(t, rc, e);
 	task_walls(t);
 	if (!t->spec->left)
 		armed_note(t);
@@ -545,6 +551,21 @@ static int execute(struct task *t, struct err *e)
 	return rc;
 }
 
+/* How skills live is told beside the ledger, and no run depends on it. */
+static void tell_skill(const struct task *t, const char *event)
+{
+	const struct run_result *r = t->result;
+	struct lifecycle_outcome o = { .event = event,
+		.task_id = t->id,
+		.selection_reason = "named for the run",
+		.exit_code = r ? json_number(t->a, r->exit_code) : NULL,
+		.evidence_quality = r && t->report->checkpoint_id ? "grounded" : NULL,
+		.duration_ms = r ? (r->finished_us - r->started_us) / 1000 : -1 };
+
+	if (t->spec->skill)
+		lifecycle_record(t->k->sys, t->a, t->k->ws->root_fd, t->k->ws->state_fd, t->spec->skill, &o);
+}
+
 /* From an ALLOW that is signed and written to the last row. */
 static int carry_out(struct task *t, struct err *e)
 {
@@ -561,10 +582,13 @@ static int carry_out(struct task *t, struct err *e)
 	rc = task_put_row(t, "running", e);
 	if (rc)
 		return rc;
+	tell_skill(t, "skill_used");
 	task_tmp_take(t->k->sys, t->a, "/tmp", &t->tmp);
 	task_list_cards(t->k, t->a, &t->cards);
 	rc = execute(t, e);
 	task_tmp_give(t->k->sys, &t->tmp);
+	if (t->result)
+		tell_skill(t, t->result->exit_code ? "skill_failure" : "skill_success");
 	return rc;
 }
 

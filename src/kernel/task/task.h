@@ -49,6 +49,9 @@ struct held_place {
 	ino_t ino;
 };
 
+#define LOOP_CONDITION \
+	"loop_condition" /* in meta: it only asks, and ending with another code than 0 is an answer */
+
 struct run_spec {
 	const char *profile;
 	const char *const *argv;

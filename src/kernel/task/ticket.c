@@ -17,6 +17,7 @@
 #include "kernel/person.h"
 #include "kernel/policy/policy.h"
 #include "kernel/posture.h"
+#include "kernel/skill.h"
 #include "kernel/task/contain_parts.h"
 
 #include <errno.h>
@@ -89,6 +90,13 @@ bool contain_fits(const struct decision *d, const struct proposal *p, const stru
 	return true;
 }
 
+/* One text for the contracts that hold; "": none. */
+static const char *active_skills(struct arena *a, const struct profile *p)
+{
+	return p->terms ? arena_printf(a, "%s %s", p->terms->skill, p->terms->sha256 ? p->terms->sha256 : "")
+			: "";
+}
+
 static struct json *ticket_of(
 	struct kernel *k, struct arena *a, const struct contain_offer *o, const char *id, int64_t now_us)
 {
@@ -109,6 +117,8 @@ static struct json *ticket_of(
 	json_sets(a, t, "tree", o->at->work_tree ? spelled(a, o->at->work_tree) : "");
 	json_sets(a, t, "cwd", o->at->cwd ? spelled(a, resolved(a, o->at->cwd)) : "");
 	json_sets(a, t, "profile", o->profile->name);
+	if (o->profile->terms)
+		json_sets(a, t, "skills", active_skills(a, o->profile));
 	json_sets(a, t, "policy", policy_in_force(k->sys, a, k->ws, k->policy_hash));
 	json_sets(a, t, "boot", proc_boot_id(k->sys, a));
 	json_seti(a, t, "client_pid", o->caller->pid);
@@ -178,8 +188,8 @@ int ticket_read(struct sys *s, struct arena *a, const char *helm_home, const cha
 
 const char *ticket_session(struct arena *a, const struct json *ticket)
 {
-	static const char *const names[] = { "workspace", "tree", "client", "session", "profile", "policy",
-		"boot", "client_pid", "client_start" };
+	static const char *const names[] = { "workspace", "tree", "client", "session", "profile", "skills",
+		"policy", "boot", "client_pid", "client_start" };
 	struct json *same = json_new(a, JSON_OBJECT);
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -274,6 +284,25 @@ static int check_ticket(struct kernel *k, struct arena *a, const struct json *ti
 	return OK;
 }
 
+int ticket_narrow(struct kernel *k, struct arena *a, const struct json *ticket,
+	const struct profile **profile, struct err *e)
+{
+	int rc = skill_narrow(
+		k, a, json_get_text(ticket, "client", ""), json_get_text(ticket, "session", ""), profile, e);
+
+	if (rc == OK && !text_eq(active_skills(a, *profile), json_get_text(ticket, "skills", "")))
+		return refuse(e, "CONTAINED_POLICY", "another skill is active since");
+	return rc;
+}
+
+static int check_skills(struct kernel *k, struct arena *a, const struct json *ticket, struct err *e)
+{
+	const struct profile *p;
+	int rc = profiles_get(&k->guard.profiles, json_get_text(ticket, "profile", ""), &p, e);
+
+	return rc ? rc : ticket_narrow(k, a, ticket, &p, e);
+}
+
 static int check_freeze(struct kernel *k, struct arena *a, const struct json *ticket, struct err *e)
 {
 	struct decision d = { 0 };
@@ -305,6 +334,8 @@ int ticket_redeem(struct kernel *k, struct arena *a, const struct json *ticket, 
 	int rc = check_ticket(k, a, ticket, r, e);
 
 	(void)held;
+	if (rc == OK)
+		rc = check_skills(k, a, ticket, e);
 	if (rc == OK)
 		rc = check_freeze(k, a, ticket, e);
 	if (rc == OK && json_get_bool(ticket, "look", false)) {

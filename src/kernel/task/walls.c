@@ -214,6 +214,19 @@ static void add_linked(const struct task *t, struct json *list)
 	place_add(t->a, list, to.own);
 }
 
+/* What a contract names, where no link is on the way: one that an earlier run left in its place would open where it leads. */
+static void add_contracted(const struct task *t, struct json *list)
+{
+	const char *tree = real_path(t, task_tree(t));
+
+	for (const char *const *p = t->profile->terms->writes;
+		tree && *p && t->profile->writes == ALLOWANCE_YES; p++) {
+		const char *path = path_clean(t->a, path_join(t->a, tree, *p)), *real = real_path(t, path);
+		if (real && text_eq(real, path))
+			place_add(t->a, list, path);
+	}
+}
+
 static const char *const *writable_paths(const struct task *t)
 {
 	struct arena *a = t->a;
@@ -221,6 +234,10 @@ static const char *const *writable_paths(const struct task *t)
 
 	if (!t->rules.own)
 		place_add(a, list, t->tmp.path);
+	if (t->profile->terms && t->profile->terms->has_writes) {
+		add_contracted(t, list);
+		return place_list(a, list);
+	}
 	if (t->profile->writes == ALLOWANCE_YES) {
 		if (!is_beside(t))
 			place_add(a, list, t->k->ws->root);
@@ -440,6 +457,7 @@ void task_rules(struct task *t)
 		.waived = is_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
 	choose_own(t);
+	t->rules.exec_paths = task_programs(t);
 	t->rules.write_paths = writable_paths(t);
 	task_places(t);
 }
@@ -464,7 +482,7 @@ void task_walls(struct task *t)
 		.arg = &t->program,
 		.environment = environment_of(t),
 		.cwd = t->spec->cwd,
-		.timeout_ms = t->spec->timeout_s * 1000,
+		.timeout_ms = t->timeout_s * 1000,
 		.capture = !t->spec->is_terminal && !t->spec->session,
 		.is_session = t->spec->session,
 		.alone = t->spec->session ? t->spec->session->alone : NULL,

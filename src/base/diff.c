@@ -1,10 +1,14 @@
-/* diff.c — unified diffs for previews.
+/* diff.c — unified diffs, for people.
  *
  * Myers' greedy algorithm: the furthest reaching path for each number of edits, remembered step by step so
  * that it can be walked back.  Common lines at both ends are cut off first; what is left of a real change
  * is small.  Two texts that have next to nothing in common would cost quadratic time and memory: past
  * EDITS_MAX everything between the ends counts as replaced, which is also what a person would say. */
-#include "execute/checkpoint/parts.h"
+#include "base/diff.h"
+
+#include "base/text.h"
+
+#include <string.h>
 
 enum { CONTEXT = 3, EDITS_MAX = 1500, SNIFF = 8000 };
 
@@ -143,8 +147,8 @@ static void put_hunk(struct diff *d, struct buf *to, size_t *at_x, size_t *at_y)
 	*at_y = end_y;
 }
 
-/* From what is on disk to what the checkpoint has: what a restore would change. */
-const char *checkpoint_diff(struct arena *a, const char *path, struct bytes from, struct bytes to)
+const char *diff_unified(
+	struct arena *a, const char *from_name, struct bytes from, const char *to_name, struct bytes to)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
 	struct diff d = { .a = &scratch };
@@ -162,9 +166,9 @@ const char *checkpoint_diff(struct arena *a, const char *path, struct bytes from
 	while (x1 > head && y1 > head && bytes_eq(d.x.v[x1 - 1], d.y.v[y1 - 1]))
 		x1--, y1--;
 	compare(&d, head, x1, head, y1);
-	const char *safe = text_safe(a, path, strlen(path), false);
 	buf_init(&out, a);
-	buf_addf(&out, "--- disk/%s\n+++ checkpoint/%s\n", safe, safe);
+	buf_addf(&out, "--- %s\n+++ %s\n", text_safe(a, from_name, strlen(from_name), false),
+		text_safe(a, to_name, strlen(to_name), false));
 	for (size_t x = 0, y = 0; x < d.x.n || y < d.y.n;) {
 		if ((x < d.x.n && d.gone[x]) || (y < d.y.n && d.come[y]))
 			put_hunk(&d, &out, &x, &y);

@@ -1,0 +1,343 @@
+/* cmd_failures.c — failures: the same ones counted together; trace: what runs did, compared, exported and asked again. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_observe.h"
+#include "kernel/guard.h"
+#include "record/record.h"
+#include "remember/failure.h"
+#include "remember/memory.h"
+#include "remember/run_trace.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+const struct opt failures_list_opts[] = {
+	{ "limit", OPT_INT, "N", "of the last N rows of the ledger (5000, 0 all)", NULL, false },
+	{ "skill", OPT_VALUE, "NAME", "only of this skill", NULL, false },
+	{ 0 },
+};
+const struct opt failures_signature_opts[] = {
+	{ "workspace-root", OPT_VALUE, "DIR", "what is written as <workspace>", NULL, false },
+	{ "home", OPT_VALUE, "DIR", "what is written as ~", NULL, false },
+	{ 0 },
+};
+const struct opt trace_list_opts[] = {
+	{ "skill", OPT_VALUE, "NAME", "only of this skill", NULL, false },
+	{ "outcome", OPT_VALUE, "WORD", "only those that came out so", "completed|failed|aborted", false },
+	{ "limit", OPT_INT, "N", "the newest N (20)", NULL, false },
+	{ 0 },
+};
+const struct opt trace_candidates_opts[] = {
+	{ "min-success", OPT_INT, "N", "so many successes make a skill (3)", NULL, false },
+	{ "min-failures", OPT_INT, "N", "so many failures make a repair (2)", NULL, false },
+	{ "min-rep", OPT_INT, "N", "so many rows of the same tools make one runner (3)", NULL, false },
+	{ 0 },
+};
+const struct opt trace_export_opts[] = {
+	{ "limit", OPT_INT, "N", "the last N rows (0 all)", NULL, false },
+	{ 0 },
+};
+
+/* ---- the same failures together ---- */
+
+struct grouping {
+	struct arena *a;
+	const char *skill, *only;
+	struct json *by, *seen, *later; /* later: task names that were completed since, while going back */
+};
+
+static struct json *group_of(struct grouping *g, const char *print, const struct json *signature)
+{
+	static const char *const names[] = { "component", "tool", "error_class", "target" };
+	struct json *one = json_get(g->by, print);
+
+	if (one)
+		return one;
+	one = json_new(g->a, JSON_OBJECT);
+	json_sets(g->a, one, "fingerprint", print);
+	json_seti(g->a, one, "count", 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		json_sets(g->a, one, names[i], json_get_text(signature, names[i], NULL));
+	json_sets(g->a, one, "first_at", NULL);
+	json_sets(g->a, one, "last_at", NULL);
+	json_sets(g->a, one, "fixed_by", NULL);
+	json_sets(g->a, one, "fixed_by_command", NULL);
+	json_set(g->a, one, "task_ids", json_new(g->a, JSON_ARRAY));
+	json_set(g->a, g->by, print, one);
+	return one;
+}
+
+/* From the newest row back: what was completed later under the same name came after the failure. */
+static int group_row(void *arg, struct json *row)
+{
+	struct grouping *g = arg;
+	const struct json *signature = json_get(row, "failure_signature");
+	const char *id = json_get_text(row, "task_id", NULL), *name = json_get_text(row, "task_name", "");
+	const char *print = json_get_text(signature, "fingerprint", NULL),
+		   *at = json_get_text(row, "finished_at", NULL);
+
+	if (!id || json_get(g->seen, id) || row_is_open(row) ||
+		(g->skill && !text_eq(json_get_text(row, "skill", ""), g->skill)))
+		return 0;
+	json_setb(g->a, g->seen, id, true);
+	if (text_eq(json_get_text(row, "status", ""), "completed"))
+		json_set(g->a, g->later, name, row);
+	if (!print || (g->only && !text_eq(print, g->only)))
+		return 0;
+	struct json *one = group_of(g, print, signature);
+	const struct json *fix = json_get(g->later, name);
+	json_seti(g->a, one, "count", json_get_int(one, "count", 0) + 1);
+	json_sets(g->a, one, "first_at", at);
+	if (!json_get_text(one, "last_at", NULL))
+		json_sets(g->a, one, "last_at", at);
+	json_pushs(g->a, json_get(one, "task_ids"), id);
+	if (fix && !json_get_text(one, "fixed_by", NULL)) {
+		json_sets(g->a, one, "fixed_by", json_get_text(fix, "task_id", NULL));
+		json_sets(g->a, one, "fixed_by_command", json_get_text(fix, "command_preview", NULL));
+	}
+	return 0;
+}
+
+static int group(struct cli *r, const char *only, struct json **ret, struct err *e)
+{
+	struct grouping g = { r->a, opt_text(r, "skill", NULL), only, json_new(r->a, JSON_OBJECT),
+		json_new(r->a, JSON_OBJECT), json_new(r->a, JSON_OBJECT) };
+	struct json *list = json_new(r->a, JSON_ARRAY);
+	int rc = rows_back(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, (size_t)opt_int(r, "limit", 5000),
+		NULL, group_row, &g, e);
+
+	if (rc < 0)
+		return rc;
+	json_each_member (m, g.by)
+		json_push(r->a, list, m->value);
+	*ret = list;
+	return OK;
+}
+
+int cmd_failures_list(struct cli *r, struct err *e)
+{
+	static const char *const heads[] = { "FINGERPRINT", "COUNT", "CLASS", "TOOL", "LAST", "FIXED BY",
+		"TARGET" };
+	struct json *list;
+	int rc = group(r, NULL, &list, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, list);
+		return 0;
+	}
+	if (!list->n) {
+		out(r, "no failures\n");
+		return 0;
+	}
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+	json_each (one, list) {
+		const char *const cells[] = { safe_member(r, one, "fingerprint"),
+			json_get(one, "count")->text, safe_member(r, one, "error_class"),
+			safe_member(r, one, "tool"), safe_member(r, one, "last_at"),
+			safe_member(r, one, "fixed_by"), safe_member(r, one, "target") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	return 0;
+}
+
+int cmd_failures_show(struct cli *r, struct err *e)
+{
+	struct json *list;
+	int rc = group(r, r->args[0], &list, e);
+
+	if (rc)
+		return rc;
+	if (!list->n)
+		return err_set(e, E_MISSING, "FAILURE_UNKNOWN",
+			"no failure '%.40s' is in the last rows; 'helm failures list' names them",
+			r->args[0]);
+	out_result(r, list->items[0]);
+	return 0;
+}
+
+static int read_input(struct cli *r, struct json **ret, struct err *e)
+{
+	struct bytes text;
+	int rc = file_read(r->sys, r->a, AT_FDCWD, "-", 16 << 20, FILE_FOLLOW, &text, e);
+
+	return rc ? rc : json_parse(r->a, text, "standard input", NULL, ret, e);
+}
+
+int cmd_failures_signature(struct cli *r, struct err *e)
+{
+	const struct failure_place at = { opt_text(r, "workspace-root", r->ws ? r->ws->root : NULL),
+		opt_text(r, "home", r->sys->getenv(r->sys, "HOME")) };
+	struct json *event;
+	int rc = read_input(r, &event, e);
+
+	if (rc == OK)
+		out_result(r, failure_signature(r->a, event, &at, (struct bytes){ 0 }));
+	return rc;
+}
+
+int cmd_failures_transition(struct cli *r, struct err *e)
+{
+	struct json *history;
+	int rc = read_input(r, &history, e);
+
+	if (rc == OK)
+		out_result(r, failure_transition(r->a, history));
+	return rc;
+}
+
+/* ---- traces ---- */
+
+static struct trace_place traces(struct cli *r)
+{
+	return (struct trace_place){ r->sys, r->a, r->ws->state_fd, traces_dir(r, NULL) };
+}
+
+int cmd_trace_list(struct cli *r, struct err *e)
+{
+	static const char *const heads[] = { "TASK", "STARTED", "OUTCOME", "SKILL", "SUMMARY" };
+	const struct trace_place at = traces(r);
+	const char *skill = opt_text(r, "skill", NULL), *outcome = opt_text(r, "outcome", NULL);
+	struct json *all, *list = json_new(r->a, JSON_ARRAY);
+	const int64_t most = opt_int(r, "limit", 20);
+	int rc = trace_newest(&at, skill || outcome ? SIZE_MAX : (size_t)most, &all, e);
+
+	if (rc)
+		return rc;
+	json_each (one, all)
+		if (list->n < (size_t)most && (!skill || text_eq(json_get_text(one, "skill", ""), skill)) &&
+			(!outcome || text_eq(json_get_text(one, "outcome", ""), outcome)))
+			json_push(r->a, list, one);
+	if (r->is_json) {
+		out_json(r, list);
+		return 0;
+	}
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+	json_each (one, list) {
+		const char *const cells[] = { safe_member(r, one, "taskId"), safe_member(r, one, "startedAt"),
+			safe_member(r, one, "outcome"), safe_member(r, one, "skill"),
+			safe_member(r, one, "inputSummary") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	return 0;
+}
+
+int cmd_trace_show(struct cli *r, struct err *e)
+{
+	const struct trace_place at = traces(r);
+	struct json *trace;
+	int rc = trace_get(&at, r->args[0], &trace, e);
+
+	if (rc == OK)
+		out_result(r, trace);
+	return rc;
+}
+
+int cmd_trace_diff(struct cli *r, struct err *e)
+{
+	const struct trace_place at = traces(r);
+	struct json *x, *y, *doc = json_new(r->a, JSON_OBJECT);
+	int rc = trace_get(&at, r->args[0], &x, e);
+
+	if (rc == OK)
+		rc = trace_get(&at, r->args[1], &y, e);
+	if (rc)
+		return rc;
+	json_sets(r->a, doc, "older", r->args[0]);
+	json_sets(r->a, doc, "newer", r->args[1]);
+	json_set(r->a, doc, "changed", trace_diff(r->a, x, y));
+	out_result(r, doc);
+	return 0;
+}
+
+int cmd_trace_candidates(struct cli *r, struct err *e)
+{
+	const struct trace_place at = traces(r);
+	const struct trace_least least = { (size_t)opt_int(r, "min-success", 3),
+		(size_t)opt_int(r, "min-failures", 2), (size_t)opt_int(r, "min-rep", 3) };
+	struct json *all;
+	int rc = trace_newest(&at, TRACES_LOOKED_AT, &all, e);
+
+	if (rc == OK)
+		out_result(r, trace_candidates(r->a, all, &least));
+	return rc;
+}
+
+struct exporting {
+	struct cli *r;
+	struct arena a; /* of one row */
+};
+
+/* Rows that end a task, one span a line; nothing grows with the ledger. */
+static int export_row(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e)
+{
+	struct exporting *x = arg;
+
+	(void)place;
+	(void)line;
+	(void)e;
+	if (!row || row_is_open(row) || !json_get_text(row, "task_id", NULL) ||
+		!json_get_text(row, "status", NULL))
+		return 0;
+	arena_reset(&x->a);
+	out_line_json(x->r, trace_span(&x->a, trace_of_row(&x->a, row)));
+	if (x->r->out->n > 1 << 20)
+		out_flush(x->r);
+	return 0;
+}
+
+int cmd_trace_export(struct cli *r, struct err *e)
+{
+	struct exporting x = { .r = r };
+	const int64_t limit = opt_int(r, "limit", 0);
+	off_t from = 0;
+	int rc = limit ? ledger_recent(r->sys, r->ws->state_fd, TASK_LEDGER, limit * 4096, &from, e) : OK;
+
+	if (rc == OK)
+		rc = rows_each(r->sys, r->ws->state_fd, TASK_LEDGER, from, export_row, &x, e);
+	arena_done(&x.a);
+	return rc;
+}
+
+/* Would it be allowed now?  The command is judged as it stands in the record; nothing is run. */
+int cmd_trace_replay(struct cli *r, struct err *e)
+{
+	struct memory_place m = { r->sys, r->ws->root_fd, r->ws->state_fd, r->ws->state_dir };
+	struct json *row, *doc = json_new(r->a, JSON_OBJECT);
+	struct guard g;
+	struct decision d;
+	int rc = text_is_id(r->args[0])
+		? memory_task(&m, r->a, r->args[0], &row, e)
+		: err_set(e, E_USAGE, "TRACE_ID", "'%.100s' is no id of a task", r->args[0]);
+
+	if (rc == OK)
+		rc = guard_open(r->sys, r->a, r->ws, json_get_text(row, "cwd", NULL), &g, e);
+	if (rc)
+		return rc;
+	const struct json *command = json_get(row, "command");
+	if (!command || !command->n)
+		return err_set(e, E_INPUT, "TRACE_COMMAND", "the record of '%s' has no command", r->args[0]);
+	const char **argv = arena_zalloc(r->a, command->n + 1, sizeof(*argv));
+	for (size_t i = 0; i < command->n; i++)
+		argv[i] = json_text(command->items[i]) ? json_text(command->items[i]) : "";
+	rc = guard_judge_argv(&g, r->a, json_get_text(row, "profile", NULL), argv, command->n, &d, e);
+	if (rc)
+		return rc;
+	const char *then = json_get_text(json_get(row, "guard"), "action", NULL),
+		   *now = action_name(d.action);
+	json_sets(r->a, doc, "task_id", r->args[0]);
+	json_sets(r->a, doc, "command", json_get_text(row, "command_preview", NULL));
+	json_sets(r->a, doc, "profile", json_get_text(row, "profile", NULL));
+	json_sets(r->a, doc, "then", then);
+	json_sets(r->a, doc, "now", now);
+	json_sets(r->a, doc, "verdict", verdict_name(d.verdict));
+	json_sets(r->a, doc, "rule", d.detail_code);
+	json_sets(r->a, doc, "reason", d.summary);
+	json_setb(r->a, doc, "changed", !then || !text_eq(then, now));
+	out_result(r, doc);
+	return d.verdict == V_ALLOW ? 0 : EXIT_NO;
+}

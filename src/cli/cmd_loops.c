@@ -1,0 +1,237 @@
+/* cmd_loops.c — loops: checked, shown, run and resumed; shadow-report. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_observe.h"
+#include "kernel/loop.h"
+#include "kernel/skill.h"
+#include "kernel/task/task.h"
+#include "observe/shadow.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct opt shadow_report_opts[] = {
+	{ "since", OPT_INT, "DAYS", "how far back (14)", NULL, false },
+	{ "feature", OPT_LIST, "NAME", "only this one; may be given several times", NULL, false },
+	{ "format", OPT_VALUE, "FORMAT", "md or json (md)", "md|json", false },
+	{ "with-recommendations", OPT_FLAG, NULL, "also whether each could be switched on", NULL, false },
+	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
+	{ 0 },
+};
+
+static void tell(struct cli *r, const struct json *warnings)
+{
+	json_each (one, warnings)
+		warn(r, "%s", json_text(one));
+}
+
+int cmd_loops_list(struct cli *r, struct err *e)
+{
+	static const char *const heads[] = { "LOOP", "VALID", "RUNS", "FILE", "TITLE" };
+	const struct contract_place at = skill_place(r->sys, r->a, r->ws);
+	struct json *list, *warnings = json_new(r->a, JSON_ARRAY);
+	int rc = loop_list(&at, warnings, &list, e);
+
+	if (rc)
+		return rc;
+	tell(r, warnings);
+	if (r->is_json) {
+		out_json(r, list);
+		return 0;
+	}
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+	json_each (one, list) {
+		const char *const cells[] = { safe_member(r, one, "id"),
+			json_get_bool(one, "ok", false) ? "yes" : "no",
+			json_get_bool(one, "can_run", false) ? "yes" : "no", safe_member(r, one, "path"),
+			safe_member(r, one, "title") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	return 0;
+}
+
+static void print_validation(struct cli *r, const struct json *v)
+{
+	out(r, "loop=%s\nvalidation=%s\n", safe_member(r, v, "id"),
+		json_get_bool(v, "ok", false) ? "ok" : "failed");
+	json_each (one, json_get(v, "issues"))
+		out(r, "issue=%s\n", text_safe(r->a, json_text(one), one->n, false));
+	json_each (one, json_get(v, "warnings"))
+		out(r, "warning=%s\n", text_safe(r->a, json_text(one), one->n, false));
+}
+
+/* Below the workspace, or else where one stands. */
+static int read_named(struct cli *r, const char *name, struct json **ret, struct err *e)
+{
+	struct contract_place at = skill_place(r->sys, r->a, r->ws);
+
+	if (!file_exists(r->sys, at.root_fd, name) && file_exists(r->sys, AT_FDCWD, name))
+		at.root_fd = AT_FDCWD;
+	return loop_read(&at, name, ret, e);
+}
+
+int cmd_loops_validate(struct cli *r, struct err *e)
+{
+	struct json *loop;
+	int rc = read_named(r, r->args[0], &loop, e);
+
+	if (rc)
+		return rc;
+	struct json *v = loop_validate(r->a, loop, r->args[0]);
+	if (r->is_json)
+		out_json(r, v);
+	else
+		print_validation(r, v);
+	return json_get_bool(v, "ok", false) ? 0 : EXIT_NO;
+}
+
+int cmd_loops_inspect(struct cli *r, struct err *e)
+{
+	const struct contract_place at = skill_place(r->sys, r->a, r->ws);
+	struct json *loop, *doc = json_new(r->a, JSON_OBJECT), *warnings = json_new(r->a, JSON_ARRAY);
+	const char *path;
+	int rc = loop_find(&at, r->args[0], &loop, &path, warnings, e);
+
+	tell(r, warnings);
+	if (rc == E_MISSING && r->is_json) {
+		json_setb(r->a, doc, "ok", false);
+		json_sets(r->a, doc, "error", e->text);
+		out_json(r, doc);
+		return EXIT_NO;
+	}
+	if (rc)
+		return rc;
+	struct json *v = loop_validate(r->a, loop, path);
+	json_set(r->a, doc, "loop", loop);
+	json_sets(r->a, doc, "path", path);
+	json_set(r->a, doc, "validation", v);
+	if (r->is_json) {
+		out_json(r, doc);
+	} else {
+		print_validation(r, v);
+		out(r, "path=%s\n\n", text_safe(r->a, path, strlen(path), false));
+		out_pretty(r, loop);
+	}
+	return json_get_bool(v, "ok", false) ? 0 : EXIT_NO;
+}
+
+/* ---- running ---- */
+
+static int show_run(struct cli *r, const struct json *state)
+{
+	const char *status = json_get_text(state, "status", "");
+	struct json *doc = json_copy(r->a, state);
+
+	(void)json_remove(doc, "loop");
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		out(r, "run=%s loop=%s status=%s turns=%lld\nwhy=%s\n", safe_member(r, doc, "run_id"),
+			safe_member(r, doc, "loop_id"), safe_member(r, doc, "status"),
+			(long long)json_get_int(doc, "turn", 0), safe_member(r, doc, "why"));
+	return text_eq(status, "success") ? 0 : EXIT_NO;
+}
+
+static int go(struct cli *r, struct kernel *k, const char *run, struct err *e)
+{
+	struct json *state;
+	size_t closed;
+	int rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
+
+	if (rc == OK)
+		rc = loop_go(k, r->a, run, &state, e);
+	return rc ? rc : show_run(r, state);
+}
+
+int cmd_loops_run(struct cli *r, struct err *e)
+{
+	const struct contract_place at = skill_place(r->sys, r->a, r->ws);
+	struct json *loop, *warnings = json_new(r->a, JSON_ARRAY);
+	struct kernel k = { 0 };
+	const char *path, *run;
+	char *here = realpath(".", NULL);
+	const char *cwd = here ? arena_strdup(r->a, here) : r->ws->root;
+	int rc = loop_find(&at, r->args[0], &loop, &path, warnings, e);
+
+	free(here);
+	tell(r, warnings);
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK)
+		rc = loop_begin(&k, r->a, loop, path, cwd, &run, e);
+	if (rc == OK) {
+		if (!r->is_json) {
+			out(r, "run=%s\n", run);
+			out_flush(r);
+		}
+		rc = go(r, &k, run, e);
+	}
+	kernel_close(&k);
+	return rc;
+}
+
+int cmd_loops_resume(struct cli *r, struct err *e)
+{
+	struct kernel k = { 0 };
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+
+	if (rc == OK)
+		rc = go(r, &k, r->args[0], e);
+	kernel_close(&k);
+	return rc;
+}
+
+int cmd_loops_runs(struct cli *r, struct err *e)
+{
+	struct json *list;
+	int rc;
+
+	if (r->arg_count) {
+		rc = loop_state(r->sys, r->a, r->ws, r->args[0], &list, e);
+		if (rc == OK)
+			out_result(r, list);
+		return rc;
+	}
+	rc = loop_runs(r->sys, r->a, r->ws, &list, e);
+	if (rc == OK)
+		out_result(r, list);
+	return rc;
+}
+
+/* ---- shadow ---- */
+
+int cmd_shadow_report(struct cli *r, struct err *e)
+{
+	const struct shadow_place p = { r->sys, r->a, r->ws->state_fd };
+	const char **features, *to = opt_text(r, "out", NULL);
+	struct shadow_ask q = { .days = 14, .advise = opt_flag(r, "with-recommendations") };
+	struct json *doc;
+	struct buf text;
+
+	q.feature_count = opt_list(r, "feature", &features);
+	q.features = (const char *const *)features;
+	if (!text_int(opt_text(r, "since", "14"), &q.days) || q.days <= 0)
+		return err_set(e, E_INPUT, "SHADOW_WINDOW", "--since takes a number of days above 0");
+	for (size_t i = 0; i < q.feature_count; i++)
+		if (!shadow_is_feature(features[i]) && !text_eq(features[i], "all"))
+			return err_set(
+				e, E_USAGE, "SHADOW_FEATURE", "there is no feature '%.60s'", features[i]);
+	int rc = shadow_report(&p, &q, &doc, e);
+	if (rc)
+		return rc;
+	buf_init(&text, r->a);
+	if (r->is_json || text_eq(opt_text(r, "format", "md"), "json")) {
+		json_write(&text, doc, JSON_INDENT);
+		buf_addc(&text, '\n');
+	} else {
+		const char *page = shadow_markdown(r->a, doc);
+		buf_adds(&text, text_safe(r->a, page, strlen(page), true));
+	}
+	if (to)
+		return file_replace(r->sys, AT_FDCWD, to, 0644, buf_bytes(&text), e);
+	out(r, "%s", text.p);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* failure.h — how something failed, in a form that can be counted: equal failures have equal fingerprints; and what follows when it happens again.
+ *
+ * Whatever differs from run to run (paths of this machine, temporary names, ids, hashes, times) is replaced by a name for its kind before the
+ * fingerprint is made.  Pure: nothing is read or written here. */
+#ifndef REMEMBER_FAILURE_H
+#define REMEMBER_FAILURE_H
+
+#include "base/json.h"
+
+struct failure_place {
+	const char *workspace, *home; /* absolute; or NULL */
+};
+/* {component, tool, profile, error_class, target, fingerprint} of a row or event.  `said` is what it printed on standard error; n 0: meta.stderr and
+ * meta.error of the event. */
+struct json *failure_signature(
+	struct arena *a, const struct json *event, const struct failure_place *at, struct bytes said);
+/* A text without what differs from run to run. */
+const char *failure_normal(struct arena *a, const struct failure_place *at, const char *text);
+
+/* {action, reason, signature} for failures in the order in which they happened, each an object with a `signature`; action null: nothing follows. */
+struct json *failure_transition(struct arena *a, const struct json *history);
+
+#endif

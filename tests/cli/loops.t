@@ -1,0 +1,97 @@
+#!/bin/sh
+# Loops: checked, run within their bounds, stopped without progress, and resumed after a kill.  Failures: counted, and what follows.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+
+command -v python3 >/dev/null 2>&1 || skip_all "python3 is needed to read answers"
+w=/var/tmp/helm-loops.$$
+trap 'chmod -R u+rwX "$scratch" "$w" 2>/dev/null; rm -rf "$scratch" "$w"' EXIT
+helm init --path "$w" >/dev/null || { echo "Bail out! helm init failed"; exit 1; }
+cd "$w" || exit 1
+HELM_ENV="HELM_WORKSPACE=$w"
+mkdir -p references/loops
+field() { python3 -c 'import json,sys
+v=json.load(sys.stdin)
+for k in sys.argv[1].split("."): v=v[int(k)] if isinstance(v,list) else v.get(k)
+print(v)' "$1"; }
+loop() { # loop ID STEP-WORDS SUCCESS LIMITS
+  printf 'id: %s\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: one, run: [sh, -c, "%s"]}\nrequired_evidence: [process_exit]\nstop_conditions: {success: [%s]}\nlimits: {%s}\n' "$1" "$2" "$3" "$4" >"references/loops/$1.yaml"
+}
+stops() { # stops STATUS LOOP: the run ends so
+  helm loops run "$2" --json >"$scratch/.run" 2>"$scratch/.err"
+  [ "$(field status <"$scratch/.run")" = "$1" ] || { cat "$scratch/.run" "$scratch/.err"; return 1; }
+}
+
+# ---- looking ----
+ok "those that are shipped are listed" says 0 docs-sweep helm loops list
+ok "and valid" says 0 validation=ok helm loops inspect completion-evidence
+ok "a loop that nobody can run says why" says 1 "names no \`profile\`" helm loops run docs-sweep
+printf 'id: [\n' >references/loops/broken.yaml
+ok "a broken file is told, and hides nothing" says 0 "broken.yaml is passed over" helm loops list
+rm references/loops/broken.yaml
+loop typo 'true' 'x' 'turn: 1'
+ok "a limit that there is none of is no limit" says 1 "there is no limit" helm loops run typo
+
+# ---- running ----
+loop count 'echo x >> n' '{run: [sh, -c, \"test $(wc -l < n) -ge 3\"]}' 'turns: 9'
+printf 'id: count\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: add, run: [sh, -c, "echo x >> n"]}\nrequired_evidence: [process_exit, file_diff]\nstop_conditions:\n  success:\n    - run: [sh, -c, "test $(wc -l < n) -ge 3"]\nlimits: {turns: 9}\n' >references/loops/count.yaml
+ok "it runs until its condition holds" stops success count
+ok "in three turns" [ "$(wc -l <n)" -eq 3 ]
+ok "each turn has a row" [ "$(grep -c '"kind": "loop_turn"' .helm/task-ledger.jsonl)" -eq 3 ]
+ok "its steps are runs of their own, with decisions" says 0 '"guard"' grep -h 't3-s1' .helm/task-ledger.jsonl
+loop once 'true' 'all is well' 'turns: 5'
+ok "without a condition a clean turn is the end" stops success once
+loop bare 'true' 'all is well' 'turns: 5'
+sed -i 's/process_exit/file_diff/' references/loops/bare.yaml
+ok "evidence that is missing makes it incomplete" stops incomplete bare
+loop never 'date +%N >> t; exit 1' 'x' 'turns: 2'
+ok "turns are bounded" stops turns never
+ok "the same failure again and again is no progress" stops no_progress "$(loop same 'date +%N >> t; exit 3' 'x' 'turns: 9, same_failure: 2' && echo same)"
+printf 'id: still\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: look, run: "true"}\nrequired_evidence: [process_exit]\nstop_conditions:\n  success:\n    - run: "false"\nlimits: {turns: 9, no_change: 2}\n' >references/loops/still.yaml
+ok "no change is none, either" stops no_progress still
+ok "what is denied ends it" stops blocked "$(loop deny 'rm -rf /' 'x' 'turns: 5' && echo deny)"
+printf 'id: night\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nskill: s\nsteps:\n  - {name: w, run: "touch src-x"}\nrequired_evidence: [process_exit]\nstop_conditions: {success: [x]}\n' >references/loops/night.yaml
+mkdir -p skills/s
+printf '{"skill":"s","allowed_profiles":["workspace_edit"],"default_profile":"workspace_edit","paths":{"write":["docs"]}}' >skills/s/contract.json
+ok "a loop with a skill is held to its contract" stops blocked night
+ok "the morning shows why it stopped" says 0 "no file changed" helm loops runs
+
+# ---- killed and resumed ----
+printf 'id: kill\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: a, run: [sh, -c, "echo a >> k"]}\n  - {name: b, run: [sh, -c, "sleep 1; echo b >> k"]}\n  - {name: c, run: [sh, -c, "echo c >> k"]}\nrequired_evidence: [process_exit]\nstop_conditions: {success: [x]}\nlimits: {turns: 1}\n' >references/loops/kill.yaml
+# The step that was cut off may have been done: it is done again, and nothing before it is.
+(env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 HELM_WORKSPACE="$w" "$HELM_REAL" loops run kill >kill.out 2>&1 & echo $! >"$scratch/pid"; wait) 2>/dev/null &
+waited=0
+while ! grep -q a k 2>/dev/null && [ $waited -lt 200 ]; do sleep 0.05; waited=$((waited + 1)); done
+kill -9 "$(cat "$scratch/pid")"
+sleep 0.2
+run=$(ls .helm/loop-runs/*.json | xargs grep -l '"loop_id": "kill"' | sed 's|.*/||; s|.json$||')
+ok "a run that was killed is there" says 0 running helm loops runs "$run"
+ok "it goes on" says 0 "status=success" helm loops resume "$run"
+ok "what was done before is not done again" [ "$(grep -c a k)" -eq 1 ]
+ok "what was cut off is" [ "$(grep -c b k)" -ge 1 ]
+ok "to its end" [ "$(grep -c c k)" -eq 1 ]
+ok "once it has ended nothing goes on" says 1 "has ended" helm loops resume "$run"
+ok "a name that is none" says 1 "there is no run" helm loops resume ../x
+
+# ---- failures ----
+fails() { helm profile run workspace_edit --task-name "$1" -- ls "$2" 2>"$scratch/.err"; cat "$scratch/.err"; }
+fails build /nowhere/a >/dev/null
+ok "the second time says stop" sh -c 'grep -q stop_retry_and_diagnose "$1"' - "$(fails build /nowhere/a >"$scratch/2"; echo "$scratch/2")"
+helm profile run workspace_edit --task-name build -- ls . >/dev/null
+ok "and what helped is remembered" sh -c 'grep -q "afterwards this worked: ls ." "$1"' - "$(fails build /nowhere/a >"$scratch/3"; echo "$scratch/3")"
+ok "temporary names do not make another failure" [ "$(fails t /tmp/build-8f3e2a/x >/dev/null; fails t /tmp/build-77aa10/x >/dev/null; helm failures list --json | python3 -c 'import json,sys; print(max(f["count"] for f in json.load(sys.stdin) if "tmp" in (f["target"] or "")))')" = 2 ]
+print=$(helm failures list --json | python3 -c 'import json,sys; print([f["fingerprint"] for f in json.load(sys.stdin) if "/nowhere/a" in (f["target"] or "")][0])')
+ok "one failure is shown with its tasks" says 0 "$print" helm failures show "$print"
+HELM_ENV="HELM_WORKSPACE=$w HELM_POLICY_TRANSITION=1"
+ok "enforced, the same command is asked about" exits 24 helm profile run workspace_edit --task-name build -- ls /nowhere/a
+ok "another one is not" exits 0 helm profile run workspace_edit --task-name build -- ls .
+HELM_ENV="HELM_WORKSPACE=$w"
+
+# ---- traces ----
+id=$(helm trace list --json --limit 1 | field 0.taskId)
+ok "a run has a trace" says 0 "$id" helm trace show "$id"
+ok "it would still be allowed" says 0 ALLOW helm trace replay "$id"
+ok "two are compared" says 0 outcome helm trace diff "$id" "$(helm trace list --json --outcome failed --limit 1 | field 0.taskId)"
+ok "what repeats is found" says 0 '"count": 3' helm trace candidates --json
+ok "spans are lines of JSON" sh -c '"$@" | python3 -c "import json,sys; n=[json.loads(l) for l in sys.stdin]; assert len(n)>20 and n[-1][\"name\"].startswith(\"execute_tool\")"' - env HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" trace export
+ok "an id that is a path is none" exits 2 helm trace show ../../etc/passwd
+finish
