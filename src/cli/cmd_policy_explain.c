@@ -476,7 +476,7 @@ static int explain_run(struct cli *r, const struct policy_file *f, const struct 
 		.d = d,
 		.verdict = d->verdict,
 		.door = "'helm run' would",
-		.sentences = json_get(now, "sentences") };
+		.sentences = entry ? json_get(now, "sentences") : NULL };
 	return explain_asked(r, f, entry, asked.rules_said, &x);
 }
 
@@ -563,7 +563,7 @@ int policy_explain_request(
 		return rc;
 	if (!is_door && opt_text(r, "as", NULL))
 		return err_set(e, E_MISSING, "WORKSPACE_MISSING",
-			"--as asks as a hook of this workspace would, and there is none; 'helm workspace init' makes one");
+			"--as asks as a hook of this workspace would, and there is none; 'helm init' makes one");
 	if (!is_door)
 		return explain_alone(r, &f, entry, request, command, e);
 	return opt_text(r, "as", NULL) ? explain_hook(r, &f, entry, request, command, more, e)

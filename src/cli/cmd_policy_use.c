@@ -203,7 +203,7 @@ static void warn_closed_doors(struct cli *r, const struct json *document)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(doors); i++)
 		if (!allows(document, doors[i].action))
-			warn(r, "no rule allows it, so %s is denied here, but for tools that rules name; 'coverage: open' leaves them to profiles and guard rules",
+			warn(r, "%s is denied here, since no rule allows that, but for tools that rules name; 'coverage: open' leaves it to profiles and guard rules",
 				doors[i].what);
 }
 

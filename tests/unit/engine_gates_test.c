@@ -442,6 +442,26 @@ static void rules_speak_about_effects(void **state)
 	assert_string_equal(judged(&a, EFFECT_RULES, "{}", NULL), "DENY POLICY_VIOLATION rules");
 }
 
+/* A rule that allows the action as a whole leaves what rules say about its effects as it is. */
+static void a_whole_action_does_not_hide_its_effects(void **state)
+{
+	(void)state;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct effect gone = { .kind = FX_DELETE, .path_class = PATH_IN, .target = "/w/b" };
+	struct proposal p = { .effects = &gone, .effect_count = 1, .readable = true };
+	struct submission q = asked(&a, "{}");
+	struct facts f = { 0 };
+	struct judgement j;
+
+	q.proposal = &p;
+	engine_judge(&a,
+		compiled(&a,
+			POLICY("{'id':'a','actions':['act'],'verdict':'ALLOW'},"
+			       "{'id':'d','actions':['act'],'effects':['delete'],'verdict':'DENY'}")),
+		&q, &f, &j);
+	assert_string_equal(outcome(&a, &j), "DENY POLICY_VIOLATION rules d");
+}
+
 /* What the guard said is one gate among others. */
 static void the_guard_is_a_gate(void **state)
 {
@@ -871,6 +891,7 @@ int main(void)
 		cmocka_unit_test(a_rule_that_allows_binds),
 		cmocka_unit_test(an_escalation_binds_how_many_must_approve),
 		cmocka_unit_test(rules_speak_about_effects),
+		cmocka_unit_test(a_whole_action_does_not_hide_its_effects),
 		cmocka_unit_test(the_guard_is_a_gate),
 		cmocka_unit_test(a_policy_must_be_there_and_fresh),
 		cmocka_unit_test(params_must_fit_their_schema),

@@ -508,7 +508,7 @@ const struct rule *match_plain(struct judging *j)
 	const struct submission *q = j->ask;
 	const struct rule *found = NULL;
 
-	if (!j->rules->is_plain || q->is_tool_unknown || q->is_tool_beside || names_tool(q->params) ||
+	if (!j->rules->is_plain || q->is_tool_beside || names_tool(q->params) ||
 		!ask_name(j, q->effect_type, &found))
 		return NULL;
 	if (q->tool && !text_eq(q->tool, q->effect_type) && !ask_name(j, q->tool, &found))
