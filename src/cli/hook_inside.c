@@ -259,8 +259,8 @@ int hook_inside(const char *verb, const char *client)
 	if (!is_plain(client))
 		return -1;
 	int code, fd = (int)ask(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, DESK_PROTOCOL, 0, 0, 0);
-	if (fd ==
-		-ENOSYS) /* the kernel says so for a filter whose supervisor is gone, and for nothing else */
+	/* Of a filter whose supervisor is gone the kernel says that there is no such call, and of nothing else. */
+	if (fd == -ENOSYS)
 		code = fail("helm: the supervisor of this session has gone: nothing was decided\n");
 	else if (fd < 0)
 		return -1;

@@ -70,4 +70,7 @@ int accepted_in_tree(struct sys *s, struct arena *a, const struct workspace *ws,
 const char *accepted_state(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct governed *g);
 
+/* A file as it looks from outside; zeroes: there is none. */
+struct stamp posture_stamp(struct sys *s, const char *path, int flags);
+
 #endif

@@ -10,31 +10,21 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { COARSE_US = 100000 };
+enum { COARSE_US = 100000, DIRECTORIES = 2 };
 
-static struct stamp stamp_of(struct sys *s, const char *path)
+/* Of a directory only which one it is counts: files come and go in it. */
+static struct stamp stamp_of(const struct standby *x, struct sys *s, size_t i)
 {
-	struct stat st;
+	struct stamp now = x->sources[i] ? posture_stamp(s, x->sources[i], 0) : (struct stamp){ 0 };
 
-	if (!path || s->stat(s, AT_FDCWD, path, &st, 0))
-		return (struct stamp){ 0 };
-	struct stamp now = { .dev = st.st_dev, .ino = st.st_ino };
-	/* Of a directory only which one it is: files come and go in it. */
-	if (!S_ISDIR(st.st_mode)) {
-		now.size = (uint64_t)st.st_size;
-		now.changed_s = (uint64_t)st.st_ctim.tv_sec;
-		now.changed_ns = (uint64_t)st.st_ctim.tv_nsec;
-		now.modified_s = (uint64_t)st.st_mtim.tv_sec;
-		now.modified_ns = (uint64_t)st.st_mtim.tv_nsec;
-	}
-	return now;
+	return i < DIRECTORIES ? (struct stamp){ .dev = now.dev, .ino = now.ino } : now;
 }
 
 /* File systems tell times coarsely: one that changed a moment ago may change once more without looking otherwise.  Its stamp is none that it will ever
  * have, so that it is read again. */
-static struct stamp settled_stamp(struct sys *s, const char *path)
+static struct stamp settled_stamp(const struct standby *x, struct sys *s, size_t i)
 {
-	struct stamp now = stamp_of(s, path);
+	struct stamp now = stamp_of(x, s, i);
 	int64_t age_us = s->now_us(s) - (int64_t)now.changed_s * 1000000 - (int64_t)now.changed_ns / 1000;
 
 	if (now.changed_s && age_us < COARSE_US)
@@ -50,7 +40,7 @@ static void name_sources(struct standby *x, struct sys *s, const struct workspac
 	size_t n = 0;
 
 	x->word = p->word;
-	x->sources[n++] = ws->root;
+	x->sources[n++] = ws->root; /* DIRECTORIES of them */
 	x->sources[n++] = ws->state_dir;
 	x->sources[n++] = arena_printf(a, "%s/workspace.json", ws->state_dir);
 	x->sources[n++] = arena_printf(a, "%s/keys/root.key", ws->helm_home ? ws->helm_home : "");
@@ -64,7 +54,7 @@ static void name_sources(struct standby *x, struct sys *s, const struct workspac
 	if (n > STANDBY_SOURCES)
 		BUG("more sources than there is room for");
 	for (size_t i = 0; i < n; i++)
-		x->stamps[i] = settled_stamp(s, x->sources[i]);
+		x->stamps[i] = settled_stamp(x, s, i);
 	x->source_count = n;
 }
 
@@ -75,7 +65,7 @@ static bool is_current(struct standby *x)
 	if (posture_of(s, x->k.ws)->word != x->word)
 		return false;
 	for (size_t i = 0; i < x->source_count; i++) {
-		struct stamp now = stamp_of(s, x->sources[i]);
+		struct stamp now = stamp_of(x, s, i);
 		if (memcmp(&now, &x->stamps[i], sizeof(now)) != 0)
 			return false;
 	}

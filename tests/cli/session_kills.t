@@ -64,10 +64,11 @@ for n in range(rounds):
     name = "%s%d" % (kind, n)
     session = subprocess.Popen([helm, "agent", "--profile", "workspace_edit", sys.executable, "--", "client.py", helm, name], env=env,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if n % 3 or kind == "hook":  # some while it begins
-        until = time.monotonic() + 20
-        while not os.path.exists("ready-" + name) and time.monotonic() < until:
-            time.sleep(0.01)
+    # Some while it begins, some once it works, some once somebody was told something.
+    until = time.monotonic() + 60
+    mark = "told-" if n % 3 == 2 or kind == "hook" else "ready-" if n % 3 else None
+    while mark and time.monotonic() < until and not (os.path.exists(mark + name) and (mark == "ready-" or os.path.getsize(mark + name))):
+        time.sleep(0.01)
     time.sleep(random.random() * 0.25)
     for _ in range(8 if kind == "hook" else 1):
         who, until = None, time.monotonic() + 10

@@ -187,7 +187,7 @@ static void make_repository(const char *dir)
 static const char *change(void)
 {
 	const char *dir = any_dir(), *other = any_dir();
-	uint32_t what = any(13);
+	uint32_t what = any(14);
 
 	switch (what) {
 	case 0:
@@ -234,6 +234,12 @@ static const char *change(void)
 	case 11: /* one that is hidden in another */
 		(void)renameat(tree, arena_printf(&scratch, "%s/bare", dir), tree,
 			arena_printf(&scratch, "%s/.git/objects/ab/hidden", other));
+		break;
+	case 12: /* a file that leads to a repository: where those of further work trees are, or elsewhere */
+		put(arena_printf(&scratch, "%s/.git", dir),
+			any(2) ? arena_printf(&scratch, "gitdir: %s/.git/worktrees/w\n", root)
+			       : "gitdir: /elsewhere\n",
+			O_TRUNC);
 		break;
 	default:
 		put(arena_printf(&scratch, "%s/.git/objects/ab/%u", dir, any(100)), "x", 0);

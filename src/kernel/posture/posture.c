@@ -507,14 +507,19 @@ bool posture_knows(struct sys *s, struct arena *a, const struct workspace *ws, c
 
 /* ---- once, until it changes ---- */
 
-static struct stamp stamp_of(struct sys *s, const char *path)
+struct stamp posture_stamp(struct sys *s, const char *path, int flags)
 {
 	struct stat st;
 
-	if (s->stat(s, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW))
+	if (s->stat(s, AT_FDCWD, path, &st, flags))
 		return (struct stamp){ 0 };
 	return (struct stamp){ st.st_dev, st.st_ino, (uint64_t)st.st_size, (uint64_t)st.st_ctim.tv_sec,
 		(uint64_t)st.st_ctim.tv_nsec, (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec };
+}
+
+static struct stamp file_stamp(struct sys *s, const char *path)
+{
+	return posture_stamp(s, path, AT_SYMLINK_NOFOLLOW);
 }
 
 static struct stamps stamps_of(struct sys *s, const struct workspace *ws)
@@ -525,10 +530,10 @@ static struct stamps stamps_of(struct sys *s, const struct workspace *ws)
 
 	if (!dir)
 		return (struct stamps){ 0 };
-	return (struct stamps){ stamp_of(s, arena_printf(&a, "%s/" POSTURE_FILE, dir)),
-		stamp_of(s, arena_printf(&a, "%s/" POSTURE_INTENT, dir)),
-		stamp_of(s, arena_printf(&a, "%s/" POSTURE_NEW, dir)),
-		outer ? stamp_of(s, arena_printf(&a, "%s/" POSTURE_FILE, workspace_place(&a, ws, outer)))
+	return (struct stamps){ file_stamp(s, arena_printf(&a, "%s/" POSTURE_FILE, dir)),
+		file_stamp(s, arena_printf(&a, "%s/" POSTURE_INTENT, dir)),
+		file_stamp(s, arena_printf(&a, "%s/" POSTURE_NEW, dir)),
+		outer ? file_stamp(s, arena_printf(&a, "%s/" POSTURE_FILE, workspace_place(&a, ws, outer)))
 		      : (struct stamp){ 0 } };
 }
 

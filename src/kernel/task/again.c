@@ -107,7 +107,9 @@ static int see_entry(
 	const char *rel = full(x, below);
 
 	(void)e;
-	if (!S_ISDIR(st->st_mode) || has(&x->news.fresh, rel))
+	/* A file ".git" that is known is looked at with all that are. */
+	if (S_ISDIR(st->st_mode) ? has(&x->news.fresh, rel)
+				 : !is_whole(x, name) || nested_is_new(x->t->nested, rel, st))
 		see(x, parent, name, rel, st);
 	return S_ISDIR(st->st_mode) ? FILE_SKIP : 0;
 }

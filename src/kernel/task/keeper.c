@@ -809,7 +809,7 @@ static void close_all(struct keeper *x)
 	end_between(x);
 	(void)recorder_finish(&x->k.recorder, &x->a, &e);
 	/* What was told when it was heard is not told again. */
-	if (x->walk_due_us && x->walked_all_us < x->walked_us)
+	if (x->walk_due_us && x->walked_all_us < x->walked_us && watch_is_changed(x->watch))
 		walk(x, false);
 	if (x->walk_due_us || x->is_owed)
 		walk(x, true);
