@@ -556,6 +556,13 @@ static void who_would_be_reached_is_known_or_refused(void **state)
 	host("https://", NULL);
 	host("https://allowed.host:443@evil.example/", NULL);
 	host("https://user@evil.example", NULL);
+	{
+		AUTO(arena_done) struct arena a = { 0 };
+		struct authority to;
+		const char *why = "";
+		assert_false(authority_of(&a, "https://user@evil.example", &to, &why));
+		assert_non_null(strstr(why, "two hosts could be meant"));
+	}
 	host("https://a.example\\@b.example/", NULL);
 	host("https://a.example /", NULL);
 	host("https://a%2eexample/", NULL);

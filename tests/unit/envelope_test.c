@@ -404,7 +404,7 @@ static void the_gate_step_by_step(void **state)
 static void where_data_may_go(void **state)
 {
 	static const char constraints[] =
-		"data_handling.transfer_constraints=[{'from_region':'EU','to_region':'US','allowed':true,'requires_encryption':true},{'from_region':'EU','to_region':'CN','allowed':false},{'from_region':'EU','to_region':'JP','allowed':true}]";
+		"data_handling.transfer_constraints=[{'from_region':'EU','to_region':'US','allowed':true,'requires_encryption':true},{'from_region':'EU','to_region':'CN','allowed':false},{'from_region':'EU','to_region':'JP','allowed':true},{'from_region':'EU','to_region':'BR'}]";
 	AUTO(arena_done) struct arena own = { 0 };
 	struct run r;
 
@@ -419,6 +419,8 @@ static void where_data_may_go(void **state)
 	ASK(&r, "{'from':'EU','to':'US'}", "JURISDICTION_DENIED!");
 	ASK(&r, "{'from':'EU','to':'US','encrypted':true}", "ALLOW");
 	ASK(&r, "{'from':'EU','to':'JP'}", "ALLOW");
+	ASK(&r, "{'from':'EU','to':'BR'}",
+		"JURISDICTION_DENIED!"); /* named, and nothing says that it is allowed */
 	ASK(&r, "{'from':'US','to':'CN'}",
 		"JURISDICTION_DENIED!"); /* nobody named it, and the regime is strict */
 	ASK(&r, "{'from':'EU','to':'EU'}", "ALLOW");

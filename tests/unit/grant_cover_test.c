@@ -240,6 +240,7 @@ static void an_exact_grant_that_stays_needs_a_known_effect(void **state)
 	CHANGED((x.has_more = true, x.is_once = true), true);
 	CHANGED((x.asked_request = "q1", x.granted_request = "q2"), false);
 	CHANGED(x.reach = (enum reach)9, false);
+	CHANGED(x.reach = REACH_COUNT, false);
 }
 
 /* Even for one use, anything but the exact input must have been seen whole. */

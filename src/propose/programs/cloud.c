@@ -44,7 +44,7 @@ HANDLER(by_verb)
 {
 	size_t places[6];
 	size_t n = verb_words(k, program_options(k->program), ARRAY_SIZE(places), places);
-	unsigned flags = args_find(k->rest, k->rest_count, "dry-run dryrun what-if whatif") ? FXF_DRY_RUN : 0;
+	unsigned flags = call_surely(k, "dry-run dryrun what-if whatif") ? FXF_DRY_RUN : 0;
 	/* Whether a noun for secrets was seen, and whether a word was seen that may be a noun or a
 	 * reading verb. */
 	bool is_secret = false, reads = false;
@@ -112,7 +112,7 @@ HANDLER(bucket)
 {
 	size_t at = 0;
 	const struct word *verb = first_operand(k, &at);
-	unsigned flags = args_find(k->rest, k->rest_count, "dryrun n") ? FXF_DRY_RUN : 0;
+	unsigned flags = call_surely(k, "dryrun n") ? FXF_DRY_RUN : 0;
 	if (!verb) {
 		fx(k, TAG_CLOUD_READ, NULL, 0);
 		return;

@@ -141,6 +141,14 @@ static bool has(struct call *k, const char *options)
 	return args_find(k->rest, k->rest_count, options);
 }
 
+/* The same for options that make it harmless; those of subcommands that take values are named. */
+static bool surely(struct call *k, const char *options)
+{
+	static const char valued[] =
+		"e=o=:exclude=,push-option=,receive-pack=,exec=,repo=,pathspec-from-file=,recurse-submodules,signed";
+	return args_surely(walk_arena(k->w), k->rest, k->rest_count, valued, options);
+}
+
 static void operands(struct call *k, const char *spec, struct parsed *p)
 {
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, spec, p);
@@ -248,7 +256,7 @@ HANDLER(git_reset)
 HANDLER(git_clean)
 {
 	unsigned flags = (has(k, "f force") ? FXF_FORCE : 0) | (has(k, "d x") ? FXF_RECURSIVE : 0);
-	if (has(k, "n dry-run"))
+	if (surely(k, "n dry-run"))
 		fx(k, TAG_READ_QUERY, NULL, FXF_DRY_RUN);
 	else if (has(k, "f force i interactive"))
 		/* With -x also ignored files go, and Helm's state is one of them. */
@@ -324,7 +332,7 @@ static void fx_remote(struct call *k, enum tag t, const struct word *remote, uns
 HANDLER(git_push)
 {
 	struct parsed p;
-	unsigned flags = FXF_MUTATING | (has(k, "n dry-run") ? FXF_DRY_RUN : 0);
+	unsigned flags = FXF_MUTATING | (surely(k, "n dry-run") ? FXF_DRY_RUN : 0);
 	operands(k, "o=:push-option= :repo= :receive-pack=,exec=", &p);
 	/* --mirror makes the other side equal to this one, which both forces and deletes. */
 	bool forces = has(k, "f force force-with-lease force-if-includes mirror");
@@ -698,11 +706,11 @@ HANDLER(git)
 	k->rest_count -= place;
 	if (word_is_any(verb, "reset clean push branch tag checkout switch worktree stash"))
 		complete_options(k);
-	if (g.clean_unforced && word_is(verb, "clean") && !has(k, "n dry-run")) {
+	if (g.clean_unforced && word_is(verb, "clean") && !surely(k, "n dry-run")) {
 		fx(k, TAG_GIT_CLEAN, NULL, 0);
 		return;
 	}
-	if (args_find(k->rest, k->rest_count, "help") || (k->rest_count == 2 && word_is(&k->rest[1], "-h"))) {
+	if (surely(k, "help") || (k->rest_count == 2 && word_is(&k->rest[1], "-h"))) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}

@@ -469,7 +469,7 @@ HANDLER(environment_printer)
 		run_argv(k, k->rest, k->rest_count, 0, k->head);
 		return;
 	}
-	if (verb && !args_find(k->rest, k->rest_count, "help dry-run") &&
+	if (verb && !call_surely(k, "help dry-run") &&
 		(verb_is_destroying(verb->text, verb->text_n) || word_is(verb, "install"))) {
 		fx(k, word_is(verb, "install") ? TAG_PACKAGE_INSTALL : TAG_PACKAGE_REMOVE, verb, 0);
 		return;

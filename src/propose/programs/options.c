@@ -330,3 +330,66 @@ bool args_find(const struct word *v, size_t n, const char *names)
 			return true;
 	return false;
 }
+
+/* Options that take no value, whichever program they are given to. */
+static const char flag_letters[] = "adfhqrvxyzAFRVX";
+static const char flag_names[] =
+	"all allow-dirty archive assume-yes atomic auto-approve autoremove cached cascade check clean confirm debug delete "
+	"delete-after delete-before delete-excluded diff dry-run dryrun follow-tags force force-with-lease force-yes hard help "
+	"ignore-not-found ignore-scripts install interactive json mirror no-confirm no-git-checks no-input no-interaction no-verify "
+	"non-interactive now progress provenance prune purge quiet recursive remove-orphans silent skip-existing soft system tags "
+	"verbose version volumes wait workspaces yes";
+
+/* Could the word behind this option be its value? */
+static bool may_take_next(const struct word *x, bool is_single_dash)
+{
+	size_t dashes = strspn(x->text, "-");
+	const char *name = x->text + dashes;
+
+	if (x->certainty != CERTAIN)
+		return true;
+	if (!*name || strchr(name, '='))
+		return false;
+	if (dashes > 1 || is_single_dash || strchr(name, '-') || list_has(flag_names, name, strlen(name)))
+		return !list_has(flag_names, name, strlen(name));
+	return !strchr(flag_letters, name[strlen(name) - 1]);
+}
+
+/* -n, -fdn, --dry-run, --dry-run=client; not -en, not --dry-run=none. */
+static bool surely_says(const struct word *x, const char *names)
+{
+	const char *value = strchr(x->text, '=');
+
+	if (x->certainty != CERTAIN || !word_is_option(x, names) ||
+		(value && list_has("none false no off 0", value + 1, strlen(value + 1))))
+		return false;
+	if (x->text[1] == '-' || list_has(names, x->text + 1, strcspn(x->text + 1, "=")))
+		return true;
+	for (const char *p = x->text + 1; *p; p++)
+		if (list_has(names, p, 1))
+			return true;
+		else if (!strchr(flag_letters, *p))
+			return false;
+	return false;
+}
+
+bool args_surely(struct arena *a, struct word *v, size_t n, const char *spec, const char *names)
+{
+	const struct word *before = NULL; /* an option that the specification does not know */
+	struct args s;
+
+	args_start(&s, a, v, n, spec);
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			if (s.is_over && s.i && word_is(&v[s.i - 1], "--"))
+				return false;
+			before = NULL;
+			continue;
+		}
+		if (surely_says(s.word, names) &&
+			!(before && before != s.word && may_take_next(before, s.is_single_dash)))
+			return true;
+		before = item == ARG_UNKNOWN ? s.word : NULL;
+	}
+	return false;
+}

@@ -49,6 +49,10 @@ static inline bool args_has(const struct parsed *p, int item)
 /* Is one of these options there?  `names` is a list like "f force": a single letter is looked for in bundles, anything
  * longer as --name or -name, also with =value.  Stops at "--". */
 bool args_find(const struct word *v, size_t n, const char *names);
+/* The same where the option makes a command harmless (--help, --dry-run): it must be one for sure.  It is none where it may be the value of
+ * the option before it, where another option's value may be attached to that letter (-en), or where it is taken back (=none).  `spec` says
+ * which options of the program take values; of others only those that take none in any program count as such. */
+bool args_surely(struct arena *a, struct word *v, size_t n, const char *spec, const char *names);
 /* Does this one word say one of these options? */
 bool word_is_option(const struct word *x, const char *names);
 

@@ -427,7 +427,7 @@ void classify_unknown(struct call *k)
 		}
 	if (carries_command(k))
 		return;
-	if (args_find(k->rest, k->rest_count, "help version dry-run")) {
+	if (call_surely(k, "help version dry-run")) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}

@@ -154,6 +154,8 @@ const char *note_physical(struct call *k, const struct word *x, bool is_entry);
 
 /* verbs.c */
 void run_verbs(struct call *k);
+/* One of these options, which make the command harmless, is there for sure (args_surely). */
+bool call_surely(const struct call *k, const char *names);
 bool run_rows(struct call *k); /* the rows only; false: none speaks */
 /* The options before the verb have been read, `rest` starts with it; what no row knows does `t`. */
 void run_verbs_at(struct call *k, enum tag t);

@@ -36,6 +36,12 @@ static bool word_matches(const char *pattern, size_t n, const struct word *x)
 	return false;
 }
 
+bool call_surely(const struct call *k, const char *names)
+{
+	return args_surely(walk_arena(k->w), k->rest, k->rest_count,
+		k->program ? program_options(k->program) : "", names);
+}
+
 /* How many words of the row match; -1 when one does not, or when an option that the row asks for is
  * missing or excluded. */
 static int row_matches(const struct call *k, const struct verb *row, const size_t *places, size_t n)
@@ -48,9 +54,15 @@ static int row_matches(const struct call *k, const struct verb *row, const size_
 		used++;
 		p = *end ? end + 1 : end;
 	}
-	if (row->needs && !args_find(k->rest, k->rest_count, program_text + row->needs))
+	/* What makes a row of the harmless kind fit, or keeps one of the other kind from it, must be there for sure. */
+	bool is_calm = tag_kind(row->tag) == FX_READ && !row->handler;
+	if (row->needs &&
+		!(is_calm ? call_surely(k, program_text + row->needs)
+			  : args_find(k->rest, k->rest_count, program_text + row->needs)))
 		return -1;
-	if (row->without && args_find(k->rest, k->rest_count, program_text + row->without))
+	if (row->without &&
+		(is_calm ? args_find(k->rest, k->rest_count, program_text + row->without)
+			 : call_surely(k, program_text + row->without)))
 		return -1;
 	return used;
 }
@@ -64,7 +76,7 @@ static enum tag dry_tag(enum tag t, unsigned flags)
 /* The options by which most tools only say what they would do. */
 static unsigned dry_flag(const struct call *k)
 {
-	return args_find(k->rest, k->rest_count, "dry-run dryrun just-print") ? FXF_DRY_RUN : 0;
+	return call_surely(k, "dry-run dryrun just-print") ? FXF_DRY_RUN : 0;
 }
 
 /* The effect of a row, or its handler with the words behind the verb. */
@@ -79,7 +91,7 @@ static void run_row(struct call *k, const struct verb *row, const size_t *places
 		return;
 	}
 	unsigned flags = row->flags;
-	if (args_find(k->rest, k->rest_count, "help")) {
+	if (call_surely(k, "help")) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}
@@ -134,7 +146,7 @@ static bool names_destruction(struct call *k)
 		if (verb_only_shows(x))
 			return false;
 		if (x->certainty == CERTAIN && verb_is_destroying(x->text, x->text_n))
-			return !args_find(k->rest, k->rest_count, "help dry-run");
+			return !call_surely(k, "help dry-run");
 	}
 	return false;
 }
@@ -146,7 +158,7 @@ void run_verbs(struct call *k)
 	size_t place;
 	if (run_rows(k))
 		return;
-	if (args_find(k->rest, k->rest_count, "help")) {
+	if (call_surely(k, "help")) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}
