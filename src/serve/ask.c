@@ -39,6 +39,8 @@ int ask_remote(struct sys *s, struct arena *a, const struct json *o, struct json
 		.socket = is_local ? url + strlen(local) : NULL,
 		.url = arena_printf(a, "%s%s", is_local ? "http://localhost" : url, path),
 		.ca_file = json_get_text(o, "ca", NULL),
+		.cert_file = json_get_text(o, "client_cert", NULL),
+		.key_file = json_get_text(o, "client_key", NULL),
 		.timeout_ms = ASK_MS,
 		.most_bytes = ANSWER_MOST };
 	struct web_answer answer;

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 
-/* `o`: {url (http:, https:, or unix:PATH), method, path, body?, key_file?, ca?}.  *ret is {status, body}, for any status. */
+/* `o`: {url (http:, https:, or unix:PATH), method, path, body?, key_file?, ca?, client_cert?, client_key?}.  *ret is {status, body}, for any status. */
 int ask_remote(struct sys *s, struct arena *a, const struct json *o, struct json **ret, struct err *e);
 
 #endif
