@@ -1,6 +1,6 @@
 /* cmd_remote.c — status, receipts, approvals and watch with --url: a boundary elsewhere, by its HTTP interface.
  *
- * This program has no network: helm-serve asks (serve/ask.c), this one shows.  What comes back was written by others, so all of it is made safe before
+ * This program has no network: helm-serve asks (serve/remote.c), this one shows.  What comes back was written by others, so all of it is made safe before
  * it reaches a terminal.  An answer takes a person at a terminal here, as at home, and a key there whose principal may answer; it is bound to what was
  * shown by the hash of the ceremony. */
 #include "base/text.h"
@@ -74,7 +74,7 @@ static int ask(struct cli *r, const char *method, const char *path, struct json 
 			json_sets(r->a, o, files[i][1], opt_text(r, files[i][0], NULL));
 	if (body)
 		json_set(r->a, o, "body", body);
-	json_set(r->a, options, "ask", o);
+	json_set(r->a, options, "remote", o);
 	rc = serve_ask(r, options, ASK_MS, &answer, &code, e);
 	if (rc)
 		return rc;

@@ -3,9 +3,9 @@
  * Order.  The policy is read and on record, the kernel opens, then the listeners; only then does the ready line leave.  It ends the other way
  * round: no new connections, what was asked is answered, streams end, the record is closed. */
 #include "base/text.h"
-#include "serve/ask.h"
 #include "serve/conform.h"
 #include "serve/metrics.h"
+#include "serve/remote.h"
 #include "serve/serve.h"
 #include "serve/web.h"
 
@@ -142,13 +142,13 @@ static int show(struct arena *a, const char *what)
 	return 0;
 }
 
-static int ask(struct server *s, const struct json *o)
+static int ask_elsewhere(struct server *s, const struct json *o)
 {
 	struct json *answer;
 	struct err e = { 0 };
 	struct buf text;
 
-	if (web_start(&e) || ask_remote(s->sys, &s->a, o, &answer, &e))
+	if (web_start(&e) || remote_ask(s->sys, &s->a, o, &answer, &e))
 		return print_error(&e);
 	buf_init(&text, &s->a);
 	json_write(&text, answer, 0);
@@ -197,8 +197,8 @@ int main(int argc, char **argv)
 		return print_error(&e);
 	if (json_get(options, "conform"))
 		return conform(&s, json_get(options, "conform"));
-	if (json_get(options, "ask"))
-		return ask(&s, json_get(options, "ask"));
+	if (json_get(options, "remote"))
+		return ask_elsewhere(&s, json_get(options, "remote"));
 	if (json_get(options, "show"))
 		return show(&s.a, json_get_text(options, "show", ""));
 	s.o = options_of(options);
