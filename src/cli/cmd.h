@@ -308,6 +308,10 @@ int cmd_verify(struct cli *r, struct err *e);
 		false }, \
 		{ "api-key-file", OPT_VALUE, "FILE", \
 			"with --url: the key is in this file (else in HELM_KEY)", NULL, false }, \
+		{ "client-cert", OPT_VALUE, "FILE", \
+			"with --url: a certificate instead of a key, in PEM, and --client-key", NULL, \
+			false }, \
+		{ "client-key", OPT_VALUE, "FILE", "with --url: the key of --client-cert", NULL, false }, \
 	{ \
 		"ca", OPT_VALUE, "FILE", \
 			"with --url: certificates that count, in PEM (those of the system)", NULL, false \

@@ -1,6 +1,6 @@
 /* cmd_remote.c — status, receipts, approvals and watch with --url: a boundary elsewhere, by its HTTP interface.
  *
- * This program has no network: helm-serve asks (serve/ask.c), this one shows.  What comes back was written by others, so all of it is made safe before
+ * This program has no network: helm-serve asks (serve/remote.c), this one shows.  What comes back was written by others, so all of it is made safe before
  * it reaches a terminal.  An answer takes a person at a terminal here, as at home, and a key there whose principal may answer; it is bound to what was
  * shown by the hash of the ceremony. */
 #include "base/text.h"
@@ -31,8 +31,12 @@ const struct opt serve_reload_opts[] = {
 
 /* ---- one question ---- */
 
-static int check_url(const char *url, struct err *e)
+static int check_url(struct cli *r, struct err *e)
 {
+	const char *url = opt_text(r, "url", "");
+
+	if (!opt_text(r, "client-cert", NULL) != !opt_text(r, "client-key", NULL))
+		return err_set(e, E_USAGE, "USAGE", "--client-cert and --client-key belong together");
 	if (!text_starts(url, "http://") && !text_starts(url, "https://") && !text_starts(url, "unix:/"))
 		return err_set(e, E_USAGE, "USAGE",
 			"--url takes https://host:port, http://127.0.0.1:port or unix:/path, not '%s'", url);
@@ -51,10 +55,11 @@ static enum rc rc_of(int64_t status)
 static int ask(struct cli *r, const char *method, const char *path, struct json *body, struct json **ret,
 	struct err *e)
 {
-	const char *given = opt_text(r, "url", ""), *file = opt_text(r, "api-key-file", NULL),
-		   *ca = opt_text(r, "ca", NULL);
+	static const char *const files[][2] = { { "api-key-file", "key_file" }, { "ca", "ca" },
+		{ "client-cert", "client_cert" }, { "client-key", "client_key" } };
+	const char *given = opt_text(r, "url", "");
 	struct json *o = json_new(r->a, JSON_OBJECT), *options = json_new(r->a, JSON_OBJECT), *answer;
-	int code, rc = check_url(given, e);
+	int code, rc = check_url(r, e);
 
 	if (rc)
 		return rc;
@@ -64,13 +69,12 @@ static int ask(struct cli *r, const char *method, const char *path, struct json 
 	json_sets(r->a, o, "url", arena_strndup(r->a, given, n));
 	json_sets(r->a, o, "method", method);
 	json_sets(r->a, o, "path", path);
-	if (file)
-		json_sets(r->a, o, "key_file", file);
-	if (ca)
-		json_sets(r->a, o, "ca", ca);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (opt_text(r, files[i][0], NULL))
+			json_sets(r->a, o, files[i][1], opt_text(r, files[i][0], NULL));
 	if (body)
 		json_set(r->a, o, "body", body);
-	json_set(r->a, options, "ask", o);
+	json_set(r->a, options, "remote", o);
 	rc = serve_ask(r, options, ASK_MS, &answer, &code, e);
 	if (rc)
 		return rc;
@@ -216,7 +220,7 @@ int remote_receipts(struct cli *r, bool is_followed, struct err *e)
 		opt_text(r, "session", NULL) || opt_text(r, "verdict", NULL) || opt_text(r, "since", NULL);
 	int64_t limit = opt_int(r, "limit", is_tail ? TAIL_USUAL : LIST_USUAL), from = 0;
 	struct json *list;
-	int rc = has_filter ? check_url(opt_text(r, "url", ""), e) : first_cursor(r, limit, &from, e);
+	int rc = has_filter ? check_url(r, e) : first_cursor(r, limit, &from, e);
 	const char *cursor = arena_printf(r->a, "lamport:%lld", (long long)from);
 
 	if (rc == OK)

@@ -83,19 +83,6 @@ static int find_program(struct cli *r, const char **ret, struct err *e)
 		places[0], places[1]);
 }
 
-/* Keys are not for everybody on the way. */
-bool serve_url_is_private(const char *url)
-{
-	static const char *const near[] = { "http://127.0.0.1", "http://localhost", "http://[::1]" };
-
-	if (text_starts(url, "https://") || text_starts(url, "unix:/"))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(near); i++)
-		if (text_starts(url, near[i]) && strchr(":/", url[strlen(near[i])]) /* also its end */)
-			return true;
-	return false;
-}
-
 int serve_become(struct cli *r, const struct json *options, struct err *e)
 {
 	const char *program;
@@ -226,6 +213,19 @@ int cmd_serve_routes(struct cli *r, struct err *e)
 	else
 		print_routes(r, routes);
 	return 0;
+}
+
+/* Keys are not for everybody on the way. */
+bool serve_url_is_private(const char *url)
+{
+	static const char *const near[] = { "http://127.0.0.1", "http://localhost", "http://[::1]" };
+
+	if (text_starts(url, "https://") || text_starts(url, "unix:/"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(near); i++)
+		if (text_starts(url, near[i]) && strchr(":/", url[strlen(near[i])]) /* also its end */)
+			return true;
+	return false;
 }
 
 /* ---- keys ---- */

@@ -3,11 +3,11 @@
  * Order.  The policy is read and on record, the kernel opens, then the listeners; only then does the ready line leave.  It ends the other way
  * round: no new connections, what was asked is answered, streams end, the record is closed. */
 #include "base/text.h"
-#include "serve/ask.h"
 #include "serve/conform.h"
 #include "serve/mcp/mcp.h"
 #include "serve/metrics.h"
 #include "serve/proxy/proxy.h"
+#include "serve/remote.h"
 #include "serve/serve.h"
 #include "serve/web.h"
 
@@ -218,10 +218,10 @@ int main(int argc, char **argv)
 		return print_error(&e);
 	if (json_get(options, "conform"))
 		return conform(&s, json_get(options, "conform"));
-	if (json_get(options, "ask"))
-		return ask(&s, ask_remote, json_get(options, "ask"));
+	if (json_get(options, "remote"))
+		return ask(&s, remote_ask, json_get(options, "remote"));
 	if (json_get(options, "probe"))
-		return ask(&s, ask_probe, json_get(options, "probe"));
+		return ask(&s, remote_probe, json_get(options, "probe"));
 	if (json_get(options, "show"))
 		return show(&s.a, json_get_text(options, "show", ""));
 	s.o = options_of(options);

@@ -2,14 +2,14 @@
  *
  * The key is named and read here, from the environment: it stands in no argument, in no address and in nothing that is printed. */
 #include "base/text.h"
-#include "serve/ask.h"
+#include "serve/remote.h"
 #include "serve/web.h"
 
 #include <string.h>
 
 enum { MOST_BYTES = 1 << 20, SHOWN = 64 << 10 };
 
-int ask_probe(struct sys *sys, struct arena *a, const struct json *q, struct json **ret, struct err *e)
+int remote_probe(struct sys *sys, struct arena *a, const struct json *q, struct json **ret, struct err *e)
 {
 	const char *auth = json_get_text(q, "auth", "none"), *name = json_get_text(q, "secret_env", NULL),
 		   *key = name ? sys->getenv(sys, name) : NULL;

@@ -114,6 +114,10 @@ static void set_up(CURL *h, const struct web_ask *q, struct curl_slist *headers,
 		curl_easy_setopt(h, CURLOPT_UNIX_SOCKET_PATH, q->socket);
 	if (q->ca_file)
 		curl_easy_setopt(h, CURLOPT_CAINFO, q->ca_file);
+	if (q->cert_file) {
+		curl_easy_setopt(h, CURLOPT_SSLCERT, q->cert_file);
+		curl_easy_setopt(h, CURLOPT_SSLKEY, q->key_file);
+	}
 	if (q->body.p) {
 		curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->body.n);
 		curl_easy_setopt(h, CURLOPT_POSTFIELDS, q->body.p);

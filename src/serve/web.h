@@ -16,6 +16,7 @@ struct web_ask {
 	const char *url;
 	const char *socket; /* of this machine, instead of the host in the url; or NULL */
 	const char *ca_file; /* whose certificates count; NULL: those of the system */
+	const char *cert_file, *key_file; /* who asks, in PEM; or NULL */
 	const char *token; /* Authorization: Bearer; or NULL */
 	const char *headers[WEB_HEADERS];
 	size_t header_count;

@@ -468,12 +468,10 @@ static void observed(struct worker *w, struct call *c)
 
 static enum kind kind_of(const struct call *c)
 {
-	if (c->raw.n > BODY_MOST)
-		return IS_LARGE;
-	if (c->resume)
-		return DECIDES;
-	return !c->route || c->route->rate == RATE_EVIDENCE || c->route->rate == RATE_PUBLIC ? READS
-											     : DECIDES;
+	bool reads =
+		!c->resume && (!c->route || c->route->rate == RATE_EVIDENCE || c->route->rate == RATE_PUBLIC);
+
+	return !reads ? DECIDES : c->raw.n > BODY_MOST ? IS_LARGE : READS;
 }
 
 /* The first of a line that has a worker left for it; NULL: nobody waits, or all of these are at work. */

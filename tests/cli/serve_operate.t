@@ -77,6 +77,12 @@ try: http.client.HTTPSConnection("127.0.0.1", s.url.port, context=old, timeout=3
 except (ssl.SSLError, OSError, ValueError): fell = False
 ok("older versions of TLS are not spoken", not fell)
 
+ask = lambda *words: subprocess.run([HELM, "status", "--url", s.ready["base_url"], "--ca", "ca.pem"] + list(words), env=p.env, cwd=p.dir, capture_output=True, text=True, timeout=60)
+r = ask("--client-cert", "billing.pem", "--client-key", "billing.key")
+ok("a command from elsewhere brings one, too", r.returncode == 0 and "ready" in r.stdout, r.stdout, r.stderr)
+ok("with its key, and trusts only whom it is told to", ask("--client-cert", "billing.pem").returncode == 2 and ask("--client-cert", "forged.pem", "--client-key", "forged.key").returncode in (1, 25)
+   and subprocess.run([HELM, "status", "--url", s.ready["base_url"], "--ca", "other.pem"], env=p.env, cwd=p.dir, capture_output=True, timeout=60).returncode == 1)
+
 # Another certificate while it runs.
 ok("its certificate is the one it was started with", shown() == der("one"))
 kept = on("billing"); s.evaluate("read_ticket", {"n": 2}, on=kept, **nobody)

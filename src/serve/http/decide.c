@@ -22,20 +22,6 @@ struct json *call_context(struct call *c, const struct json *said)
 	return context;
 }
 
-int call_context_add(
-	struct call *c, struct json *context, const char *name, const struct json *value, struct err *e)
-{
-	const struct json *there = json_get(context, name);
-
-	if (!value)
-		return OK;
-	if (there && !json_eq(there, value))
-		return call_refuse(c, e, 400, "BAD_REQUEST",
-			"%s is there twice, once in the context, and differs", name);
-	json_set(c->a, context, name, json_copy(c->a, value));
-	return OK;
-}
-
 static struct json *facts_of(struct call *c, const struct tool_question *q)
 {
 	struct json *known = q->known ? json_copy(c->a, q->known) : json_new(c->a, JSON_OBJECT);
@@ -206,6 +192,20 @@ int call_record(struct call *c, const struct draft *d, struct json **ret_receipt
 	call_send_header(c, "Retry-After", "1");
 	return call_refuse(
 		c, e, 503, "RECEIPT_UNAVAILABLE", "it could not be recorded, so it did not happen");
+}
+
+int call_context_add(
+	struct call *c, struct json *context, const char *name, const struct json *value, struct err *e)
+{
+	const struct json *there = json_get(context, name);
+
+	if (!value)
+		return OK;
+	if (there && !json_eq(there, value))
+		return call_refuse(c, e, 400, "BAD_REQUEST",
+			"%s is there twice, once in the context, and differs", name);
+	json_set(c->a, context, name, json_copy(c->a, value));
+	return OK;
 }
 
 struct json *decision_json(struct call *c, const struct handling *h)

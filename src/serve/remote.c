@@ -1,7 +1,7 @@
-/* ask.c — `helm ... --url`: one question to a boundary elsewhere, for the program that has no network of its own.
+/* remote.c — `helm ... --url`: one question to a boundary elsewhere, for the program that has no network of its own.
  *
  * The key comes from a file or from HELM_KEY, never from the command line, where everybody on the machine could read it. */
-#include "serve/ask.h"
+#include "serve/remote.h"
 
 #include "base/file.h"
 #include "base/text.h"
@@ -29,7 +29,7 @@ static int read_key(struct sys *s, struct arena *a, const struct json *o, const 
 	return *key ? OK : err_set(e, E_INPUT, "ASK_KEY", "%s holds no key", file);
 }
 
-int ask_remote(struct sys *s, struct arena *a, const struct json *o, struct json **ret, struct err *e)
+int remote_ask(struct sys *s, struct arena *a, const struct json *o, struct json **ret, struct err *e)
 {
 	static const char local[] = "unix:";
 	const char *url = json_get_text(o, "url", ""), *path = json_get_text(o, "path", "");
@@ -39,6 +39,8 @@ int ask_remote(struct sys *s, struct arena *a, const struct json *o, struct json
 		.socket = is_local ? url + strlen(local) : NULL,
 		.url = arena_printf(a, "%s%s", is_local ? "http://localhost" : url, path),
 		.ca_file = json_get_text(o, "ca", NULL),
+		.cert_file = json_get_text(o, "client_cert", NULL),
+		.key_file = json_get_text(o, "client_key", NULL),
 		.timeout_ms = ASK_MS,
 		.most_bytes = ANSWER_MOST };
 	struct web_answer answer;
