@@ -114,8 +114,9 @@ static int start(struct server *s, struct err *e)
 static void end(struct server *s)
 {
 	listen_quiesce(s);
-	proxy_stop(s);
+	proxy_quiesce(s);
 	work_stop(s);
+	proxy_stop(s);
 	spans_stop(s->spans);
 	listen_stop(s);
 	tail_stop(s->tail);

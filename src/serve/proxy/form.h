@@ -87,7 +87,6 @@ struct refusal {
 	const char *kind; /* DENIED, PEP_VALIDATION_FAILED, GOVERNANCE_ERROR, ... */
 	const char *code; /* reason code */
 	const char *message;
-	const char *type; /* NULL: by the status */
 	const char *const *tools; /* names */
 	size_t tool_n;
 	const char *correlation_id, *receipt_id, *decision_id, *approval_id; /* or NULL */

@@ -105,7 +105,7 @@ int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err 
 
 struct held {
 	struct draw draws[BUDGETS_MOST + 1];
-	bool is_tokens[BUDGETS_MOST + 1], is_cents[BUDGETS_MOST + 1];
+	bool is_cents[BUDGETS_MOST + 1]; /* otherwise tokens, of what is held */
 	size_t n;
 };
 /* What a model costs in cents for a million tokens; NULL: that is not known. */
@@ -156,7 +156,6 @@ struct tx {
 	struct alike alike;
 	struct assembly x;
 	struct arena event; /* of one event */
-	int64_t answer_bytes;
 	size_t calls, denied;
 	struct sha256 sent; /* of what left */
 	const char *kind, *code; /* status of the outcome, and reason code; code NULL: none */

@@ -153,7 +153,7 @@ static void wait_until_left(struct server *s, struct proxy *p)
 }
 
 /* What is under way has some seconds to end; then it is cut off, and recorded as that. */
-void proxy_stop(struct server *s)
+void proxy_quiesce(struct server *s)
 {
 	struct proxy *p = s->proxy;
 
@@ -162,6 +162,12 @@ void proxy_stop(struct server *s)
 	wait_until_left(s, p);
 	web_post(p->loop, tx_cut_all, p);
 	wait_until_left(s, p);
-	web_loop_stop(p->loop);
-	p->loop = NULL;
+}
+
+void proxy_stop(struct server *s)
+{
+	if (!s->proxy)
+		return;
+	web_loop_stop(s->proxy->loop);
+	s->proxy->loop = NULL;
 }
