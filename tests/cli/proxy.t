@@ -45,6 +45,8 @@ for what, doc in [("a type that nobody knows", response_whole([{"type": "telepor
                   ("arguments that are no JSON", chat_whole([("get_weather", "{")])),
                   ("a member twice", chat_whole([("get_weather", '{"city":"Oslo","city":"Rome"}')])),
                   ("a call without a name", chat_whole([("", {})])),
+                  ("a name with a line break", chat_whole([("get_weather\n", {})])),
+                  ("a name that is a book", chat_whole([("w" * 5000, {})])),
                   ("a call in a second choice", {"choices": [{"index": 0, "message": {"content": "x"}}, {"index": 1, "message": {"tool_calls": [{"function": {"name": "rm", "arguments": "{}"}}]}}]}),
                   ("the older function_call", {"choices": [{"message": {"function_call": {"name": "rm", "arguments": "{}"}}}]})]:
     m.json(doc)
@@ -129,6 +131,23 @@ st, b, h = x.ask(PATHS["chat"], b"\x1f\x8b", {"Content-Encoding": "gzip"})
 ok("so is one that cannot be looked at", st == 415, st, b)
 st, b, h = x.ask("/v1/../secret", method="GET")
 ok("and a path that climbs", st == 400, st, b)
+
+before = len(m.seen)
+def raw(text):
+    s = socket.create_connection((x.url.hostname, x.url.port)); s.settimeout(20); s.sendall(text)
+    got = b""
+    while b"\r\n\r\n" not in got:
+        more = s.recv(4096)
+        if not more: break
+        got += more
+    s.close()
+    return got[:12]
+body = b'{"model":"m","messages":[]}'
+for what, head in (("two lengths", b"Content-Length: 27\r\nContent-Length: 5\r\n"), ("a length and a coding", b"Content-Length: 27\r\nTransfer-Encoding: chunked\r\n"), ("another coding", b"Transfer-Encoding: gzip, chunked\r\n"),
+                   ("two keys", b"Content-Length: 27\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n")):
+    got = raw(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + head + b"\r\n" + body)
+    ok("a request with %s is refused" % what, got.startswith(b"HTTP/1.1 4"), got)
+ok("and reaches nobody", len(m.seen) == before)
 
 # What is its own.
 st, b, h = x.ask("/health", method="GET")

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "serve/proxy/sse.h"
 
-enum { CALLS_MOST = 128, SETTLED_MOST = 512 };
+enum { CALLS_MOST = 128, SETTLED_MOST = 512, NAME_MOST = 200 };
 
 /* One call of a tool, as far as it has come. */
 struct tool_use {

@@ -114,6 +114,8 @@ static bool speaks_of_requests(const struct ruleset *rules)
 {
 	struct ruleset_rule r;
 
+	if (text_eq(json_get_text(ruleset_document(rules), "coverage", "closed"), "open"))
+		return true;
 	for (size_t i = 0; ruleset_rule(rules, i, &r); i++)
 		json_each (action, json_get(r.document, "actions")) {
 			const char *word = json_text(action);
@@ -171,7 +173,6 @@ static const char *objection(const struct tx *t, struct err *e)
 {
 	const struct asked *q = &t->asked;
 	const struct proxy *p = t->p;
-
 	bool is_unnamed = p->models && !*q->model && q->form != &form_other;
 
 	if (is_unnamed || !upstream_is_allowed(p, t->up, q->model)) {
@@ -341,15 +342,15 @@ static int prepare(struct call *c, struct tx *t, bool *ret_is_sent, struct err *
 	int rc = OK;
 
 	*ret_is_sent = true;
+	/* Before anything is held for a request that cannot be sent. */
+	if (upstream_key(t->p, t->up, c->a, &key, e))
+		return call_refuse(c, e, 502, "PROXY_KEY", "%s", arena_strdup(c->a, e->text));
 	if (is_asking)
 		rc = decide_vendor_tools(c, t, ret_is_sent, e);
 	if (rc == OK && *ret_is_sent && is_asking)
 		rc = decide_request(c, t, ret_is_sent, e);
 	if (rc || !*ret_is_sent)
 		return rc;
-	rc = upstream_key(t->p, t->up, c->a, &key, e);
-	if (rc)
-		return call_refuse(c, e, 502, "PROXY_KEY", "%s", arena_strdup(c->a, e->text));
 	t->url = upstream_url(c, t->up);
 	t->headers = upstream_headers(c, t->asked.form, key);
 	return OK;

@@ -91,12 +91,14 @@ static struct json *about_call(struct call *c, const struct tx *t, const struct 
 	return about;
 }
 
-static struct json *facts_of(struct call *c, const struct tx *t)
+static struct json *facts_of(struct call *c, const struct tx *t, const struct tool_use *u)
 {
 	struct json *known = json_new(c->a, JSON_OBJECT);
 
 	json_sets(c->a, known, "model", t->asked.model);
 	json_sets(c->a, known, "provider", t->up->provider);
+	if (json_get_text(u->item, "server_label", NULL))
+		json_sets(c->a, known, "mcp_server", json_get_text(u->item, "server_label", ""));
 	if (t->asked.taint)
 		json_set(c->a, known, "taint", json_copy(c->a, t->asked.taint));
 	return known;
@@ -117,7 +119,7 @@ static int decide_call(struct call *c, struct tx *t, const struct tool_use *u, c
 		.context = call_context(c, NULL),
 		.door = "proxy",
 		.source = "proxy.call",
-		.known = facts_of(c, t),
+		.known = facts_of(c, t, u),
 		.about = about_call(c, t, u) };
 
 	if (fault) {
@@ -236,15 +238,9 @@ static int decide_all(struct call *c, struct tx *t, struct err *e)
 	return OK;
 }
 
-/* Headers of what is on its way already are not added to. */
 int govern_calls(struct call *c, struct err *e)
 {
-	struct tx *t = c->owner;
-	size_t sent = c->sent_count;
-	int rc = decide_all(c, t, e);
-
-	c->sent_count = sent;
-	return rc;
+	return decide_all(c, c->owner, e);
 }
 
 /* ---- what became of it ---- */
@@ -304,7 +300,6 @@ int govern_outcome(struct call *c, struct err *e)
 	const struct json *price = budget_price(t->p, t->up->provider, t->asked.model);
 	int64_t micro = price && t->x.usage.is_known ? budget_cost(price, &t->x.usage) : -1;
 	struct json *receipt = NULL;
-	size_t sent = c->sent_count;
 
 	if (!t->is_recorded)
 		return OK;
@@ -325,7 +320,6 @@ int govern_outcome(struct call *c, struct err *e)
 		.metadata = about };
 	d.settles = settles_of(c, t, micro, &d.settle_count);
 	int rc = call_record(c, &d, &receipt, e);
-	c->sent_count = sent;
 	if (rc == OK) {
 		t->receipt = receipt;
 		t->receipt_id = json_get_text(receipt, "receipt_id", "");

@@ -137,6 +137,7 @@ enum phase { TX_HEAD, TX_AGAIN, TX_WHOLE, TX_STREAM, TX_RAW };
 struct tx {
 	struct proxy *p;
 	struct call *c;
+	struct call work; /* a copy of it, for one decision */
 	void (*answered)(void *); /* tells the listener; NULL: done */
 	void *arg;
 	struct asked asked;

@@ -318,8 +318,8 @@ static int read_json(struct call *c, struct proxy *p, struct arena *scratch, str
 			: call_refuse(c, e, 400, "BAD_REQUEST", "the body is no JSON object");
 	q->is_json = true;
 	const struct json *model = json_get(body, "model");
-	if (model && !json_text(model))
-		return call_refuse(c, e, 400, "BAD_REQUEST", "model is no text");
+	if (model && (!json_text(model) || model->n > NAME_MOST))
+		return call_refuse(c, e, 400, "BAD_REQUEST", "model is no name of a model");
 	q->model = arena_strdup(c->a, model ? json_text(model) : "");
 	q->is_stream = json_get_bool(body, "stream", false);
 	q->session = session_of(c, scratch, body);
