@@ -181,6 +181,29 @@ for words in (["--upstream", "ftp://x"], [], ["--upstream", "https://u:p@x"], ["
               ["--upstream", m.url, "--redact", "EVERYTHING"], ["--upstream", m.url, "--client-token-env", "NOT_SET"], ["--upstream", m.url, "--bind", "0.0.0.0"]):
     said = p.helm("proxy", "--port", "0", *words)
     ok("refused: " + " ".join(words).replace(m.url, "URL"), said.returncode == 2 and "helm: " in said.stderr, said.returncode, said.stderr)
+
+# What cannot be recorded is not passed on: the record is damaged while the model answers.
+x = Proxy(p, m)
+def damage(answer):
+    def say(seen):
+        with open(p.state + "/receipts.jsonl", "a") as f: f.write("this is no receipt\n")
+        return answer
+    return say
+whole = json.dumps(chat_whole([weather])).encode()
+m.say = damage((200, [("Content-Type", "application/json"), ("Content-Length", str(len(whole)))], [whole]))
+st, b, h = x.chat()
+ok("a call that cannot be recorded is not passed on", st == 503 and b"Oslo" not in b and json.loads(b)["helm"]["status"] == "GOVERNANCE_ERROR", st, b)
+before = len(m.seen)
+st, b, h = x.chat()
+ok("nor is a request sent", st == 503 and len(m.seen) == before, st, b)
+x.stop()
+q = Place()
+p.state, x = q.state, Proxy(q, m)
+m.say = damage((200, [("Content-Type", "text/event-stream")], [chat_stream([weather])]))
+st, b, h = x.chat(stream=True)
+ok("nor one in a stream", b"Oslo" not in b and b"get_weather" not in b and b"GOVERNANCE_ERROR" in b, b)
+x.stop()
+q.done()
 p.done()
 finish()
 PY

@@ -358,6 +358,7 @@ static void after_calls(struct tx *t)
 	if (!r->is_made) {
 		struct refusal lost = failure(t, "GOVERNANCE_ERROR",
 			"the calls could not be decided and recorded, so they are not passed on");
+		lost.status = 503;
 		refuse(t, &lost);
 		return;
 	}
