@@ -195,8 +195,8 @@ static struct conn *begin(
 	c->request_id = new_id(x);
 	c->correlation_id = id_or_new(x, "X-Helm-Correlation-ID");
 	look_at_peer(x);
-	c->route = from->server->proxy ? proxy_route(c->method, c->path)
-				       : route_find(&x->a, c->method, c->path, c->args, &c->allowed);
+	c->route = from->server->o.proxy ? proxy_route(c->method, c->path)
+					 : route_find(&x->a, c->method, c->path, c->args, &c->allowed);
 	x->most_bytes = c->route && c->route->flags & TAKES_BYTES ? BYTES_MOST : BODY_MOST;
 	buf_init(&x->body, &x->a);
 	__atomic_add_fetch(&from->server->count.requests, 1, __ATOMIC_RELAXED);
@@ -559,7 +559,7 @@ static int start(struct server *s, struct listener *l, unsigned flags, uint16_t 
 		NULL, NULL, on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
 		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)IDLE_S, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(s->proxy ? STREAM_POOL : POOL_BYTES),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(s->o.proxy ? STREAM_POOL : POOL_BYTES),
 		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
 		options, MHD_OPTION_END);
 	return l->daemon ? OK : err_sys(e, "SERVE_LISTEN", "cannot listen");

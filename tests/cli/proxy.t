@@ -182,6 +182,26 @@ for words in (["--upstream", "ftp://x"], [], ["--upstream", "https://u:p@x"], ["
     said = p.helm("proxy", "--port", "0", *words)
     ok("refused: " + " ".join(words).replace(m.url, "URL"), said.returncode == 2 and "helm: " in said.stderr, said.returncode, said.stderr)
 
+# The same behind helm serve.
+from serve import Server, ADMIN
+p.write(TOOLS)
+s = Server(p)
+st, b, h = s.ask("POST", "/v1/chat/completions", {"model": "m", "messages": []})
+ok("helm serve without a model says so", st == 501, st, b)
+s.stop()
+s = Server(p, env={"HELM_UPSTREAM_URL": m.url, "HELM_UPSTREAM_API_KEY": "sk-vendor"})
+m.json(chat_whole([weather]))
+st, b, h = s.ask("POST", "/v1/chat/completions", {"model": "m", "messages": []}, key=None)
+ok("with one a key is needed", st == 401, st, b)
+st, b, h = s.ask("POST", "/v1/chat/completions", {"model": "m", "messages": []})
+ok("which stays here", st == 200 and m.last["headers"]["authorization"] == "Bearer sk-vendor" and ADMIN not in str(m.last["headers"]) and h.get("x-helm-verdict") == "ALLOW" and h.get("x-helm-model") == "m", st, b, h)
+m.json(chat_whole([export]))
+st, b, h = s.ask("POST", "/v1/chat/completions", {"model": "m", "messages": []})
+ok("and calls are decided", st == 403 and h.get("x-helm-verdict") == "DENY", st, b)
+st, b, h = s.evaluate("get_weather", {"city": "Oslo"})
+ok("beside everything else", st == 200 and b["verdict"] == "ALLOW", b)
+ok("it ends well", s.stop() == 0)
+
 # What cannot be recorded is not passed on: the record is damaged while the model answers.
 x = Proxy(p, m)
 def damage(answer):

@@ -68,6 +68,5 @@ const struct route http_absent_routes[] = {
 	ABSENT("GET", "/api/v1/coexistence/capabilities", "a manifest for other governance products"),
 	ABSENT("GET", "/api/v1/telemetry/otel/config", "settings of telemetry over HTTP"),
 	ABSENT("POST", "/api/v1/telemetry/export", "export of telemetry on request"),
-	ABSENT("POST", "/v1/chat/completions", "a model behind this port; the proxy is another door"),
 	{ 0 },
 };

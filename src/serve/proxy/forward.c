@@ -84,12 +84,18 @@ static bool is_from_a_page(struct call *c)
 	return call_header(c, "Origin") || call_header(c, "Sec-Fetch-Site") || !is_ours;
 }
 
+/* `helm serve`: every caller has a key, and it is for nobody else. */
+bool is_of_the_boundary(const struct call *c)
+{
+	return !c->server->o.proxy;
+}
+
 static int identify(struct call *c, struct proxy *p, struct err *e)
 {
 	const char *token = token_of(c);
 
 	c->who = (struct who){ p->principal, p->tenant, NULL, SCOPE_EVALUATE | SCOPE_READ };
-	if (token && text_starts(token, "helm_")) {
+	if (token && (text_starts(token, "helm_") || is_of_the_boundary(c))) {
 		int rc = auth_token(c, token, e);
 		if (rc == OK && !(c->who.scopes & SCOPE_EVALUATE))
 			rc = call_refuse(c, e, 403, "FORBIDDEN", "this key has not the scope evaluate");
@@ -97,7 +103,8 @@ static int identify(struct call *c, struct proxy *p, struct err *e)
 	}
 	if (p->client_token && token && is_same(token, p->client_token))
 		return OK;
-	bool is_needed = p->needs_token || (!c->peer.is_loopback && !c->peer.is_local);
+	bool is_needed =
+		p->needs_token || is_of_the_boundary(c) || (!c->peer.is_loopback && !c->peer.is_local);
 	if (!is_needed && is_from_a_page(c))
 		return call_refuse(c, e, 403, "FORBIDDEN",
 			"this comes from a page in a browser, or by another name than this machine's: a key of Helm is needed");

@@ -3,6 +3,7 @@
  * Every call of an answer is decided, also after one was refused, so that the record has all of them.  An error on the way means that nothing may leave. */
 #include "base/schema.h"
 #include "base/text.h"
+#include "decide/engine/engine.h"
 #include "kernel/policy/policy.h"
 #include "proof/preimage.h"
 #include "serve/proxy/parts.h"
@@ -354,6 +355,15 @@ static void send_headers(struct call *c, const struct tx *t, const char *code)
 	}
 	call_send_header(c, "X-Helm-Signature", arena_strdup(c->a, json_get_text(r, "signature", "")));
 	call_send_header(c, "X-Helm-Tool-Calls", arena_printf(c->a, "%zu", t->calls));
+	if (is_of_the_boundary(c)) {
+		call_send_header(c, "X-Helm-Verdict", t->denied ? "DENY" : "ALLOW");
+		call_send_header(c, "X-Helm-Policy-Version",
+			c->policy ? arena_strdup(c->a, ruleset_version(c->policy->rules)) : "");
+		call_send_header(
+			c, "X-Helm-Decision-Hash", arena_strdup(c->a, json_get_text(r, "output_hash", "")));
+		call_send_header(c, "X-Helm-Governed", "true");
+		call_send_header(c, "X-Helm-Model", t->asked.model);
+	}
 	if (c->trace.span_id[0])
 		call_send_header(c, "traceparent",
 			arena_printf(c->a, "00-%s-%s-%s", c->trace.trace_id, c->trace.span_id,

@@ -188,6 +188,7 @@ void tx_cut_all(void *proxy);
 /* ---- forward.c ---- */
 
 int forward(struct call *c, struct err *e);
+bool is_of_the_boundary(const struct call *c);
 /* May it go to the next vendor instead?  Decided anew. */
 int forward_again(struct call *c, struct err *e);
 void refuse_call(struct call *c, const struct form *form, const struct refusal *r);

@@ -115,6 +115,21 @@ const struct route *proxy_route(const char *method, const char *path)
 	return &vendors;
 }
 
+/* The same of `helm serve`, for clients that know only one address. */
+static int chat(struct call *c, struct err *e)
+{
+	if (c->server->proxy)
+		return forward(c, e);
+	return call_refuse(c, e, 501, "NOT_OFFERED",
+		"not offered: a model behind this port; HELM_UPSTREAM_URL names one, or use 'helm proxy'");
+}
+
+const struct route http_chat_routes[] = {
+	{ "POST", "/v1/chat/completions", AUTH_PUBLIC, 0, RATE_KERNEL, TAKES_BYTES, chat,
+		"ask a model; its calls of tools are decided (HELM_UPSTREAM_URL)", NULL, NULL },
+	{ 0 },
+};
+
 /* ---- from start to end ---- */
 
 int proxy_start(struct server *s, const struct json *doc, struct err *e)

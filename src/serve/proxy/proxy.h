@@ -18,5 +18,6 @@ void proxy_quiesce(struct server *s); /* while there are workers: everything tha
 void proxy_stop(struct server *s);
 /* The route of any path; never NULL. */
 const struct route *proxy_route(const char *method, const char *path);
+extern const struct route http_chat_routes[]; /* of `helm serve` */
 
 #endif
