@@ -47,6 +47,8 @@ x.stop()
 
 x = Proxy(p, m)
 ok("a page in a browser does not ask without a key", x.chat(headers={"Origin": "https://evil.example"})[0] == 403 and x.chat(headers={"Host": "rebound.example"})[0] == 403 and x.chat(headers={"Host": "localhost:1"})[0] == 200)
+st, b, h = x.ask("/helm/receipts", method="GET", headers={"Authorization": "", "Host": "rebound.example"})
+ok("nor reads the record", st == 401, st, b[:200])
 ok("with one it does", x.chat(headers={"Origin": "https://mine.example", "Authorization": "Bearer " + key})[0] == 200)
 x.stop()
 

@@ -70,7 +70,7 @@ static bool is_same(const char *x, const char *y)
 }
 
 /* Any page that somebody has open can send requests to this machine, under its own name or one that it has made lead here. */
-static bool is_from_a_page(struct call *c)
+bool is_from_a_page(struct call *c)
 {
 	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
 	const char *host = call_header(c, "Host");

@@ -87,7 +87,7 @@ struct offered_tool {
 struct asked {
 	const struct form *form;
 	const char *model, *session; /* model "": none was named */
-	bool is_json, is_stream, has_results;
+	bool is_json, is_stream, has_results, is_cut; /* is_cut: not all of the results was looked through */
 	struct offered_tool *tools;
 	size_t tool_n;
 	const char *const *names; /* of the tools, ends in NULL */
@@ -189,6 +189,7 @@ void tx_cut_all(void *proxy);
 
 int forward(struct call *c, struct err *e);
 bool is_of_the_boundary(const struct call *c);
+bool is_from_a_page(struct call *c);
 /* May it go to the next vendor instead?  Decided anew. */
 int forward_again(struct call *c, struct err *e);
 void refuse_call(struct call *c, const struct form *form, const struct refusal *r);

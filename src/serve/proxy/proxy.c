@@ -35,7 +35,7 @@ static int may_read(struct call *c, struct err *e)
 		int rc = auth_token(c, given + strlen(bearer), e);
 		if (rc || c->who.scopes & SCOPE_READ)
 			return rc;
-	} else if ((c->peer.is_loopback || c->peer.is_local) && !p->needs_token) {
+	} else if ((c->peer.is_loopback || c->peer.is_local) && !p->needs_token && !is_from_a_page(c)) {
 		return OK;
 	}
 	return call_refuse(c, e, 401, "UNAUTHENTICATED", "a key with the scope read is needed");
