@@ -28,6 +28,7 @@ int cmd_policy_eval(struct cli *r, struct err *e);
 extern const struct opt proxy_opts[], proxy_report_opts[];
 int cmd_proxy(struct cli *r, struct err *e);
 int cmd_proxy_report(struct cli *r, struct err *e);
+int cmd_proxy_pin(struct cli *r, struct err *e);
 
 /* cmd_policy_bench.c */
 int cmd_policy_bench(struct cli *r, struct err *e);

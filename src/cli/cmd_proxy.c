@@ -231,6 +231,43 @@ int cmd_proxy(struct cli *r, struct err *e)
 	return serve_become(r, options, e);
 }
 
+/* ---- definitions of tools ---- */
+
+static const char *name_of(const struct json *tool)
+{
+	const struct json *inner =
+		json_get(tool, "function") ? json_get(tool, "function") : json_get(tool, "custom");
+
+	return json_get_text(inner ? inner : tool, "name", json_get_text(tool, "type", NULL));
+}
+
+int cmd_proxy_pin(struct cli *r, struct err *e)
+{
+	struct json *doc, *pins = json_new(r->a, JSON_OBJECT);
+	const char *file = r->args[0];
+	struct bytes text;
+	int rc = file_read(r->sys, r->a, AT_FDCWD, file, 64 << 20, FILE_FOLLOW, &text, e);
+
+	if (rc == OK)
+		rc = json_parse(r->a, text, file, NULL, &doc, e);
+	if (rc)
+		return rc;
+	json_each (tool, json_is(doc, JSON_ARRAY) ? doc : json_get(doc, "tools"))
+		if (name_of(tool))
+			json_sets(r->a, pins, name_of(tool), json_sha256(r->a, tool));
+	if (!pins->n)
+		return err_set(e, E_INPUT, "PROXY_PIN",
+			"%s has no tools: it is a request with the member 'tools', or such a list", file);
+	if (r->is_json) {
+		out_json(r, pins);
+		return 0;
+	}
+	out(r, "pins:\n");
+	json_each_member (m, pins)
+		out(r, "  \"%s\": \"%s\"\n", m->name, json_text(m->value));
+	return 0;
+}
+
 /* ---- what passed ---- */
 
 static const char *money(struct arena *a, int64_t micro_cents)

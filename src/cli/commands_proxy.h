@@ -14,4 +14,9 @@ static const struct cmd row_proxy_report = { KNOWN(proxy_report), "", 0, 0,
 	"what passed the proxy: requests, calls, denials, tokens and money, by model and by principal", NULL,
 	"$ helm proxy report --since 24h", proxy_report_opts, NEEDS_WORKSPACE, cmd_proxy_report };
 
+static const struct cmd row_proxy_pin = { KNOWN(proxy_pin), "FILE", 1, 1,
+	"pins of the tools that a request offers, for the configuration of the proxy",
+	"FILE is a request to a model as JSON, or its list of tools.  A tool whose definition is not the one that was pinned is refused.",
+	"$ helm proxy pin request.json >>proxy.yaml", NULL, 0, cmd_proxy_pin };
+
 #endif

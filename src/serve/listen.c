@@ -204,7 +204,7 @@ static struct conn *begin(
 	c->request_id = new_id(x);
 	c->correlation_id = id_or_new(x, "X-Helm-Correlation-ID");
 	look_at_peer(x);
-	if (from->server->proxy)
+	if (from->server->o.proxy)
 		c->route = proxy_route(c->method, c->path);
 	else if (!c->server->o.is_open || text_eq(c->path, "/mcp"))
 		c->route = route_find(&x->a, c->method, c->path, c->args, &c->allowed);
@@ -600,7 +600,7 @@ static int start(struct server *s, struct listener *l, unsigned flags, uint16_t 
 		NULL, NULL, on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
 		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)patience_s, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(s->proxy ? STREAM_POOL : POOL_BYTES),
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(s->o.proxy ? STREAM_POOL : POOL_BYTES),
 		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
 		options, MHD_OPTION_END);
 	return l->daemon ? OK : err_sys(e, "SERVE_LISTEN", "cannot listen");

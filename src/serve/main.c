@@ -75,6 +75,24 @@ static bool is_by_streams(const struct server *s)
 	return s->o.mcp && !text_eq(json_get_text(s->o.mcp, "transport", ""), "http");
 }
 
+/* `helm serve` offers a model, too, when it is told of one. */
+static const struct json *model_of(struct server *s)
+{
+	const char *url = s->sys->getenv(s->sys, "HELM_UPSTREAM_URL");
+	struct json *doc = json_new(&s->a, JSON_OBJECT), *list = json_new(&s->a, JSON_ARRAY),
+		    *one = json_new(&s->a, JSON_OBJECT), *key = json_new(&s->a, JSON_OBJECT);
+
+	if (s->o.proxy || !url || !*url)
+		return s->o.proxy;
+	json_sets(&s->a, one, "url", url);
+	json_sets(&s->a, key, "env", "HELM_UPSTREAM_API_KEY");
+	if (s->sys->getenv(s->sys, "HELM_UPSTREAM_API_KEY"))
+		json_set(&s->a, one, "key", key);
+	json_push(&s->a, list, one);
+	json_set(&s->a, doc, "upstreams", list);
+	return doc;
+}
+
 static int start(struct server *s, struct err *e)
 {
 	pthread_mutex_init(&s->lock, NULL);
@@ -90,8 +108,8 @@ static int start(struct server *s, struct err *e)
 	/* A proxy or a gateway may have none. */
 	if (rc == OK && s->o.policy)
 		rc = policy_load(s, e);
-	if (rc == OK && s->o.proxy)
-		rc = proxy_start(s, s->o.proxy, e);
+	if (rc == OK && model_of(s))
+		rc = proxy_start(s, model_of(s), e);
 	if (rc == OK)
 		rc = work_start(s, e);
 	if (rc == OK && s->o.mcp)
@@ -106,9 +124,10 @@ static int start(struct server *s, struct err *e)
 static void end(struct server *s)
 {
 	listen_quiesce(s);
-	proxy_stop(s);
+	proxy_quiesce(s);
 	gateway_stop(s->gateway);
 	work_stop(s);
+	proxy_stop(s);
 	spans_stop(s->spans);
 	listen_stop(s);
 	tail_stop(s->tail);

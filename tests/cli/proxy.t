@@ -45,6 +45,8 @@ for what, doc in [("a type that nobody knows", response_whole([{"type": "telepor
                   ("arguments that are no JSON", chat_whole([("get_weather", "{")])),
                   ("a member twice", chat_whole([("get_weather", '{"city":"Oslo","city":"Rome"}')])),
                   ("a call without a name", chat_whole([("", {})])),
+                  ("a name with a line break", chat_whole([("get_weather\n", {})])),
+                  ("a name that is a book", chat_whole([("w" * 5000, {})])),
                   ("a call in a second choice", {"choices": [{"index": 0, "message": {"content": "x"}}, {"index": 1, "message": {"tool_calls": [{"function": {"name": "rm", "arguments": "{}"}}]}}]}),
                   ("the older function_call", {"choices": [{"message": {"function_call": {"name": "rm", "arguments": "{}"}}}]})]:
     m.json(doc)
@@ -130,6 +132,23 @@ ok("so is one that cannot be looked at", st == 415, st, b)
 st, b, h = x.ask("/v1/../secret", method="GET")
 ok("and a path that climbs", st == 400, st, b)
 
+before = len(m.seen)
+def raw(text):
+    s = socket.create_connection((x.url.hostname, x.url.port)); s.settimeout(20); s.sendall(text)
+    got = b""
+    while b"\r\n\r\n" not in got:
+        more = s.recv(4096)
+        if not more: break
+        got += more
+    s.close()
+    return got[:12]
+body = b'{"model":"m","messages":[]}'
+for what, head in (("two lengths", b"Content-Length: 27\r\nContent-Length: 5\r\n"), ("a length and a coding", b"Content-Length: 27\r\nTransfer-Encoding: chunked\r\n"), ("another coding", b"Transfer-Encoding: gzip, chunked\r\n"),
+                   ("two keys", b"Content-Length: 27\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n")):
+    got = raw(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + head + b"\r\n" + body)
+    ok("a request with %s is refused" % what, got.startswith(b"HTTP/1.1 4"), got)
+ok("and reaches nobody", len(m.seen) == before)
+
 # What is its own.
 st, b, h = x.ask("/health", method="GET")
 ok("health", st == 200 and json.loads(b)["status"] == "ok")
@@ -162,6 +181,49 @@ for words in (["--upstream", "ftp://x"], [], ["--upstream", "https://u:p@x"], ["
               ["--upstream", m.url, "--redact", "EVERYTHING"], ["--upstream", m.url, "--client-token-env", "NOT_SET"], ["--upstream", m.url, "--bind", "0.0.0.0"]):
     said = p.helm("proxy", "--port", "0", *words)
     ok("refused: " + " ".join(words).replace(m.url, "URL"), said.returncode == 2 and "helm: " in said.stderr, said.returncode, said.stderr)
+
+# The same behind helm serve.
+from serve import Server, ADMIN
+p.write(TOOLS)
+s = Server(p)
+st, b, h = s.ask("POST", "/v1/chat/completions", {"model": "m", "messages": []})
+ok("helm serve without a model says so", st == 501, st, b)
+s.stop()
+s = Server(p, env={"HELM_UPSTREAM_URL": m.url, "HELM_UPSTREAM_API_KEY": "sk-vendor"})
+m.json(chat_whole([weather]))
+st, b, h = s.ask("POST", "/v1/chat/completions", {"model": "m", "messages": []}, key=None)
+ok("with one a key is needed", st == 401, st, b)
+st, b, h = s.ask("POST", "/v1/chat/completions", {"model": "m", "messages": []})
+ok("which stays here", st == 200 and m.last["headers"]["authorization"] == "Bearer sk-vendor" and ADMIN not in str(m.last["headers"]) and h.get("x-helm-verdict") == "ALLOW" and h.get("x-helm-model") == "m", st, b, h)
+m.json(chat_whole([export]))
+st, b, h = s.ask("POST", "/v1/chat/completions", {"model": "m", "messages": []})
+ok("and calls are decided", st == 403 and h.get("x-helm-verdict") == "DENY", st, b)
+st, b, h = s.evaluate("get_weather", {"city": "Oslo"})
+ok("beside everything else", st == 200 and b["verdict"] == "ALLOW", b)
+ok("it ends well", s.stop() == 0)
+
+# What cannot be recorded is not passed on: the record is damaged while the model answers.
+x = Proxy(p, m)
+def damage(answer):
+    def say(seen):
+        with open(p.state + "/receipts.jsonl", "a") as f: f.write("this is no receipt\n")
+        return answer
+    return say
+whole = json.dumps(chat_whole([weather])).encode()
+m.say = damage((200, [("Content-Type", "application/json"), ("Content-Length", str(len(whole)))], [whole]))
+st, b, h = x.chat()
+ok("a call that cannot be recorded is not passed on", st == 503 and b"Oslo" not in b and json.loads(b)["helm"]["status"] == "GOVERNANCE_ERROR", st, b)
+before = len(m.seen)
+st, b, h = x.chat()
+ok("nor is a request sent", st == 503 and len(m.seen) == before, st, b)
+x.stop()
+q = Place()
+p.state, x = q.state, Proxy(q, m)
+m.say = damage((200, [("Content-Type", "text/event-stream")], [chat_stream([weather])]))
+st, b, h = x.chat(stream=True)
+ok("nor one in a stream", b"Oslo" not in b and b"get_weather" not in b and b"GOVERNANCE_ERROR" in b, b)
+x.stop()
+q.done()
 p.done()
 finish()
 PY

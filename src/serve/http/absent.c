@@ -61,6 +61,5 @@ const struct route http_absent_routes[] = {
 	ABSENT("POST", "/api/v1/kernel/approve",
 		"intents that were signed elsewhere; POST /api/v1/approvals/{id}/approve answers"),
 	ABSENT("POST", "/api/v1/telemetry/export", "export of telemetry on request"),
-	ABSENT("POST", "/v1/chat/completions", "a model behind this port; the proxy is another door"),
 	{ 0 },
 };

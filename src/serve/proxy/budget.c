@@ -131,7 +131,6 @@ int budget_draws(struct call *c, struct proxy *p, const struct asked *q, const s
 				b->id, u->provider, q->model);
 		ret->draws[ret->n] = draw_of(c, q, b, amount);
 		ret->is_cents[ret->n] = text_eq(b->unit, "cents");
-		ret->is_tokens[ret->n] = text_eq(b->unit, "tokens");
 		if (rc == OK && drawn_check(drawn, &ret->draws[ret->n], now) != DRAW_FITS)
 			rc = is_full(e, b);
 		ret->n++;

@@ -185,8 +185,15 @@ void call_close(struct assembly *x, struct tool_use *u)
 	struct json *all = json_new(&x->a, JSON_OBJECT);
 
 	u->is_closed = true;
-	if (!u->name || !*u->name)
+	if (!u->name || !*u->name) {
 		call_fault(u, "it has no name");
+	} else if (strlen(u->name) > NAME_MOST ||
+		!text_eq(text_safe(&x->a, u->name, strlen(u->name), false), u->name)) {
+		call_fault(u, "its name is no name of a tool");
+		u->name = NULL;
+	}
+	if (u->id && strlen(u->id) > NAME_MOST)
+		u->id = arena_strndup(&x->a, u->id, NAME_MOST);
 	u->input = u->item && !u->has_args ? item_input(x, u) : parse_args(x, u);
 	if (u->fault) {
 		u->input = NULL;

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "serve/proxy/sse.h"
 
-enum { CALLS_MOST = 128, SETTLED_MOST = 512 };
+enum { CALLS_MOST = 128, SETTLED_MOST = 512, NAME_MOST = 200 };
 
 /* One call of a tool, as far as it has come. */
 struct tool_use {
@@ -87,7 +87,6 @@ struct refusal {
 	const char *kind; /* DENIED, PEP_VALIDATION_FAILED, GOVERNANCE_ERROR, ... */
 	const char *code; /* reason code */
 	const char *message;
-	const char *type; /* NULL: by the status */
 	const char *const *tools; /* names */
 	size_t tool_n;
 	const char *correlation_id, *receipt_id, *decision_id, *approval_id; /* or NULL */

@@ -70,7 +70,7 @@ static bool is_same(const char *x, const char *y)
 }
 
 /* Any page that somebody has open can send requests to this machine, under its own name or one that it has made lead here. */
-static bool is_from_a_page(struct call *c)
+bool is_from_a_page(struct call *c)
 {
 	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
 	const char *host = call_header(c, "Host");
@@ -84,12 +84,18 @@ static bool is_from_a_page(struct call *c)
 	return call_header(c, "Origin") || call_header(c, "Sec-Fetch-Site") || !is_ours;
 }
 
+/* `helm serve`: every caller has a key, and it is for nobody else. */
+bool is_of_the_boundary(const struct call *c)
+{
+	return !c->server->o.proxy;
+}
+
 static int identify(struct call *c, struct proxy *p, struct err *e)
 {
 	const char *token = token_of(c);
 
 	c->who = (struct who){ p->principal, p->tenant, NULL, SCOPE_EVALUATE | SCOPE_READ };
-	if (token && text_starts(token, "helm_")) {
+	if (token && (text_starts(token, "helm_") || is_of_the_boundary(c))) {
 		int rc = auth_token(c, token, e);
 		if (rc == OK && !(c->who.scopes & SCOPE_EVALUATE))
 			rc = call_refuse(c, e, 403, "FORBIDDEN", "this key has not the scope evaluate");
@@ -97,7 +103,8 @@ static int identify(struct call *c, struct proxy *p, struct err *e)
 	}
 	if (p->client_token && token && is_same(token, p->client_token))
 		return OK;
-	bool is_needed = p->needs_token || (!c->peer.is_loopback && !c->peer.is_local);
+	bool is_needed =
+		p->needs_token || is_of_the_boundary(c) || (!c->peer.is_loopback && !c->peer.is_local);
 	if (!is_needed && is_from_a_page(c))
 		return call_refuse(c, e, 403, "FORBIDDEN",
 			"this comes from a page in a browser, or by another name than this machine's: a key of Helm is needed");
@@ -114,6 +121,8 @@ static bool speaks_of_requests(const struct ruleset *rules)
 {
 	struct ruleset_rule r;
 
+	if (text_eq(json_get_text(ruleset_document(rules), "coverage", "closed"), "open"))
+		return true;
 	for (size_t i = 0; ruleset_rule(rules, i, &r); i++)
 		json_each (action, json_get(r.document, "actions")) {
 			const char *word = json_text(action);
@@ -171,7 +180,6 @@ static const char *objection(const struct tx *t, struct err *e)
 {
 	const struct asked *q = &t->asked;
 	const struct proxy *p = t->p;
-
 	bool is_unnamed = p->models && !*q->model && q->form != &form_other;
 
 	if (is_unnamed || !upstream_is_allowed(p, t->up, q->model)) {
@@ -341,15 +349,15 @@ static int prepare(struct call *c, struct tx *t, bool *ret_is_sent, struct err *
 	int rc = OK;
 
 	*ret_is_sent = true;
+	/* Before anything is held for a request that cannot be sent. */
+	if (upstream_key(t->p, t->up, c->a, &key, e))
+		return call_refuse(c, e, 502, "PROXY_KEY", "%s", arena_strdup(c->a, e->text));
 	if (is_asking)
 		rc = decide_vendor_tools(c, t, ret_is_sent, e);
 	if (rc == OK && *ret_is_sent && is_asking)
 		rc = decide_request(c, t, ret_is_sent, e);
 	if (rc || !*ret_is_sent)
 		return rc;
-	rc = upstream_key(t->p, t->up, c->a, &key, e);
-	if (rc)
-		return call_refuse(c, e, 502, "PROXY_KEY", "%s", arena_strdup(c->a, e->text));
 	t->url = upstream_url(c, t->up);
 	t->headers = upstream_headers(c, t->asked.form, key);
 	return OK;

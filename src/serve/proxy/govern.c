@@ -3,6 +3,7 @@
  * Every call of an answer is decided, also after one was refused, so that the record has all of them.  An error on the way means that nothing may leave. */
 #include "base/schema.h"
 #include "base/text.h"
+#include "decide/engine/engine.h"
 #include "kernel/policy/policy.h"
 #include "proof/preimage.h"
 #include "serve/proxy/parts.h"
@@ -91,12 +92,14 @@ static struct json *about_call(struct call *c, const struct tx *t, const struct 
 	return about;
 }
 
-static struct json *facts_of(struct call *c, const struct tx *t)
+static struct json *facts_of(struct call *c, const struct tx *t, const struct tool_use *u)
 {
 	struct json *known = json_new(c->a, JSON_OBJECT);
 
 	json_sets(c->a, known, "model", t->asked.model);
 	json_sets(c->a, known, "provider", t->up->provider);
+	if (json_get_text(u->item, "server_label", NULL))
+		json_sets(c->a, known, "mcp_server", json_get_text(u->item, "server_label", ""));
 	if (t->asked.taint)
 		json_set(c->a, known, "taint", json_copy(c->a, t->asked.taint));
 	return known;
@@ -117,7 +120,7 @@ static int decide_call(struct call *c, struct tx *t, const struct tool_use *u, c
 		.context = call_context(c, NULL),
 		.door = "proxy",
 		.source = "proxy.call",
-		.known = facts_of(c, t),
+		.known = facts_of(c, t, u),
 		.about = about_call(c, t, u) };
 
 	if (fault) {
@@ -236,15 +239,9 @@ static int decide_all(struct call *c, struct tx *t, struct err *e)
 	return OK;
 }
 
-/* Headers of what is on its way already are not added to. */
 int govern_calls(struct call *c, struct err *e)
 {
-	struct tx *t = c->owner;
-	size_t sent = c->sent_count;
-	int rc = decide_all(c, t, e);
-
-	c->sent_count = sent;
-	return rc;
+	return decide_all(c, c->owner, e);
 }
 
 /* ---- what became of it ---- */
@@ -304,7 +301,6 @@ int govern_outcome(struct call *c, struct err *e)
 	const struct json *price = budget_price(t->p, t->up->provider, t->asked.model);
 	int64_t micro = price && t->x.usage.is_known ? budget_cost(price, &t->x.usage) : -1;
 	struct json *receipt = NULL;
-	size_t sent = c->sent_count;
 
 	if (!t->is_recorded)
 		return OK;
@@ -325,7 +321,6 @@ int govern_outcome(struct call *c, struct err *e)
 		.metadata = about };
 	d.settles = settles_of(c, t, micro, &d.settle_count);
 	int rc = call_record(c, &d, &receipt, e);
-	c->sent_count = sent;
 	if (rc == OK) {
 		t->receipt = receipt;
 		t->receipt_id = json_get_text(receipt, "receipt_id", "");
@@ -360,6 +355,15 @@ static void send_headers(struct call *c, const struct tx *t, const char *code)
 	}
 	call_send_header(c, "X-Helm-Signature", arena_strdup(c->a, json_get_text(r, "signature", "")));
 	call_send_header(c, "X-Helm-Tool-Calls", arena_printf(c->a, "%zu", t->calls));
+	if (is_of_the_boundary(c)) {
+		call_send_header(c, "X-Helm-Verdict", t->denied ? "DENY" : "ALLOW");
+		call_send_header(c, "X-Helm-Policy-Version",
+			c->policy ? arena_strdup(c->a, ruleset_version(c->policy->rules)) : "");
+		call_send_header(
+			c, "X-Helm-Decision-Hash", arena_strdup(c->a, json_get_text(r, "output_hash", "")));
+		call_send_header(c, "X-Helm-Governed", "true");
+		call_send_header(c, "X-Helm-Model", t->asked.model);
+	}
 	if (c->trace.span_id[0])
 		call_send_header(c, "traceparent",
 			arena_printf(c->a, "00-%s-%s-%s", c->trace.trace_id, c->trace.span_id,

@@ -87,7 +87,7 @@ struct offered_tool {
 struct asked {
 	const struct form *form;
 	const char *model, *session; /* model "": none was named */
-	bool is_json, is_stream, has_results;
+	bool is_json, is_stream, has_results, is_cut; /* is_cut: not all of the results was looked through */
 	struct offered_tool *tools;
 	size_t tool_n;
 	const char *const *names; /* of the tools, ends in NULL */
@@ -105,7 +105,7 @@ int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err 
 
 struct held {
 	struct draw draws[BUDGETS_MOST + 1];
-	bool is_tokens[BUDGETS_MOST + 1], is_cents[BUDGETS_MOST + 1];
+	bool is_cents[BUDGETS_MOST + 1]; /* otherwise tokens, of what is held */
 	size_t n;
 };
 /* What a model costs in cents for a million tokens; NULL: that is not known. */
@@ -137,6 +137,7 @@ enum phase { TX_HEAD, TX_AGAIN, TX_WHOLE, TX_STREAM, TX_RAW };
 struct tx {
 	struct proxy *p;
 	struct call *c;
+	struct call work; /* a copy of it, for one decision */
 	void (*answered)(void *); /* tells the listener; NULL: done */
 	void *arg;
 	struct asked asked;
@@ -156,7 +157,6 @@ struct tx {
 	struct alike alike;
 	struct assembly x;
 	struct arena event; /* of one event */
-	int64_t answer_bytes;
 	size_t calls, denied;
 	struct sha256 sent; /* of what left */
 	const char *kind, *code; /* status of the outcome, and reason code; code NULL: none */
@@ -188,6 +188,8 @@ void tx_cut_all(void *proxy);
 /* ---- forward.c ---- */
 
 int forward(struct call *c, struct err *e);
+bool is_of_the_boundary(const struct call *c);
+bool is_from_a_page(struct call *c);
 /* May it go to the next vendor instead?  Decided anew. */
 int forward_again(struct call *c, struct err *e);
 void refuse_call(struct call *c, const struct form *form, const struct refusal *r);

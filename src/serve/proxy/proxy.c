@@ -35,7 +35,7 @@ static int may_read(struct call *c, struct err *e)
 		int rc = auth_token(c, given + strlen(bearer), e);
 		if (rc || c->who.scopes & SCOPE_READ)
 			return rc;
-	} else if ((c->peer.is_loopback || c->peer.is_local) && !p->needs_token) {
+	} else if ((c->peer.is_loopback || c->peer.is_local) && !p->needs_token && !is_from_a_page(c)) {
 		return OK;
 	}
 	return call_refuse(c, e, 401, "UNAUTHENTICATED", "a key with the scope read is needed");
@@ -115,6 +115,21 @@ const struct route *proxy_route(const char *method, const char *path)
 	return &vendors;
 }
 
+/* The same of `helm serve`, for clients that know only one address. */
+static int chat(struct call *c, struct err *e)
+{
+	if (c->server->proxy)
+		return forward(c, e);
+	return call_refuse(c, e, 501, "NOT_OFFERED",
+		"not offered: a model behind this port; HELM_UPSTREAM_URL names one, or use 'helm proxy'");
+}
+
+const struct route http_chat_routes[] = {
+	{ "POST", "/v1/chat/completions", AUTH_PUBLIC, 0, RATE_KERNEL, TAKES_BYTES, chat,
+		"ask a model; its calls of tools are decided (HELM_UPSTREAM_URL)", NULL, NULL },
+	{ 0 },
+};
+
 /* ---- from start to end ---- */
 
 int proxy_start(struct server *s, const struct json *doc, struct err *e)
@@ -153,7 +168,7 @@ static void wait_until_left(struct server *s, struct proxy *p)
 }
 
 /* What is under way has some seconds to end; then it is cut off, and recorded as that. */
-void proxy_stop(struct server *s)
+void proxy_quiesce(struct server *s)
 {
 	struct proxy *p = s->proxy;
 
@@ -162,6 +177,12 @@ void proxy_stop(struct server *s)
 	wait_until_left(s, p);
 	web_post(p->loop, tx_cut_all, p);
 	wait_until_left(s, p);
-	web_loop_stop(p->loop);
-	p->loop = NULL;
+}
+
+void proxy_stop(struct server *s)
+{
+	if (!s->proxy)
+		return;
+	web_loop_stop(s->proxy->loop);
+	s->proxy->loop = NULL;
 }

@@ -14,8 +14,10 @@
 struct proxy;
 /* `doc` is the member "proxy" of the options (docs/formats/proxy.md).  E_USAGE names what is wrong. */
 int proxy_start(struct server *s, const struct json *doc, struct err *e);
+void proxy_quiesce(struct server *s); /* while there are workers: everything that was begun ends */
 void proxy_stop(struct server *s);
 /* The route of any path; never NULL. */
 const struct route *proxy_route(const char *method, const char *path);
+extern const struct route http_chat_routes[]; /* of `helm serve` */
 
 #endif

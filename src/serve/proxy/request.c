@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SCAN_MOST = 8 << 20, RESULT_MOST = 256 << 10, TOOLS_MOST = 1024 };
+enum { RESULT_MOST = 256 << 10, TOOLS_MOST = 1024 };
 
 /* ---- tools ---- */
 
@@ -127,8 +127,6 @@ struct scanning {
 	struct arena *a;
 	struct proxy *p;
 	struct asked *q;
-	size_t bytes;
-	bool is_cut;
 };
 
 static struct json *scanned_text(struct scanning *s, struct json *v)
@@ -140,11 +138,6 @@ static struct json *scanned_text(struct scanning *s, struct json *v)
 	size_t at = 0;
 	bool is_changed = false;
 
-	s->bytes += v->n;
-	if (s->bytes > SCAN_MOST) {
-		s->is_cut = true;
-		return v;
-	}
 	size_t n = privacy_scan(s->a, v->text, v->n, &options, &found);
 	buf_init(&out, s->a);
 	for (size_t i = 0; i < n; i++) {
@@ -195,34 +188,38 @@ static bool is_result(const struct json *m)
 		text_ends(type, "tool_result");
 }
 
-static void gather(const struct json *v, struct buf *to)
+static void gather(struct asked *q, const struct json *v, struct buf *to)
 {
-	if (json_is(v, JSON_STRING) && to->n + v->n < RESULT_MOST) {
+	bool is_text = json_is(v, JSON_STRING), fits = is_text && to->n + v->n < RESULT_MOST;
+
+	if (fits) {
 		buf_add(to, v->text, v->n);
 		buf_addc(to, '\n');
 	}
+	q->is_cut |= is_text && !fits;
 	json_each (item, v)
-		gather(item, to);
+		gather(q, item, to);
 	json_each_member (m, v)
 		if (!is_opaque(m->name))
-			gather(m->value, to);
+			gather(q, m->value, to);
 }
 
 /* What tools said since the model last spoke is new to it, and was written by nobody whom one has to believe. */
-static void look_at_results(struct arena *scratch, const struct json *list, struct asked *q, struct buf *text)
+static void look_at_results(const struct json *list, struct asked *q, struct buf *text)
 {
-	(void)scratch;
 	json_each (m, list) {
-		if (text_eq(json_get_text(m, "role", ""), "assistant"))
+		if (text_eq(json_get_text(m, "role", ""), "assistant")) {
 			text->n = 0;
+			q->is_cut = false;
+		}
 		if (is_result(m)) {
 			q->has_results = true;
-			gather(m, text);
+			gather(q, m, text);
 		}
 		json_each (part, json_get(m, "content"))
 			if (is_result(part)) {
 				q->has_results = true;
-				gather(part, text);
+				gather(q, part, text);
 			}
 	}
 }
@@ -232,14 +229,16 @@ static void read_taint(struct call *c, struct arena *scratch, const struct json 
 	struct buf text;
 
 	buf_init(&text, scratch);
-	look_at_results(scratch, json_get(body, "messages"), q, &text);
-	look_at_results(scratch, json_get(body, "input"), q, &text);
+	look_at_results(json_get(body, "messages"), q, &text);
+	look_at_results(json_get(body, "input"), q, &text);
 	if (!q->has_results)
 		return;
 	q->taint = json_new(c->a, JSON_ARRAY);
 	json_pushs(c->a, q->taint, "tool_output");
 	if (text.n && threat_quarantines(threat_scan(scratch, text.p, text.n)))
 		json_pushs(c->a, q->taint, "suspicious");
+	if (q->is_cut)
+		json_pushs(c->a, q->taint, "not_looked_through");
 }
 
 /* One session is what the client says it is, or else a conversation that begins with the same words. */
@@ -318,8 +317,8 @@ static int read_json(struct call *c, struct proxy *p, struct arena *scratch, str
 			: call_refuse(c, e, 400, "BAD_REQUEST", "the body is no JSON object");
 	q->is_json = true;
 	const struct json *model = json_get(body, "model");
-	if (model && !json_text(model))
-		return call_refuse(c, e, 400, "BAD_REQUEST", "model is no text");
+	if (model && (!json_text(model) || model->n > NAME_MOST))
+		return call_refuse(c, e, 400, "BAD_REQUEST", "model is no name of a model");
 	q->model = arena_strdup(c->a, model ? json_text(model) : "");
 	q->is_stream = json_get_bool(body, "stream", false);
 	q->session = session_of(c, scratch, body);
@@ -328,9 +327,6 @@ static int read_json(struct call *c, struct proxy *p, struct arena *scratch, str
 		return rc;
 	read_taint(c, scratch, body, q);
 	scan_body(&s, body);
-	if (s.is_cut && (p->redact || p->refuse))
-		return call_refuse(
-			c, e, 413, "TOO_LARGE", "there is more text than is looked through for secrets");
 	if (q->is_redacted) {
 		struct buf text;
 		buf_init(&text, c->a);

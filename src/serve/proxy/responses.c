@@ -89,10 +89,11 @@ static void call_whole(struct assembly *x, struct tool_use *u, const struct json
 		call_fault(u, "its arguments were told in two ways");
 	if (member && !u->has_args)
 		call_add_args(u, args);
-	if (!member) {
+	if (!member)
 		u->has_args = false;
+	/* The name of a server stands beside the arguments. */
+	if (!member || text_starts(u->type, "mcp_"))
 		u->item = json_copy(&x->a, item);
-	}
 	call_close(x, u);
 }
 

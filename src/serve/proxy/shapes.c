@@ -28,8 +28,7 @@ struct json *shape_openai_error(struct arena *a, const struct refusal *r)
 
 	json_sets(a, error, "message", r->message);
 	json_sets(a, error, "type",
-		r->type			   ? r->type
-			: r->status == 429 ? "insufficient_quota"
+		r->status == 429	   ? "insufficient_quota"
 			: r->status == 401 ? "authentication_error"
 			: r->status >= 500 ? "server_error"
 			: r->status == 403 ? "helm_governance_denied"

@@ -186,6 +186,21 @@ struct after {
 	void (*fn)(struct tx *);
 };
 
+/* What a worker has said about an answer that has not begun to leave. */
+static void take_over(struct tx *t)
+{
+	struct call *c = t->c;
+	const struct call *w = &t->work;
+
+	if (!t->answered)
+		return;
+	c->status = w->status;
+	c->answer = w->answer;
+	c->type = w->type;
+	c->sent_count = w->sent_count;
+	memcpy(c->sent, w->sent, w->sent_count * sizeof(*c->sent));
+}
+
 static void run_after(void *arg)
 {
 	struct after *x = arg;
@@ -194,6 +209,7 @@ static void run_after(void *arg)
 
 	free(x);
 	t->is_deciding = false;
+	take_over(t);
 	fn(t);
 }
 
@@ -217,11 +233,13 @@ static void start_job(
 		arena_reset(&t->job);
 	t->ruling = (struct ruling){ 0 };
 	t->is_deciding = true;
-	t->c->telemetry = NULL; /* of the job before */
-	t->c->a = a;
-	t->c->resume = fn;
-	if (!work_put(t->p->s, t->c, post_after, x)) {
-		t->c->resume = NULL;
+	/* The listener may be sending what stands in the call: workers have one of their own. */
+	t->work = *t->c;
+	t->work.a = a;
+	t->work.resume = fn;
+	t->work.telemetry = NULL;
+	if (!work_put(t->p->s, &t->work, post_after, x)) {
+		t->work.resume = NULL;
 		post_after(x);
 	}
 }
@@ -340,6 +358,7 @@ static void after_calls(struct tx *t)
 	if (!r->is_made) {
 		struct refusal lost = failure(t, "GOVERNANCE_ERROR",
 			"the calls could not be decided and recorded, so they are not passed on");
+		lost.status = 503;
 		refuse(t, &lost);
 		return;
 	}

@@ -186,7 +186,7 @@ const char **upstream_headers(struct call *c, const struct form *form, const cha
 	for (size_t i = 0; i < c->header_count; i++) {
 		const struct pair *h = &c->headers[i];
 		/* A key of ours is for nobody else, whatever the vendor's is. */
-		bool is_ours = strstr(h->value, "helm_") != NULL;
+		bool is_ours = strstr(h->value, "helm_") != NULL || is_of_the_boundary(c);
 		if (!is_dropped(c, h->name, key || is_ours))
 			lines[n++] = *h->value ? arena_printf(c->a, "%s: %s", h->name, h->value)
 					       : arena_printf(c->a, "%s;", h->name);
