@@ -98,6 +98,10 @@ static const struct bench_row rows[] = {
 		"median of one client, against the bare server's plus one sync" },
 	{ "serve_tail", bench_serve_tail, 10, false,
 		"99th of a hundred at full load, against the median there" },
+	{ "mcp_call", bench_mcp_call, 2, false,
+		"what the gateway adds to a call of a tool, against one sync and one signature" },
+	{ "mcp_list", bench_mcp_list, 1.5, false,
+		"a thousand tools of twenty servers that do not run yet, against one of these alone" },
 	{ "hook_storm", bench_hook_storm, 10, false,
 		"the slowest of 32 such hooks at once on one workspace, none of them lost, against one "
 		"alone" },
@@ -264,6 +268,10 @@ int main(int argc, char **argv)
 
 	if (argc == 5 && text_eq(argv[1], "--inside") && text_int(argv[4], &rounds))
 		return bench_inside(argv[2], argv[3], (int)rounds);
+	int64_t tools, list_ms;
+	if (argc == 4 && text_eq(argv[1], "--mcp") && text_int(argv[2], &tools) &&
+		text_int(argv[3], &list_ms))
+		return bench_mcp_server((int)tools, (int)list_ms);
 	for (int i = 1; i < argc; i++) {
 		if (text_eq(argv[i], "--list"))
 			return list();

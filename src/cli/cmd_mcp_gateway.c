@@ -257,12 +257,9 @@ int cmd_mcp_gateway(struct cli *r, struct err *e)
 
 int cmd_mcp_child(struct cli *r, struct err *e)
 {
-	AUTO(kernel_close) struct kernel k = { 0 };
 	int code = 0;
-	int rc = kernel_open_unarmed(r->sys, r->a, r->ws, &k, e);
+	int rc = mcp_child(r->sys, r->a, r->ws, r->args[0], &code, e);
 
-	if (rc == OK)
-		rc = mcp_child(&k, r->a, r->args[0], &code, e);
 	return rc ? rc : code;
 }
 

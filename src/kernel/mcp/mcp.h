@@ -155,6 +155,7 @@ int mcp_rewire(struct sys *s, struct arena *a, const struct workspace *ws, const
 /* ---- child.c ---- */
 
 /* Run this server inside its walls, with our streams, until it ends: *ret_code as its exit code. */
-int mcp_child(struct kernel *k, struct arena *a, const char *id, int *ret_code, struct err *e);
+int mcp_child(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, int *ret_code,
+	struct err *e);
 
 #endif

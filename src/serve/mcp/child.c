@@ -135,20 +135,19 @@ static void ask_tools(struct child *c, struct arena *a, const char *cursor)
 	ask(c, "tools/list", params, a);
 }
 
+/* Whoever waits goes on first; what it offers is kept after that. */
 static void greeted(struct child *c)
 {
 	struct upstream *u = c->u;
-	struct server *s = u->g->server;
-	AUTO(arena_done) struct arena a = { 0 };
-	struct err e = { 0 };
+	struct offer *o = c->offer;
 
 	c->greeting = GREETED;
 	c->asked_id = 0;
-	if (mcp_seen_put(s->sys, &a, s->ws, u->id, c->offer->tools, &e))
-		log_line(s, "warning", NULL, "what '%s' offers could not be kept: %s", u->id, e.text);
-	struct offer *o = c->offer;
 	c->offer = NULL;
+	o->refs++;
 	upstream_is_ready(u, o);
+	upstream_keep(u, o);
+	offer_drop(u, o);
 }
 
 static void begin_listing(struct child *c, struct arena *a, const struct json *hello)

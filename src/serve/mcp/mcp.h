@@ -182,6 +182,7 @@ void upstream_stop(struct upstream *u);
 
 /* For those who speak with it (child.c, web.c): */
 void upstream_is_ready(struct upstream *u, struct offer *o);
+void upstream_keep(struct upstream *u, const struct offer *o); /* as what was seen last */
 void upstream_has_failed(struct upstream *u, const char *why);
 struct offer *offer_new(void);
 void flight_back(struct flight *f, const char *trouble); /* ended: to its next step */

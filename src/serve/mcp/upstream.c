@@ -119,6 +119,16 @@ void upstream_is_ready(struct upstream *u, struct offer *o)
 		guests_tell(u->g, "notifications/tools/list_changed");
 }
 
+void upstream_keep(struct upstream *u, const struct offer *o)
+{
+	struct server *s = u->g->server;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct err e = { 0 };
+
+	if (mcp_seen_put(s->sys, &a, s->ws, u->id, o->tools, &e))
+		log_line(s, "warning", NULL, "what '%s' offers could not be kept: %s", u->id, e.text);
+}
+
 /* What is still to be sent has nowhere to go. */
 void upstream_has_failed(struct upstream *u, const char *why)
 {
