@@ -234,6 +234,10 @@ int cmd_mcp_gateway(struct cli *r, struct err *e)
 
 	if (port < 0 || port > 65535)
 		return err_set(e, E_USAGE, "USAGE", "--port takes a number from 0 to 65535");
+	/* There is neither the registry nor a key in there. */
+	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
+		return err_set(e, E_DENIED, "MCP_INSIDE",
+			"the gateway does not run inside a session or a run of Helm; start 'helm mcp gateway --transport http' outside, and name its url in the client's settings");
 	for (size_t i = 0; i < n; i++)
 		json_pushs(r->a, json_get(mcp, "servers"), names[i]);
 	int rc = config ? read_config(r, config, mcp, e) : OK;

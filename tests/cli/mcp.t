@@ -219,7 +219,12 @@ ok "the difference is readable, also what nobody sees" says 0 'u{200B} First rea
 ok "with what was before" says 0 '  - Say it back.' cat diff.out
 ok "what is new and what is gone is named" sh -c 'grep -q "new_one: added" diff.out && grep -q "poem: vanished" diff.out'
 ok "and what it means" says 0 'critical: hidden_instruction in echo' cat diff.out
-ok "the evening report has the calls" says 0 "test" helm report
+session=$(helm log sessions --json | python3 -c 'import json, sys; print([s for s in json.load(sys.stdin) if s["client"] == "codex"][0]["session"])')
+ok "the evening report counts the calls" says 0 "calls of test, codex" helm report
+ok "and lists each of a session" says 0 'mcp__test__echo {"a":"again"}' helm report --session "$session" --limit 0
+HELM_ENV=HELM_TASK_ID=x
+ok "inside a session of Helm it says where to start it" says 25 "transport http" helm mcp gateway
+HELM_ENV=
 ok "receipts are listed by server" says 0 "mcp__test__echo" helm mcp receipts test
 ok "and verify" helm log check
 finish

@@ -21,7 +21,7 @@ static struct json *capabilities_of(struct flight *f)
 	struct json *all = json_new(a, JSON_OBJECT), *tools = json_new(a, JSON_OBJECT);
 	const struct json *servers = f->snap ? json_get(f->snap->registry, "servers") : NULL;
 
-	json_setb(a, tools, "listChanged", !f->is_stateless);
+	json_setb(a, tools, "listChanged", f->guest->tell != NULL && !f->is_stateless);
 	json_set(a, all, "tools", tools);
 	json_each_member (m, servers)
 		json_each (word, json_get(m->value, "passes"))
