@@ -189,8 +189,8 @@ static void telling_done(struct events *ev)
 		g = s->f->g;
 	}
 	pthread_mutex_unlock(&s->lock);
-	for (struct upstream *u = g ? g->upstreams : NULL; u; u = u->next)
-		upstream_cancel(u);
+	if (g)
+		upstreams_wake(g);
 	telling_unref(s);
 }
 

@@ -305,7 +305,8 @@ int step_ask(struct flight *f, struct err *e)
 	struct json *all = json_new(a, JSON_OBJECT);
 	bool is_settled = true;
 
-	(void)e;
+	if (!f->snap)
+		return err_set(e, E_IO, "MCP_REGISTRY", "the registry cannot be read");
 	json_each (id, json_get(f->g->o, "servers")) {
 		const struct json *row = json_get(json_get(f->snap->registry, "servers"), json_text(id));
 		is_settled &= !row || upstream_want(upstream_get(f->g, json_text(id), row), f);
