@@ -9,10 +9,17 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+static const char *const spoken[] = { MCP_LATEST, "2025-06-18", "2025-03-26" };
+
+void mcp_push_versions(struct arena *a, struct json *to)
+{
+	json_pushs(a, to, MCP_STATELESS);
+	for (size_t i = 0; i < ARRAY_SIZE(spoken); i++)
+		json_pushs(a, to, spoken[i]);
+}
+
 bool mcp_speaks(const char *version)
 {
-	static const char *const spoken[] = { MCP_LATEST, "2025-06-18", "2025-03-26" };
-
 	for (size_t i = 0; i < ARRAY_SIZE(spoken); i++)
 		if (text_eq(spoken[i], version))
 			return true;

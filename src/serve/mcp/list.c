@@ -91,7 +91,7 @@ static int discover(struct flight *f)
 		    *meta = json_new(a, JSON_OBJECT);
 
 	f->is_stateless = true;
-	json_pushs(a, versions, MCP_STATELESS);
+	mcp_push_versions(a, versions);
 	json_set(a, result, "supportedVersions", versions);
 	json_set(a, result, "capabilities", capabilities_of(f));
 	json_sets(a, result, "instructions", instructions);

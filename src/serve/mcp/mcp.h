@@ -61,8 +61,9 @@ void gateway_free(struct gateway *g); /* when nobody can come any more */
 /* The registry now.  NULL: it cannot be read, and then nothing is offered. */
 struct snapshot *snapshot_take(struct gateway *g);
 void snapshot_drop(struct gateway *g, struct snapshot *s);
-/* Versions of the protocol that are spoken, newest first. */
+/* Is this a version of the protocol with sessions that is spoken?  All versions, the newest first. */
 bool mcp_speaks(const char *version);
+void mcp_push_versions(struct arena *a, struct json *to);
 
 /* ---- guests ---- */
 
