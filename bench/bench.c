@@ -105,6 +105,10 @@ static const struct bench_row rows[] = {
 		"bytes of a long stream of words, against the bare forwarder" },
 	{ "proxy_tool_call", bench_proxy_tool_call, 2, false,
 		"how long a call is held after its last byte, against one sync and one signature" },
+	{ "mcp_call", bench_mcp_call, 2, false,
+		"what the gateway adds to a call of a tool, against one sync and one signature" },
+	{ "mcp_list", bench_mcp_list, 1.5, false,
+		"a thousand tools of twenty servers that do not run yet, against one of these alone" },
 	{ "hook_storm", bench_hook_storm, 10, false,
 		"the slowest of 32 such hooks at once on one workspace, none of them lost, against one "
 		"alone" },
@@ -273,6 +277,10 @@ int main(int argc, char **argv)
 		return bench_inside(argv[2], argv[3], (int)rounds);
 	if (argc > 3 && text_eq(argv[1], "--peak"))
 		return place_peak(argv[2], argv + 3);
+	int64_t tools, list_ms;
+	if (argc == 4 && text_eq(argv[1], "--mcp") && text_int(argv[2], &tools) &&
+		text_int(argv[3], &list_ms))
+		return bench_mcp_server((int)tools, (int)list_ms);
 	for (int i = 1; i < argc; i++) {
 		if (text_eq(argv[i], "--list"))
 			return list();

@@ -70,6 +70,9 @@ bench_fn bench_report_large, bench_task_list_large, bench_memory_rebuild, bench_
 bench_fn bench_session_decide, bench_session_storm;
 bench_fn bench_serve_evaluate, bench_serve_group, bench_serve_latency, bench_serve_tail;
 bench_fn bench_proxy_first_byte, bench_proxy_stream, bench_proxy_tool_call;
+bench_fn bench_mcp_call, bench_mcp_list;
+/* What helm-bench is for them: a server of so many tools, which takes so long to list them. */
+int bench_mcp_server(int tools, int list_ms);
 /* What helm-bench does inside a session, for the two above. */
 int bench_inside(const char *helm, const char *input, int rounds);
 

@@ -234,6 +234,10 @@ int cmd_mcp_gateway(struct cli *r, struct err *e)
 
 	if (port < 0 || port > 65535)
 		return err_set(e, E_USAGE, "USAGE", "--port takes a number from 0 to 65535");
+	/* There is neither the registry nor a key in there. */
+	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
+		return err_set(e, E_DENIED, "MCP_INSIDE",
+			"the gateway does not run inside a session or a run of Helm; start 'helm mcp gateway --transport http' outside, and name its url in the client's settings");
 	for (size_t i = 0; i < n; i++)
 		json_pushs(r->a, json_get(mcp, "servers"), names[i]);
 	int rc = config ? read_config(r, config, mcp, e) : OK;
@@ -257,12 +261,9 @@ int cmd_mcp_gateway(struct cli *r, struct err *e)
 
 int cmd_mcp_child(struct cli *r, struct err *e)
 {
-	AUTO(kernel_close) struct kernel k = { 0 };
 	int code = 0;
-	int rc = kernel_open_unarmed(r->sys, r->a, r->ws, &k, e);
+	int rc = mcp_child(r->sys, r->a, r->ws, r->args[0], &code, e);
 
-	if (rc == OK)
-		rc = mcp_child(&k, r->a, r->args[0], &code, e);
 	return rc ? rc : code;
 }
 

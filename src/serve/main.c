@@ -130,6 +130,7 @@ static void end(struct server *s)
 	proxy_stop(s);
 	spans_stop(s->spans);
 	listen_stop(s);
+	gateway_free(s->gateway);
 	tail_stop(s->tail);
 	policy_drop(s, s->policy);
 	recorder_group_free(s->group);

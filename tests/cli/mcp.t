@@ -182,7 +182,7 @@ ok("200 at once, each with its own answer", got == ['{"a": "%d"}' % i for i in r
 # the era without sessions
 meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {}}
 m = g.ask("server/discover", {"_meta": meta})["result"]
-ok("the newer era is discovered", m["resultType"] == "complete" and m["supportedVersions"] == ["2026-07-28"] and m["ttlMs"] > 0, m)
+ok("the newer era is discovered", m["resultType"] == "complete" and m["supportedVersions"][:2] == ["2026-07-28", "2025-11-25"] and m["ttlMs"] > 0, m)
 m = g.ask("tools/list", {"_meta": meta})["result"]
 ok("and lists", m["resultType"] == "complete" and any(t["name"] == "echo" for t in m["tools"]), m)
 m = g.ask("tools/call", {"name": "echo", "arguments": {"a": "n"}, "_meta": meta})["result"]
@@ -219,7 +219,12 @@ ok "the difference is readable, also what nobody sees" says 0 'u{200B} First rea
 ok "with what was before" says 0 '  - Say it back.' cat diff.out
 ok "what is new and what is gone is named" sh -c 'grep -q "new_one: added" diff.out && grep -q "poem: vanished" diff.out'
 ok "and what it means" says 0 'critical: hidden_instruction in echo' cat diff.out
-ok "the evening report has the calls" says 0 "test" helm report
+session=$(helm log sessions --json | python3 -c 'import json, sys; print([s for s in json.load(sys.stdin) if s["client"] == "codex"][0]["session"])')
+ok "the evening report counts the calls" says 0 "calls of test, codex" helm report
+ok "and lists each of a session" says 0 'mcp__test__echo {"a":"again"}' helm report --session "$session" --limit 0
+HELM_ENV=HELM_TASK_ID=x
+ok "inside a session of Helm it says where to start it" says 25 "transport http" helm mcp gateway
+HELM_ENV=
 ok "receipts are listed by server" says 0 "mcp__test__echo" helm mcp receipts test
 ok "and verify" helm log check
 finish

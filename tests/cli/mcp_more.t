@@ -37,6 +37,7 @@ ok("only what reads is approved", did(person("mcp", "approve", "one", "--effect"
 g = Gateway("--server", "one")
 ok("so only that is listed", sorted(g.tools()) == ["echo"], g.tools())
 ok("what destroys is asked about", verdict_of(g.call("remove")) == "ESCALATE")
+ok("what changes is approved with what reads, without what destroys", did(person("mcp", "approve", "one", "--effect", "write", "--yes")) and "change" in g.tools() and "echo" in g.tools() and "remove" not in g.tools(), g.tools())
 ok("by argument", did(person("mcp", "approve", "one", "--tool", "echo", "--argument", "path=/srv/*", "--yes")))
 ok("one that fits goes through", verdict_of(g.call("echo", {"path": "/srv/a"})) == "ALLOW", g.call("echo", {"path": "/srv/a"}))
 for path in ("/opt/a", "/srv/../opt/a"):

@@ -22,7 +22,8 @@
 enum { HOMES_MAX = 256, LAYERS = 8 };
 
 struct child {
-	struct kernel *k;
+	struct sys *sys;
+	const struct workspace *ws;
 	struct arena *a;
 	const char *id;
 	const struct json *row;
@@ -39,7 +40,7 @@ static void child_done(struct child *c)
 
 	if (c->door)
 		(void)egress_stop(c->door, NULL, NULL, &e);
-	task_tmp_give(c->k->sys, &c->tmp);
+	task_tmp_give(c->sys, &c->tmp);
 }
 
 /* ---- words ---- */
@@ -47,7 +48,7 @@ static void child_done(struct child *c)
 /* ${NAME} and ${NAME:-other}, as clients write them; what is not set and has no other is empty. */
 static const char *expanded(struct child *c, const char *text)
 {
-	struct sys *s = c->k->sys;
+	struct sys *s = c->sys;
 	struct buf to;
 
 	buf_init(&to, c->a);
@@ -100,7 +101,7 @@ static const char *const *environment_of(struct child *c)
 {
 	static const char *const basic[] = { "PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "TERM" };
 	struct json *all = json_new(c->a, JSON_ARRAY);
-	struct sys *s = c->k->sys;
+	struct sys *s = c->sys;
 
 	for (size_t i = 0; i < ARRAY_SIZE(basic); i++)
 		if (s->getenv(s, basic[i]))
@@ -123,7 +124,7 @@ static const char *const *environment_of(struct child *c)
 
 static const char *make_below(struct child *c, const char *name)
 {
-	struct sys *s = c->k->sys;
+	struct sys *s = c->sys;
 	const char *path = arena_printf(c->a, "%s/%s", c->tmp.path, name);
 
 	return s->mkdir(s, AT_FDCWD, path, 0700) == 0 ? path : NULL;
@@ -135,11 +136,11 @@ static int add_own(
 {
 	const char *from;
 
-	if (!file_is_dir(c->k->sys, AT_FDCWD, at))
+	if (!file_is_dir(c->sys, AT_FDCWD, at))
 		return OK;
 	for (size_t i = 0; i < *n; i++)
 		if (path_is_below(at, own[i].at))
-			return file_mkdirs(c->k->sys, AT_FDCWD,
+			return file_mkdirs(c->sys, AT_FDCWD,
 				arena_printf(c->a, "%s%s", own[i].from, at + strlen(own[i].at)), 0700, e);
 	from = make_below(c, name);
 	if (!from)
@@ -153,7 +154,7 @@ static int make_own(struct child *c, struct err *e)
 	struct sandbox_own *own = arena_zalloc(c->a, 4, sizeof(*own));
 	size_t n = 0;
 
-	task_tmp_take(c->k->sys, c->a, "/tmp", &c->tmp);
+	task_tmp_take(c->sys, c->a, "/tmp", &c->tmp);
 	if (!c->tmp.path)
 		return err_set(e, E_IO, "MCP_CHILD", "no private directory for server '%s'", c->id);
 	c->rules.own = own;
@@ -173,7 +174,7 @@ static void make_layers(struct child *c)
 		const char *at = place(c, json_text(path));
 		const char *upper = make_below(c, arena_printf(c->a, "upper%zu", n)),
 			   *work = make_below(c, arena_printf(c->a, "work%zu", n));
-		if (n < LAYERS && upper && work && file_is_dir(c->k->sys, AT_FDCWD, at))
+		if (n < LAYERS && upper && work && file_is_dir(c->sys, AT_FDCWD, at))
 			list[n++] = (struct sandbox_layer){ at, upper, work };
 	}
 	c->rules.layers = n ? list : NULL;
@@ -208,7 +209,7 @@ static void hide_homes(struct child *c, struct json *list)
 	char **names = NULL;
 	size_t n = 0;
 
-	if (file_list(c->k->sys, c->a, AT_FDCWD, "/home", &names, &n, NULL))
+	if (file_list(c->sys, c->a, AT_FDCWD, "/home", &names, &n, NULL))
 		n = 0;
 	for (size_t i = 0; i <= n && i < HOMES_MAX; i++) {
 		const char *dir = i < n ? arena_printf(c->a, "/home/%s", names[i]) : "/root";
@@ -226,7 +227,7 @@ static void hide_homes(struct child *c, struct json *list)
 static void hide_places(struct child *c)
 {
 	struct json *list = json_new(c->a, JSON_ARRAY);
-	const struct workspace *ws = c->k->ws;
+	const struct workspace *ws = c->ws;
 	const char *secret;
 
 	if (ws->helm_home)
@@ -249,7 +250,7 @@ static int put_row(void *arg, const struct json *record, struct err *e)
 	struct json *row = hosts_row(&a, record, arena_printf(&a, "mcp:%s", c->id), "mcp"),
 		    *note = json_new(&a, JSON_OBJECT), *rows = json_new(&a, JSON_ARRAY);
 	char digest[SHA256_HEX];
-	int rc = ledger_append(c->k->sys, &a, c->k->ws->state_fd, EGRESS_LOG, row, digest, e);
+	int rc = ledger_append(c->sys, &a, c->ws->state_fd, EGRESS_LOG, row, digest, e);
 
 	if (rc)
 		return rc;
@@ -258,7 +259,7 @@ static int put_row(void *arg, const struct json *record, struct err *e)
 	json_sets(&a, note, "event", "egress");
 	json_sets(&a, note, "task_id", json_get_text(row, "task_id", ""));
 	json_set(&a, note, "rows_sha256", rows);
-	return ledger_note(c->k->sys, &a, c->k->ws->state_fd, TOOL_CALLS, note, e);
+	return ledger_note(c->sys, &a, c->ws->state_fd, TOOL_CALLS, note, e);
 }
 
 /* What is not on record does not go on. */
@@ -285,8 +286,7 @@ static int open_door(struct child *c, struct err *e)
 	json_each (host, hosts)
 		if (egress_add(c->a, &rules, json_text(host), c->id, e))
 			return E_INPUT;
-	int rc = egress_start(
-		c->k->sys, c->a, &rules, arena_printf(c->a, "MCP server %s", c->id), &c->door, e);
+	int rc = egress_start(c->sys, c->a, &rules, arena_printf(c->a, "MCP server %s", c->id), &c->door, e);
 	if (rc == OK) {
 		c->door_fd = egress_records(c->door);
 		c->rules.door = egress_inside(c->door);
@@ -298,9 +298,9 @@ static int open_door(struct child *c, struct err *e)
 
 static int find_server(struct child *c, struct err *e)
 {
-	struct sys *s = c->k->sys;
+	struct sys *s = c->sys;
 	struct json *registry, *row;
-	int rc = mcp_load(s, c->a, c->k->ws, &registry, e);
+	int rc = mcp_load(s, c->a, c->ws, &registry, e);
 
 	if (rc == OK)
 		rc = mcp_find(c->a, registry, c->id, &row, e);
@@ -328,7 +328,7 @@ static int put_up(struct child *c, struct err *e)
 		return rc;
 	c->rules.limits = (struct run_limits){ .memory_mb = json_get_int(c->row, "memory_mb", 0),
 		.processes = json_get_int(c->row, "processes", 0) };
-	c->rules.waived = posture_is_degraded(c->k->sys, c->a, c->k->ws) ? WALL_ALL : 0;
+	c->rules.waived = posture_is_degraded(c->sys, c->a, c->ws) ? WALL_ALL : 0;
 	make_layers(c);
 	c->rules.write_paths = places_of(c, "write");
 	c->rules.shown = without_inner(c, places_of(c, "read"));
@@ -336,12 +336,17 @@ static int put_up(struct child *c, struct err *e)
 	return OK;
 }
 
-int mcp_child(struct kernel *k, struct arena *a, const char *id, int *ret_code, struct err *e)
+int mcp_child(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, int *ret_code,
+	struct err *e)
 {
 	AUTO(child_done)
-	struct child c = {
-		.k = k, .a = a, .id = id, .home = k->ws->home, .door_fd = -1, .tmp = { .fd = -1, .rack = -1 }
-	};
+	struct child c = { .sys = s,
+		.ws = ws,
+		.a = a,
+		.id = id,
+		.home = ws->home,
+		.door_fd = -1,
+		.tmp = { .fd = -1, .rack = -1 } };
 	AUTO(run_end) struct running *r = NULL;
 	const struct run_result *result = NULL;
 	int rc = find_server(&c, e);
@@ -360,7 +365,7 @@ int mcp_child(struct kernel *k, struct arena *a, const char *id, int *ret_code, 
 		.on_side = c.door ? on_door : NULL,
 		.side_arg = &c,
 		.side_fd = &c.door_fd };
-	rc = run_start(k->sys, a, &request, &r, e);
+	rc = run_start(s, a, &request, &r, e);
 	if (rc == OK)
 		rc = run_go(r, e);
 	if (rc == OK)

@@ -46,7 +46,7 @@ int mcp_remove(struct kernel *k, struct arena *a, const char *id, const struct p
 struct mcp_terms {
 	const char **tools; /* names or globs; none: all that were seen */
 	size_t tool_count;
-	const char **effects; /* read, write, destroy; none: all */
+	const char **effects; /* read, write, destroy: tools that do no more; none: all */
 	size_t effect_count;
 	const struct json *arguments; /* {argument: [glob, ...]}; or NULL */
 	int64_t expires_us; /* 0: until it is withdrawn */
@@ -155,6 +155,7 @@ int mcp_rewire(struct sys *s, struct arena *a, const struct workspace *ws, const
 /* ---- child.c ---- */
 
 /* Run this server inside its walls, with our streams, until it ends: *ret_code as its exit code. */
-int mcp_child(struct kernel *k, struct arena *a, const char *id, int *ret_code, struct err *e);
+int mcp_child(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, int *ret_code,
+	struct err *e);
 
 #endif

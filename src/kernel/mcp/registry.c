@@ -397,6 +397,20 @@ static bool is_named(const char *name, const char **list, size_t n)
 	return n == 0;
 }
 
+/* Does it do no more than one of these? */
+static bool is_within(const char *effect, const char **list, size_t n)
+{
+	static const char *const rising[] = { "read", "write", "destroy" };
+	size_t mine = 0, most = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(rising); k++) {
+		mine = text_eq(rising[k], effect) ? k : mine;
+		for (size_t i = 0; i < n; i++)
+			most = text_eq(rising[k], list[i]) ? k : most;
+	}
+	return n == 0 || mine <= most;
+}
+
 static struct json *pinned_tool(
 	struct arena *a, const char *id, const struct json *tool, const struct mcp_terms *t)
 {
@@ -425,7 +439,7 @@ static int pin_tools(struct arena *a, const char *id, const struct json *seen, c
 	json_each (tool, seen) {
 		const char *name = json_get_text(tool, "name", "");
 		if (!is_named(name, t->tools, t->tool_count) ||
-			!is_named(mcp_effect(id, tool), t->effects, t->effect_count))
+			!is_within(mcp_effect(id, tool), t->effects, t->effect_count))
 			continue;
 		mcp_pin(a, tool, &pin);
 		if (!pin.schema)

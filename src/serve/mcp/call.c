@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/approval/approval.h"
+#include "privacy/privacy.h"
 #include "proof/preimage.h"
 
 #include <string.h>
@@ -214,7 +215,7 @@ static struct json *about_of(struct flight *f, const struct calling *c)
 }
 
 /* What the registry says is one more voice: it makes the answer stricter, never milder. */
-static void add_voice(struct flight *f, struct calling *c, const char *bad_args)
+static void add_voice(struct calling *c, const char *bad_args)
 {
 	static const enum reason_code violation = REASON_SCHEMA_VIOLATION;
 	struct request *r = c->r;
@@ -233,7 +234,19 @@ static void add_voice(struct flight *f, struct calling *c, const char *bad_args)
 		r->at_least.text = c->said.text;
 		r->at_least.code = &c->said.code;
 	}
-	(void)f;
+}
+
+/* What a person reads: the tool and what it is given; the pins that a yes is bound to say nothing to anybody. */
+static const char *preview_of(struct flight *f, const struct calling *c)
+{
+	struct json *shown = json_copy(&f->a, c->args);
+	struct buf text;
+
+	privacy_redact_json(&f->a, shown);
+	buf_init(&text, &f->a);
+	buf_addf(&text, "%s ", c->r->what.tool);
+	json_write(&text, shown, 0);
+	return text.p;
 }
 
 static int decide_call(struct flight *f, struct calling *c, const char *bad_args, struct err *e)
@@ -261,7 +274,8 @@ static int decide_call(struct flight *f, struct calling *c, const char *bad_args
 	int rc = decide_prepare(&f->call, &q, &c->r, e);
 	if (rc)
 		return rc;
-	add_voice(f, c, bad_args);
+	c->r->what.preview = preview_of(f, c);
+	add_voice(c, bad_args);
 	return decide_run(&f->call, c->r, &c->h, e);
 }
 
@@ -285,6 +299,7 @@ static void note(struct flight *f, const struct calling *c, const char *outcome,
 		json_sets(a, row, "verdict", verdict_name(c->h.verdict));
 		json_sets(a, row, "decision_id", c->h.decision_id);
 		json_sets(a, row, "door", "mcp");
+		json_sets(a, row, "containment", c->u->is_web ? "none" : "walls");
 		if (c->h.decision.detail_code)
 			json_sets(a, row, "rule", c->h.decision.detail_code);
 		if (c->h.settled.by)

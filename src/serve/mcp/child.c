@@ -135,20 +135,19 @@ static void ask_tools(struct child *c, struct arena *a, const char *cursor)
 	ask(c, "tools/list", params, a);
 }
 
+/* Whoever waits goes on first; what it offers is kept after that. */
 static void greeted(struct child *c)
 {
 	struct upstream *u = c->u;
-	struct server *s = u->g->server;
-	AUTO(arena_done) struct arena a = { 0 };
-	struct err e = { 0 };
+	struct offer *o = c->offer;
 
 	c->greeting = GREETED;
 	c->asked_id = 0;
-	if (mcp_seen_put(s->sys, &a, s->ws, u->id, c->offer->tools, &e))
-		log_line(s, "warning", NULL, "what '%s' offers could not be kept: %s", u->id, e.text);
-	struct offer *o = c->offer;
 	c->offer = NULL;
+	o->refs++;
 	upstream_is_ready(u, o);
+	upstream_keep(u, o);
+	offer_drop(u, o);
 }
 
 static void begin_listing(struct child *c, struct arena *a, const struct json *hello)
@@ -460,7 +459,18 @@ static void end(struct child *c)
 
 static int timeout_of(struct child *c)
 {
-	return c->u->pending || c->u->sending || c->greeting != GREETED ? TICK_MS : -1;
+	pthread_mutex_lock(&c->u->lock);
+	bool is_busy = c->u->pending || c->u->sending || c->u->is_listing;
+	pthread_mutex_unlock(&c->u->lock);
+	return is_busy || c->greeting != GREETED ? TICK_MS : -1;
+}
+
+static bool is_over(struct upstream *u)
+{
+	pthread_mutex_lock(&u->lock);
+	bool is = u->is_ending || u->is_dismissed;
+	pthread_mutex_unlock(&u->lock);
+	return is;
 }
 
 static void live(struct child *c)
@@ -468,7 +478,7 @@ static void live(struct child *c)
 	struct upstream *u = c->u;
 	uint64_t count;
 
-	while (!c->trouble && !u->is_ending) {
+	while (!c->trouble && !is_over(u)) {
 		write_some(c);
 		struct pollfd p[] = { { .fd = c->out, .events = POLLIN }, { .fd = c->err, .events = POLLIN },
 			{ .fd = u->wake, .events = POLLIN },
@@ -506,8 +516,8 @@ void *upstream_child(void *arg)
 		ask(&c, "initialize", upstream_hello(&a), &a);
 		live(&c);
 	}
-	if (u->is_ending)
-		c.trouble = "the gateway is ending";
+	if (is_over(u))
+		c.trouble = "it is not wanted any more";
 	end(&c);
 	const char *words = text_safe(&a, c.last_words, strlen(c.last_words), false);
 	log_line(u->g->server, "info", NULL, "server '%s': %s%s%s", u->id, c.trouble ? c.trouble : "it ended",

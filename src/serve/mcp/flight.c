@@ -5,23 +5,29 @@
 
 #include <stdlib.h>
 
+/* Before it is answered: whoever has the answer may use its id again. */
+static void leave_guest(struct flight *f)
+{
+	pthread_mutex_lock(&f->g->lock);
+	*f->self = f->next;
+	if (f->next)
+		f->next->self = f->self;
+	pthread_mutex_unlock(&f->g->lock);
+}
+
+/* Whoever ends the gateway waits until there is none: the last step touches nothing of it. */
 static void flight_end(struct flight *f)
 {
 	struct gateway *g = f->g;
 
-	pthread_mutex_lock(&g->lock);
-	if (f->self) {
-		*f->self = f->next;
-		if (f->next)
-			f->next->self = f->self;
-	}
-	g->flights--;
-	pthread_cond_broadcast(&g->idle);
-	pthread_mutex_unlock(&g->lock);
 	snapshot_drop(g, f->snap);
 	guest_drop(f->guest);
 	arena_done(&f->a);
 	free(f);
+	pthread_mutex_lock(&g->lock);
+	g->flights--;
+	pthread_cond_broadcast(&g->idle);
+	pthread_mutex_unlock(&g->lock);
 }
 
 /* The whole answer, or the word that there is none. */
@@ -30,6 +36,7 @@ static void deliver(struct flight *f)
 	struct buf text;
 	bool is_wanted = f->answer && !__atomic_load_n(&f->is_cancelled, __ATOMIC_SEQ_CST);
 
+	leave_guest(f);
 	buf_init(&text, &f->a);
 	if (is_wanted)
 		json_write(&text, f->answer, 0);

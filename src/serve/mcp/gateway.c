@@ -9,10 +9,17 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+static const char *const spoken[] = { MCP_LATEST, "2025-06-18", "2025-03-26" };
+
+void mcp_push_versions(struct arena *a, struct json *to)
+{
+	json_pushs(a, to, MCP_STATELESS);
+	for (size_t i = 0; i < ARRAY_SIZE(spoken); i++)
+		json_pushs(a, to, spoken[i]);
+}
+
 bool mcp_speaks(const char *version)
 {
-	static const char *const spoken[] = { MCP_LATEST, "2025-06-18", "2025-03-26" };
-
 	for (size_t i = 0; i < ARRAY_SIZE(spoken); i++)
 		if (text_eq(spoken[i], version))
 			return true;
@@ -71,7 +78,8 @@ struct snapshot *snapshot_take(struct gateway *g)
 	if (!path || s->stat(s, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW))
 		st = (struct stat){ 0 };
 	pthread_mutex_lock(&g->lock);
-	if (!g->snapshot || !is_same_file(&st, &g->looked_at)) {
+	bool is_other = g->snapshot && !is_same_file(&st, &g->looked_at);
+	if (!g->snapshot || is_other) {
 		snapshot_unref(g->snapshot);
 		g->snapshot = load_snapshot(g);
 		g->looked_at = st;
@@ -80,6 +88,10 @@ struct snapshot *snapshot_take(struct gateway *g)
 	if (snap)
 		snap->refs++;
 	pthread_mutex_unlock(&g->lock);
+	if (is_other) { /* a person has approved or withdrawn something */
+		upstreams_dismiss(g, snap);
+		guests_tell(g, "notifications/tools/list_changed");
+	}
 	return snap;
 }
 
@@ -203,8 +215,7 @@ void guest_end(struct guest *u)
 	u->tell = NULL;
 	forget(g, u);
 	pthread_mutex_unlock(&g->lock);
-	for (struct upstream *up = g->upstreams; up; up = up->next)
-		upstream_cancel(up);
+	upstreams_wake(g);
 }
 
 bool guest_cancel(struct guest *u, const struct json *id)
@@ -219,8 +230,8 @@ bool guest_cancel(struct guest *u, const struct json *id)
 			is_there = true;
 		}
 	pthread_mutex_unlock(&g->lock);
-	for (struct upstream *up = g->upstreams; up && is_there; up = up->next)
-		upstream_cancel(up);
+	if (is_there)
+		upstreams_wake(g);
 	return is_there;
 }
 
@@ -278,12 +289,17 @@ void gateway_stop(struct gateway *g)
 	pthread_mutex_lock(&g->lock);
 	while (g->flights || g->has_ticker)
 		pthread_cond_wait(&g->idle, &g->lock);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void gateway_free(struct gateway *g)
+{
+	if (!g)
+		return;
 	while (g->guests)
 		forget(g, g->guests);
 	snapshot_unref(g->snapshot);
-	g->snapshot = NULL;
-	pthread_mutex_unlock(&g->lock);
-	for (struct upstream *u = all, *next; u; u = next) {
+	for (struct upstream *u = g->upstreams, *next; u; u = next) {
 		next = u->next;
 		offer_drop(u, u->offer);
 		close_fd(&u->wake);

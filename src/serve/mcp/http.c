@@ -199,8 +199,8 @@ static void telling_done(struct events *ev)
 		g = s->f->g;
 	}
 	pthread_mutex_unlock(&s->lock);
-	for (struct upstream *u = g ? g->upstreams : NULL; u; u = u->next)
-		upstream_cancel(u);
+	if (g)
+		upstreams_wake(g);
 	telling_unref(s);
 }
 
@@ -345,10 +345,7 @@ static int get(struct call *c, struct err *e)
 		return call_refuse(
 			c, e, 405, "METHOD_NOT_ALLOWED", "nothing is sent here that was not asked for");
 	}
-	json_pushs(c->a, versions, MCP_STATELESS);
-	json_pushs(c->a, versions, MCP_LATEST);
-	json_pushs(c->a, versions, "2025-06-18");
-	json_pushs(c->a, versions, "2025-03-26");
+	mcp_push_versions(c->a, versions);
 	json_sets(c->a, doc, "server_name", "helm-governance");
 	json_sets(c->a, doc, "version", HELM_VERSION);
 	json_sets(c->a, doc, "mcp_endpoint", "/mcp");

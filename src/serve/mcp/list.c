@@ -21,7 +21,7 @@ static struct json *capabilities_of(struct flight *f)
 	struct json *all = json_new(a, JSON_OBJECT), *tools = json_new(a, JSON_OBJECT);
 	const struct json *servers = f->snap ? json_get(f->snap->registry, "servers") : NULL;
 
-	json_setb(a, tools, "listChanged", !f->is_stateless);
+	json_setb(a, tools, "listChanged", f->guest->tell != NULL && !f->is_stateless);
 	json_set(a, all, "tools", tools);
 	json_each_member (m, servers)
 		json_each (word, json_get(m->value, "passes"))
@@ -91,7 +91,7 @@ static int discover(struct flight *f)
 		    *meta = json_new(a, JSON_OBJECT);
 
 	f->is_stateless = true;
-	json_pushs(a, versions, MCP_STATELESS);
+	mcp_push_versions(a, versions);
 	json_set(a, result, "supportedVersions", versions);
 	json_set(a, result, "capabilities", capabilities_of(f));
 	json_sets(a, result, "instructions", instructions);
@@ -305,7 +305,8 @@ int step_ask(struct flight *f, struct err *e)
 	struct json *all = json_new(a, JSON_OBJECT);
 	bool is_settled = true;
 
-	(void)e;
+	if (!f->snap)
+		return err_set(e, E_IO, "MCP_REGISTRY", "the registry cannot be read");
 	json_each (id, json_get(f->g->o, "servers")) {
 		const struct json *row = json_get(json_get(f->snap->registry, "servers"), json_text(id));
 		is_settled &= !row || upstream_want(upstream_get(f->g, json_text(id), row), f);

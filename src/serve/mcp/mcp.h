@@ -55,12 +55,15 @@ struct gateway {
 	bool is_over, has_ticker;
 };
 int gateway_start(struct server *s, const struct json *options, struct err *e);
-void gateway_stop(struct gateway *g); /* children end; every flight is ended */
+void gateway_stop(struct gateway
+		*g); /* children end; every flight is ended, and one that comes later finds no server */
+void gateway_free(struct gateway *g); /* when nobody can come any more */
 /* The registry now.  NULL: it cannot be read, and then nothing is offered. */
 struct snapshot *snapshot_take(struct gateway *g);
 void snapshot_drop(struct gateway *g, struct snapshot *s);
-/* Versions of the protocol that are spoken, newest first. */
+/* Is this a version of the protocol with sessions that is spoken?  All versions, the newest first. */
 bool mcp_speaks(const char *version);
+void mcp_push_versions(struct arena *a, struct json *to);
 
 /* ---- guests ---- */
 
@@ -156,7 +159,9 @@ struct upstream {
 	bool is_web, is_own;
 	pthread_mutex_t lock; /* of what follows */
 	enum upstream_state state;
-	bool is_listing, has_thread, is_ending;
+	bool is_listing, has_thread;
+	bool is_ending; /* for good */
+	bool is_dismissed; /* until somebody wants it again */
 	struct offer *offer;
 	char why[400];
 	int64_t retry_us, failures;
@@ -179,11 +184,14 @@ struct offer *upstream_offer(struct upstream *u, char why[400]);
 void offer_drop(struct upstream *u, struct offer *o);
 /* f->method and f->params go there. */
 void upstream_send(struct upstream *u, struct flight *f);
-void upstream_cancel(struct upstream *u);
+void upstreams_wake(struct gateway *g); /* they look whether somebody does not wait any more */
 void upstream_stop(struct upstream *u);
+/* Those that are not in the registry any more, or may not run, are ended. */
+void upstreams_dismiss(struct gateway *g, const struct snapshot *now);
 
 /* For those who speak with it (child.c, web.c): */
 void upstream_is_ready(struct upstream *u, struct offer *o);
+void upstream_keep(struct upstream *u, const struct offer *o); /* as what was seen last */
 void upstream_has_failed(struct upstream *u, const char *why);
 struct offer *offer_new(void);
 void flight_back(struct flight *f, const char *trouble); /* ended: to its next step */

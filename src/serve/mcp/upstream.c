@@ -119,6 +119,16 @@ void upstream_is_ready(struct upstream *u, struct offer *o)
 		guests_tell(u->g, "notifications/tools/list_changed");
 }
 
+void upstream_keep(struct upstream *u, const struct offer *o)
+{
+	struct server *s = u->g->server;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct err e = { 0 };
+
+	if (mcp_seen_put(s->sys, &a, s->ws, u->id, o->tools, &e))
+		log_line(s, "warning", NULL, "what '%s' offers could not be kept: %s", u->id, e.text);
+}
+
 /* What is still to be sent has nowhere to go. */
 void upstream_has_failed(struct upstream *u, const char *why)
 {
@@ -166,6 +176,7 @@ static void begin(struct upstream *u)
 {
 	u->state = UP_STARTING;
 	u->has_thread = true;
+	u->is_dismissed = false;
 	if (start_thread(u))
 		return;
 	u->has_thread = false;
@@ -258,9 +269,30 @@ void upstream_send(struct upstream *u, struct flight *f)
 		wake(u);
 }
 
-void upstream_cancel(struct upstream *u)
+void upstreams_wake(struct gateway *g)
 {
-	wake(u);
+	pthread_mutex_lock(&g->lock);
+	for (struct upstream *u = g->upstreams; u; u = u->next)
+		wake(u);
+	pthread_mutex_unlock(&g->lock);
+}
+
+void upstreams_dismiss(struct gateway *g, const struct snapshot *now)
+{
+	int64_t at = g->server->sys->now_us(g->server->sys);
+
+	pthread_mutex_lock(&g->lock);
+	for (struct upstream *u = g->upstreams; u; u = u->next) {
+		const struct json *row = upstream_row(u, now);
+		const char *state = mcp_state(row, at);
+		if (row && !text_eq(state, "revoked") && !text_eq(state, "expired"))
+			continue;
+		pthread_mutex_lock(&u->lock);
+		u->is_dismissed = u->has_thread;
+		pthread_mutex_unlock(&u->lock);
+		wake(u);
+	}
+	pthread_mutex_unlock(&g->lock);
 }
 
 /* Its thread sees it, ends the child and gives back every flight; this waits for that. */

@@ -289,7 +289,6 @@ static int greet(struct exchange *x, struct offer *o, struct err *e)
 void *upstream_web(void *arg)
 {
 	struct upstream *u = arg;
-	struct server *s = u->g->server;
 	struct exchange x = { .u = u };
 	struct offer *o = offer_new();
 	struct err e = { 0 };
@@ -298,8 +297,6 @@ void *upstream_web(void *arg)
 	x.timeout_ms = json_get_int(x.row, "start_s", MCP_START_S) * 1000;
 	if (rc == OK)
 		rc = greet(&x, o, &e);
-	if (rc == OK && mcp_seen_put(s->sys, &x.a, s->ws, u->id, o->tools, &e))
-		log_line(s, "warning", NULL, "what '%s' offers could not be kept: %s", u->id, e.text);
 	exchange_done(&x);
 	if (rc) {
 		offer_drop(u, o);
@@ -309,8 +306,11 @@ void *upstream_web(void *arg)
 	pthread_mutex_lock(&u->lock);
 	u->threads++;
 	u->has_thread = false;
+	o->refs++;
 	pthread_mutex_unlock(&u->lock);
 	upstream_is_ready(u, o);
+	upstream_keep(u, o);
+	offer_drop(u, o);
 	pthread_mutex_lock(&u->lock);
 	u->threads--;
 	pthread_mutex_unlock(&u->lock);
