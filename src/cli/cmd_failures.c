@@ -267,15 +267,10 @@ int cmd_trace_candidates(struct cli *r, struct err *e)
 	return rc;
 }
 
-struct exporting {
-	struct cli *r;
-	struct arena a; /* of one row */
-};
-
 /* Rows that end a task, one span a line; nothing grows with the ledger. */
 static int export_row(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e)
 {
-	struct exporting *x = arg;
+	struct cli *r = arg;
 
 	(void)place;
 	(void)line;
@@ -283,23 +278,20 @@ static int export_row(void *arg, off_t place, uint64_t line, const struct json *
 	if (!row || row_is_open(row) || !json_get_text(row, "task_id", NULL) ||
 		!json_get_text(row, "status", NULL))
 		return 0;
-	arena_reset(&x->a);
-	out_line_json(x->r, trace_span(&x->a, trace_of_row(&x->a, row)));
-	if (x->r->out->n > 1 << 20)
-		out_flush(x->r);
+	trace_span_put(r->out, row);
+	if (r->out->n > 1 << 20)
+		out_flush(r);
 	return 0;
 }
 
 int cmd_trace_export(struct cli *r, struct err *e)
 {
-	struct exporting x = { .r = r };
 	const int64_t limit = opt_int(r, "limit", 0);
 	off_t from = 0;
 	int rc = limit ? ledger_recent(r->sys, r->ws->state_fd, TASK_LEDGER, limit * 4096, &from, e) : OK;
 
 	if (rc == OK)
-		rc = rows_each(r->sys, r->ws->state_fd, TASK_LEDGER, from, export_row, &x, e);
-	arena_done(&x.a);
+		rc = rows_each(r->sys, r->ws->state_fd, TASK_LEDGER, from, export_row, r, e);
 	return rc;
 }
 

@@ -43,6 +43,9 @@ const struct opt policy_revoke_opts[] = {
 };
 
 const struct opt policy_shadow_opts[] = {
+	{ "profile", OPT_VALUE, "NAME", "the candidate is this profile, in the place of the one that is used",
+		NULL, false },
+	{ "skill", OPT_VALUE, "NAME", "the candidate is the contract of this skill", NULL, false },
 	POLICY_CHOICE,
 	PERSON_KEY,
 	{ 0 },
@@ -562,8 +565,16 @@ int cmd_policy_shadow(struct cli *r, struct err *e)
 		return shadow_report(r, e);
 	if (text_eq(verb, "stop") && r->arg_count == 1)
 		return change_shadow(r, &c, e);
+	c.candidate_profile = opt_text(r, "profile", NULL);
+	c.candidate_skill = opt_text(r, "skill", NULL);
+	if (text_eq(verb, "start") && r->arg_count == 1 && (c.candidate_profile || c.candidate_skill)) {
+		c.document = policy_candidate(r->a, c.candidate_profile ? "profile" : "skill",
+			c.candidate_profile ? c.candidate_profile : c.candidate_skill);
+		return change_shadow(r, &c, e);
+	}
 	if (!text_eq(verb, "start") || r->arg_count != 2)
-		return err_set(e, E_USAGE, "USAGE", "say 'start FILE', 'report' or 'stop'");
+		return err_set(e, E_USAGE, "USAGE",
+			"say 'start FILE', 'start --profile NAME', 'start --skill NAME', 'report' or 'stop'");
 	int rc = read_file(r, r->args[1], &c, &f, e);
 	return rc ? rc : change_shadow(r, &c, e);
 }

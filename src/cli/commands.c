@@ -773,9 +773,9 @@ static const struct cmd row_policy_diff = { KNOWN(policy_diff), "A B", 2, 2,
 	"Exit 1 when they differ.",
 	NULL, policy_diff_opts, MAY_WORKSPACE, cmd_policy_diff };
 
-static const struct cmd row_policy_shadow = { KNOWN(policy_shadow), "start FILE|report|stop", 1, 2,
+static const struct cmd row_policy_shadow = { KNOWN(policy_shadow), "start [FILE]|report|stop", 1, 2,
 	"let a candidate decide beside the policy in use, and note only where it would differ",
-	"It answers nobody.  report says what would have been different since it was started, by rule.  Starting and stopping are a person's act, on record.",
+	"The candidate is a policy, or with --profile another profile, or with --skill the contract of a skill.  It answers nobody.  report says what would have been different since it was started, by rule.  Starting and stopping are a person's act, on record.",
 	NULL, policy_shadow_opts, NEEDS_WORKSPACE, cmd_policy_shadow };
 
 static const struct cmd row_policy_revoke = { KNOWN(policy_revoke), "DIGEST", 1, 1,

@@ -117,7 +117,7 @@ static int run_step(struct looping *x, const struct loop_step *step, const char 
 		.task_name = arena_printf(x->a, "loop %s: %s", x->plan.id, step->name),
 		.task_id = id,
 		.parent_task_id = x->run,
-		.skill = x->plan.skill,
+		.skill = profile == x->plan.profile ? x->plan.skill : NULL,
 		.meta = meta,
 		.mode = GUARD_ENFORCE,
 		.mode_source = "default",

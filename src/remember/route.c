@@ -1,10 +1,14 @@
 /* route.c — which skill a request means, by words that they share. */
+#include "base/doc.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "remember/skill.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MAX_CONTRACT = 1 << 20, ROOMS_MOST = 8 };
 
 /* Runs of a-z, digits and Hangul, two characters or more. */
 struct tokens {
@@ -174,44 +178,101 @@ static int by_score(const void *x, const void *y)
 	return p->score != q->score ? (p->score < q->score ? 1 : -1) : strcmp(p->name, q->name);
 }
 
+struct routing {
+	const struct contract_place *at;
+	const struct asked *asked;
+	int64_t least;
+	struct scored *scored;
+	size_t n, room;
+	struct {
+		char **names; /* sorted */
+		size_t n;
+	} rooms[ROOMS_MOST]; /* that were looked at */
+	size_t room_count;
+};
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(x, *(char *const *)y);
+}
+
+/* Of the same name in several rooms the first counts. */
+static bool is_seen(const struct routing *r, const char *name)
+{
+	for (size_t i = 0; i < r->room_count; i++)
+		if (r->rooms[i].n && bsearch(name, r->rooms[i].names, r->rooms[i].n, sizeof(char *), by_name))
+			return true;
+	return false;
+}
+
+/* The contract has all that points are given for; headers are not read. */
+static void score_one(struct routing *r, const char *room, const char *name)
+{
+	struct arena *a = r->at->a;
+	struct arena_mark mark = arena_mark(a);
+	struct json *contract = NULL;
+	const char *path = arena_printf(a, "%s/%s/contract.json", room, name);
+	int rc = doc_read(r->at->sys, a, r->at->root_fd, path, MAX_CONTRACT, FILE_BENEATH, &contract, NULL);
+	/* One that cannot be read is skipped: it would be refused anyway. */
+	int64_t score = rc && rc != E_MISSING ? -1 : score_of(a, name, contract, contract, r->asked, NULL);
+
+	arena_release(a, mark);
+	if (score < r->least ||
+		(rc == E_MISSING &&
+			!file_exists(
+				r->at->sys, r->at->root_fd, arena_printf(a, "%s/%s/SKILL.md", room, name))))
+		return;
+	if (r->n == r->room) {
+		r->room += 64;
+		r->scored = arena_grow(a, r->scored, r->n * sizeof(*r->scored), r->room * sizeof(*r->scored));
+	}
+	r->scored[r->n++] = (struct scored){ name, score };
+}
+
+static void score_room(struct routing *r, const char *room)
+{
+	char **names;
+	size_t n = 0;
+
+	if (r->room_count == ROOMS_MOST ||
+		file_list(r->at->sys, r->at->a, r->at->root_fd, room, &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (names[i][0] != '.' && text_is_id(names[i]) && !is_seen(r, names[i]))
+			score_one(r, room, names[i]);
+	r->rooms[r->room_count].names = names;
+	r->rooms[r->room_count++].n = n;
+}
+
 int skill_route(const struct contract_place *at, const struct skill_request *q, int64_t min_score,
 	size_t limit, struct json **ret, struct err *e)
 {
 	struct arena *a = at->a;
 	struct json *doc = json_new(a, JSON_OBJECT), *candidates = json_new(a, JSON_ARRAY);
-	struct skill *list;
-	size_t n, found = 0;
 	struct asked asked;
-	int rc = skill_list(at, skill_rooms, &list, &n, e);
+	struct routing r = { .at = at, .asked = &asked, .least = min_score };
 
-	if (rc)
-		return rc;
+	(void)e;
 	ask(a, q, &asked);
-	struct scored *scored = arena_zalloc(a, n + 1, sizeof(*scored));
-	for (size_t i = 0; i < n; i++) {
-		struct json *contract;
-		/* One that cannot be read is skipped: it would be refused anyway. */
-		if (list[i].is_draft || contract_read(at, list[i].name, &contract, NULL))
-			continue;
-		int64_t score = score_of(a, list[i].name, contract, contract, &asked, NULL);
-		if (score >= min_score)
-			scored[found++] = (struct scored){ list[i].name, score };
-	}
-	qsort(scored, found, sizeof(*scored), by_score);
-	if (found == 1) {
+	for (const char *const *room = skill_rooms; *room; room++)
+		if (!text_eq(*room, SKILL_DRAFTS))
+			score_room(&r, *room);
+	if (r.n)
+		qsort(r.scored, r.n, sizeof(*r.scored), by_score);
+	if (r.n == 1) {
 		json_sets(a, doc, "decision", "direct");
-		json_sets(a, doc, "skill", scored[0].name);
-		json_seti(a, doc, "score", scored[0].score);
+		json_sets(a, doc, "skill", r.scored[0].name);
+		json_seti(a, doc, "score", r.scored[0].score);
 		*ret = doc;
 		return OK;
 	}
-	for (size_t i = 0; i < found && i < limit; i++) {
+	for (size_t i = 0; i < r.n && i < limit; i++) {
 		struct json *one = json_new(a, JSON_OBJECT);
-		json_sets(a, one, "skill", scored[i].name);
-		json_seti(a, one, "score", scored[i].score);
+		json_sets(a, one, "skill", r.scored[i].name);
+		json_seti(a, one, "score", r.scored[i].score);
 		json_push(a, candidates, one);
 	}
-	json_sets(a, doc, "decision", found ? "candidates" : "none");
+	json_sets(a, doc, "decision", r.n ? "candidates" : "none");
 	json_set(a, doc, "candidates", candidates);
 	*ret = doc;
 	return OK;

@@ -409,56 +409,103 @@ struct json *trace_diff(struct arena *a, const struct json *x, const struct json
 
 /* ---- export ---- */
 
-static void attribute(struct arena *a, struct json *list, const char *key, const char *value)
+/* Most texts need no escape: those are copied. */
+static void put_text(struct buf *to, const char *text)
 {
-	struct json *one = json_new(a, JSON_OBJECT), *v = json_new(a, JSON_OBJECT);
+	size_t n = 0;
 
-	if (!value)
+	while ((unsigned char)text[n] >= 0x20 && (unsigned char)text[n] < 0x7f && text[n] != '"' &&
+		text[n] != '\\')
+		n++;
+	if (text[n]) {
+		json_write(to, json_string(to->a, text), 0);
 		return;
-	json_sets(a, v, "stringValue", value);
-	json_sets(a, one, "key", key);
-	json_set(a, one, "value", v);
-	json_push(a, list, one);
+	}
+	char *p = buf_room(to, n + 2);
+	p[0] = '"';
+	memcpy(p + 1, text, n);
+	p[n + 1] = '"';
+	p[n + 2] = '\0';
+	to->n += n + 2;
 }
 
-static const char *nanos(struct arena *a, int64_t us)
+#define PUT(to, literal) buf_add(to, literal, sizeof(literal) - 1)
+
+static void attribute(struct buf *to, const char *before, size_t before_n, const char *value)
 {
-	return arena_printf(a, "%lld000", (long long)(us < 0 ? 0 : us));
+	if (!value)
+		return;
+	buf_add(to, before, before_n);
+	put_text(to, value);
+	PUT(to, "}}");
+}
+#define ATTRIBUTE(to, key, value) \
+	attribute(to, ",{\"key\":\"" key "\",\"value\":{\"stringValue\":", \
+		sizeof(",{\"key\":\"" key "\",\"value\":{\"stringValue\":") - 1, value)
+
+static void put_nanos(struct buf *to, int64_t us)
+{
+	char digits[24];
+	size_t n = sizeof(digits);
+
+	for (us = us < 0 ? 0 : us; us || n == sizeof(digits); us /= 10)
+		digits[--n] = (char)('0' + us % 10);
+	buf_add(to, digits + n, sizeof(digits) - n);
+	PUT(to, "000");
+}
+
+static int64_t time_of(const struct json *row, const char *name)
+{
+	const struct json *v = json_get(row, name);
+	int64_t us;
+
+	return json_is(v, JSON_STRING) && (text_parse_time(v->text, v->n, &us) || memory_time(v->text, &us))
+		? us
+		: 0;
 }
 
 /* Ids are digests of the task's: the same task is the same trace, whoever exports it. */
-struct json *trace_span(struct arena *a, const struct json *trace)
+void trace_span_put(struct buf *to, const struct json *row)
 {
-	const char *id = json_get_text(trace, "taskId", ""), *skill = json_get_text(trace, "skill", NULL);
-	const char *digest = sha256_prefixed(a, id, strlen(id)) + strlen("sha256:");
-	const struct json *step = json_at(json_get(trace, "toolSequence"), 0),
-			  *failure = json_get(trace, "failureSignature");
-	const char *tool = json_get_text(step, "name", "unknown"),
-		   *outcome = json_get_text(trace, "outcome", "");
-	struct json *span = json_new(a, JSON_OBJECT), *attributes = json_new(a, JSON_ARRAY),
-		    *status = json_new(a, JSON_OBJECT);
-	int64_t from = started(trace), took = json_get_int(step, "durationMs", 0) * 1000;
+	const char *id = json_get_text(row, "task_id", ""), *tool = tool_of(row),
+		   *outcome = outcome_of(json_get_text(row, "status", ""));
+	const struct json *failure = json_get(row, "failure_signature");
+	uint8_t digest[SHA256_SIZE];
+	char hex[SHA256_HEX];
+	int64_t from = time_of(row, "started_execution_at"), end = time_of(row, "finished_at");
 
-	from = from == INT64_MIN ? 0 : from;
-	json_set(a, span, "traceId", json_stringn(a, digest, 32));
-	json_set(a, span, "spanId", json_stringn(a, digest + 32, 16));
-	json_sets(a, span, "name", arena_printf(a, "execute_tool %s", tool));
-	json_seti(a, span, "kind", 1);
-	json_sets(a, span, "startTimeUnixNano", nanos(a, from));
-	json_sets(a, span, "endTimeUnixNano", nanos(a, from + took));
-	attribute(a, attributes, "gen_ai.operation.name", "execute_tool");
-	attribute(a, attributes, "gen_ai.tool.name", tool);
-	attribute(a, attributes, "gen_ai.tool.call.id", id);
-	attribute(a, attributes, "gen_ai.agent.name", skill);
-	attribute(a, attributes, "helm.task.name", json_get_text(trace, "inputSummary", NULL));
-	attribute(a, attributes, "helm.profile", json_get_text(trace, "profile", NULL));
-	attribute(a, attributes, "helm.outcome", outcome);
-	attribute(a, attributes, "helm.decision_id",
-		json_get_text(json_at(json_get(trace, "governanceDecisions"), 0), "decision_id", NULL));
-	attribute(a, attributes, "error.type", json_get_text(failure, "error_class", NULL));
-	attribute(a, attributes, "helm.failure.fingerprint", json_get_text(failure, "fingerprint", NULL));
-	json_set(a, span, "attributes", attributes);
-	json_seti(a, status, "code", text_eq(outcome, "completed") ? 1 : 2);
-	json_set(a, span, "status", status);
-	return span;
+	from = from ? from : time_of(row, "started_at");
+	sha256(id, strlen(id), digest);
+	hex_encode(digest, SHA256_SIZE, hex);
+	PUT(to, "{\"traceId\":\"");
+	buf_add(to, hex, 32);
+	PUT(to, "\",\"spanId\":\"");
+	buf_add(to, hex + 32, 16);
+	PUT(to, "\",\"name\":");
+	const size_t name = to->n;
+	put_text(to, tool);
+	/* "execute_tool X": the text is quoted already. */
+	static const char verb[] = "execute_tool ";
+	(void)buf_room(to, sizeof(verb));
+	memmove(to->p + name + sizeof(verb), to->p + name + 1, to->n - name);
+	memcpy(to->p + name + 1, verb, sizeof(verb) - 1);
+	to->n += sizeof(verb) - 1;
+	PUT(to, ",\"kind\":1,\"startTimeUnixNano\":\"");
+	put_nanos(to, from);
+	PUT(to, "\",\"endTimeUnixNano\":\"");
+	put_nanos(to, end > from ? end : from);
+	PUT(to, "\",\"attributes\":[{\"key\":\"gen_ai.operation.name\",\"value\":{\"stringValue\":\"execute_tool\"}}");
+	ATTRIBUTE(to, "gen_ai.tool.name", tool);
+	ATTRIBUTE(to, "gen_ai.tool.call.id", id);
+	ATTRIBUTE(to, "gen_ai.agent.name", json_get_text(row, "skill", NULL));
+	ATTRIBUTE(to, "helm.task.name", json_get_text(row, "task_name", NULL));
+	ATTRIBUTE(to, "helm.profile", json_get_text(row, "profile", NULL));
+	ATTRIBUTE(to, "helm.outcome", outcome ? outcome : json_get_text(row, "status", ""));
+	ATTRIBUTE(to, "helm.decision_id", json_get_text(row, "decision_id", NULL));
+	ATTRIBUTE(to, "error.type", json_get_text(failure, "error_class", NULL));
+	ATTRIBUTE(to, "helm.failure.fingerprint", json_get_text(failure, "fingerprint", NULL));
+	if (outcome && text_eq(outcome, "completed"))
+		PUT(to, "],\"status\":{\"code\":1}}\n");
+	else
+		PUT(to, "],\"status\":{\"code\":2}}\n");
 }

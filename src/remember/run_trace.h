@@ -36,7 +36,7 @@ struct json *trace_candidates(struct arena *a, const struct json *traces, const 
 const char *trace_normal(struct arena *a, const char *name);
 /* [{field, before, after}] of two of them. */
 struct json *trace_diff(struct arena *a, const struct json *x, const struct json *y);
-/* As a span of OpenTelemetry (GenAI conventions), for one line of OTLP JSON. */
-struct json *trace_span(struct arena *a, const struct json *trace);
+/* A row that ends a task as a span of OpenTelemetry (GenAI conventions): one line of OTLP JSON. */
+void trace_span_put(struct buf *to, const struct json *row);
 
 #endif

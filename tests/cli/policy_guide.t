@@ -76,5 +76,5 @@ while IFS= read -r text <&3; do
     ;;
   esac
 done 3<blocks
-ok "the guide has files and lines to type" [ $((files >= 7 && steps >= 18)) = 1 ]
+ok "the guide has files and lines to type" [ $((files >= ${GUIDE_FILES:-7} && steps >= ${GUIDE_STEPS:-18})) = 1 ]
 finish

@@ -631,6 +631,8 @@ bool policy_lifts(const struct policy_answer *p, const struct decision *d)
 
 enum verdict policy_with_guard(const struct policy_answer *p, const struct decision *guard)
 {
+	if (p->is_whole)
+		return p->verdict;
 	enum verdict own = decision_effective(guard);
 
 	if ((own != V_ALLOW && own != V_ESCALATE) || (p->verdict != V_ALLOW && p->verdict != V_ESCALATE))

@@ -32,8 +32,12 @@ struct policy_choice {
 	const char *signer; /* the trusted key that has signed these bytes, verified; or NULL */
 	const char *require_signature; /* "yes", "no", or NULL to leave it */
 	bool may_go_back; /* a lower epoch than before is meant */
+	const char *candidate_profile,
+		*candidate_skill; /* of a shadow: decided by instead of rules; or NULL */
 	const char *executor; /* the person */
 };
+/* The document that stands for a candidate that is a profile or a skill: it has no rules of its own. */
+struct json *policy_candidate(struct arena *a, const char *kind, const char *name);
 /* Would it permit nothing that is not permitted now?  Then it needs no more than a person outside. */
 bool policy_choice_is_stricter(struct kernel *k, const struct policy_choice *c);
 /* Keep the document and put it in use.  The receipt is on disk before it counts.  E_DENIED POLICY_REVOKED, POLICY_ROLLBACK,
@@ -130,6 +134,7 @@ struct policy_answer {
 	const struct draw *draws; /* what is used up when it is done */
 	size_t draw_count;
 	bool is_explicit; /* a rule allows it by name */
+	bool is_whole; /* of a candidate that takes the place of the profile: what the guard said under another one does not count */
 	const struct json *lifts; /* guard rules whose question that answers; or NULL */
 	const struct json *judgement; /* gates, roster, packs: for explain and --json */
 };

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/posture.h"
+#include "kernel/skill.h"
 #include "privacy/privacy.h"
 
 #include <fcntl.h>
@@ -45,6 +46,55 @@ static void note(struct kernel *k, struct arena *a, struct json *row)
 	(void)file_append_later(k->sys, AT_FDCWD, file, 0600, buf_bytes(&line), &fd, NULL);
 }
 
+/* What would be decided under another profile, or under the contract of a skill: rules and walls are those of the candidate. */
+static const struct policy_answer *ask_candidate(struct kernel *k, struct arena *a, const struct json *entry,
+	const struct policy_question *q, const struct decision *guard)
+{
+	const char *name = json_get_text(entry, "profile", NULL),
+		   *skill = json_get_text(entry, "skill", NULL);
+	struct policy_answer *p = arena_zalloc(a, 1, sizeof(*p));
+	const struct profile *profile = name ? profiles_find(&k->guard.profiles, name) : guard->profile;
+	struct decision d;
+	struct skill_use use;
+	struct terms_breach breach;
+	struct err e = { 0 };
+
+	*p = (struct policy_answer){ .sha256 = json_get_text(entry, "sha256", ""),
+		.name = json_get_text(entry, "name", ""),
+		.verdict = V_DENY,
+		.is_whole = true };
+	if (!profile || !q->proposal) {
+		p->text = "there is no such profile";
+		return p;
+	}
+	if (skill && skill_use(k, a, skill, profile, &use, &e)) {
+		p->rule = "skill.contract";
+		p->text = arena_strdup(a, e.text);
+		return p;
+	}
+	profile = skill ? use.profile : profile;
+	const struct decide_context at = { .a = a,
+		.mode = GUARD_ENFORCE,
+		.containment = guard->containment,
+		.workspace = guard->workspace,
+		.home = k->ws->home,
+		.now_us = guard->evaluated_us };
+	const struct terms_call call = { .tree = k->ws->root,
+		.tool = text_eq(q->action, "EXECUTE_COMMAND") ? NULL : q->tool,
+		.is_shell = q->tools != NULL,
+		.is_walled = guard->containment == CONTAINMENT_WALLS };
+	decide(k->guard.policy, profile, q->proposal, &at, &d);
+	p->verdict = d.verdict;
+	p->rule = d.detail_code;
+	p->text = d.summary;
+	if (profile->terms && decide_terms(a, profile->terms, &call, q->proposal, &breach)) {
+		p->verdict = V_DENY;
+		p->rule = breach.rule;
+		p->text = breach.text;
+	}
+	return p;
+}
+
 const struct policy_answer *policy_shadow_ask(
 	struct kernel *k, struct arena *a, const struct policy_question *q, const struct decision *guard)
 {
@@ -53,6 +103,8 @@ const struct policy_answer *policy_shadow_ask(
 	const struct ruleset *rules = entry ? policy_shadow_rules(k->sys, a, k->ws) : NULL;
 	struct policy_question whole = *q;
 
+	if (json_get(entry, "profile") || json_get(entry, "skill"))
+		return ask_candidate(k, a, entry, q, guard);
 	if (!rules)
 		return NULL;
 	whole.known = policy_known(a, entry, q);

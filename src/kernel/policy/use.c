@@ -101,6 +101,17 @@ const struct json *policy_revocation(const struct json *word, const char *sha256
 	return found;
 }
 
+struct json *policy_candidate(struct arena *a, const char *kind, const char *name)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+
+	json_sets(a, doc, "format", "helm.policy.v1");
+	json_sets(a, doc, "name", arena_printf(a, "%s:%s", kind, name));
+	json_sets(a, doc, "version", "");
+	json_sets(a, doc, "coverage", "open");
+	return doc;
+}
+
 /* ---- the act ---- */
 
 struct change {
@@ -123,6 +134,10 @@ static struct json *entry_of(struct arena *a, const struct change *x)
 	json_sets(a, entry, "at", text_time_iso(a, x->k->sys->now_us(x->k->sys)));
 	if (c->source)
 		json_sets(a, entry, "source", text_safe(a, c->source, strlen(c->source), false));
+	if (c->candidate_profile)
+		json_sets(a, entry, "profile", c->candidate_profile);
+	if (c->candidate_skill)
+		json_sets(a, entry, "skill", c->candidate_skill);
 	if (c->facts && c->facts->n)
 		json_set(a, entry, "facts", json_copy(a, c->facts));
 	if (c->lifts && c->lifts->n)
