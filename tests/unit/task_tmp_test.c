@@ -13,11 +13,18 @@
 static struct scratch dir;
 static struct arena a;
 static struct sys later; /* the clock is an hour ahead: what was made has rested */
+static struct sys sooner; /* and an hour behind: nothing has, however slow the machine is */
 
 static int64_t an_hour_on(struct sys *s)
 {
 	(void)s;
 	return sys_real()->now_us(sys_real()) + 3600 * 1000000LL;
+}
+
+static int64_t an_hour_ago(struct sys *s)
+{
+	(void)s;
+	return sys_real()->now_us(sys_real()) - 3600 * 1000000LL;
 }
 
 static int begin(void **state)
@@ -26,6 +33,8 @@ static int begin(void **state)
 	scratch_open(&dir);
 	later = *sys_real();
 	later.now_us = an_hour_on;
+	sooner = *sys_real();
+	sooner.now_us = an_hour_ago;
 	return 0;
 }
 
@@ -70,13 +79,13 @@ static void test_own_without_rest(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) { /* the second time there is a spare one, too young */
-		task_tmp_take(sys_real(), &a, dir.path, &tmp);
+		task_tmp_take(&sooner, &a, dir.path, &tmp);
 		assert_non_null(tmp.path);
 		assert_null(tmp.name);
 		const char *path = tmp.path;
 		(void)inode_of(path);
 		scratch_put(&dir, arena_printf(&a, "%s/left", path + strlen(dir.path) + 1), "x");
-		task_tmp_give(sys_real(), &tmp);
+		task_tmp_give(&sooner, &tmp);
 		assert_int_equal(access(path, F_OK), -1);
 	}
 }
