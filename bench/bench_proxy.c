@@ -344,7 +344,7 @@ static double ask(int fd, const char *mark, size_t *ret_bytes)
 	size_t n = 0, all = 0;
 	double began = bench_now_s(), at = 0;
 	int length = snprintf(head, sizeof(head),
-		"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+		"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
 		strlen(body), body);
 
 	if (send(fd, head, (size_t)length, MSG_NOSIGNAL) != length)

@@ -4,12 +4,13 @@
 command -v python3 >/dev/null || skip_all "python3 is not here"
 [ -x "$HELM_BUILD/helm-serve" ] || skip_all "helm-serve was not built"
 export HELM_BUILD HELM_SOURCE
-ulimit -n 8192 2>/dev/null
 PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY'
-import asyncio
+import asyncio, resource
 from model import *
 count = int(os.environ.get("PROXY_AT_ONCE", "200"))
 p = Place()
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, most) if most > 0 else 8192, most))
 raw, refused = chat_stream([("get_weather", {"city": "Oslo"})], text="a b c d"), chat_stream([("credential_export", {"path": "/etc/passwd"})], text="a b c d")
 gate = []
 async def model(r, w):

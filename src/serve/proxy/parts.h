@@ -89,7 +89,7 @@ struct asked {
 	const char *model, *session; /* model "": none was named */
 	bool is_json, is_stream, has_results, is_cut; /* is_cut: not all of the results was looked through */
 	struct offered_tool *tools;
-	size_t tool_n;
+	size_t tool_n, tool_room;
 	const char *const *names; /* of the tools, ends in NULL */
 	const char *tools_sha256; /* or NULL */
 	int64_t bytes, input_tokens, output_tokens; /* as much as it may be */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { RESULT_MOST = 256 << 10, TOOLS_MOST = 1024 };
+enum { RESULT_MOST = 256 << 10 };
 
 /* ---- tools ---- */
 
@@ -52,7 +52,7 @@ static int add_tool(
 								  : json_get(inner, "input_schema");
 	const char *name = json_get_text(inner, "name", NULL);
 
-	if (!json_is(entry, JSON_OBJECT) || q->tool_n == TOOLS_MOST)
+	if (!json_is(entry, JSON_OBJECT) || q->tool_n == q->tool_room)
 		return call_refuse(c, e, 400, "BAD_REQUEST", "tools cannot be read");
 	struct offered_tool *t = &q->tools[q->tool_n++];
 	*t = (struct offered_tool){ .name = arena_strdup(c->a,
@@ -81,12 +81,19 @@ static int add_tools(
 	return rc;
 }
 
+static size_t listed(const struct json *list)
+{
+	return json_is(list, JSON_ARRAY) ? list->n : 0;
+}
+
 static int read_tools(struct call *c, struct asked *q, const struct json *body, struct err *e)
 {
 	const struct json *tools = json_get(body, "tools");
 	struct json *search = json_get(body, "web_search_options");
 
-	q->tools = arena_zalloc(c->a, TOOLS_MOST, sizeof(*q->tools));
+	q->tool_room = listed(tools) + listed(json_get(body, "functions")) +
+		listed(json_get(body, "mcp_servers")) + 1;
+	q->tools = arena_zalloc(c->a, q->tool_room, sizeof(*q->tools));
 	int rc = add_tools(c, q, tools, q->form == &form_messages ? "" : "?", e);
 	if (rc == OK)
 		rc = add_tools(c, q, json_get(body, "functions"), "function", e);
