@@ -686,35 +686,6 @@ static void hosts_are_named_or_the_doors(void **state)
 	}
 }
 
-/* Of a place below the home that the profile names the call has a layer of its own, also behind links; of its neighbours it has none. */
-static void layers_are_the_calls_own(void **state)
-{
-	static const struct {
-		const char *target, *resolved;
-		bool is_own;
-	} cases[] = { { "/home/u/.cache/f", NULL, true }, { "/home/u/.cache", NULL, true },
-		{ "/home/u/.cachet/f", NULL, false }, { "/home/u/.config/f", NULL, false },
-		{ "/home/us/.cache/f", NULL, false }, { "/home/u/.cache/f", "/home/u/.config/f", false },
-		{ "/home/u/.cache/f", "/home/u/.npm/f", true }, { "/home/u/go/pkg/mod", NULL, true },
-		{ "/home/u/go/bin/x", NULL, false } };
-	const struct profile *p = profiles_find(&profiles, "develop");
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct effect e = { .kind = FX_DELETE,
-			.tag = "delete.file",
-			.target = cases[i].target,
-			.resolved = cases[i].resolved,
-			.path_class = PATH_HOME };
-		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-		struct decide_context at = { .a = &a, .home = "/home/u", .containment = CONTAINMENT_WALLS };
-		struct decision d;
-		decide(shipped, p, &pr, &at, &d);
-		if ((d.verdict == V_ALLOW) != cases[i].is_own)
-			fail_msg("%s: %s", cases[i].target, action_name(d.action));
-	}
-}
-
 /* All pairs of tags: two effects together are judged at least as strictly as each alone. */
 static void more_effects_never_lower_the_answer(void **state)
 {
@@ -908,7 +879,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			loopback_is_not_the_network_where_the_profile_says_so, begin, done),
 		cmocka_unit_test_setup_teardown(hosts_are_named_or_the_doors, begin, done),
-		cmocka_unit_test_setup_teardown(layers_are_the_calls_own, begin, done),
 		cmocka_unit_test_setup_teardown(more_effects_never_lower_the_answer, begin, done),
 		cmocka_unit_test_setup_teardown(many_findings_stay_bounded, begin, done),
 		cmocka_unit_test_setup_teardown(unreadable_without_a_reason_is_asked_about, begin, done),

@@ -1,4 +1,5 @@
-/* decide_unknown_test.c — what a profile says about what nobody knows: programs, scripts that were not read, and names that stand for an address. */
+/* decide_unknown_test.c — what a profile says about what nobody knows: programs, scripts that were not read, and names that stand for an address;
+ * and which places are a contained call's own. */
 #include "decide/decide.h"
 
 #include "base/text.h"
@@ -161,10 +162,40 @@ static void the_host_of_a_remote_is_that_of_its_address(void **state)
 	}
 }
 
+/* Of a place below the home that the profile names the call has a layer of its own, also behind links; of its neighbours it has none. */
+static void layers_are_the_calls_own(void **state)
+{
+	static const struct {
+		const char *target, *resolved;
+		bool is_own;
+	} cases[] = { { "/home/u/.cache/f", NULL, true }, { "/home/u/.cache", NULL, true },
+		{ "/home/u/.cachet/f", NULL, false }, { "/home/u/.config/f", NULL, false },
+		{ "/home/us/.cache/f", NULL, false }, { "/home/u/.cache/f", "/home/u/.config/f", false },
+		{ "/home/u/.cache/f", "/home/u/.npm/f", true }, { "/home/u/go/pkg/mod", NULL, true },
+		{ "/home/u/go/bin/x", NULL, false } };
+	const struct profile *p = profiles_find(&profiles, "develop");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct effect e = { .kind = FX_DELETE,
+			.tag = "delete.file",
+			.target = cases[i].target,
+			.resolved = cases[i].resolved,
+			.path_class = PATH_HOME };
+		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+		struct decide_context at = { .a = &a, .home = "/home/u", .containment = CONTAINMENT_WALLS };
+		struct decision d;
+		decide(shipped, p, &pr, &at, &d);
+		if ((d.verdict == V_ALLOW) != cases[i].is_own)
+			fail_msg("%s: %s", cases[i].target, action_name(d.action));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_profile_may_ask_about_or_deny_unknown_programs),
+		cmocka_unit_test(layers_are_the_calls_own),
 		cmocka_unit_test(a_profile_may_ask_about_what_was_not_read),
 		cmocka_unit_test(a_remote_is_told_with_its_address),
 		cmocka_unit_test(the_host_of_a_remote_is_that_of_its_address),

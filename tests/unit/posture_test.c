@@ -92,86 +92,6 @@ static void hosts_are_allowed_by_a_person(void **state)
 	kernel_fixture_done(&x);
 }
 
-static struct json *word_of(const char *text)
-{
-	struct json *word;
-
-	assert_int_equal(json_parse(&x.request, bytes_of(text), "word", NULL, &word, NULL), OK);
-	return word;
-}
-
-/* Each policy that holds by either of two words is asked, once, and none answers for a person. */
-static void all_policies_of_both_words_hold(void **state)
-{
-	(void)state;
-	kernel_fixture_begin(&x);
-	struct json *unfinished = word_of(
-		"{\"policy\":{\"sha256\":\"a\",\"lifts\":[\"r\"]},\"policy_also\":[{\"sha256\":\"b\"}]}");
-	struct json *own = word_of(
-		"{\"policy\":{\"sha256\":\"c\"},\"policy_also\":[{\"sha256\":\"d\"},{\"sha256\":\"a\"}]}");
-	struct json *both = posture_strictest(&x.request, unfinished, own);
-	assert_true(json_eq(json_get(both, "policy"), word_of("{\"sha256\":\"a\"}")));
-	assert_true(json_eq(json_get(both, "policy_also"),
-		word_of("[{\"sha256\":\"b\"},{\"sha256\":\"c\"},{\"sha256\":\"d\"}]")));
-	both = posture_strictest(&x.request, word_of("{}"), unfinished);
-	assert_true(json_eq(json_get(both, "policy"), word_of("{\"sha256\":\"a\"}")));
-	assert_true(json_eq(json_get(both, "policy_also"), word_of("[{\"sha256\":\"b\"}]")));
-	both = posture_strictest(&x.request, word_of("{\"policy\":{\"sha256\":\"a\"}}"), word_of("{}"));
-	assert_null(json_get(both, "policy_also"));
-	/* Two words that say the same leave what it answers. */
-	struct json *same = word_of("{\"policy\":{\"sha256\":\"a\",\"lifts\":[\"r\"]}}");
-	both = posture_strictest(&x.request, same, same);
-	assert_non_null(json_get(json_get(both, "policy"), "lifts"));
-	/* What either word holds against a policy holds. */
-	struct json *barred = word_of("{\"policy_revoked\":{\"a\":\"lost\"},\"policy_signed\":true}");
-	both = posture_strictest(&x.request, word_of("{\"policy_revoked\":{\"b\":\"old\"}}"), barred);
-	assert_true(json_eq(json_get(both, "policy_revoked"), word_of("{\"b\":\"old\",\"a\":\"lost\"}")));
-	assert_true(json_get_bool(both, "policy_signed", false));
-	kernel_fixture_done(&x);
-}
-
-/* Of two different choices neither counts: what only looks does, and what destroys is asked about. */
-static void of_two_choices_neither_holds(void **state)
-{
-	(void)state;
-	kernel_fixture_begin(&x);
-	struct json *one = word_of("{\"default_profile\":\"service_ops\",\"destructive\":\"checkpoint\"}");
-	struct json *other = word_of("{\"default_profile\":\"risky_edit\",\"destructive\":\"ask\"}");
-	struct json *both = posture_strictest(&x.request, one, other);
-	assert_string_equal(json_get_text(both, "default_profile", ""), "inspect_local");
-	assert_string_equal(json_get_text(both, "destructive", ""), "ask");
-	both = posture_strictest(&x.request, one, one);
-	assert_string_equal(json_get_text(both, "default_profile", ""), "service_ops");
-	assert_string_equal(json_get_text(both, "destructive", ""), "checkpoint");
-	kernel_fixture_done(&x);
-}
-
-/* Whatever a word about the place around says binds the one inside; a word that says nothing does not. */
-static void every_part_of_a_word_binds(void **state)
-{
-	static const char *const words[] = { "{\"freezes\":{\"*\":{}}}", "{\"pauses\":{\"p\":{}}}",
-		"{\"accepted\":{\"f\":\"d\"}}", "{\"egress\":[\"a.example\"]}",
-		"{\"allowed_paths\":{\"/srv\":\"x\"}}", "{\"default_profile\":\"inspect_local\"}",
-		"{\"policy\":{}}", "{\"destructive\":\"ask\"}", "{\"require_key\":true}",
-		"{\"degraded\":true}" };
-
-	(void)state;
-	kernel_fixture_begin(&x);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		struct posture p = { .word = word_of(words[i]), .outer = "/srv" };
-		if (!posture_binds(&p))
-			fail_msg("%s binds nobody", words[i]);
-		p.outer = NULL;
-		assert_false(posture_binds(&p));
-	}
-	struct posture silent = { .word = word_of("{\"freezes\":{},\"require_key\":false}"),
-		.outer = "/srv" };
-	assert_false(posture_binds(&silent));
-	silent.broken = "lost";
-	assert_true(posture_binds(&silent));
-	kernel_fixture_done(&x);
-}
-
 /* Every byte of the document that is changed alone is noticed: everything is frozen, or the byte was white space. */
 static void a_changed_word_freezes(void **state)
 {
@@ -892,7 +812,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_changed_word_freezes),
 		cmocka_unit_test(hosts_are_allowed_by_a_person),
-		cmocka_unit_test(all_policies_of_both_words_hold),
 		cmocka_unit_test(less_is_accepted_for_one_machine),
 		cmocka_unit_test(a_lost_word_is_found),
 		cmocka_unit_test(seen_at_once),
@@ -910,8 +829,6 @@ int main(void)
 		cmocka_unit_test(accepted_bytes_hold),
 		cmocka_unit_test(a_mark_that_stays_is_said),
 		cmocka_unit_test(a_place_begins_once),
-		cmocka_unit_test(of_two_choices_neither_holds),
-		cmocka_unit_test(every_part_of_a_word_binds),
 		cmocka_unit_test(a_long_chain_is_not_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

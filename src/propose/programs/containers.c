@@ -184,7 +184,7 @@ HANDLER(compose_config)
 		fx(k, TAG_SECRET_STORE, NULL, 0);
 	else
 		fx(k, TAG_CONTAINER_READ, NULL, 0);
-	if (args_find(k->rest, k->rest_count,
+	if (call_surely(k,
 		    "q quiet services images volumes profiles networks hash no-interpolate variables models"))
 		return;
 	for (size_t i = 1; i < k->c->argc; i++) {

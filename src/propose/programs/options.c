@@ -380,13 +380,8 @@ bool args_surely(struct arena *a, struct word *v, size_t n, const char *spec, co
 
 	args_start(&s, a, v, n, spec);
 	for (int item; (item = args_next(&s)) != ARG_END;) {
-		if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
-			if (s.is_over && s.i && word_is(&v[s.i - 1], "--"))
-				return false;
-			before = NULL;
-			continue;
-		}
-		if (surely_says(s.word, names) &&
+		bool is_option = item != ARG_OPERAND && item != ARG_DYNAMIC;
+		if (is_option && surely_says(s.word, names) &&
 			!(before && before != s.word && may_take_next(before, s.is_single_dash)))
 			return true;
 		before = item == ARG_UNKNOWN ? s.word : NULL;

@@ -561,18 +561,23 @@ static void run_script_operand(struct call *k, struct word *v, size_t n, const c
 	}
 }
 
-/* Options after which an interpreter says something about itself or checks a file, and runs nothing. */
-static bool only_prints(struct call *k, const char *language)
+/* Options after which an interpreter says something about itself or checks a file, and runs nothing.  They stand in front of the script, at
+ * `script`; what stands behind it is the script's.  With -v python, ruby and lua run it all the same. */
+static bool only_prints(struct call *k, const char *language, size_t script)
 {
+	const char *spec = program_options(k->program);
+	struct arena *a = walk_arena(k->w);
 	static const struct {
 		const char *language, *options;
 	} known[] = { { "php", "i m l info modules ini rf rc re ri rz" }, { "ruby", "c copyright" },
 		{ "perl", "c" }, { "node", "c check v8-options completion-bash" } };
-	if (args_find(k->rest, k->rest_count, "v V h help version version-full"))
+	if (args_surely(a, k->rest, script, spec, "V h help version version-full") ||
+		(args_surely(a, k->rest, script, spec, "v") &&
+			(script == k->rest_count || list_has("node perl php", language, strlen(language)))))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (text_eq(language, known[i].language))
-			return args_find(k->rest, k->rest_count, known[i].options);
+			return args_surely(a, k->rest, script, spec, known[i].options);
 	return false;
 }
 
@@ -633,7 +638,7 @@ HANDLER(interpreter)
 		fx_paths(k, TAG_WRITE_EDIT, v, n, FXF_OVERWRITE);
 	else if (has_code && !text_eq(language, "python") && !text_eq(language, "node"))
 		fx_read(k, v, n);
-	else if (!has_code && only_prints(k, language))
+	else if (!has_code && only_prints(k, language, from))
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else if (!has_code && n)
 		run_script_operand(k, v, n, language);
