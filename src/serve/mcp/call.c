@@ -68,14 +68,8 @@ static struct json *decision_meta(struct flight *f, const struct calling *c)
 static struct json *failure(struct flight *f, const char *text, struct json *decision)
 {
 	struct arena *a = &f->a;
-	struct json *result = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY),
-		    *one = json_new(a, JSON_OBJECT);
+	struct json *result = result_text(a, text, true);
 
-	json_sets(a, one, "type", "text");
-	json_sets(a, one, "text", text);
-	json_push(a, list, one);
-	json_set(a, result, "content", list);
-	json_setb(a, result, "isError", true);
 	if (decision) {
 		struct json *meta = json_new(a, JSON_OBJECT);
 		json_set(a, meta, "helm/decision", decision);

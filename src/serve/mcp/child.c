@@ -169,18 +169,11 @@ static void begin_listing(struct child *c, struct arena *a, const struct json *h
 		greeted(c);
 }
 
-/* A definition that has no name, or one that another has, is none. */
 static void take_page(struct child *c, struct arena *a, const struct json *page)
 {
-	struct offer *o = c->offer;
 	const char *cursor = json_get_text(page, "nextCursor", NULL);
 
-	json_each (tool, json_get(page, "tools")) {
-		const char *name = json_get_text(tool, "name", NULL);
-		if (name && *name && strlen(name) <= 128 && !mcp_tool_in(o->tools, name))
-			json_push(&o->a, o->tools, json_copy(&o->a, tool));
-	}
-	if (o->tools->n > MCP_TOOLS_MOST || ++c->pages > PAGES_MOST)
+	if (!offer_add(c->offer, page) || ++c->pages > PAGES_MOST)
 		c->trouble = "it lists more tools than are looked at";
 	else if (cursor && *cursor)
 		ask_tools(c, a, cursor);
