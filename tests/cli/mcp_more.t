@@ -100,6 +100,15 @@ ok("the call waits for its answer", g.wait(id, 0.3) is None and approval)
 ok("which a person gives", did(person("approval", "approve", approval, says=["APPROVE"])))
 m = g.wait(id, 15)
 ok("and then it is made", m and verdict_of(m["result"]) == "ALLOW", m)
+id = g.begin("tools/call", {"name": "echo", "arguments": {"path": "y"}})
+until, second = time.time() + 15, None
+while not second and time.time() < until:
+    rows = [x for x in receipts() if x.get("status") == "ESCALATE" and x["metadata"].get("mcp_server_id") == "two" and x["metadata"]["approval_id"] != approval]
+    second = rows[-1]["metadata"]["approval_id"] if rows else time.sleep(0.05)
+began = time.time()
+p = person("approval", "deny", second, "--reason", "no", says=["DENY"])
+m = g.wait(id, 15)
+ok("a no is told at once", p.returncode == 0 and m and m["result"]["isError"] and second in text_of(m["result"]) and time.time() - began < 10, m, p.stdout, p.stderr)
 g.end()
 
 # by url
