@@ -74,6 +74,7 @@ ok("the newest version is agreed on", g.hello["result"]["protocolVersion"] == "2
 tools = g.tools()
 ok("approved tools are listed under their own names", "echo" in tools and tools["structured"]["outputSchema"]["required"] == ["sum"], tools)
 ok("one that needs a task is not", "later" not in tools)
+ok("the start of the server is on record", receipts()[-1]["effect_id"] == "helm.mcp/start" and receipts()[-1]["metadata"]["mcp_server_id"] == "test", receipts()[-1])
 before = len(receipts())
 r = g.call("echo", {"a": "x"})
 ok("a call goes through", text_of(r) == '{"a": "x"}', r)

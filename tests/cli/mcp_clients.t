@@ -59,7 +59,7 @@ done
 cat >inspect.json <<X
 { "mcpServers": { "fs": { "command": "$HELM_REAL", "args": ["mcp", "gateway", "--server", "filesystem"], "env": { "HOME": "$TEST_HOME", "ASAN_OPTIONS": "${ASAN_OPTIONS:-}" } } } }
 X
-ok "the inspector calls" says 0 "hello" timeout 60 node "$packages/inspector-cli/build/cli.js" --config inspect.json --server fs \
+ok "the inspector calls" says 0 "hello" timeout 60 node "$packages/inspector-cli/build/cli.js" --cli --config inspect.json --server fs \
   --method tools/call --tool-name read_text_file --tool-arg "path=$PWD/data/a.txt"
 kill $gateway
 wait $gateway

@@ -13,7 +13,7 @@ cp "$HELM_SOURCE/tests/tools/mcp_server.py" served/server.py
 cat >served/plan.json <<'X'
 {"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}, "annotations": {"readOnlyHint": true}},
  {"name": "remove", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": true}}, {"name": "change", "inputSchema": {"type": "object"}},
- {"name": "secret", "inputSchema": {"type": "object"}}, {"name": "slow", "inputSchema": {"type": "object"}}], "delay": {"slow": 20}}
+ {"name": "secret", "inputSchema": {"type": "object"}}, {"name": "slow", "inputSchema": {"type": "object"}}, {"name": "fetch", "inputSchema": {"type": "object"}}], "delay": {"slow": 20}}
 X
 server="python3 $PWD/served/server.py $PWD/served/plan.json"
 cat >gateway.toml <<'X'
@@ -100,7 +100,33 @@ ok("the call waits for its answer", g.wait(id, 0.3) is None and approval)
 ok("which a person gives", did(person("approval", "approve", approval, says=["APPROVE"])))
 m = g.wait(id, 15)
 ok("and then it is made", m and verdict_of(m["result"]) == "ALLOW", m)
+id = g.begin("tools/call", {"name": "echo", "arguments": {"path": "y"}})
+until, second = time.time() + 15, None
+while not second and time.time() < until:
+    rows = [x for x in receipts() if x.get("status") == "ESCALATE" and x["metadata"].get("mcp_server_id") == "two" and x["metadata"]["approval_id"] != approval]
+    second = rows[-1]["metadata"]["approval_id"] if rows else time.sleep(0.05)
+began = time.time()
+p = person("approval", "deny", second, "--reason", "no", says=["DENY"])
+m = g.wait(id, 15)
+ok("a no is told at once", p.returncode == 0 and m and m["result"]["isError"] and second in text_of(m["result"]) and time.time() - began < 10, m, p.stdout, p.stderr)
 g.end()
+
+# named hosts
+import http.server
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.send_header("Content-Length", "4"); self.end_headers(); self.wfile.write(b"page")
+    def log_message(self, *_): pass
+pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+threading.Thread(target=pages.serve_forever, daemon=True).start()
+at = pages.server_address[1]
+ok("a server that may reach one host", add("three", "--host", "127.0.0.1:%d" % at) and did(person("mcp", "approve", "three", "--yes")))
+g = Gateway("--server", "three")
+ok("reaches it", text_of(g.call("fetch", {"port": at})) == "page", g.call("fetch", {"port": at}))
+ok("and no other", text_of(g.call("fetch", {"port": at + 1})).startswith("refused"))
+g.end()
+rows = [json.loads(l) for l in open(os.path.join(os.environ["TEST_HOME"], ".helm/workspace/.helm/egress.jsonl"))]
+ok("each connection is on record", any(x["task_id"] == "mcp:three" and x["verdict"] == "admitted" and x["port"] == at for x in rows) and any(x["verdict"] == "refused" for x in rows), rows)
 
 # by url
 port = open("port").read().strip()

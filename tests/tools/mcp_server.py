@@ -45,6 +45,14 @@ def do(name, args):
             return text("reached")
         except OSError as e:
             return text("refused: %s" % e)
+    if name == "fetch":  # through the door, as programs that know of proxies do
+        import urllib.request
+        for v in ("no_proxy", "NO_PROXY"):
+            os.environ.pop(v, None)
+        try:
+            return text(urllib.request.urlopen("http://127.0.0.1:%d/" % args["port"], timeout=5).read().decode())
+        except Exception as e:
+            return text("refused: %s" % e)
     if name == "big":
         return text("x" * args["n"])
     if name == "poem":

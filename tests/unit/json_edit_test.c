@@ -137,6 +137,40 @@ static void test_remove(void **state)
 	assert_null(made.p);
 }
 
+static void replaced(struct arena *a, const char *before, const struct json_step *at, size_t depth,
+	const char *old, const char *after)
+{
+	struct json *v = json_new(a, JSON_OBJECT);
+	struct bytes made = { 0 }, was = { 0 };
+	struct err e = { 0 };
+
+	json_sets(a, v, "c", "x");
+	assert_int_equal(json_edit_replace(a, bytes_of(before), "t", at, depth, v, &made, &was, &e), OK);
+	assert_string_equal(arena_strndup(a, (const char *)made.p, made.n), after);
+	assert_string_equal(arena_strndup(a, (const char *)was.p, was.n), old);
+}
+
+/* Only the value: its name, its neighbours and what lies between them stay. */
+static void test_replace(void **state)
+{
+	const struct json_step one[] = { { "a", 0 } }, deep[] = { { "m", 0 }, { "s", 0 } },
+			       item[] = { { NULL, 1 } };
+	struct bytes made, was;
+	struct err e = { 0 };
+
+	replaced(*state, "{ \"a\" : 1.50,\"b\":2 }", one, 1, "1.50", "{ \"a\" : {\"c\": \"x\"},\"b\":2 }");
+	replaced(*state, "{\n\t\"m\": {\n\t\t\"s\": {\n\t\t\t\"k\":\"}\"\n\t\t},\n\t\t\"t\": 1\n\t}\n}\n",
+		deep, 2, "{\n\t\t\t\"k\":\"}\"\n\t\t}",
+		"{\n\t\"m\": {\n\t\t\"s\": {\n\t\t\t\"c\": \"x\"\n\t\t},\n\t\t\"t\": 1\n\t}\n}\n");
+	replaced(*state, "[1, [2], 3]", item, 1, "[2]", "[1, {\"c\": \"x\"}, 3]");
+	assert_int_equal(json_edit_replace(*state, bytes_of("{\"b\": 1}"), "t", one, 1,
+				 json_new(*state, JSON_NULL), &made, &was, &e),
+		E_MISSING);
+	assert_int_equal(json_edit_replace(*state, bytes_of("{\"a\": "), "t", one, 1,
+				 json_new(*state, JSON_NULL), &made, &was, &e),
+		E_INPUT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +178,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_append_to_odd_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_remove, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

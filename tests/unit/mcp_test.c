@@ -180,6 +180,9 @@ static void test_arguments_against_the_schema(void **state)
 			assert_int_equal(rc, OK);
 	}
 	assert_int_equal(mcp_check_args(&a, json_new(&a, JSON_OBJECT), parse("{}"), &e), E_INPUT);
+	const struct json *found = mcp_inspect_tools(
+		&a, parse("[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"$dynamicRef\":\"#x\"}}]"));
+	assert_string_equal(json_get_text(json_at(found, 0), "finding", ""), "schema_not_understood");
 }
 
 /* ---- what differs, and what is said ---- */

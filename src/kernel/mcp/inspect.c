@@ -210,7 +210,10 @@ struct json *mcp_inspect_tools(struct arena *a, const struct json *tools)
 
 	json_each (tool, tools) {
 		struct json *here = json_new(a, JSON_ARRAY);
+		struct err e = { 0 };
 		inspect_value(a, tool, 0, here);
+		if (mcp_check_tool(a, tool, &e))
+			found(a, here, "schema_not_understood", "medium", e.text, SIZE_MAX);
 		json_each (one, here) {
 			json_sets(a, one, "tool", json_get_text(tool, "name", "?"));
 			json_push(a, all, one);

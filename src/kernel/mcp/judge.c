@@ -169,17 +169,32 @@ static struct json *closed(struct arena *a, const struct json *schema)
 	return doc;
 }
 
-int mcp_check_args(struct arena *a, const struct json *tool, const struct json *args, struct err *e)
+static int compile(struct arena *a, const struct json *tool, struct schema **ret, struct err *e)
 {
 	const struct json *schema = json_get(tool, "inputSchema");
+
+	if (!json_is(schema, JSON_OBJECT))
+		return err_set(e, E_INPUT, "MCP_SCHEMA", "the tool has no schema of its arguments");
+	if (schema_compile(a, closed(a, schema), json_get_text(tool, "name", "tool"), ret, e))
+		return err_set(e, E_INPUT, "MCP_SCHEMA", "%s", arena_strdup(a, e->text));
+	return OK;
+}
+
+int mcp_check_tool(struct arena *a, const struct json *tool, struct err *e)
+{
+	struct schema *compiled;
+
+	return compile(a, tool, &compiled, e);
+}
+
+int mcp_check_args(struct arena *a, const struct json *tool, const struct json *args, struct err *e)
+{
 	struct schema *compiled;
 
 	if (!json_is(args, JSON_OBJECT))
 		return err_set(e, E_INPUT, "ERR_TOOL_ARGS_TYPE_MISMATCH", "arguments must be an object");
-	if (!json_is(schema, JSON_OBJECT))
-		return err_set(e, E_INPUT, "MCP_SCHEMA", "the tool has no schema of its arguments");
-	if (schema_compile(a, closed(a, schema), json_get_text(tool, "name", "tool"), &compiled, e))
-		return err_set(e, E_INPUT, "MCP_SCHEMA", "%s", arena_strdup(a, e->text));
+	if (compile(a, tool, &compiled, e))
+		return E_INPUT;
 	if (schema_check(compiled, args, e) == OK)
 		return OK;
 	const char *text = arena_strdup(a, e->text);

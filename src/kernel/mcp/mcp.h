@@ -116,6 +116,8 @@ struct mcp_answer {
 };
 /* Pure: may this tool be called with these arguments, as far as a person has said so? */
 void mcp_judge(struct arena *a, const struct mcp_question *q, struct mcp_answer *ret);
+/* Can arguments be checked against its schema at all?  A tool of which nobody can tell stays in quarantine.  E_INPUT MCP_SCHEMA. */
+int mcp_check_tool(struct arena *a, const struct json *tool, struct err *e);
 /* Do the arguments fit the schema that the tool is pinned to?  E_INPUT with one of ERR_TOOL_ARGS_MISSING_REQUIRED, _UNKNOWN_FIELD, _TYPE_MISMATCH;
  * MCP_SCHEMA when nobody can tell. */
 int mcp_check_args(struct arena *a, const struct json *tool, const struct json *args, struct err *e);

@@ -434,6 +434,7 @@ static int pin_tools(struct arena *a, const char *id, const struct json *seen, c
 	struct json *row, struct json *names, struct err *e)
 {
 	struct json *tools = doc_part(a, row, "tools");
+	struct err unreadable = { 0 };
 	struct mcp_pin pin;
 
 	json_each (tool, seen) {
@@ -448,6 +449,9 @@ static int pin_tools(struct arena *a, const char *id, const struct json *seen, c
 		json_set(a, tools, name, pinned_tool(a, id, tool, t));
 		json_pushs(a, names, name);
 	}
+	if (!names->n && unreadable.rc)
+		return err_set(
+			e, E_INPUT, "MCP_SCHEMA", "arguments could not be checked: %s", unreadable.text);
 	if (!names->n)
 		return err_set(e, E_MISSING, "MCP_NO_TOOL",
 			"no tool of '%s' is named by this; 'helm mcp show %s' lists them", id, id);

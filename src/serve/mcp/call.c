@@ -68,14 +68,8 @@ static struct json *decision_meta(struct flight *f, const struct calling *c)
 static struct json *failure(struct flight *f, const char *text, struct json *decision)
 {
 	struct arena *a = &f->a;
-	struct json *result = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY),
-		    *one = json_new(a, JSON_OBJECT);
+	struct json *result = result_text(a, text, true);
 
-	json_sets(a, one, "type", "text");
-	json_sets(a, one, "text", text);
-	json_push(a, list, one);
-	json_set(a, result, "content", list);
-	json_setb(a, result, "isError", true);
 	if (decision) {
 		struct json *meta = json_new(a, JSON_OBJECT);
 		json_set(a, meta, "helm/decision", decision);
@@ -351,8 +345,10 @@ static int observe(struct flight *f, struct calling *c, struct err *e)
 
 /* ---- waiting for a person ---- */
 
-/* Is the question answered, or is it time to say that it is not?  Nothing is decided again before. */
-static bool is_still_open(struct flight *f, const struct calling *c)
+enum waiting { STILL_OPEN, SAID_YES, NO_YES };
+
+/* Only a yes is a reason to decide again. */
+static enum waiting look_for_answer(struct flight *f, const struct calling *c)
 {
 	struct sys *s = sys_of(f);
 	struct json *entry;
@@ -360,8 +356,9 @@ static bool is_still_open(struct flight *f, const struct calling *c)
 
 	if (__atomic_load_n(&f->is_cancelled, __ATOMIC_SEQ_CST) || s->mono_us(s) >= c->wait_until_us ||
 		approval_get(f->call.k, &f->a, c->approval, &entry, &e))
-		return false;
-	return text_eq(request_state(entry, s->now_us(s)), "pending");
+		return NO_YES;
+	const char *state = request_state(entry, s->now_us(s));
+	return text_eq(state, "pending") ? STILL_OPEN : text_eq(state, "approved") ? SAID_YES : NO_YES;
 }
 
 static bool waits(struct flight *f, struct calling *c)
@@ -508,10 +505,15 @@ int step_call(struct flight *f, struct err *e)
 	struct calling *c = f->state ? f->state : arena_zalloc(&f->a, 1, sizeof(*c));
 	struct err bad = { 0 };
 
-	if (c->approval && is_still_open(f, c)) {
+	enum waiting answer = c->approval ? look_for_answer(f, c) : SAID_YES;
+	if (answer == STILL_OPEN)
 		f->wake_us = sys_of(f)->mono_us(sys_of(f)) + LOOK_US;
-		return OK;
+	if (answer == NO_YES) {
+		note(f, c, NULL, NULL);
+		deny(f, c);
 	}
+	if (answer != SAID_YES)
+		return OK;
 	if (!read_call(f, c) || !find_tool(f, c))
 		return OK;
 	bool is_bad = mcp_check_args(&f->a, c->definition, c->args, &bad) != OK;

@@ -169,18 +169,11 @@ static void begin_listing(struct child *c, struct arena *a, const struct json *h
 		greeted(c);
 }
 
-/* A definition that has no name, or one that another has, is none. */
 static void take_page(struct child *c, struct arena *a, const struct json *page)
 {
-	struct offer *o = c->offer;
 	const char *cursor = json_get_text(page, "nextCursor", NULL);
 
-	json_each (tool, json_get(page, "tools")) {
-		const char *name = json_get_text(tool, "name", NULL);
-		if (name && *name && strlen(name) <= 128 && !mcp_tool_in(o->tools, name))
-			json_push(&o->a, o->tools, json_copy(&o->a, tool));
-	}
-	if (o->tools->n > MCP_TOOLS_MOST || ++c->pages > PAGES_MOST)
+	if (!offer_add(c->offer, page) || ++c->pages > PAGES_MOST)
 		c->trouble = "it lists more tools than are looked at";
 	else if (cursor && *cursor)
 		ask_tools(c, a, cursor);
@@ -409,6 +402,33 @@ static void read_errors(struct child *c)
 
 /* ---- from start to end ---- */
 
+/* That a program is started is on record before it is; what is not on record does not happen. */
+static int record_start(struct child *c, struct err *e)
+{
+	struct upstream *u = c->u;
+	struct server *s = u->g->server;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *about = json_new(&a, JSON_OBJECT), *receipt;
+	char *id;
+	int rc = record_new_id(&a, c->sys, "dec-", &id, e);
+
+	if (rc)
+		return rc;
+	json_sets(&a, about, "mcp_server_id", u->id);
+	json_sets(&a, about, "launch_sha256", u->launch);
+	json_sets(&a, about, "containment", "walls");
+	const struct draft d = { .decision_id = id,
+		.effect_id = "helm.mcp/start",
+		.status = "RECORDED",
+		.args_hash = u->launch,
+		.executor_id = arena_printf(&a, "user:%u", c->sys->euid(c->sys)),
+		.type = "start",
+		.tool_name = arena_printf(&a, "mcp__%s", u->id),
+		.metadata = about };
+	rc = recorder_group_append(s->group, &a, &d, 1, &receipt, e);
+	return rc ? err_wrap(e, "its start could not be recorded, so it was not started") : OK;
+}
+
 static int start(struct child *c, struct err *e)
 {
 	struct server *s = c->u->g->server;
@@ -510,7 +530,7 @@ void *upstream_child(void *arg)
 	struct err e = { 0 };
 
 	c.start_deadline_us = s->mono_us(s) + setting(u, "start_s", MCP_START_S) * 1000000;
-	if (start(&c, &e)) {
+	if (record_start(&c, &e) || start(&c, &e)) {
 		c.trouble = e.text;
 	} else {
 		ask(&c, "initialize", upstream_hello(&a), &a);

@@ -194,6 +194,8 @@ void upstream_is_ready(struct upstream *u, struct offer *o);
 void upstream_keep(struct upstream *u, const struct offer *o); /* as what was seen last */
 void upstream_has_failed(struct upstream *u, const char *why);
 struct offer *offer_new(void);
+/* The tools of one page; false: there are more than are looked at. */
+bool offer_add(struct offer *o, const struct json *page);
 void flight_back(struct flight *f, const char *trouble); /* ended: to its next step */
 struct json *upstream_hello(struct arena *a);
 const struct json *upstream_row(const struct upstream *u, const struct snapshot *s);
@@ -228,6 +230,8 @@ int own_run(struct flight *f, const char *tool, const struct json *args, struct 
 
 /* results.c: f->result becomes what may be passed on; findings go into `about` (strings and numbers). */
 void result_check(struct flight *f, const struct json *row, const struct json *tool, struct json *about);
+
+struct json *result_text(struct arena *a, const char *text, bool is_error);
 
 /* ---- transports ---- */
 

@@ -104,19 +104,13 @@ static int make_words(
 
 static struct json *result_of(struct arena *a, const struct proc_output *said)
 {
-	struct json *result = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY),
-		    *one = json_new(a, JSON_OBJECT), *structured = json_new(a, JSON_OBJECT), *doc;
 	const char *text = said->out.n ? (const char *)said->out.p : (const char *)said->err.p;
+	struct json *result = result_text(a, text, false), *structured = json_new(a, JSON_OBJECT), *doc;
 	bool is_json = said->out.n && json_parse(a, said->out, "output", NULL, &doc, NULL) == OK;
 
-	json_sets(a, one, "type", "text");
-	json_sets(a, one, "text", text);
-	json_push(a, list, one);
-	json_set(a, result, "content", list);
 	json_seti(a, structured, "exit_code", said->end.code);
 	json_set(a, structured, "output", is_json ? doc : json_string(a, text));
 	json_set(a, result, "structuredContent", structured);
-	json_setb(a, result, "isError", false);
 	return result;
 }
 

@@ -13,9 +13,8 @@
 
 enum { TEXT_MOST = 1 << 20 };
 
-static void replace(struct flight *f, const char *text)
+struct json *result_text(struct arena *a, const char *text, bool is_error)
 {
-	struct arena *a = &f->a;
 	struct json *result = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY),
 		    *one = json_new(a, JSON_OBJECT);
 
@@ -23,8 +22,13 @@ static void replace(struct flight *f, const char *text)
 	json_sets(a, one, "text", text);
 	json_push(a, list, one);
 	json_set(a, result, "content", list);
-	json_setb(a, result, "isError", true);
-	f->result = result;
+	json_setb(a, result, "isError", is_error);
+	return result;
+}
+
+static void replace(struct flight *f, const char *text)
+{
+	f->result = result_text(&f->a, text, true);
 }
 
 static struct json *meta_of(struct flight *f)

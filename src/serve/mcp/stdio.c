@@ -14,7 +14,12 @@
 enum { PIECE = 1 << 16, LAST_MS = 1000 };
 
 static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool is_closed; /* nobody reads any more */
+static int is_closed; /* nobody reads any more; atomic */
+
+static bool is_gone(void)
+{
+	return __atomic_load_n(&is_closed, __ATOMIC_SEQ_CST);
+}
 
 static void write_line(struct bytes text)
 {
@@ -22,11 +27,12 @@ static void write_line(struct bytes text)
 
 	pthread_mutex_lock(&out_lock);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		while (parts[i].n && !is_closed) {
+		while (parts[i].n && !is_gone()) {
 			ssize_t n = write(1, parts[i].p, parts[i].n);
 			if (n < 0 && errno == EINTR)
 				continue;
-			is_closed = n <= 0;
+			if (n <= 0)
+				__atomic_store_n(&is_closed, 1, __ATOMIC_SEQ_CST);
 			if (n > 0) {
 				parts[i].p += n;
 				parts[i].n -= (size_t)n;
@@ -107,7 +113,7 @@ static void listen_to(struct guest *u, int signals)
 	struct bytes line;
 	enum rpc_line what;
 
-	while (!is_closed && (poll(p, ARRAY_SIZE(p), -1) >= 0 || errno == EINTR)) {
+	while (!is_gone() && (poll(p, ARRAY_SIZE(p), -1) >= 0 || errno == EINTR)) {
 		if (p[1].revents)
 			break;
 		ssize_t n = p[0].revents ? read(0, piece, sizeof(piece)) : 0;
@@ -135,7 +141,7 @@ static void await_flights(struct gateway *g)
 		pthread_mutex_lock(&g->lock);
 		bool is_idle = !g->flights;
 		pthread_mutex_unlock(&g->lock);
-		if (is_idle || is_closed || s->mono_us(s) >= until)
+		if (is_idle || is_gone() || s->mono_us(s) >= until)
 			return;
 		s->sleep_us(s, 2000);
 	}

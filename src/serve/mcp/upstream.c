@@ -25,6 +25,17 @@ struct offer *offer_new(void)
 	return o;
 }
 
+/* A definition that has no name, or one that another has, is none. */
+bool offer_add(struct offer *o, const struct json *page)
+{
+	json_each (tool, json_get(page, "tools")) {
+		const char *name = json_get_text(tool, "name", NULL);
+		if (name && *name && strlen(name) <= 128 && !mcp_tool_in(o->tools, name))
+			json_push(&o->a, o->tools, json_copy(&o->a, tool));
+	}
+	return o->tools->n <= MCP_TOOLS_MOST;
+}
+
 static void offer_unref(struct offer *o)
 {
 	if (o && --o->refs == 0) {

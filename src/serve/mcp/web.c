@@ -245,16 +245,11 @@ static int list_tools(struct exchange *x, struct offer *o, struct err *e)
 		if (m.error)
 			return err_set(e, E_INPUT, "MCP_ANSWER", "it does not list its tools: %.200s",
 				json_get_text(m.error, "message", ""));
-		json_each (tool, json_get(m.result, "tools")) {
-			const char *name = json_get_text(tool, "name", NULL);
-			if (name && *name && strlen(name) <= 128 && !mcp_tool_in(o->tools, name))
-				json_push(&o->a, o->tools, json_copy(&o->a, tool));
-		}
+		if (!offer_add(o, m.result))
+			break;
 		cursor = json_get_text(m.result, "nextCursor", NULL);
 		if (!cursor || !*cursor)
 			return OK;
-		if (o->tools->n > MCP_TOOLS_MOST)
-			break;
 	}
 	return err_set(e, E_LIMIT, "MCP_TOOLS", "it lists more tools than are looked at");
 }
