@@ -90,7 +90,7 @@ endforeach()
 
 # What takes longest: left out by ./check, which has ten minutes on two cores, and run by ./check --clients, which is what CI does.
 # Under the sanitizers everything takes longer.
-set(slow cli/key_order cli/long cli/undo oracle/mutations oracle/pack)
+set(slow cli/key_order cli/long cli/skill_crash cli/undo oracle/mutations oracle/pack)
 if(HELM_SANITIZE)
   list(APPEND slow cli/approval cli/archive cli/beside cli/client_settings cli/clients cli/contained cli/egress cli/guard_now
     cli/key_history cli/output cli/standing crash/archive_crash_test crash/checkpoint_crash_test crash/record_crash_test

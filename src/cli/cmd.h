@@ -186,6 +186,15 @@ int cmd_health_watch(struct cli *r, struct err *e);
 int cmd_health_providers(struct cli *r, struct err *e);
 int cmd_freshness_status(struct cli *r, struct err *e);
 
+/* cmd_harness.c */
+extern const struct opt harness_retrieval_opts[], repair_evaluate_opts[], task_state_opts[], gates_run_opts[];
+int cmd_gates_run(struct cli *r, struct err *e);
+int cmd_task_state(struct cli *r, struct err *e);
+int cmd_harness_file_intake(struct cli *r, struct err *e);
+int cmd_harness_retrieval(struct cli *r, struct err *e);
+int cmd_repair_evaluate(struct cli *r, struct err *e);
+int cmd_repair_check(struct cli *r, struct err *e);
+
 /* cmd_policy_files.c */
 extern const struct opt policy_new_opts[], policy_compile_opts[], policy_import_opts[], policy_sign_opts[],
 	policy_verify_opts[], pack_show_opts[];

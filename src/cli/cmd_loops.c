@@ -13,7 +13,7 @@
 #include <string.h>
 
 const struct opt shadow_report_opts[] = {
-	{ "since", OPT_INT, "DAYS", "how far back (14)", NULL, false },
+	{ "since", OPT_VALUE, "DAYS", "how far back (14)", NULL, false },
 	{ "feature", OPT_LIST, "NAME", "only this one; may be given several times", NULL, false },
 	{ "format", OPT_VALUE, "FORMAT", "md or json (md)", "md|json", false },
 	{ "with-recommendations", OPT_FLAG, NULL, "also whether each could be switched on", NULL, false },

@@ -3,9 +3,11 @@
  *
  * A move appends a row to the ledger; nothing that was recorded is changed. Which moves make sense from
  * which state is decided in kernel/task; --force makes the others, too. */
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
+#include "kernel/gates.h"
 #include "kernel/task/task.h"
 
 #include <string.h>
@@ -223,6 +225,27 @@ int cmd_task_block(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* Gates that hold are evidence, beside what was given. */
+static int pass_gates(struct cli *r, struct task_change *c, const char **given, struct err *e)
+{
+	struct kernel k = { 0 };
+	struct json *passed;
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+
+	if (rc == OK)
+		rc = gates_before_complete(&k, r->a, r->args[0], &passed, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	const char **all = arena_zalloc(r->a, c->evidence_count + passed->n + 1, sizeof(*all));
+	for (size_t i = 0; i < c->evidence_count; i++)
+		all[i] = given[i];
+	json_each (one, passed)
+		all[c->evidence_count++] = arena_printf(r->a, "gate:%s", json_get_text(one, "name", ""));
+	c->evidence = all;
+	return OK;
+}
+
 /* Evidence is recorded as it is given; `task doctor` points out completed tasks that have none. */
 int cmd_task_complete(struct cli *r, struct err *e)
 {
@@ -231,7 +254,10 @@ int cmd_task_complete(struct cli *r, struct err *e)
 
 	c.evidence_count = opt_list(r, "evidence", &evidence);
 	c.evidence = evidence;
-	return change(r, &c, e);
+	int rc = file_exists(r->sys, r->ws->root_fd, "references/gate_policy.json")
+		? pass_gates(r, &c, evidence, e)
+		: OK;
+	return rc ? rc : change(r, &c, e);
 }
 
 /* Makes a new task that names the old one as its parent. */

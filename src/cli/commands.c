@@ -32,6 +32,9 @@ const struct family families[] = {
 	{ "curator", "another name of skill-lifecycle" },
 	{ "skill-promotion", "work that could become a skill" },
 	{ "skill-intake", "skills from outside" },
+	{ "harness", "evidence objects" },
+	{ "gates", "what must hold before work is done" },
+	{ "model-repair", "answers of models" },
 	{ "health", "which models answer" },
 	{ "freshness", "sources outside, and how old they are" },
 	{ "state", "what may be said about a note" },
@@ -522,11 +525,6 @@ static const struct cmd row_profile_resume = { KNOWN(profile_resume), "PROFILE",
 
 static const struct cmd row_profile_paused = { KNOWN(profile_paused), "", 0, 0, "list paused profiles", NULL,
 	"$ helm profile paused", NULL, NEEDS_WORKSPACE, cmd_profile_paused };
-
-static const struct cmd row_profile_policy = { KNOWN(profile_policy), "", 0, 0,
-	"show which skills may use which profiles",
-	"Merges references/skill_profile_policies.json with what each skill's contract.json says; the contract wins.  Prints JSON.",
-	"$ helm profile policy", NULL, MAY_WORKSPACE | DOCUMENT, cmd_profile_policy };
 
 static const struct cmd row_profile_ledger = { KNOWN(profile_ledger), "", 0, 0,
 	"print the last rows of the task ledger", NULL, "$ helm profile ledger --limit 5",

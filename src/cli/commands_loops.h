@@ -97,4 +97,32 @@ static const struct cmd row_freshness_status = { KNOWN(freshness_status), "", 0,
 	"how old what sources outside said is", NULL, "$ helm freshness status", freshness_opts,
 	NEEDS_WORKSPACE, cmd_freshness_status };
 
+static const struct cmd row_task_state = { KNOWN(task_state), "TASK", 1, 1,
+	"what a task must still do, and whether it may be called final",
+	"Without options it only shows.  Steps that are required are done in any order; finalizing takes all of them, and nothing in the way.",
+	NULL, task_state_opts, NEEDS_WORKSPACE, cmd_task_state };
+
+static const struct cmd row_harness_file_intake = { KNOWN(harness_file_intake), "FILE", 1, 1,
+	"what a file really is, by its first bytes",
+	"Exit 0 when it is safe to parse: known, and what it is called.",
+	"$ helm harness file-intake README.md", NULL, 0, cmd_harness_file_intake };
+
+static const struct cmd row_harness_retrieval = { KNOWN(harness_retrieval), "", 0, 0,
+	"how far an attempt to fetch something came, and what to try next", NULL,
+	"$ helm harness retrieval --status 403", harness_retrieval_opts, 0, cmd_harness_retrieval };
+
+static const struct cmd row_repair_evaluate = { KNOWN(repair_evaluate), "", 0, 0,
+	"judge a model's answer on standard input: {content, tool_calls}",
+	"Verdict ok, nudge_and_retry, abort or give_up; exit 0 only when it is ok.", NULL,
+	repair_evaluate_opts, MAY_WORKSPACE, cmd_repair_evaluate };
+
+static const struct cmd row_repair_check = { KNOWN(repair_check), "", 0, 0,
+	"print the rules about answers of models", NULL, "$ helm model-repair check", NULL, 0,
+	cmd_repair_check };
+
+static const struct cmd row_gates_run = { KNOWN(gates_run), "[FILE...]", 0, -1,
+	"look at files, or at those that a task touched, by the gates for their kind",
+	"JSON, YAML and TOML are read here; for other kinds references/gate_policy.json names a command, which is a guarded run under inspect_local.  Exit 0 or 1.",
+	NULL, gates_run_opts, NEEDS_WORKSPACE, cmd_gates_run };
+
 #endif

@@ -265,4 +265,9 @@ static const struct cmd row_profile_audit_manifest_quality = { KNOWN(profile_aud
 	0, "contracts that are valid and could be better", "Exit 0 or 2.", NULL, NULL, NEEDS_WORKSPACE,
 	cmd_profile_audit_quality };
 
+static const struct cmd row_profile_policy = { KNOWN(profile_policy), "", 0, 0,
+	"show which skills may use which profiles",
+	"Merges references/skill_profile_policies.json with what each skill's contract.json says; the contract wins.  Prints JSON.",
+	"$ helm profile policy", NULL, MAY_WORKSPACE | DOCUMENT, cmd_profile_policy };
+
 #endif

@@ -357,21 +357,17 @@ static const char *session_key(const struct kernel *k, const struct tool_call *c
 }
 
 /* A call that activates a skill is denied when its contract does not fit here. */
-static int use_skill(struct kernel *k, struct asking *x, struct arena *a, struct err *e)
+static void use_skill(struct kernel *k, struct asking *x, struct arena *a)
 {
 	const char *name = skill_called(a, x->client, x->call);
 	struct err why = { 0 };
 
-	(void)e;
-	if (!name)
-		return OK;
-	if (skill_use(k, a, name, x->q.profile, &x->skill, &why)) {
-		x->q.at_least.action = ACTION_DENY;
-		x->q.at_least.rule = "skill.contract";
-		x->q.at_least.text = arena_strdup(a, why.text);
-		x->skill = (struct skill_use){ 0 };
-	}
-	return OK;
+	if (!name || skill_use(k, a, name, x->q.profile, &x->skill, &why) == OK)
+		return;
+	x->q.at_least.action = ACTION_DENY;
+	x->q.at_least.rule = "skill.contract";
+	x->q.at_least.text = arena_strdup(a, why.text);
+	x->skill = (struct skill_use){ 0 };
 }
 
 /* Before the answer: once the client goes on, its next calls are under the contract. */
@@ -390,6 +386,20 @@ static int activate_skill(struct kernel *k, const struct asking *x, const struct
 	if (rc == OK && use->is_new)
 		rc = skill_pin(k, h->a, use->name, use->sha256, x->q.who.subject_id, NULL, e);
 	return rc ? rc : skill_activate(k, h->a, x->client, session, use, e);
+}
+
+static int judge_narrowed(struct kernel *k, struct asking *x, struct handling *h, struct err *e)
+{
+	const struct ruleset *own = k->policy;
+	int rc = x->q.profile->terms ? skill_budget(h->a, x->q.profile->terms, &k->policy, e) : OK;
+
+	if (rc == OK) {
+		kernel_decide(k, &x->q, h);
+		judge_bare(k, x, h);
+		x->leaves = judge_outside(k, x->call, &x->q, h);
+	}
+	k->policy = own; /* the kernel may serve other sessions */
+	return rc;
 }
 
 /* Everything up to the verdict; nothing is written. */
@@ -429,15 +439,11 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 		return rc;
 	if (k->session ? text_eq(x->q.profile->name, k->session->walls) : is_wrapped(k, x))
 		x->q.containment = guard_walls(k->sys, k->ws, x->q.profile);
-	if ((rc = use_skill(k, x, a, e)))
-		return rc;
 	propose_tool(a, &x->at, call, &x->proposal);
 	unknown_tools(x->q.profile, &x->proposal, &x->q);
+	use_skill(k, x, a);
 	x->q.what.task_id = k->session ? k->session->task_id : NULL;
-	kernel_decide(k, &x->q, h);
-	judge_bare(k, x, h);
-	x->leaves = judge_outside(k, call, &x->q, h);
-	return OK;
+	return judge_narrowed(k, x, h, e);
 }
 
 int hook_foresee(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,

@@ -161,17 +161,16 @@ int skill_budget(struct arena *a, const struct terms *t, const struct ruleset **
 		    *budgets = json_new(a, JSON_ARRAY), *one = json_new(a, JSON_OBJECT);
 	struct ruleset *rules;
 
-	*ret = NULL;
 	if (!t->calls_per_day)
 		return OK;
-	json_sets(a, one, "id", arena_printf(a, "skill:%s", t->skill));
+	json_sets(a, one, "id", arena_printf(a, "skill:%s", t->budget_of));
 	json_seti(a, one, "limit", t->calls_per_day);
 	json_sets(a, one, "unit", "requests");
 	json_sets(a, one, "period", "day");
 	json_push(a, budgets, one);
 	json_set(a, limits, "budgets", budgets);
 	json_sets(a, doc, "format", "helm.policy.v1");
-	json_sets(a, doc, "name", arena_printf(a, "skill:%s", t->skill));
+	json_sets(a, doc, "name", arena_printf(a, "skill:%s", t->budget_of));
 	json_sets(a, doc, "coverage", "open");
 	json_set(a, doc, "limits", limits);
 	int rc = ruleset_compile(a, doc, &rules, e);

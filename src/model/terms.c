@@ -180,6 +180,7 @@ int terms_read(
 		rc = read_commands(a, contract, &t, e);
 	if (rc == OK)
 		rc = read_budget(contract, &t, e);
+	t.budget_of = t.calls_per_day ? skill : NULL;
 	if (rc == OK)
 		rc = read_runner(a, contract, &t, e);
 	if (rc == OK)
@@ -393,7 +394,9 @@ const struct terms *terms_both(struct arena *a, const struct terms *x, const str
 		t->has_commands = true;
 	}
 	t->seconds = least(x->seconds, y->seconds);
+	/* The smaller one is counted, under its own name: a second skill is no fresh start. */
 	t->calls_per_day = least(x->calls_per_day, y->calls_per_day);
+	t->budget_of = t->calls_per_day == x->calls_per_day ? x->budget_of : y->budget_of;
 #define LIMIT_BOTH(name) t->limits.name = least(x->limits.name, y->limits.name);
 	LIMITS(LIMIT_BOTH)
 #undef LIMIT_BOTH

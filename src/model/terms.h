@@ -31,6 +31,7 @@ struct terms {
 	const struct terms_command *commands;
 	size_t command_count;
 	int64_t seconds, calls_per_day; /* 0: no limit */
+	const char *budget_of; /* the skill whose calls a day are counted; or NULL */
 	struct run_limits limits;
 	struct terms_command entrypoint; /* n 0: none */
 	bool is_strict; /* nothing but the entrypoint is started */

@@ -63,7 +63,7 @@ def prepare():
 
 # How each command is called here.  One that has arguments no line knows must be given one.
 SPECIAL = {
-    "failures show": "00000000", "trace show": "TASK", "trace diff": "TASK TASK", "trace replay": "TASK", "loops inspect": "docs-sweep", "loops validate": "doc.json", "loops run": "docs-sweep", "loops resume": "x", "health watch": "--current-model x --duration-seconds 0",
+    "failures show": "00000000", "task state": "TASK", "harness file-intake": "doc.json", "trace show": "TASK", "trace diff": "TASK TASK", "trace replay": "TASK", "loops inspect": "docs-sweep", "loops validate": "doc.json", "loops run": "docs-sweep", "loops resume": "x", "health watch": "--current-model x --duration-seconds 0",
     "skill show": "first", "skill run": "first", "skill accept": "first", "skill route": "first", "skill new": "second", "skill create": "--name third --description x", "skill draft-from-task": "--task-id TASK --name x --description y", "skill assess-draft": "--name x", "skill promote-draft": "--name x", "skill-diff": "--name x", "skill-review": "--name x", "skill-approve": "--name x", "skill-reject": "--name x --reason y",
     "skill-promotion details": "00000000", "skill-promotion approve": "00000000", "skill-promotion reject": "00000000", "skill-promotion reply": "'approve 00000000'", "skill-intake scan": ".", "skill-intake classify": "x", "skill-intake validate": "x --risk-class D0 --default-action y",
     "skill-lifecycle pin": "first", "skill-lifecycle unpin": "first", "skill-lifecycle archive": "first", "skill-lifecycle restore": "first", "skill-lifecycle view": "first", "skill-lifecycle revalidate-claim": "--skill first --claim-id x", "skill-lifecycle promote-from-trajectory": "--name x --description y",

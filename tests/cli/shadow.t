@@ -20,4 +20,6 @@ ok "and noted with the rule" says 0 skill.paths helm policy shadow report
 ok "a skill that is not valid would deny" sh -c 'printf "{\"paths\":1}" >"$1/skills/docs/contract.json"' - "$ws"
 helm profile run workspace_edit -- touch c
 ok "as it says" says 0 skill.contract helm policy shadow report
+ok "a window must be above 0" exits 1 helm shadow-report --since -3
+ok "and a feature one that there is" exits 2 helm shadow-report --feature nope
 finish

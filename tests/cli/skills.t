@@ -182,6 +182,13 @@ ok "other files are" passes s1 Read "{\"file_path\":\"$w/src/a.c\"}"
 ok "another session is free" passes s2 Write "{\"file_path\":\"$w/src/h\",\"content\":\"x\"}"
 ok "a second skill adds to the first" passes s1 Skill '{"skill":"tools"}'
 ok "what either forbids is forbidden" denied s1 Write "{\"file_path\":\"$w/docs/h\",\"content\":\"x\"}"
+contract twice "{\"skill\":\"twice\",$both,\"budget\":{\"calls_per_day\":2}}"
+ok "a session under a budget" passes s5 Skill '{"skill":"twice"}'
+ok "has so many calls" passes s5 Bash '{"command":"touch docs/h1"}'
+ok "and so many" passes s5 Bash '{"command":"touch docs/h2"}'
+ok "and no more" denied s5 Bash '{"command":"touch docs/h3"}'
+ok "another session draws on the same" passes s6 Skill '{"skill":"twice"}'
+ok "and has none left" denied s6 Bash '{"command":"touch docs/h4"}'
 ok "a skill that does not fit is not activated" denied s3 Skill '{"skill":"prof"}'
 ok "nor an invalid one" denied s3 Skill '{"skill":"bad"}'
 ok "one that is none of ours is none of our business" passes s3 Skill '{"skill":"somebody-elses"}'

@@ -742,7 +742,10 @@ static int open_all(struct keeper *x, struct err *e)
 	x->base.id = arena_printf(&x->a, "session-%s", x->name);
 	x->base.row = json_new(&x->a, JSON_OBJECT);
 	x->base.happened = json_new(&x->a, JSON_OBJECT);
-	rc = task_egress_open(&x->base, e);
+	if (x->base.profile->terms)
+		rc = skill_make_places(s, &x->a, x->base.profile->terms, task_tree(&x->base), e);
+	if (rc == OK)
+		rc = task_egress_open(&x->base, e);
 	if (rc)
 		return rc;
 	task_egress_listen(&x->base);

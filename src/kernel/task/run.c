@@ -669,11 +669,14 @@ int task_run(
 		.lasts = spec->session,
 		.happened = json_new(a, JSON_OBJECT),
 		.outcome = "NOT_EXECUTED" };
+	const struct ruleset *own = k->policy;
 	int rc = prepare(t, e);
 	if (rc == OK)
 		rc = open_it(t, e);
-	if (rc)
+	if (rc) {
+		k->policy = own;
 		return rc;
+	}
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 	workspace_stand(k->sys, a, ws, spec->cwd);
 	rc = go_through(t, e);
@@ -684,5 +687,6 @@ int task_run(
 		open_run_end(k->sys, k->ws->state_fd, &t->open);
 	close_fd(&t->open.fd);
 	kernel_tidy(k, a);
+	k->policy = own; /* without the budget of a contract: another run may follow */
 	return first_error(rc, e, late_rc, &late);
 }
