@@ -273,7 +273,8 @@ static int decide_call(struct flight *f, struct calling *c, const char *bad_args
 	return decide_run(&f->call, c->r, &c->h, e);
 }
 
-/* For the evening report; the receipt is what proves. */
+/* For the evening report; the receipt is what proves.  Each receipt waits for the rows before it to be on disk, so the two of a call that is made are
+ * written together, behind its outcome: the next receipt binds both. */
 static void note(struct flight *f, const struct calling *c, const char *outcome, const char *digest)
 {
 	struct arena *a = &f->a;
@@ -281,7 +282,8 @@ static void note(struct flight *f, const struct calling *c, const char *outcome,
 	struct json *row = json_new(a, JSON_OBJECT);
 	struct err e = { 0 };
 
-	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
+	json_sets(a, row, "at",
+		text_time_iso(a, outcome ? k->sys->now_us(k->sys) : c->h.decision.evaluated_us));
 	json_sets(a, row, "client", client_of(f));
 	json_sets(a, row, "session", f->guest->id);
 	json_sets(a, row, "tool", c->r->what.tool);
@@ -455,6 +457,7 @@ static int step_outcome(struct flight *f, struct err *e)
 		json_seti(a, happened, "error_code", json_get_int(f->error, "code", 0));
 	const char *status = ending(f);
 	int rc = kernel_outcome(f->call.k, c->r, &c->h, happened, status, e);
+	note(f, c, NULL, NULL);
 	note(f, c, text_eq(status, "COMPLETED") ? "done" : "failed", digest);
 	if (f->result)
 		taint(f, c);
@@ -524,11 +527,11 @@ int step_call(struct flight *f, struct err *e)
 		f->state = c;
 		return OK;
 	}
-	note(f, c, NULL, NULL);
 	rc = is_bad ? OK : observe(f, c, e);
 	if (rc)
 		return rc;
 	if (c->h.verdict != V_ALLOW && !c->grant) {
+		note(f, c, NULL, NULL);
 		if (is_bad)
 			flight_refuse(f, RPC_BAD_PARAMS,
 				arena_printf(&f->a, "PEP validation failed: %s: %s", bad.code, bad.text));
@@ -592,13 +595,14 @@ int step_pass(struct flight *f, struct err *e)
 	int rc = decide_call(f, c, NULL, e);
 	if (rc)
 		return rc;
-	note(f, c, NULL, NULL);
-	if (c->h.verdict == V_ALLOW)
+	if (c->h.verdict == V_ALLOW) {
 		dispatch(f, c);
-	else
-		flight_refuse(f, RPC_INTERNAL,
-			arena_printf(&f->a, "Access Denied: %s",
-				c->h.decision.summary ? c->h.decision.summary
-						      : reason_get(c->h.decision.reason_code)->meaning));
+		return OK;
+	}
+	note(f, c, NULL, NULL);
+	flight_refuse(f, RPC_INTERNAL,
+		arena_printf(&f->a, "Access Denied: %s",
+			c->h.decision.summary ? c->h.decision.summary
+					      : reason_get(c->h.decision.reason_code)->meaning));
 	return OK;
 }
