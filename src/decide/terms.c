@@ -161,7 +161,8 @@ static bool is_command(struct leaving *x, size_t step)
 			return true;
 	if (x->t->entrypoint.n && step_is(x, s, &x->t->entrypoint))
 		return true;
-	return (starts_nothing(s->head) && !changes_anything(x->p, s)) || (is_shell_name(path_base(s->head)) && has_steps_below(x->p, step));
+	return (starts_nothing(s->head) && !changes_anything(x->p, s)) ||
+		(is_shell_name(path_base(s->head)) && has_steps_below(x->p, step));
 }
 
 static bool leaves_commands(struct leaving *x)

@@ -63,7 +63,7 @@ waited=0
 while ! grep -q a k 2>/dev/null && [ $waited -lt 200 ]; do sleep 0.05; waited=$((waited + 1)); done
 kill -9 "$(cat "$scratch/pid")"
 sleep 0.2
-run=$(ls .helm/loop-runs/*.json | xargs grep -l '"loop_id": "kill"' | sed 's|.*/||; s|.json$||')
+run=$(grep -l '"loop_id": "kill"' .helm/loop-runs/*.json | sed 's|.*/||; s|.json$||')
 ok "a run that was killed is there" says 0 running helm loops runs "$run"
 ok "it goes on" says 0 "status=success" helm loops resume "$run"
 ok "what was done before is not done again" [ "$(grep -c a k)" -eq 1 ]

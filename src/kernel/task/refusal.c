@@ -179,8 +179,8 @@ static const char *sentence(const struct task *t, const struct refusal *r)
 	const char *shown = text_safe(a, r->target, strlen(r->target), false);
 
 	if (t->profile->terms && !text_eq(r->what, "fixed"))
-		return arena_printf(a, "the walls refused %s: the contract of skill '%s' does not have it", shown,
-			t->profile->terms->skill);
+		return arena_printf(a, "the walls refused %s: the contract of skill '%s' does not have it",
+			shown, t->profile->terms->skill);
 	if (text_eq(r->what, "closed"))
 		return arena_printf(a, "the walls refused %s: the profile %s keeps credentials closed", shown,
 			t->profile->name);
