@@ -1,5 +1,4 @@
 /* engine_gates_test.c — gates that compare a question with facts, rules about effects and packs, and what a policy may not say. */
-#include "base/embed.h"
 #include "proof/sign.h"
 #include "tools/engine_fixture.h"
 #include "tools/unit.h"
@@ -847,37 +846,6 @@ static void gates_have_names(void **state)
 	assert_false(gate_parse("sandbo", &g));
 }
 
-/* Every shipped policy document compiles; the same words from a caller are not believed. */
-static void shipped_policies_compile(void **state)
-{
-	(void)state;
-	AUTO(arena_done) struct arena a = { 0 };
-	struct ruleset *r = NULL;
-	struct bytes text;
-	struct json *doc;
-	struct judgement j;
-	struct facts f = { 0 };
-	struct submission q;
-
-	assert_true(embed_find("share/policies/default.json", &text));
-	assert_int_equal(json_parse(&a, text, "default", NULL, &doc, NULL), OK);
-	assert_int_equal(ruleset_compile(&a, doc, &r, NULL), OK);
-	q = asked(&a, "{'effect_type':'deploy','params':{},'context':{'review_approved':true}}");
-	engine_judge(&a, r, &q, &f, &j);
-	assert_string_equal(outcome(&a, &j), "DENY MISSING_REQUIREMENT requirements deploy");
-	q = asked(&a, "{'effect_type':'harness_mutation','params':{},'context':{'approval_ref':'yes'}}");
-	engine_judge(&a, r, &q, &f, &j);
-	assert_string_equal(outcome(&a, &j), "DENY APPROVAL_REQUIRED rules harness-approval");
-	q = asked(&a,
-		"{'effect_type':'mcp_tool_call','params':{},'context':{'server_approved':true,'tool_discovered':true}}");
-	engine_judge(&a, r, &q, &f, &j);
-	assert_string_equal(outcome(&a, &j), "DENY MISSING_REQUIREMENT rules mcp-server");
-	q = asked(&a,
-		"{'effect_type':'exec','params':{'sandbox':'wasi','code_hash':'x'},'context':{'generated_code_grant':true}}");
-	engine_judge(&a, r, &q, &f, &j);
-	assert_string_equal(outcome(&a, &j), "DENY SANDBOX_VIOLATION sandbox");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -906,7 +874,6 @@ int main(void)
 		cmocka_unit_test(a_policy_can_be_looked_at),
 		cmocka_unit_test(the_first_escalation_is_kept_until_a_denial),
 		cmocka_unit_test(gates_have_names),
-		cmocka_unit_test(shipped_policies_compile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

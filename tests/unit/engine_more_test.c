@@ -1,4 +1,5 @@
 /* engine_more_test.c — the engine where it is unusual: what is given as nothing, many of everything, sets in sets, what is listed as resting on being said. */
+#include "base/embed.h"
 #include "decide/authority/authority.h"
 #include "decide/engine/parts.h"
 #include "tools/engine_fixture.h"
@@ -557,6 +558,37 @@ static void names_that_are_alike_lie_apart(void **state)
 	}
 }
 
+/* Every shipped policy document compiles; the same words from a caller are not believed. */
+static void shipped_policies_compile(void **state)
+{
+	(void)state;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct ruleset *r = NULL;
+	struct bytes text;
+	struct json *doc;
+	struct judgement j;
+	struct facts f = { 0 };
+	struct submission q;
+
+	assert_true(embed_find("share/policies/default.json", &text));
+	assert_int_equal(json_parse(&a, text, "default", NULL, &doc, NULL), OK);
+	assert_int_equal(ruleset_compile(&a, doc, &r, NULL), OK);
+	q = asked(&a, "{'effect_type':'deploy','params':{},'context':{'review_approved':true}}");
+	engine_judge(&a, r, &q, &f, &j);
+	assert_string_equal(outcome(&a, &j), "DENY MISSING_REQUIREMENT requirements deploy");
+	q = asked(&a, "{'effect_type':'harness_mutation','params':{},'context':{'approval_ref':'yes'}}");
+	engine_judge(&a, r, &q, &f, &j);
+	assert_string_equal(outcome(&a, &j), "DENY APPROVAL_REQUIRED rules harness-approval");
+	q = asked(&a,
+		"{'effect_type':'mcp_tool_call','params':{},'context':{'server_approved':true,'tool_discovered':true}}");
+	engine_judge(&a, r, &q, &f, &j);
+	assert_string_equal(outcome(&a, &j), "DENY MISSING_REQUIREMENT rules mcp-server");
+	q = asked(&a,
+		"{'effect_type':'exec','params':{'sandbox':'wasi','code_hash':'x'},'context':{'generated_code_grant':true}}");
+	engine_judge(&a, r, &q, &f, &j);
+	assert_string_equal(outcome(&a, &j), "DENY SANDBOX_VIOLATION sandbox");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -574,6 +606,7 @@ int main(void)
 		cmocka_unit_test(places_are_listed),
 		cmocka_unit_test(targets_that_are_open),
 		cmocka_unit_test(tools_of_a_command),
+		cmocka_unit_test(shipped_policies_compile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,9 @@ struct redeeming {
 /* Once: OK for one of all who ask.  E_DENIED with the reason otherwise. */
 int ticket_redeem(struct kernel *k, struct arena *a, const struct json *ticket, const struct redeeming *r,
 	struct err *e);
+/* The client's process, to be told when it ends; -1 when it cannot be watched.  E_DENIED when it has ended already: there is nobody left
+ * to work for. */
+int ticket_watch_client(struct sys *s, const struct json *ticket, int *ret, struct err *e);
 /* Remove those whose time is over. */
 void tickets_sweep(struct sys *s, struct arena *a, const char *helm_home);
 

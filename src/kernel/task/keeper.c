@@ -624,25 +624,6 @@ static void keep(struct keeper *x)
 
 /* ---- the beginning and the end ---- */
 
-/* The client's process, to be told when it ends; -1 when it cannot be watched.  E_DENIED when it has ended already: there is nobody left
- * to work for. */
-static int watch_client(struct sys *s, const struct json *ticket, int *ret, struct err *e)
-{
-	int64_t pid = json_get_int(ticket, "client_pid", 0);
-	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
-	bool is_gone = pid > 0 && fd < 0 && errno == ESRCH;
-
-	if (fd >= 0 && proc_start_ticks(s, pid) != json_get_int(ticket, "client_start", 0)) {
-		close_fd(&fd);
-		fd = -1;
-		is_gone = true;
-	}
-	*ret = fd;
-	return is_gone ? err_set(e, E_DENIED, "CONTAINED_SESSION",
-				 "not run: it was allowed for another session, whose client has ended")
-		       : OK;
-}
-
 /* A socket to the keeper, or -1. */
 static int connect_to(struct sys *s, const char *dir)
 {
@@ -767,7 +748,7 @@ static int open_all(struct keeper *x, struct err *e)
 		rc = (x->listener = session_listen(x->dir)) < 0
 			? err_sys(e, "SESSION_START", "cannot listen in the session's directory")
 			: OK;
-	return rc ? rc : watch_client(s, x->ticket, &x->client, e);
+	return rc ? rc : ticket_watch_client(s, x->ticket, &x->client, e);
 }
 
 /* From here on nobody comes any more: whoever needs a keeper starts another one, under the same name.  So the directory goes first, and

@@ -24,6 +24,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { TICKET_LIMIT = 16 << 20, MAX_ANCESTORS = 64, RECEIPTS_BACK = 100000 };
@@ -364,4 +365,21 @@ void tickets_sweep(struct sys *s, struct arena *a, const char *helm_home)
 			(int64_t)st.st_mtim.tv_sec * 1000000 + ASKED_US < now_us)
 			(void)s->unlink(s, AT_FDCWD, path, 0);
 	}
+}
+
+int ticket_watch_client(struct sys *s, const struct json *ticket, int *ret, struct err *e)
+{
+	int64_t pid = json_get_int(ticket, "client_pid", 0);
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	bool is_gone = pid > 0 && fd < 0 && errno == ESRCH;
+
+	if (fd >= 0 && proc_start_ticks(s, pid) != json_get_int(ticket, "client_start", 0)) {
+		close_fd(&fd);
+		fd = -1;
+		is_gone = true;
+	}
+	*ret = fd;
+	return is_gone ? err_set(e, E_DENIED, "CONTAINED_SESSION",
+				 "not run: it was allowed for another session, whose client has ended")
+		       : OK;
 }
