@@ -92,9 +92,9 @@ endforeach()
 # Under the sanitizers everything takes longer.
 set(slow cli/key_order cli/long cli/skill_crash cli/undo oracle/mutations oracle/pack)
 if(HELM_SANITIZE)
-  list(APPEND slow cli/approval cli/archive cli/beside cli/client_settings cli/clients cli/contained cli/egress cli/guard_now
-    cli/key_history cli/output cli/standing crash/archive_crash_test crash/checkpoint_crash_test crash/record_crash_test
-    unit/large_test unit/log_check_test)
+  list(APPEND slow cli/agent cli/approval cli/archive cli/beside cli/client_settings cli/clients cli/contained cli/egress cli/guard_now
+    cli/key_history cli/memory_crash cli/output cli/policy_use cli/policy_ways cli/receipts cli/run_faults cli/setup cli/signer
+    cli/standing crash/archive_crash_test crash/checkpoint_crash_test crash/record_crash_test unit/large_test unit/log_check_test)
 endif()
 foreach(name ${slow})
   set_tests_properties(${name} PROPERTIES LABELS slow)
