@@ -223,7 +223,8 @@ static int decide_all(struct call *c, struct tx *t, struct err *e)
 			rc = decide_call(c, t, &x->calls[i], refused, &limit, NULL, &why[i], e);
 		}
 		if (rc == OK && why[i])
-			names[denied++] = x->calls[i].name ? x->calls[i].name : "unknown_tool";
+			names[denied++] =
+				arena_strdup(c->a, x->calls[i].name ? x->calls[i].name : "unknown_tool");
 	}
 	if (rc == OK && x->fault && !x->n)
 		rc = decide_unreadable(c, t, e);
