@@ -21,7 +21,21 @@ struct told {
 	struct bulk passed, held;
 	size_t calls;
 	bool has_fault;
+	bool is_denied; /* every call is refused, and the reason told in its place */
 };
+
+/* Without what was refused. */
+static void rewrite(struct assembly *x, struct told *t, struct bytes events)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct buf text;
+
+	buf_init(&text, &a);
+	if (form_rewrite(x, &a, events, &text))
+		bulk_add(&t->passed, text.p, text.n);
+	else
+		t->has_fault = true;
+}
 
 static void decide(struct assembly *x, struct told *t)
 {
@@ -29,8 +43,13 @@ static void decide(struct assembly *x, struct told *t)
 	t->has_fault |= x->fault != NULL;
 	for (size_t i = 0; i < x->n; i++)
 		check(x->fault || x->calls[i].fault || (x->calls[i].name && x->calls[i].input));
-	form_settle(x, NULL);
-	if (!t->has_fault)
+	const char *why[CALLS_MOST];
+	for (size_t i = 0; i < CALLS_MOST; i++)
+		why[i] = "no";
+	form_settle(x, t->is_denied ? why : NULL);
+	if (!t->has_fault && t->is_denied)
+		rewrite(x, t, bulk_bytes(&t->held));
+	else if (!t->has_fault)
 		bulk_add(&t->passed, t->held.p, t->held.n);
 	bulk_drop(&t->held, t->held.n);
 }
@@ -71,7 +90,10 @@ static void read_all(const struct form *form, const uint8_t *data, size_t size, 
 			check(memcmp(ev.raw.p, data + all, ev.raw.n) == 0);
 			all += ev.raw.n;
 			enum seen seen = form_see(&x, &ev);
-			bulk_add(seen == SEEN_PASS ? &t->passed : &t->held, ev.raw.p, ev.raw.n);
+			if (seen == SEEN_PASS && t->is_denied)
+				rewrite(&x, t, ev.raw);
+			else
+				bulk_add(seen == SEEN_PASS ? &t->passed : &t->held, ev.raw.p, ev.raw.n);
 			alike_forget(&alike);
 			if (seen == SEEN_PASS && ev.has_data)
 				alike_learn(&alike, ev.raw);
@@ -86,7 +108,7 @@ void fuzz_one(const uint8_t *data, size_t size)
 {
 	static const struct form *const forms[] = { &form_chat, &form_responses, &form_messages,
 		&form_other };
-	struct told cut = { 0 }, whole = { 0 };
+	struct told cut = { 0 }, whole = { 0 }, denied = { .is_denied = true }, left = { 0 };
 
 	if (size < 2)
 		return;
@@ -96,6 +118,13 @@ void fuzz_one(const uint8_t *data, size_t size)
 	check(cut.calls == whole.calls && cut.has_fault == whole.has_fault);
 	check(cut.passed.n == whole.passed.n &&
 		(!cut.passed.n || memcmp(cut.passed.p, whole.passed.p, cut.passed.n) == 0));
+	read_all(form, data + 2, size - 2, size, &denied);
+	read_all(form, (const uint8_t *)denied.passed.p, denied.passed.n, size, &left);
+	check(!left.calls);
+	bulk_free(&denied.passed);
+	bulk_free(&denied.held);
+	bulk_free(&left.passed);
+	bulk_free(&left.held);
 	bulk_free(&cut.passed);
 	bulk_free(&cut.held);
 	bulk_free(&whole.passed);

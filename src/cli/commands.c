@@ -26,7 +26,7 @@ const struct family families[] = {
 	{ "approval", "what waits for your answer; what was granted" },
 	{ "egress", "which hosts runs may reach, by name" },
 	{ "privacy", "what a text gives away about people" },
-	{ "memory", "what the next run should know, and where it comes from" },
+	{ "memory", "what the next run should know, with sources" },
 	{ "memory-tree", "summaries of sources and topics" },
 	{ "skill-lifecycle", "how skills live, and what they claim" },
 	{ "curator", "another name of skill-lifecycle" },

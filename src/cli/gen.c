@@ -46,7 +46,7 @@ static const char *const group_help[COMMAND_GROUPS] = {
 	[GROUP_ANSWER] = "what waits for a person",
 	[GROUP_PROVE] = "show others, and yourself, that the record is true",
 	[GROUP_GOVERN] = "say what is allowed, and who signs for it",
-	[GROUP_SERVE] = "answer other programs",
+	[GROUP_DOORS] = "answer other programs",
 	[GROUP_PLUMBING] = "for scripts, clients and tests",
 };
 
@@ -106,12 +106,14 @@ static char *verbs_of(struct arena *a, const struct cmd *of, size_t room, size_t
 		/* A command of one word shows its arguments in the place of a verb. */
 		const char *verb = strchr(c->is->name, ' ') ? strchr(c->is->name, ' ') + 1 : c->args;
 		++*ret_count;
+		if (!*verb)
+			continue; /* it has options only */
 		/* Five columns are kept for the separator and "|...". */
 		if (is_cut || text.n + strlen(verb) + 5 > room) {
 			is_cut = true;
 			continue;
 		}
-		buf_addf(&text, "%c%s", *ret_count == 1 ? ' ' : '|', verb);
+		buf_addf(&text, "%c%s", text.n == noun_length(of) ? ' ' : '|', verb);
 	}
 	if (is_cut)
 		buf_adds(&text, *ret_count > 1 && strchr(text.p, ' ') ? "|..." : " ...");

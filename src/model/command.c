@@ -50,7 +50,7 @@ const char *command_class_name(enum command_class c)
 
 const char *command_group_name(enum command_group g)
 {
-	static const char *const names[] = { "start", "work", "look", "answer", "prove", "govern", "serve",
+	static const char *const names[] = { "start", "work", "look", "answer", "prove", "govern", "doors",
 		"plumbing" };
 	TABLE_COVERS(names, COMMAND_GROUPS);
 

@@ -43,6 +43,9 @@ ok("without the vendor's key nothing is sent", st == 502 and json.loads(b)["erro
 x.stop()
 x = Proxy(p, m, "--client-token-env", "TOKEN", env={"TOKEN": "open sesame"})
 ok("a text that both know", x.chat()[0] == 401 and x.chat(headers={"Authorization": "Bearer open sesame"})[0] == 200)
+ok("and nobody else: without a key for the vendor it is not sent there", "open sesame" not in str(m.last["headers"]), m.last["headers"])
+x.chat(headers={"X-Helm-Key": "open sesame", "Authorization": "Bearer sk-client", "x-goog-api-key": "open sesame"})
+ok("under no name, while the client's own credential goes on", "open sesame" not in str(m.last["headers"]) and m.last["headers"]["authorization"] == "Bearer sk-client", m.last["headers"])
 x.stop()
 
 x = Proxy(p, m)

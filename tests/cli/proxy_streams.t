@@ -191,6 +191,40 @@ for form in STREAMS:
     m.stream(STREAMS[form]([export]))
     st, b, h = x.chat(stream=True, form=form)
     ok(form + ": with nothing left to be done the turn ends", b"passwd" not in b and b'"tool_use"' not in b and b'"tool_calls"' not in b and outcome()["status"] == "REWRITTEN", b)
+# A call that does not say where it stands cannot be taken out: then nothing of it leaves.
+for form, member in (("responses", "output_index"), ("messages", "index")):
+    rows = [json.loads(e.split(b"data: ", 1)[1]) for e in events_of(STREAMS[form]([export]))]
+    for r in rows: r.pop(member, None)
+    m.stream(sse(rows, named=True))
+    st, b, h = x.chat(stream=True, form=form)
+    ok(form + ": a refused call without its place does not leave", b"passwd" not in b and b"DENIED" in b and outcome()["status"] == "DENIED", b)
+whole = dict(chat_whole([export]), toolUse={"name": "credential_export", "input": {"path": "/etc/passwd"}})
+m.json(whole)
+st, b, h = x.chat()
+ok("nor does one that stands beside those that were taken out", st == 403 and b"passwd" not in b, st, b)
+x.stop()
+# What was said about a call is still known when its outcome is signed.
+x = Proxy(p, m, "--max-iterations", "1", env={"MALLOC_PERTURB_": "165"})
+m.stream(chat_stream([weather] * 20))
+for n in range(3): st, b, h = x.chat(stream=True, headers={"X-Helm-Session-ID": "again"})
+r = outcome()
+ok("a limit that ends a stream stands in the outcome", b"PROXY_ITERATION_LIMIT" in b and r["status"] == r["metadata"]["proxy"]["status"] == r["reason_code"] == "PROXY_ITERATION_LIMIT", r)
+# Forms of other vendors: nothing that asks for a tool passes as if it were words.
+def other(answer, kind="application/json"):
+    m.say = (200, [("Content-Type", kind), ("Content-Length", str(len(answer)))], [answer])
+    st, b, h = x.ask("/v1beta/models/gemini:generateContent", {"contents": []})
+    return st, b
+gemini = lambda part: json.dumps({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}).encode()
+st, b = other(gemini({"functionCall": {"name": "credential_export", "args": {"path": "/etc/passwd"}}}))
+ok("a call of Gemini is refused", st == 403 and b"passwd" not in b, st, b)
+st, b = other(b"data: " + gemini({"functionCall": {"name": "credential_export", "args": {"path": "/etc/passwd"}}}) + b"\n\n", "text/event-stream")
+ok("also as an event", b"passwd" not in b and b"error" in b, b)
+st, b = other(b'{"message":{"content":[{"toolUse":{"name":"credential_export","input":{"path":"/etc/passwd"}}}]}}')
+ok("and one of Bedrock", st == 403 and b"passwd" not in b, st, b)
+st, b = other(b'\0\0\1\2{"toolUse":{"name":"credential_export","path":"passwd"}}', "application/vnd.amazon.eventstream")
+ok("frames that are not read are refused", st == 403 and b"passwd" not in b, st, b)
+st, b = other(gemini({"text": "Hello"}))
+ok("words pass", st == 200 and b"Hello" in b, st, b)
 x.stop()
 x = Proxy(p, m, "--mode", "observe")
 m.stream(chat_stream([export]))

@@ -217,10 +217,27 @@ bool call_is_settled(const struct assembly *x, const struct tool_use *u)
 
 /* ---- what looks like a call ---- */
 
+/* Vendors write one word in several ways: tool_calls, toolCall, functionCall, toolUse, tool-call.  True when `name` ends in one of them, and with `is_all` when it is one. */
+static bool says_call(const char *name, bool is_all)
+{
+	static const char *const words[] = { "toolcall", "toolcalls", "functioncall", "functioncalls",
+		"tooluse", "tooluses" };
+	char plain[NAME_MOST];
+	size_t n = 0;
+
+	for (; *name && n + 1 < sizeof(plain); name++)
+		if (*name != '_' && *name != '-')
+			plain[n++] = (char)(*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name);
+	plain[n] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (is_all ? text_eq(plain, words[i]) : text_ends(plain, words[i]))
+			return true;
+	return false;
+}
+
 static bool is_call_type(const char *type)
 {
-	return text_ends(type, "_call") || text_ends(type, "tool_use") ||
-		text_eq(type, "mcp_approval_request");
+	return text_ends(type, "_call") || says_call(type, false) || text_eq(type, "mcp_approval_request");
 }
 
 /* Lists of what was offered or said before, and the arguments of calls, are no calls. */
@@ -249,6 +266,10 @@ size_t calls_alike(const struct json *doc)
 			n += m->value->n;
 		else if (text_eq(m->name, "tool_calls") || text_eq(m->name, "function_call"))
 			n += !json_is(m->value, JSON_NULL);
+		else if (says_call(m->name, true) && json_is(m->value, JSON_ARRAY))
+			n += m->value->n;
+		else if (says_call(m->name, true) && json_is(m->value, JSON_OBJECT))
+			n++; /* a flag of that name says what a model can do */
 		else
 			n += calls_alike(m->value);
 	}
@@ -348,7 +369,9 @@ bool calls_allowed(const struct assembly *x, const char *prefix)
 	return false;
 }
 
-void form_rewrite(struct assembly *x, struct arena *a, const struct sse_event *ev, struct buf *to)
+/* ---- without what was refused ---- */
+
+static void rewrite_event(struct assembly *x, struct arena *a, const struct sse_event *ev, struct buf *to)
 {
 	struct json *data;
 	struct err e = { 0 };
@@ -357,6 +380,68 @@ void form_rewrite(struct assembly *x, struct arena *a, const struct sse_event *e
 		json_is(data, JSON_OBJECT) && x->form->rewrite_event(a, x, data, to))
 		return;
 	buf_add(to, ev->raw.p, ev->raw.n);
+}
+
+/* The next of events that are all here; only the last may lack its empty line.  False: there is none. */
+static bool next_event(struct sse *s, struct arena *a, struct bytes *rest, struct sse_event *ret)
+{
+	bool is_whole = false;
+
+	sse_next(s);
+	while (rest->n && !is_whole) {
+		size_t taken;
+		struct err e = { 0 };
+		if (sse_take(s, *rest, &taken, &is_whole, &e))
+			BUG("an event is larger than all of them");
+		*rest = (struct bytes){ rest->p + taken, rest->n - taken };
+	}
+	if (s->event.n)
+		sse_read(s, a, ret);
+	return s->event.n > 0;
+}
+
+/* Is every call that was found on its way out one that was allowed, and as often? */
+static bool are_all_allowed(const struct assembly *x, const struct assembly *out)
+{
+	for (size_t i = 0; i < out->n; i++) {
+		const struct tool_use *u = &out->calls[i];
+		size_t allowed = 0, leaving = 0;
+		for (size_t j = 0; j < x->settled_n; j++)
+			allowed += x->settled[j].is_allowed && text_eq(x->settled[j].digest, u->digest);
+		for (size_t j = 0; j < out->n; j++)
+			leaving += text_eq(out->calls[j].digest, u->digest);
+		if (u->fault || leaving > allowed)
+			return false;
+	}
+	return !out->fault;
+}
+
+bool form_rewrite(struct assembly *x, struct arena *a, struct bytes events, struct buf *to)
+{
+	AUTO(form_end) struct assembly out;
+	AUTO(sse_free) struct sse before = { .most_bytes = events.n + 1 };
+	struct sse_event ev;
+	size_t at = to->n;
+
+	while (next_event(&before, a, &events, &ev))
+		rewrite_event(x, a, &ev, to);
+	struct bytes rest = { (const uint8_t *)to->p + at, to->n - at };
+	AUTO(sse_free) struct sse after = { .most_bytes = rest.n + 1 };
+	form_begin(&out, x->form, x->offered);
+	while (next_event(&after, a, &rest, &ev))
+		(void)form_see(&out, &ev);
+	(void)form_over(&out);
+	return are_all_allowed(x, &out);
+}
+
+bool form_rewrite_whole(struct assembly *x, struct arena *a, struct json *doc)
+{
+	AUTO(form_end) struct assembly out;
+
+	x->form->rewrite_document(a, x, doc);
+	form_begin(&out, x->form, x->offered);
+	(void)form_whole(&out, doc);
+	return are_all_allowed(x, &out);
 }
 
 /* ---- which form ---- */

@@ -103,8 +103,10 @@ enum seen form_over(struct assembly *x);
 enum seen form_whole(struct assembly *x, const struct json *doc);
 /* What was held is decided; `why` has for each call what to say in its place, NULL for one that is allowed; `why` itself NULL: all are. */
 void form_settle(struct assembly *x, const char *const *why);
-/* One event of an answer in which something was refused, as it leaves. */
-void form_rewrite(struct assembly *x, struct arena *a, const struct sse_event *ev, struct buf *to);
+/* Events of an answer in which something was refused, as they leave; or the whole of it.  What is made is read once more, as any answer is: false when it still
+ * holds a call that was not allowed (one that does not say at which place it stands cannot be taken out), and then nothing of it may leave. */
+bool form_rewrite(struct assembly *x, struct arena *a, struct bytes events, struct buf *to);
+bool form_rewrite_whole(struct assembly *x, struct arena *a, struct json *doc);
 
 /* ---- for forms (calls.c) ---- */
 

@@ -223,7 +223,8 @@ static int decide_all(struct call *c, struct tx *t, struct err *e)
 			rc = decide_call(c, t, &x->calls[i], refused, &limit, NULL, &why[i], e);
 		}
 		if (rc == OK && why[i])
-			names[denied++] = x->calls[i].name ? x->calls[i].name : "unknown_tool";
+			names[denied++] =
+				arena_strdup(c->a, x->calls[i].name ? x->calls[i].name : "unknown_tool");
 	}
 	if (rc == OK && x->fault && !x->n)
 		rc = decide_unreadable(c, t, e);
@@ -399,7 +400,9 @@ static int read_whole(struct call *c, struct tx *t, struct json **ret, struct er
 	if (json_parse(c->a, body, "answer", &limits, ret, e) == OK)
 		return OK;
 	*ret = NULL;
-	if (t->asked.form == &form_other && has_no_calls(c->a, body)) {
+	/* Frames of events in bytes are a way to tell calls that is not read here. */
+	bool is_framed = t->c->type && strcasestr(t->c->type, "eventstream");
+	if (t->asked.form == &form_other && !is_framed && has_no_calls(c->a, body)) {
 		*e = (struct err){ 0 };
 		return OK;
 	}
@@ -419,12 +422,14 @@ static int answer_refused(struct call *c, struct tx *t, struct json *doc, struct
 	struct ruling *r = &t->ruling;
 	bool may_rewrite = t->p->on_deny == DENY_REWRITE && doc && !t->x.fault && r->refusal.status != 429;
 
+	if (may_rewrite) {
+		form_settle(&t->x, r->why);
+		may_rewrite = form_rewrite_whole(&t->x, c->a, doc);
+	}
 	t->kind = may_rewrite ? "REWRITTEN" : r->refusal.kind;
 	t->code = r->refusal.code;
 	if (may_rewrite) {
 		struct buf text;
-		form_settle(&t->x, r->why);
-		t->x.form->rewrite_document(c->a, &t->x, doc);
 		buf_init(&text, c->a);
 		json_write(&text, doc, 0);
 		call_bytes(c, t->status, "application/json", buf_bytes(&text));

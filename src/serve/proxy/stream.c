@@ -285,8 +285,11 @@ static struct refusal failure(struct tx *t, const char *kind, const char *messag
 /* Nothing more of this answer leaves. */
 static void refuse(struct tx *t, const struct refusal *r)
 {
+	/* What was said about the calls ends with the job that said it. */
+	const char *kind = arena_strdup(t->home, r->kind);
+
 	t->is_refused = true;
-	t->code = r->code;
+	t->code = arena_strdup(t->home, r->code);
 	if (t->transfer)
 		web_cancel(t->transfer);
 	t->transfer = NULL;
@@ -294,43 +297,22 @@ static void refuse(struct tx *t, const struct refusal *r)
 	bulk_free(&t->held);
 	bulk_free(&t->whole);
 	tell(t, r);
-	finish(t, r->kind);
+	finish(t, kind);
 }
 
 /* ---- held, and let go ---- */
 
-static void push_rewritten(struct tx *t, const struct sse_event *ev)
+/* False: what was refused cannot be taken out, and nothing left. */
+static bool push_rewritten(struct tx *t, struct bytes events)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	struct buf text;
 
 	buf_init(&text, &a);
-	form_rewrite(&t->x, &a, ev, &text);
+	if (!form_rewrite(&t->x, &a, events, &text))
+		return false;
 	push(t, text.p, text.n);
-}
-
-/* What was held, event by event. */
-static void release_rewritten(struct tx *t)
-{
-	AUTO(arena_done) struct arena a = { 0 };
-	AUTO(sse_free) struct sse s = { .most_bytes = t->held.n + 1, .has_begun = true };
-	struct bytes rest = bulk_bytes(&t->held);
-
-	while (rest.n) {
-		struct sse_event ev;
-		struct err e = { 0 };
-		size_t taken;
-		bool is_whole;
-		if (sse_take(&s, rest, &taken, &is_whole, &e))
-			BUG("an event is larger than all of them");
-		rest = (struct bytes){ rest.p + taken, rest.n - taken };
-		if (!is_whole && rest.n)
-			continue;
-		arena_reset(&a);
-		sse_read(&s, &a, &ev);
-		push_rewritten(t, &ev);
-		sse_next(&s);
-	}
+	return true;
 }
 
 /* Bytes that came meanwhile; then the end, if it came. */
@@ -373,10 +355,13 @@ static void after_calls(struct tx *t)
 		t->x.fault = NULL; /* only watched */
 		push(t, t->held.p, t->held.n);
 	} else {
+		form_settle(&t->x, r->why);
+		if (!push_rewritten(t, bulk_bytes(&t->held))) {
+			refuse(t, &r->refusal);
+			return;
+		}
 		t->is_rewriting = true;
 		t->code = NULL;
-		form_settle(&t->x, r->why);
-		release_rewritten(t);
 	}
 	bulk_drop(&t->held, t->held.n);
 	catch_up(t);
@@ -391,11 +376,13 @@ static bool take_event(struct tx *t)
 	sse_read(&t->sse, &t->event, &ev);
 	enum seen seen = form_see(&t->x, &ev);
 	alike_forget(&t->alike);
+	if (seen == SEEN_PASS && t->is_rewriting && !push_rewritten(t, ev.raw)) {
+		form_fault(&t->x, "a call that was refused is told once more");
+		seen = SEEN_DECIDE;
+	}
 	if (seen != SEEN_PASS)
 		bulk_add(&t->held, ev.raw.p, ev.raw.n);
-	else if (t->is_rewriting)
-		push_rewritten(t, &ev);
-	else
+	else if (!t->is_rewriting)
 		push(t, ev.raw.p, ev.raw.n);
 	if (seen == SEEN_PASS && !t->is_rewriting && ev.has_data)
 		alike_learn(&t->alike, ev.raw);
@@ -491,7 +478,8 @@ static enum phase phase_of(const struct tx *t)
 		return TX_STREAM;
 	/* Files may be collected answers of a model. */
 	bool may_be_answers = strcasestr(type, "json") || strcasestr(type, "text/") ||
-		strstr(t->c->path, "/files/") || strstr(t->c->path, "/batches/");
+		strcasestr(type, "eventstream") || strstr(t->c->path, "/files/") ||
+		strstr(t->c->path, "/batches/");
 	if (is_good && t->asked.form == &form_other && !may_be_answers)
 		return TX_RAW;
 	return TX_WHOLE;

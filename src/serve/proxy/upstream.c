@@ -177,6 +177,17 @@ static bool is_dropped(const struct call *c, const char *name, bool has_key)
 	return strncasecmp(name, "x-helm-", 7) == 0 || (connection && strcasestr(connection, name));
 }
 
+/* A key of ours, or the text that opens this proxy: for nobody else, whatever the vendor's is and whichever header has it. */
+static bool is_for_us(const struct call *c, const char *value)
+{
+	static const char bearer[] = "Bearer ";
+	const char *token = c->server->proxy->client_token;
+
+	if (strncasecmp(value, bearer, strlen(bearer)) == 0)
+		value += strlen(bearer);
+	return text_starts(value, "helm_") || (token && text_eq(value, token));
+}
+
 const char **upstream_headers(struct call *c, const struct form *form, const char *key)
 {
 	const char **lines = arena_zalloc(c->a, c->header_count + 6, sizeof(*lines));
@@ -185,9 +196,8 @@ const char **upstream_headers(struct call *c, const struct form *form, const cha
 
 	for (size_t i = 0; i < c->header_count; i++) {
 		const struct pair *h = &c->headers[i];
-		/* A key of ours is for nobody else, whatever the vendor's is. */
 		bool is_ours = strstr(h->value, "helm_") != NULL || is_of_the_boundary(c);
-		if (!is_dropped(c, h->name, key || is_ours))
+		if (!is_for_us(c, h->value) && !is_dropped(c, h->name, key || is_ours))
 			lines[n++] = *h->value ? arena_printf(c->a, "%s: %s", h->name, h->value)
 					       : arena_printf(c->a, "%s;", h->name);
 	}
