@@ -226,6 +226,36 @@ ok "and lists each of a session" says 0 'mcp__test__echo {"a":"again"}' helm rep
 HELM_ENV=HELM_TASK_ID=x
 ok "inside a session of Helm it says where to start it" says 25 "transport http" helm mcp gateway
 HELM_ENV=
+PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY' >own.out
+from mcp import *
+import http.server
+asked = []
+class Ear(http.server.BaseHTTPRequestHandler):
+    def do_GET(self): asked.append(self.path); self.send_response(404); self.end_headers()
+    def log_message(self, *a): pass
+ear = http.server.HTTPServer(("127.0.0.1", 0), Ear)
+threading.Thread(target=ear.serve_forever, daemon=True).start()
+open("mine", "w").write("mine"); open("token", "w").write("t0ken")
+here = os.getcwd()
+given = {"out": here + "/mine", "url": "http://127.0.0.1:%d" % ear.server_port, "api-key-file": here + "/token", "client-cert": here + "/token", "client-key": here + "/token",
+         "ca": here + "/token", "cwd": here, "trust": here + "/token", "history": here + "/token", "key": [here + "/token"], "proof": here + "/token", "only": [here], "path": here, "workspace": here}
+g = Gateway("--client", "codex")
+own = {n: t["inputSchema"]["properties"] for n, t in g.tools().items() if n.startswith("helm_")}
+ok("Helm's own tools are there", len(own) > 15 and "limit" in own["helm_report"] and "since" in own["helm_receipts_list"], own)
+ok("none has an option that names a file, a place or an address", not [(n, o) for n in own for o in own[n] if o in given], own)
+answers = [g.ask("tools/call", {"name": n, "arguments": {o: v}}) for n, o, v in
+           [(n, o, v) for n in ("helm_report", "helm_status", "helm_receipts_list", "helm_verify") for o, v in given.items()]]
+ok("and who gives one all the same is refused", all(m.get("error", {}).get("code") == -32602 for m in answers), answers)
+ok("nothing is written, and nobody is asked", open("mine").read() == "mine" and asked == [], asked)
+r = g.call("helm_verify", {"args": ["/etc/shadow"]})
+ok("a file that one is given is judged like any reading", verdict_of(r) == "ESCALATE" and r["_meta"]["helm/decision"]["rule"] == "risk.secret_read", r)
+r = g.call("helm_guard_check", {"command": ["rm", "-rf", "/"]})
+ok("a command that one is given is only looked at", r.get("structuredContent", {}).get("exit_code") == 25, r)
+g.end()
+finish()
+PY
+grep '^ok\|^not ok\|^#' own.out
+ok "Helm's own tools only look" sh -c '! grep -q "^not ok" own.out && grep -q "^1\.\." own.out'
 ok "receipts are listed by server" says 0 "mcp__test__echo" helm mcp receipts test
 ok "and verify" helm log check
 finish

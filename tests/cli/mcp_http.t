@@ -17,6 +17,8 @@ cat >served/plan.json <<'X'
 X
 terminal -- helm mcp add test --pass resources --read "$PWD/served" -- python3 "$PWD/served/server.py" "$PWD/served/plan.json" >/dev/null
 terminal -- helm mcp approve test --yes >/dev/null
+bob=$(terminal -- helm serve key add --principal agent:bob --tenant b --scope evaluate | tr -d '\r' | grep '^helm_')
+export BOB="$bob"
 PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY'
 from mcp import *
 import http.client, socket
@@ -136,6 +138,15 @@ st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__echo", "arguments"
 ok("calls go through", text_of(b["result"]) == '{"a": "s"}' and receipts()[-1]["executor_id"] == "system-admin", b)
 st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__slow", "arguments": {}}), **at)
 ok("and obey the policy of the door", verdict_of(b["result"]) == "DENY" and "Not by this door" in text_of(b["result"]), b)
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "helm_receipts_list", "arguments": {}}), **at)
+ok("Helm's own tools are there for an administrator", st == 200 and "structuredContent" in b["result"], b)
+bob = {"Authorization": "Bearer " + os.environ["BOB"]}
+st, b, h = http_ask("POST", hello, **bob)
+at = dict(bob, Mcp_Session_Id=h.get("mcp-session-id", ""))
+st, b, h = http_ask("POST", rpc("tools/list"), **at)
+ok("and for nobody else: they tell of every tenant", st == 200 and [t["name"] for t in b["result"]["tools"] if t["name"].startswith("helm_")] == [] and "test__echo" in str(b), b)
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "helm_receipts_list", "arguments": {}}), **at)
+ok("nor called", b.get("error", {}).get("message", "").startswith("Unknown tool"), b)
 st, b, h = http_ask("POST", rpc("ping"), **key)
 ok("a session is needed here", st == 400, st, b)
 p.terminate()

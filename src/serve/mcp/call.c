@@ -243,6 +243,19 @@ static const char *preview_of(struct flight *f, const struct calling *c)
 	return text.p;
 }
 
+/* A command of ours looks at the command that it is given, and does nothing with it; files that it is given it reads. */
+static struct json *judged_args(struct flight *f, const struct calling *c)
+{
+	struct json *judged = c->args;
+
+	if (!c->u->is_own)
+		return judged;
+	judged = json_copy(&f->a, c->args);
+	(void)json_remove(judged, "command");
+	(void)json_remove(judged, "shell");
+	return judged;
+}
+
 static int decide_call(struct flight *f, struct calling *c, const char *bad_args, struct err *e)
 {
 	struct arena *a = &f->a;
@@ -250,13 +263,12 @@ static int decide_call(struct flight *f, struct calling *c, const char *bad_args
 
 	json_sets(a, bound, "schema_hash", c->said.pin.schema ? c->said.pin.schema : "");
 	json_sets(a, bound, "text_hash", c->said.pin.text);
-	/* A command of ours that looks does nothing to what it is given. */
 	if (c->u->is_own)
 		json_set(a, bound, "args", c->args);
 	const struct tool_question q = { .tool = arena_printf(a, "mcp__%s__%s", c->server, c->tool),
 		.action = "AGENT_TOOL_CALL",
 		.session = f->guest->id,
-		.args = c->u->is_own ? NULL : c->args,
+		.args = judged_args(f, c),
 		.draft = bound,
 		.door = "mcp",
 		.source = "mcp.gateway",

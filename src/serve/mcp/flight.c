@@ -149,7 +149,7 @@ void flight_go(struct flight *f)
 	flight_end(f);
 }
 
-struct flight *flight_new(struct guest *u, struct bytes text)
+struct flight *flight_new(struct guest *u, struct bytes text, unsigned scopes)
 {
 	struct gateway *g = u->g;
 	struct flight *f = calloc(1, sizeof(*f));
@@ -166,7 +166,7 @@ struct flight *flight_new(struct guest *u, struct bytes text)
 		.request_id = u->id,
 		.correlation_id = u->id,
 		.fd = -1,
-		.who = { u->principal, u->tenant, NULL, SCOPE_EVALUATE | SCOPE_READ } };
+		.who = { u->principal, u->tenant, NULL, scopes } };
 	f->step = flight_begin;
 	rpc_read(&f->a, text, &f->rpc);
 	f->progress_token = json_get(json_get(f->rpc.params, "_meta"), "progressToken");

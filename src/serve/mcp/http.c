@@ -315,7 +315,9 @@ static int post(struct call *c, struct err *e)
 		call_bytes(c, 202, NULL, (struct bytes){ 0 });
 		return OK;
 	}
-	struct flight *f = flight_new(u, c->raw);
+	struct flight *f = flight_new(u, c->raw, c->who.scopes);
+	/* A gateway for this machine is its user's own.  At a door with keys, what tells of everybody's receipts is the administrator's. */
+	f->has_own = c->server->o.is_open || c->who.scopes & SCOPE_ADMIN;
 	f->call.peer = c->peer;
 	f->call.who.key_id = c->who.key_id ? arena_strdup(&f->a, c->who.key_id) : NULL;
 	call_send_header(

@@ -105,8 +105,11 @@ static int discover(struct flight *f)
 
 bool is_offered(const struct flight *f, const char *id)
 {
-	const struct json *only = json_get(f->g->o, "servers");
+	const struct json *only = json_get(f->g->o, "servers"),
+			  *row = f->snap ? json_get(json_get(f->snap->registry, "servers"), id) : NULL;
 
+	if (!f->has_own && text_eq(id, MCP_OWN) && json_get_bool(row, "own", false))
+		return false;
 	if (!only || !only->n)
 		return true;
 	json_each (one, only)

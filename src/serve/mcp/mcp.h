@@ -106,6 +106,7 @@ struct flight {
 	struct flight *next, **self; /* in the guest's list */
 	struct rpc rpc;
 	bool is_stateless; /* of the era without sessions */
+	bool has_own; /* Helm's own tools are for this caller */
 
 	int (*step)(struct flight *f, struct err *e); /* what a worker does next */
 	struct json *answer; /* the whole message; NULL: none is owed */
@@ -137,8 +138,8 @@ struct flight {
 	void (*done)(void *); /* of a call that waits for the answer, and its argument */
 	void *done_arg;
 };
-/* Takes over `text`'s bytes by copying them.  The reference to the guest becomes the flight's. */
-struct flight *flight_new(struct guest *u, struct bytes text);
+/* Takes over `text`'s bytes by copying them.  The reference to the guest becomes the flight's.  `scopes`: what the caller may. */
+struct flight *flight_new(struct guest *u, struct bytes text, unsigned scopes);
 void flight_go(struct flight *f); /* to a worker */
 void flight_answer(struct flight *f, struct json *result);
 void flight_refuse(struct flight *f, int code, const char *text);
