@@ -101,7 +101,10 @@ const char *mcp_state(const struct json *row, int64_t now_us)
 const char *mcp_observed(const struct json *row, int64_t now_us)
 {
 	const struct json *grant = json_get(row, "observe");
+	const char *state = mcp_state(row, now_us);
 
+	if (text_eq(state, "revoked") || text_eq(state, "expired"))
+		return NULL;
 	return json_get(grant, "expires_at") && !is_over(grant, now_us)
 		? json_get_text(grant, "grant_id", NULL)
 		: NULL;
@@ -470,6 +473,9 @@ int mcp_approve(struct kernel *k, struct arena *a, const char *id, const struct 
 			"the tools of '%s' are not those that were looked at (%.20s...); look again: helm mcp diff %s",
 			id, set + strlen("sha256:"), id);
 	int rc = open_row(k, a, id, &st, &row, e);
+	/* What was withdrawn comes back by being named again. */
+	if (rc == OK && !text_eq(mcp_state(row, k->sys->now_us(k->sys)), "approved"))
+		(void)json_remove(row, "tools");
 	if (rc == OK)
 		rc = pin_tools(a, id, seen, t, row, names, e);
 	if (rc)
@@ -506,6 +512,7 @@ static int change_state(struct kernel *k, struct arena *a, const char *id, const
 	if (rc)
 		return rc;
 	json_sets(a, row, "state", state);
+	(void)json_remove(row, "observe");
 	json_sets(a, row, arena_printf(a, "%s_at", state), text_time_z(a, k->sys->now_us(k->sys)));
 	if (reason)
 		json_sets(a, row, "reason", reason);
@@ -564,7 +571,11 @@ int mcp_observe(struct kernel *k, struct arena *a, const char *id, int64_t until
 	const char *receipt;
 	char *grant_id;
 	int rc = open_row(k, a, id, &st, &row, e);
+	const char *state = rc ? "" : mcp_state(row, k->sys->now_us(k->sys));
 
+	if (until_us && (text_eq(state, "revoked") || text_eq(state, "expired")))
+		rc = err_set(e, E_DENIED, "MCP_OVER", "'%s' is %s; nothing of it passes: helm mcp approve %s",
+			id, state, id);
 	if (rc == OK)
 		rc = record_new_id(a, k->sys, "obs-", &grant_id, e);
 	if (rc)
