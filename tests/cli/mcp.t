@@ -252,6 +252,25 @@ ok("a file that one is given is judged like any reading", verdict_of(r) == "ESCA
 r = g.call("helm_guard_check", {"command": ["rm", "-rf", "/"]})
 ok("a command that one is given is only looked at", r.get("structuredContent", {}).get("exit_code") == 25, r)
 g.end()
+
+# the kernel of a worker is closed while a call is on its way
+g = Gateway("--server", "test", "--workers", "1", MALLOC_PERTURB_="165")
+g.call("home")
+id = g.begin("tools/call", {"name": "slow", "arguments": {}})
+until = time.time() + 10
+while time.time() < until and receipts()[-1].get("tool_name") != "mcp__test__slow": time.sleep(0.02)
+decided = receipts()[-1]
+place = os.environ["TEST_HOME"] + "/.helm/workspace/references"
+os.makedirs(place, exist_ok=True)
+open(place + "/execution_profiles.json", "w").write("{}")
+g.call("home")
+g.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+until = time.time() + 10
+while time.time() < until and receipts()[-1]["status"] != "CANCELLED": time.sleep(0.02)
+made = receipts()[-1]
+ok("its outcome tells what its decision told", made["status"] == "CANCELLED" and made["metadata"]["profile"] == decided["metadata"]["profile"] and g.p.poll() is None, made, decided)
+os.unlink(place + "/execution_profiles.json")
+g.end()
 finish()
 PY
 grep '^ok\|^not ok\|^#' own.out
