@@ -253,6 +253,16 @@ r = g.call("helm_guard_check", {"command": ["rm", "-rf", "/"]})
 ok("a command that one is given is only looked at", r.get("structuredContent", {}).get("exit_code") == 25, r)
 g.end()
 
+# little memory
+g = Gateway(HELM_LIMIT_MEMORY="400000")
+m = g.ask("tools/call", {"name": "test__big", "arguments": {"n": 900000}}, timeout=10)
+ok("a result larger than the memory of a request has its outcome on record", m and m["result"]["isError"] and receipts()[-1]["type"] == "outcome" and receipts()[-1]["tool_name"] == "mcp__test__big", str(m)[:300], receipts()[-1])
+m = g.ask("tools/call", {"name": "helm_receipts_list", "arguments": {"limit": 0}}, timeout=10)
+ok("so has one of an own tool", m and "result" in m and receipts()[-1]["type"] == "outcome" and receipts()[-1]["tool_name"] == "mcp__helm__helm_receipts_list", str(m)[:300])
+said = [(g.ask("tools/call", {"name": "test__liar", "arguments": {"a": "x" * n}}, timeout=10) or {}).get("error", {}).get("code", 0) for n in range(20000, 140000, 9973)]
+ok("what does not fit is refused, and others go on", said[-1] == -32603 and g.ask("ping", timeout=10) is not None, said)
+g.end()
+
 # the kernel of a worker is closed while a call is on its way
 g = Gateway("--server", "test", "--workers", "1", MALLOC_PERTURB_="165")
 g.call("home")

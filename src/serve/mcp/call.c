@@ -170,10 +170,13 @@ static bool find_tool(struct flight *f, struct calling *c)
 
 static struct json *taint_of(struct flight *f)
 {
+	AUTO(arena_done)
+	struct arena unbounded = { 0 }; /* f->a may run out, which must not happen under a lock */
+
 	pthread_mutex_lock(&f->g->lock);
-	struct json *copy = json_copy(&f->a, f->guest->taint);
+	struct json *copy = json_copy(&unbounded, f->guest->taint);
 	pthread_mutex_unlock(&f->g->lock);
-	return copy;
+	return json_copy(&f->a, copy);
 }
 
 static struct json *known_of(struct flight *f, const struct calling *c)
@@ -497,7 +500,10 @@ static void dispatch(struct flight *f, struct calling *c)
 	f->step = step_outcome;
 	f->state = c;
 	c->sent_us = s->mono_us(s);
-	f->to = c->u;
+	f->to = c->u->is_own ? NULL : c->u;
+	/* From here to its outcome there is no way back. */
+	f->call.is_made = true;
+	(void)call_hold(&f->call);
 }
 
 /* Helm's own tools are answered here; the rest of the way is the same. */
@@ -508,7 +514,6 @@ static int run_own(struct flight *f, struct calling *c, struct err *e)
 	if (rc)
 		f->trouble = arena_strdup(&f->a, e->text);
 	*e = (struct err){ 0 };
-	f->to = NULL;
 	return step_outcome(f, e);
 }
 
