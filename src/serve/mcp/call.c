@@ -419,6 +419,15 @@ static const char *ending(const struct flight *f)
 						   : "FAILED";
 }
 
+/* In the shape that the guest waits for. */
+static void tell_failure(struct flight *f, const struct calling *c, const char *text)
+{
+	if (c->method)
+		flight_refuse(f, RPC_INTERNAL, text);
+	else
+		flight_answer(f, failure(f, text, decision_meta(f, c)));
+}
+
 static void tell_result(struct flight *f, struct calling *c)
 {
 	struct arena *a = &f->a;
@@ -428,14 +437,14 @@ static void tell_result(struct flight *f, struct calling *c)
 		int64_t code = json_get_int(f->error, "code", RPC_INTERNAL);
 		flight_refuse(f, (int)code,
 			json_get_text(f->error, "message", "the server answered with an error"));
+		if (json_get(f->error, "data"))
+			json_set(a, json_get(f->answer, "error"), "data", json_get(f->error, "data"));
 		return;
 	}
 	if (!f->result) {
-		flight_answer(f,
-			failure(f,
-				arena_printf(a, "The server '%s' did not answer: %s.", c->server,
-					text_eq(f->trouble, "timeout") ? "it took too long" : f->trouble),
-				decision_meta(f, c)));
+		tell_failure(f, c,
+			arena_printf(a, "The server '%s' did not answer: %s.", c->server,
+				text_eq(f->trouble, "timeout") ? "it took too long" : f->trouble));
 		return;
 	}
 	meta = json_get(f->result, "_meta");
@@ -462,8 +471,8 @@ static int step_outcome(struct flight *f, struct err *e)
 				       : sha256_prefixed(a, "", 0);
 	json_sets(a, happened, "result_sha256", digest);
 	json_seti(a, happened, "result_bytes", (int64_t)f->result_bytes);
-	if (f->result && !c->method)
-		result_check(f, c->row, c->definition, happened);
+	if (f->result || f->error)
+		result_check(f, c->row, c->method ? NULL : c->definition, happened);
 	if (f->trouble)
 		json_sets(a, happened, "trouble", f->trouble);
 	if (f->error)
@@ -471,14 +480,12 @@ static int step_outcome(struct flight *f, struct err *e)
 	const char *status = ending(f);
 	int rc = kernel_outcome(f->call.k, c->r, &c->h, happened, status, e);
 	note(f, c, text_eq(status, "COMPLETED") ? "done" : "failed", digest);
-	if (f->result)
+	if (f->result || f->error)
 		taint(f, c);
 	if (rc) {
 		log_line(f->g->server, "error", NULL, "%s: %s", e->code, e->text);
-		flight_answer(f,
-			failure(f,
-				"The call was made, but what came of it could not be recorded; its result is held back.",
-				decision_meta(f, c)));
+		tell_failure(f, c,
+			"The call was made, but what came of it could not be recorded; its result is held back.");
 		return OK;
 	}
 	tell_result(f, c);
@@ -501,6 +508,9 @@ static void dispatch(struct flight *f, struct calling *c)
 	f->state = c;
 	c->sent_us = s->mono_us(s);
 	f->to = c->u->is_own ? NULL : c->u;
+	/* Its word about its progress is read before its result. */
+	if (f->progress_token)
+		taint(f, c);
 	/* From here to its outcome there is no way back. */
 	f->call.is_made = true;
 	(void)call_hold(&f->call);

@@ -229,8 +229,11 @@ struct json *own_row(
 	struct gateway *g, struct arena *a); /* as if somebody had approved it, which the build did */
 int own_run(struct flight *f, const char *tool, const struct json *args, struct err *e);
 
-/* results.c: f->result becomes what may be passed on; findings go into `about` (strings and numbers). */
+/* results.c: f->result, or f->error, becomes what may be passed on; findings go into `about` (strings and numbers).  `tool`: what it promised; NULL: it
+ * is no call of a tool. */
 void result_check(struct flight *f, const struct json *row, const struct json *tool, struct json *about);
+/* What of a server's word about its progress is passed on: numbers, and a short text in which nothing is found. */
+struct json *progress_check(struct arena *a, const struct json *row, const struct json *params);
 
 struct json *result_text(struct arena *a, const char *text, bool is_error);
 

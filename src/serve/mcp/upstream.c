@@ -350,7 +350,7 @@ static void pass_progress(struct upstream *u, struct arena *a, const struct json
 	pthread_mutex_lock(&u->lock);
 	for (struct flight *f = u->pending; f; f = f->next_pending)
 		if (f->upstream_id == token && f->progress_token) {
-			struct json *told = json_copy(a, params);
+			struct json *told = progress_check(a, upstream_row(u, f->snap), params);
 			struct buf text;
 			json_set(a, told, "progressToken", json_copy(a, f->progress_token));
 			buf_init(&text, a);
