@@ -631,7 +631,34 @@ static void print_places(struct cli *r, const struct json *how, const char *memb
 	out(r, "\n");
 }
 
-static void print_found(struct cli *r, const struct json *found)
+/* Names alone, for values may be secrets; one that only names a variable is shown. */
+static void print_names(struct cli *r, const struct json *how, const char *member, const char *what)
+{
+	const struct json *map = json_get(how, member);
+
+	if (!map || !map->n)
+		return;
+	out(r, "    %s:", what);
+	json_each_member (m, map) {
+		const char *value = json_text(m->value) ? json_text(m->value) : "";
+		out(r, strstr(value, "${") ? " %s=%s" : " %s", safe(r, m->name), safe(r, value));
+	}
+	out(r, "\n");
+}
+
+/* What it is handed of this user's. */
+static void print_handed(struct cli *r, const struct json *how)
+{
+	const char *bearer = json_get_text(how, "bearer_env", NULL);
+
+	print_names(r, how, "env", "gets the variables of the settings");
+	print_places(r, how, "pass", "gets your variables");
+	print_names(r, how, "headers", "is sent the headers");
+	if (bearer)
+		out(r, "    is sent as its key: the variable %s\n", safe(r, bearer));
+}
+
+static void print_found(struct cli *r, const struct json *registry, const struct json *found)
 {
 	json_each (one, found) {
 		const struct json *how = json_get(one, "how");
@@ -644,6 +671,12 @@ static void print_found(struct cli *r, const struct json *found)
 		print_places(r, how, "hosts", "may reach");
 		if (text_eq(json_get_text(how, "network", ""), "full"))
 			out(r, "    may reach everything\n");
+		print_handed(r, how);
+		const struct json *old =
+			json_get(json_get(registry, "servers"), json_get_text(one, "id", ""));
+		if (old)
+			out(r, "    takes the place of the one that is here (%s): %s\n",
+				mcp_state(old, r->sys->now_us(r->sys)), how_in_words(r, old));
 	}
 }
 
@@ -756,7 +789,7 @@ int cmd_mcp_import(struct cli *r, struct err *e)
 	json_each (note, notes)
 		warn(r, "%s", safe(r, json_text(note)));
 	if (!r->is_json)
-		print_found(r, wanted);
+		print_found(r, registry, wanted);
 	if (!wanted->n || opt_flag(r, "dry-run")) {
 		if (r->is_json)
 			out_json(r, wanted);

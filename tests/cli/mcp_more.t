@@ -162,6 +162,11 @@ port = open("port").read().strip()
 os.environ["TOKEN"] = "s3cret"
 open("secret", "w").write("s3cret\n")
 ok("a url that is not this machine's begins with https", person("mcp", "add", "far", "--url", "http://example.com/mcp").returncode == 1)
+for far in ("localhost.evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "localhost:1@evil.example", "localhost\\\\@evil.example"):
+    ok("%s is not this machine" % far, person("mcp", "add", "far", "--url", "http://%s/mcp" % far, "--bearer-env", "TOKEN").returncode == 1)
+ok("a url with a key in it", did(person("mcp", "add", "keyed", "--url", "https://me:s3cret@example.com/mcp?key=s3cret")))
+ok("stands in the record without it", receipts()[-1]["metadata"]["mcp"]["url"] == "https://example.com/mcp", receipts()[-1])
+ok("and is removed", did(person("mcp", "remove", "keyed")))
 ok("a server by url", did(person("mcp", "add", "web", "--url", "http://127.0.0.1:%s/mcp" % port, "--bearer-file", os.path.abspath("secret"))))
 ok("is asked what it offers", did(person("mcp", "approve", "web", "--yes")))
 ok("one with client credentials", did(person("mcp", "add", "auth", "--url", "http://127.0.0.1:%s/mcp" % port, "--oauth-token-url", "http://127.0.0.1:%s/token" % port, "--oauth-client", "me", "--oauth-secret-file", os.path.abspath("secret"))) and did(person("mcp", "approve", "auth", "--yes")))
