@@ -175,6 +175,10 @@ ok("both are listed by their names", {"web__echo", "auth__echo"} <= set(g.tools(
 ok("a call goes there, and its answer comes as events", text_of(g.call("web__echo", {"a": 1})) == '{"a": 1}')
 n = int(text_of(g.call("auth__tokens")))
 ok("a token is asked for once and kept", text_of(g.call("auth__echo", {"a": 2})) == '{"a": 2}' and int(text_of(g.call("auth__tokens"))) == n, n)
+json.dump({"mcpServers": {"header": {"type": "http", "url": "http://127.0.0.1:${NO_SUCH:-%s}/mcp" % port, "headers": {"Authorization": "Bearer ${NO_SUCH:-s3cret}"}}}}, open(".mcp.json", "w"))
+p = person("mcp", "import", "--yes")
+ok("what names a variable in a url or a header is sent with its value", "header: approved, 3 tools" in p.stdout, p.stdout, p.stderr)
+os.unlink(".mcp.json")
 g.call("web__forget")
 r = g.call("web__echo", {"a": 3})
 r = g.call("web__echo", {"a": 3}) if r.get("isError") else r

@@ -157,6 +157,9 @@ int mcp_rewire(struct sys *s, struct arena *a, const struct workspace *ws, const
 
 /* ---- child.c ---- */
 
+/* ${NAME} and ${NAME:-other}, as clients write them; what is not set and has no other is empty. */
+const char *mcp_expanded(struct sys *s, struct arena *a, const char *text);
+
 /* Run this server inside its walls, with our streams, until it ends: *ret_code as its exit code. */
 int mcp_child(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, int *ret_code,
 	struct err *e);

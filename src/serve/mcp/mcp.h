@@ -21,7 +21,15 @@
 #define MCP_LATEST "2025-11-25"
 #define MCP_STATELESS "2026-07-28"
 #define MCP_OWN "helm" /* the upstream of Helm's own tools */
-enum { MCP_TIMEOUT_S = 60, MCP_START_S = 30, MCP_RESULT_KB = 1024, MCP_IDLE_S = 1800, MCP_SESSIONS = 1000 };
+enum {
+	MCP_TIMEOUT_S = 60,
+	MCP_START_S = 30,
+	MCP_RESULT_KB = 1024,
+	MCP_IDLE_S = 1800,
+	MCP_SESSIONS = 4000,
+	MCP_SESSIONS_EACH = 500,
+	MCP_FLIGHTS_EACH = 1024
+};
 
 /* ---- the registry, as it was when somebody looked ---- */
 
@@ -80,6 +88,7 @@ struct guest {
 	struct json *taint; /* labels; in `a`, under the lock of the gateway */
 	struct arena a;
 	struct flight *flights; /* on their way, under the lock of the gateway */
+	size_t flight_count;
 	/* A message to it that answers nothing; NULL: there is no way to it. */
 	void (*tell)(struct guest *u, struct bytes line);
 };
