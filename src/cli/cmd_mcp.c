@@ -426,9 +426,10 @@ int cmd_mcp_show(struct cli *r, struct err *e)
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (one, rows) {
 		const char *text = json_get_text(one, "description", "");
+		size_t first = strcspn(text, "\n");
 		const char *cells[] = { safe(r, json_get_text(one, "tool", "")),
 			json_get_text(one, "state", ""), json_get_text(one, "effect", ""),
-			safe(r, arena_strndup(r->a, text, strcspn(text, "\n"))) };
+			safe(r, arena_printf(r->a, "%.*s%s", (int)first, text, text[first] ? " ..." : "")) };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -506,6 +507,23 @@ static int read_arguments(struct cli *r, struct json *to, struct err *e)
 	return OK;
 }
 
+/* Everything that a model or a client reads of it, whole, with what nobody sees spelled out. */
+static void add_members(struct cli *r, struct buf *text, const struct json *tool)
+{
+	json_each_member (m, tool) {
+		struct buf value;
+		buf_init(&value, r->a);
+		if (text_eq(m->name, "name"))
+			continue;
+		if (m->value->type == JSON_STRING)
+			buf_add(&value, m->value->text, m->value->n);
+		else
+			json_write(&value, m->value, 0);
+		buf_addf(text, "      %s: %s\n", safe(r, m->name),
+			mcp_visible(r->a, value.p ? value.p : "", value.n));
+	}
+}
+
 static const char *offer_in_words(
 	struct cli *r, const char *id, const struct json *tools, const struct mcp_terms *t)
 {
@@ -514,10 +532,9 @@ static const char *offer_in_words(
 	buf_init(&text, r->a);
 	buf_addf(&text, "Server %s offers:\n", id);
 	json_each (tool, tools) {
-		const char *name = json_get_text(tool, "name", ""),
-			   *about = json_get_text(tool, "description", "");
-		buf_addf(&text, "  %s (%s): %s\n", safe(r, name), mcp_effect(id, tool),
-			safe(r, arena_strndup(r->a, about, strcspn(about, "\n"))));
+		buf_addf(
+			&text, "  %s (%s)\n", safe(r, json_get_text(tool, "name", "")), mcp_effect(id, tool));
+		add_members(r, &text, tool);
 	}
 	json_each (one, mcp_inspect_tools(r->a, tools))
 		buf_addf(&text, "  %s: %s in %s: %s\n", json_get_text(one, "severity", ""),

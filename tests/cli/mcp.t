@@ -62,6 +62,8 @@ ok "quarantine means that each call is asked about" sh -c '! grep -q "^not ok" q
 ok "approving what is not offered is refused" says 1 "not those that were looked at" terminal -- helm mcp approve test --set sha256:00 --yes
 ok "an agent approves nothing" says 25 "" agent mcp approve test --yes
 ok "nobody approves without a word" says 2 "say --yes" terminal -- helm mcp approve test --json
+terminal NO -- helm mcp approve test >read.out 2>&1
+ok "a person reads all of a tool before, its schemas, too" says 0 '"required":["sum"]' cat read.out
 ok "a person approves what is offered" says 0 "approved: 17 tools" terminal -- helm mcp approve test --yes
 ok "then nothing differs" says 0 "offers what was approved" helm mcp diff test
 SHOWN=yes HIDDEN=no
