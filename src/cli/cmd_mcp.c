@@ -426,9 +426,10 @@ int cmd_mcp_show(struct cli *r, struct err *e)
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (one, rows) {
 		const char *text = json_get_text(one, "description", "");
+		size_t first = strcspn(text, "\n");
 		const char *cells[] = { safe(r, json_get_text(one, "tool", "")),
 			json_get_text(one, "state", ""), json_get_text(one, "effect", ""),
-			safe(r, arena_strndup(r->a, text, strcspn(text, "\n"))) };
+			safe(r, arena_printf(r->a, "%.*s%s", (int)first, text, text[first] ? " ..." : "")) };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -506,6 +507,23 @@ static int read_arguments(struct cli *r, struct json *to, struct err *e)
 	return OK;
 }
 
+/* Everything that a model or a client reads of it, whole, with what nobody sees spelled out. */
+static void add_members(struct cli *r, struct buf *text, const struct json *tool)
+{
+	json_each_member (m, tool) {
+		struct buf value;
+		buf_init(&value, r->a);
+		if (text_eq(m->name, "name"))
+			continue;
+		if (m->value->type == JSON_STRING)
+			buf_add(&value, m->value->text, m->value->n);
+		else
+			json_write(&value, m->value, 0);
+		buf_addf(text, "      %s: %s\n", safe(r, m->name),
+			mcp_visible(r->a, value.p ? value.p : "", value.n));
+	}
+}
+
 static const char *offer_in_words(
 	struct cli *r, const char *id, const struct json *tools, const struct mcp_terms *t)
 {
@@ -514,10 +532,9 @@ static const char *offer_in_words(
 	buf_init(&text, r->a);
 	buf_addf(&text, "Server %s offers:\n", id);
 	json_each (tool, tools) {
-		const char *name = json_get_text(tool, "name", ""),
-			   *about = json_get_text(tool, "description", "");
-		buf_addf(&text, "  %s (%s): %s\n", safe(r, name), mcp_effect(id, tool),
-			safe(r, arena_strndup(r->a, about, strcspn(about, "\n"))));
+		buf_addf(
+			&text, "  %s (%s)\n", safe(r, json_get_text(tool, "name", "")), mcp_effect(id, tool));
+		add_members(r, &text, tool);
 	}
 	json_each (one, mcp_inspect_tools(r->a, tools))
 		buf_addf(&text, "  %s: %s in %s: %s\n", json_get_text(one, "severity", ""),
@@ -631,7 +648,34 @@ static void print_places(struct cli *r, const struct json *how, const char *memb
 	out(r, "\n");
 }
 
-static void print_found(struct cli *r, const struct json *found)
+/* Names alone, for values may be secrets; one that only names a variable is shown. */
+static void print_names(struct cli *r, const struct json *how, const char *member, const char *what)
+{
+	const struct json *map = json_get(how, member);
+
+	if (!map || !map->n)
+		return;
+	out(r, "    %s:", what);
+	json_each_member (m, map) {
+		const char *value = json_text(m->value) ? json_text(m->value) : "";
+		out(r, strstr(value, "${") ? " %s=%s" : " %s", safe(r, m->name), safe(r, value));
+	}
+	out(r, "\n");
+}
+
+/* What it is handed of this user's. */
+static void print_handed(struct cli *r, const struct json *how)
+{
+	const char *bearer = json_get_text(how, "bearer_env", NULL);
+
+	print_names(r, how, "env", "gets the variables of the settings");
+	print_places(r, how, "pass", "gets your variables");
+	print_names(r, how, "headers", "is sent the headers");
+	if (bearer)
+		out(r, "    is sent as its key: the variable %s\n", safe(r, bearer));
+}
+
+static void print_found(struct cli *r, const struct json *registry, const struct json *found)
 {
 	json_each (one, found) {
 		const struct json *how = json_get(one, "how");
@@ -644,6 +688,12 @@ static void print_found(struct cli *r, const struct json *found)
 		print_places(r, how, "hosts", "may reach");
 		if (text_eq(json_get_text(how, "network", ""), "full"))
 			out(r, "    may reach everything\n");
+		print_handed(r, how);
+		const struct json *old =
+			json_get(json_get(registry, "servers"), json_get_text(one, "id", ""));
+		if (old)
+			out(r, "    takes the place of the one that is here (%s): %s\n",
+				mcp_state(old, r->sys->now_us(r->sys)), how_in_words(r, old));
 	}
 }
 
@@ -756,7 +806,7 @@ int cmd_mcp_import(struct cli *r, struct err *e)
 	json_each (note, notes)
 		warn(r, "%s", safe(r, json_text(note)));
 	if (!r->is_json)
-		print_found(r, wanted);
+		print_found(r, registry, wanted);
 	if (!wanted->n || opt_flag(r, "dry-run")) {
 		if (r->is_json)
 			out_json(r, wanted);

@@ -85,12 +85,30 @@ static struct json *option_schema(struct arena *a, const struct opt *o)
 	return doc;
 }
 
+/* What an agent may say to a command of ours: a number, a word of a list, a name of something inside the workspace.  Whatever names a file, a place
+ * or an address is not among it, so a new option is no part of a tool until its value is one of these. */
+static bool is_harmless(const struct opt *o)
+{
+	static const char *const values[] = { "TEXT", "NAME", "ID", "TIME", "DURATION", "TASK", "SKILL",
+		"PROFILE", "SESSION", "VERDICT", "STATUS", "MODE", "KIND", "TYPE", "HASH", "COMMAND",
+		"WHAT" };
+
+	if (o->kind == OPT_FLAG || o->kind == OPT_INT || o->choices)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		if (text_eq(values[i], o->value))
+			return true;
+	return false;
+}
+
 static struct json *input_schema(struct arena *a, const struct cmd *cmd)
 {
 	struct json *doc = typed(a, "object", NULL), *properties = json_new(a, JSON_OBJECT),
 		    *required = json_new(a, JSON_ARRAY);
 
 	for (const struct opt *o = cmd->opts; o && o->name; o++) {
+		if (!is_harmless(o))
+			continue;
 		json_set(a, properties, o->name, option_schema(a, o));
 		if (o->is_required)
 			json_pushs(a, required, o->name);

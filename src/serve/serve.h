@@ -152,6 +152,7 @@ struct call {
 	 * Meanwhile work_put() has a worker run `resume` with its kernel. */
 	void (*defer)(struct call *c, void (*done)(void *), void *arg);
 	int (*resume)(struct call *c, struct err *e);
+	bool is_made; /* what was decided is being done: no step of it is left for want of memory, as its outcome has to be on record */
 	void (*drop)(void *owner); /* called last, when nobody has the call any more; or NULL */
 	void *owner;
 	int fd; /* of the connection, to look whether its client is still there; -1: there is none */

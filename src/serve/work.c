@@ -413,7 +413,7 @@ static __attribute__((noinline)) int leavable(struct worker *w, struct call *c, 
 {
 	stack_at_start = (uintptr_t)__builtin_frame_address(0);
 	in_use = c->a;
-	has_way_back = true;
+	has_way_back = !c->is_made;
 	int rc = c->resume ? go_on(w, c, e) : answer(w, c, e);
 	has_way_back = false;
 	return rc;
@@ -423,8 +423,9 @@ static void serve_one(struct worker *w, struct call *c)
 {
 	struct err e = { 0 };
 
-	c->a->limit_bytes =
-		w->s->call_memory + (c->route && c->route->flags & TAKES_BYTES ? 16 * c->raw.n : 0);
+	c->a->limit_bytes = c->is_made
+		? 0
+		: w->s->call_memory + (c->route && c->route->flags & TAKES_BYTES ? 16 * c->raw.n : 0);
 	if (setjmp(way_back)) {
 		/* Nothing was written.  What the worker had open is in no known state. */
 		c->a->limit_bytes = 0;

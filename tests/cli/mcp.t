@@ -62,6 +62,8 @@ ok "quarantine means that each call is asked about" sh -c '! grep -q "^not ok" q
 ok "approving what is not offered is refused" says 1 "not those that were looked at" terminal -- helm mcp approve test --set sha256:00 --yes
 ok "an agent approves nothing" says 25 "" agent mcp approve test --yes
 ok "nobody approves without a word" says 2 "say --yes" terminal -- helm mcp approve test --json
+terminal NO -- helm mcp approve test >read.out 2>&1
+ok "a person reads all of a tool before, its schemas, too" says 0 '"required":["sum"]' cat read.out
 ok "a person approves what is offered" says 0 "approved: 17 tools" terminal -- helm mcp approve test --yes
 ok "then nothing differs" says 0 "offers what was approved" helm mcp diff test
 SHOWN=yes HIDDEN=no
@@ -226,6 +228,65 @@ ok "and lists each of a session" says 0 'mcp__test__echo {"a":"again"}' helm rep
 HELM_ENV=HELM_TASK_ID=x
 ok "inside a session of Helm it says where to start it" says 25 "transport http" helm mcp gateway
 HELM_ENV=
+PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY' >own.out
+from mcp import *
+import http.server
+asked = []
+class Ear(http.server.BaseHTTPRequestHandler):
+    def do_GET(self): asked.append(self.path); self.send_response(404); self.end_headers()
+    def log_message(self, *a): pass
+ear = http.server.HTTPServer(("127.0.0.1", 0), Ear)
+threading.Thread(target=ear.serve_forever, daemon=True).start()
+open("mine", "w").write("mine"); open("token", "w").write("t0ken")
+here = os.getcwd()
+given = {"out": here + "/mine", "url": "http://127.0.0.1:%d" % ear.server_port, "api-key-file": here + "/token", "client-cert": here + "/token", "client-key": here + "/token",
+         "ca": here + "/token", "cwd": here, "trust": here + "/token", "history": here + "/token", "key": [here + "/token"], "proof": here + "/token", "only": [here], "path": here, "workspace": here}
+g = Gateway("--client", "codex")
+own = {n: t["inputSchema"]["properties"] for n, t in g.tools().items() if n.startswith("helm_")}
+ok("Helm's own tools are there", len(own) > 15 and "limit" in own["helm_report"] and "since" in own["helm_receipts_list"], own)
+ok("none has an option that names a file, a place or an address", not [(n, o) for n in own for o in own[n] if o in given], own)
+answers = [g.ask("tools/call", {"name": n, "arguments": {o: v}}) for n, o, v in
+           [(n, o, v) for n in ("helm_report", "helm_status", "helm_receipts_list", "helm_verify") for o, v in given.items()]]
+ok("and who gives one all the same is refused", all(m.get("error", {}).get("code") == -32602 for m in answers), answers)
+ok("nothing is written, and nobody is asked", open("mine").read() == "mine" and asked == [], asked)
+r = g.call("helm_verify", {"args": ["/etc/shadow"]})
+ok("a file that one is given is judged like any reading", verdict_of(r) == "ESCALATE" and r["_meta"]["helm/decision"]["rule"] == "risk.secret_read", r)
+r = g.call("helm_guard_check", {"command": ["rm", "-rf", "/"]})
+ok("a command that one is given is only looked at", r.get("structuredContent", {}).get("exit_code") == 25, r)
+g.end()
+
+# little memory
+g = Gateway(HELM_LIMIT_MEMORY="400000")
+m = g.ask("tools/call", {"name": "test__big", "arguments": {"n": 900000}}, timeout=10)
+ok("a result larger than the memory of a request has its outcome on record", m and m["result"]["isError"] and receipts()[-1]["type"] == "outcome" and receipts()[-1]["tool_name"] == "mcp__test__big", str(m)[:300], receipts()[-1])
+m = g.ask("tools/call", {"name": "helm_receipts_list", "arguments": {"limit": 0}}, timeout=10)
+ok("so has one of an own tool", m and "result" in m and receipts()[-1]["type"] == "outcome" and receipts()[-1]["tool_name"] == "mcp__helm__helm_receipts_list", str(m)[:300])
+said = [(g.ask("tools/call", {"name": "test__liar", "arguments": {"a": "x" * n}}, timeout=10) or {}).get("error", {}).get("code", 0) for n in range(20000, 140000, 9973)]
+ok("what does not fit is refused, and others go on", said[-1] == -32603 and g.ask("ping", timeout=10) is not None, said)
+g.end()
+
+# the kernel of a worker is closed while a call is on its way
+g = Gateway("--server", "test", "--workers", "1", MALLOC_PERTURB_="165")
+g.call("home")
+id = g.begin("tools/call", {"name": "slow", "arguments": {}})
+until = time.time() + 10
+while time.time() < until and receipts()[-1].get("tool_name") != "mcp__test__slow": time.sleep(0.02)
+decided = receipts()[-1]
+place = os.environ["TEST_HOME"] + "/.helm/workspace/references"
+os.makedirs(place, exist_ok=True)
+open(place + "/execution_profiles.json", "w").write("{}")
+g.call("home")
+g.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+until = time.time() + 10
+while time.time() < until and receipts()[-1]["status"] != "CANCELLED": time.sleep(0.02)
+made = receipts()[-1]
+ok("its outcome tells what its decision told", made["status"] == "CANCELLED" and made["metadata"]["profile"] == decided["metadata"]["profile"] and g.p.poll() is None, made, decided)
+os.unlink(place + "/execution_profiles.json")
+g.end()
+finish()
+PY
+grep '^ok\|^not ok\|^#' own.out
+ok "Helm's own tools only look" sh -c '! grep -q "^not ok" own.out && grep -q "^1\.\." own.out'
 ok "receipts are listed by server" says 0 "mcp__test__echo" helm mcp receipts test
 ok "and verify" helm log check
 finish

@@ -17,6 +17,8 @@ cat >served/plan.json <<'X'
 X
 terminal -- helm mcp add test --pass resources --read "$PWD/served" -- python3 "$PWD/served/server.py" "$PWD/served/plan.json" >/dev/null
 terminal -- helm mcp approve test --yes >/dev/null
+bob=$(terminal -- helm serve key add --principal agent:bob --tenant b --scope evaluate | tr -d '\r' | grep '^helm_')
+export BOB="$bob"
 PYTHONPATH=$HELM_SOURCE/tests/tools python3 - <<'PY'
 from mcp import *
 import http.client, socket
@@ -41,6 +43,7 @@ hello = rpc("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, 
 st, b, h = http_ask("POST", hello)
 session = h.get("mcp-session-id")
 ok("initialize begins a session", st == 200 and session and b["result"]["protocolVersion"] == "2025-11-25", st, b, h)
+ok("no news are promised where none can be sent", b["result"]["capabilities"]["tools"]["listChanged"] is False, b)
 at = {"Mcp_Session_Id": session, "Mcp_Protocol_Version": "2025-11-25"}
 st, b, h = http_ask("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"}, **at)
 ok("a notification is taken", st == 202 and b == b"", st, b)
@@ -95,6 +98,12 @@ st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__echo", "arguments"
 ok("and calls", st == 200 and b["result"]["resultType"] == "complete", b)
 st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__echo", "arguments": {"a": "n"}, "_meta": meta}), Mcp_Method="tools/call", Mcp_Name="other", **new)
 ok("headers and body must agree", st == 400 and b["error"]["code"] == -32020, st, b)
+said = []
+t = threading.Thread(target=lambda: said.append(http_ask("POST", rpc("tools/call", {"name": "test__slower", "arguments": {}, "_meta": meta}, 3), **new)))
+t.start(); time.sleep(0.1)
+http_ask("POST", {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3, "_meta": meta}}, **new)
+t.join()
+ok("nobody calls off what another one asked under the same id", said[0][0] == 200 and "result" in said[0][1], said)
 st, b, h = http_ask("POST", rpc("tools/list", {"_meta": dict(meta, **{"io.modelcontextprotocol/protocolVersion": "2030-01-01"})}), Mcp_Protocol_Version="2030-01-01")
 ok("an unknown version is 400 with those that are known", st == 400 and b["error"]["code"] == -32022, st, b)
 
@@ -136,6 +145,15 @@ st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__echo", "arguments"
 ok("calls go through", text_of(b["result"]) == '{"a": "s"}' and receipts()[-1]["executor_id"] == "system-admin", b)
 st, b, h = http_ask("POST", rpc("tools/call", {"name": "test__slow", "arguments": {}}), **at)
 ok("and obey the policy of the door", verdict_of(b["result"]) == "DENY" and "Not by this door" in text_of(b["result"]), b)
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "helm_receipts_list", "arguments": {}}), **at)
+ok("Helm's own tools are there for an administrator", st == 200 and "structuredContent" in b["result"], b)
+bob = {"Authorization": "Bearer " + os.environ["BOB"]}
+st, b, h = http_ask("POST", hello, **bob)
+at = dict(bob, Mcp_Session_Id=h.get("mcp-session-id", ""))
+st, b, h = http_ask("POST", rpc("tools/list"), **at)
+ok("and for nobody else: they tell of every tenant", st == 200 and [t["name"] for t in b["result"]["tools"] if t["name"].startswith("helm_")] == [] and "test__echo" in str(b), b)
+st, b, h = http_ask("POST", rpc("tools/call", {"name": "helm_receipts_list", "arguments": {}}), **at)
+ok("nor called", b.get("error", {}).get("message", "").startswith("Unknown tool"), b)
 st, b, h = http_ask("POST", rpc("ping"), **key)
 ok("a session is needed here", st == 400, st, b)
 p.terminate()

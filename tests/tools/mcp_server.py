@@ -2,7 +2,7 @@
 """mcp_server.py — an MCP server for tests, over standard input and output.
 
 What it offers and how it behaves is a JSON file, read again for each list: {"tools": [...], "pages": 1, "delay": {"tool": seconds}, "die": "tool",
-"lie": "tool", "flood": n, "answers": {"tool": result}, "progress": [1, 2]}.  Tools answer with what they were given; some do more, by their names: write_file, read_file, environment, network, home."""
+"lie": "tool", "flood": n, "answers": {"tool": result}, "progress": [1, 2], "progress_says": {}, "errors": {"tool": error}}.  Tools answer with what they were given; some do more, by their names: write_file, read_file, environment, network, home."""
 import json, os, socket, sys, threading, time
 
 PLAN = sys.argv[1]
@@ -80,7 +80,7 @@ def call(m):
     if token is not None:
         steps = p.get("progress", [1, 2])
         for i in steps:
-            say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": i, "total": steps[-1]}})
+            say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": i, "total": steps[-1], **p.get("progress_says", {})}})
     until = time.time() + p.get("delay", {}).get(name, 0)
     while time.time() < until and m["id"] not in cancelled:
         time.sleep(0.01)
@@ -93,7 +93,9 @@ def call(m):
     if p.get("lie") == name:
         say({"jsonrpc": "2.0", "id": 999999, "result": text("for nobody")})
         say({"jsonrpc": "2.0", "id": "x", "result": text("for nobody")})
-    if name == "unknown_inside":
+    if name in p.get("errors", {}):
+        say({"jsonrpc": "2.0", "id": m["id"], "error": p["errors"][name]})
+    elif name == "unknown_inside":
         say({"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32602, "message": "no such thing"}})
     else:
         say({"jsonrpc": "2.0", "id": m["id"], "result": result})

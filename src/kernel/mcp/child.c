@@ -45,28 +45,31 @@ static void child_done(struct child *c)
 
 /* ---- words ---- */
 
-/* ${NAME} and ${NAME:-other}, as clients write them; what is not set and has no other is empty. */
-static const char *expanded(struct child *c, const char *text)
+const char *mcp_expanded(struct sys *s, struct arena *a, const char *text)
 {
-	struct sys *s = c->sys;
 	struct buf to;
 
-	buf_init(&to, c->a);
+	buf_init(&to, a);
 	for (const char *p = text; *p;) {
 		const char *end = p[0] == '$' && p[1] == '{' ? strchr(p, '}') : NULL;
 		if (!end) {
 			buf_addc(&to, *p++);
 			continue;
 		}
-		const char *name = arena_strndup(c->a, p + 2, (size_t)(end - p) - 2),
+		const char *name = arena_strndup(a, p + 2, (size_t)(end - p) - 2),
 			   *other = strstr(name, ":-");
 		if (other)
-			name = arena_strndup(c->a, name, (size_t)(other - name));
+			name = arena_strndup(a, name, (size_t)(other - name));
 		const char *value = s->getenv(s, name);
 		buf_adds(&to, value ? value : other ? other + 2 : "");
 		p = end + 1;
 	}
-	return to.p;
+	return to.p ? to.p : "";
+}
+
+static const char *expanded(struct child *c, const char *text)
+{
+	return mcp_expanded(c->sys, c->a, text);
 }
 
 static const char *place(struct child *c, const char *path)

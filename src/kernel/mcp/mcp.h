@@ -55,12 +55,13 @@ struct mcp_terms {
 /* Pins the tools as `seen` has them ([definition, ...]).  E_INPUT MCP_CHANGED when they are not those of set_sha256. */
 int mcp_approve(struct kernel *k, struct arena *a, const char *id, const struct json *seen,
 	const struct mcp_terms *t, const struct person *who, struct json **ret_row, struct err *e);
-/* All of it, or one tool. */
+/* All of it, or one tool.  A grant to pass ends with it, and a later approval begins with nothing. */
 int mcp_revoke(struct kernel *k, struct arena *a, const char *id, const char *tool, const char *reason,
 	const struct person *who, struct json **ret_row, struct err *e);
 int mcp_quarantine(struct kernel *k, struct arena *a, const char *id, const char *reason,
 	const struct person *who, struct json **ret_row, struct err *e);
-/* Until that time calls that would not be allowed are made all the same, and what would have been said is on record; 0 ends it. */
+/* Until that time calls that would not be allowed are made all the same, and what would have been said is on record; 0 ends it.
+ * MCP_OVER: it is revoked or expired. */
 int mcp_observe(struct kernel *k, struct arena *a, const char *id, int64_t until_us, const struct person *who,
 	struct json **ret_row, struct err *e);
 /* The grant in force now, or NULL. */
@@ -155,6 +156,9 @@ int mcp_rewire(struct sys *s, struct arena *a, const struct workspace *ws, const
 	struct err *e);
 
 /* ---- child.c ---- */
+
+/* ${NAME} and ${NAME:-other}, as clients write them; what is not set and has no other is empty. */
+const char *mcp_expanded(struct sys *s, struct arena *a, const char *text);
 
 /* Run this server inside its walls, with our streams, until it ends: *ret_code as its exit code. */
 int mcp_child(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, int *ret_code,

@@ -101,7 +101,10 @@ const char *mcp_state(const struct json *row, int64_t now_us)
 const char *mcp_observed(const struct json *row, int64_t now_us)
 {
 	const struct json *grant = json_get(row, "observe");
+	const char *state = mcp_state(row, now_us);
 
+	if (text_eq(state, "revoked") || text_eq(state, "expired"))
+		return NULL;
 	return json_get(grant, "expires_at") && !is_over(grant, now_us)
 		? json_get_text(grant, "grant_id", NULL)
 		: NULL;
@@ -264,6 +267,42 @@ static int check_hosts(struct arena *a, const char *id, const struct json *how, 
 	return OK;
 }
 
+/* Where host and port begin: behind the scheme and name:password@. */
+static const char *authority_of(const char *url)
+{
+	const char *at = strstr(url, "://");
+
+	at = at ? at + 3 : url;
+	for (size_t n = strcspn(at, "/?#"); n; n--)
+		if (at[n - 1] == '@')
+			return at + n;
+	return at;
+}
+
+/* What could be read in two ways is not this machine. */
+static bool is_this_machine(const char *url)
+{
+	static const char *const names[] = { "127.0.0.1", "[::1]", "localhost" };
+
+	if (!text_starts(url, "http://") || strpbrk(url, "@\\"))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *host = authority_of(url);
+		if (text_starts(host, names[i]) && strchr(":/?#", host[strlen(names[i])]))
+			return true;
+	}
+	return false;
+}
+
+/* As it may stand in a receipt: without what a key could be in. */
+static const char *bare_url(struct arena *a, const char *url)
+{
+	const char *scheme = strstr(url, "://"), *from = authority_of(url);
+
+	return arena_printf(
+		a, "%.*s%.*s", scheme ? (int)(scheme - url) + 3 : 0, url, (int)strcspn(from, "?#"), from);
+}
+
 static int check_how(struct arena *a, const char *id, const struct json *how, struct err *e)
 {
 	const char *command = json_get_text(how, "command", NULL), *url = json_get_text(how, "url", NULL);
@@ -280,8 +319,7 @@ static int check_how(struct arena *a, const char *id, const struct json *how, st
 			"server '%s' is started by a command or reached by a url, one of both", id);
 	if (command && !*command)
 		return err_set(e, E_INPUT, "MCP_SERVER", "server '%s': the command is empty", id);
-	if (url && !text_starts(url, "https://") && !text_starts(url, "http://127.0.0.1") &&
-		!text_starts(url, "http://[::1]") && !text_starts(url, "http://localhost"))
+	if (url && !text_starts(url, "https://") && !is_this_machine(url))
 		return err_set(e, E_INPUT, "MCP_SERVER",
 			"server '%s': a url begins with https://, or leads to this machine", id);
 	return check_hosts(a, id, how, e);
@@ -302,13 +340,15 @@ static const char *launch_sha256(struct arena *a, const struct json *how)
 /* What of a row is told in the receipt: no values of variables, no definitions. */
 static struct json *told(struct arena *a, const char *id, const struct json *row)
 {
-	static const char *const names[] = { "state", "launch_sha256", "set_sha256", "expires_at", "url" };
+	static const char *const names[] = { "state", "launch_sha256", "set_sha256", "expires_at" };
 	struct json *what = json_new(a, JSON_OBJECT);
 
 	json_sets(a, what, "server_id", id);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (json_get_text(row, names[i], NULL))
 			json_sets(a, what, names[i], json_get_text(row, names[i], ""));
+	if (json_get_text(row, "url", NULL))
+		json_sets(a, what, "url", bare_url(a, json_get_text(row, "url", "")));
 	if (json_get_text(row, "command", NULL))
 		json_sets(a, what, "command", json_get_text(row, "command", ""));
 	return what;
@@ -470,6 +510,9 @@ int mcp_approve(struct kernel *k, struct arena *a, const char *id, const struct 
 			"the tools of '%s' are not those that were looked at (%.20s...); look again: helm mcp diff %s",
 			id, set + strlen("sha256:"), id);
 	int rc = open_row(k, a, id, &st, &row, e);
+	/* What was withdrawn comes back by being named again. */
+	if (rc == OK && !text_eq(mcp_state(row, k->sys->now_us(k->sys)), "approved"))
+		(void)json_remove(row, "tools");
 	if (rc == OK)
 		rc = pin_tools(a, id, seen, t, row, names, e);
 	if (rc)
@@ -506,6 +549,7 @@ static int change_state(struct kernel *k, struct arena *a, const char *id, const
 	if (rc)
 		return rc;
 	json_sets(a, row, "state", state);
+	(void)json_remove(row, "observe");
 	json_sets(a, row, arena_printf(a, "%s_at", state), text_time_z(a, k->sys->now_us(k->sys)));
 	if (reason)
 		json_sets(a, row, "reason", reason);
@@ -564,7 +608,11 @@ int mcp_observe(struct kernel *k, struct arena *a, const char *id, int64_t until
 	const char *receipt;
 	char *grant_id;
 	int rc = open_row(k, a, id, &st, &row, e);
+	const char *state = rc ? "" : mcp_state(row, k->sys->now_us(k->sys));
 
+	if (until_us && (text_eq(state, "revoked") || text_eq(state, "expired")))
+		rc = err_set(e, E_DENIED, "MCP_OVER", "'%s' is %s; nothing of it passes: helm mcp approve %s",
+			id, state, id);
 	if (rc == OK)
 		rc = record_new_id(a, k->sys, "obs-", &grant_id, e);
 	if (rc)

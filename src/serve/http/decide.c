@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "model/terms.h"
 #include "privacy/privacy.h"
 #include "propose/propose.h"
 
@@ -145,6 +146,29 @@ int decide_prepare(struct call *c, const struct tool_question *q, struct request
 	return OK;
 }
 
+static const char *kept(struct arena *a, const char *text)
+{
+	return text ? arena_strdup(a, text) : NULL;
+}
+
+/* A worker may close its kernel while a call is on its way: what its outcome tells about the decision becomes the call's own. */
+static void keep(struct call *c, struct request *r, struct handling *h)
+{
+	struct profile *profile = arena_zalloc(c->a, 1, sizeof(*profile));
+
+	profile->name = arena_strdup(c->a, r->profile->name);
+	if (r->profile->terms) {
+		struct terms *terms = arena_zalloc(c->a, 1, sizeof(*terms));
+		terms->skill = kept(c->a, r->profile->terms->skill);
+		profile->terms = terms;
+	}
+	r->profile = profile;
+	r->where = NULL;
+	h->decision.profile = profile;
+	h->decision.detail_code = kept(c->a, h->decision.detail_code);
+	h->decision.summary = kept(c->a, h->decision.summary);
+}
+
 int decide_run(struct call *c, struct request *r, struct handling *h, struct err *e)
 {
 	r->what.pdp = points_ask(c, r, r->what.about);
@@ -159,6 +183,7 @@ int decide_run(struct call *c, struct request *r, struct handling *h, struct err
 			"the decision could not be recorded, so there is none");
 	}
 	count(c, h);
+	keep(c, r, h);
 	return OK;
 }
 

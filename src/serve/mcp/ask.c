@@ -19,7 +19,7 @@ int ask_serve(struct server *s, struct err *e)
 
 	if (!u)
 		return e->rc;
-	struct flight *f = flight_new(u, BYTES_LITERAL("{}"));
+	struct flight *f = flight_new(u, BYTES_LITERAL("{}"), SCOPE_READ);
 	f->step = step_ask;
 	f->send = print;
 	flight_go(f);

@@ -170,10 +170,13 @@ static bool find_tool(struct flight *f, struct calling *c)
 
 static struct json *taint_of(struct flight *f)
 {
+	AUTO(arena_done)
+	struct arena unbounded = { 0 }; /* f->a may run out, which must not happen under a lock */
+
 	pthread_mutex_lock(&f->g->lock);
-	struct json *copy = json_copy(&f->a, f->guest->taint);
+	struct json *copy = json_copy(&unbounded, f->guest->taint);
 	pthread_mutex_unlock(&f->g->lock);
-	return copy;
+	return json_copy(&f->a, copy);
 }
 
 static struct json *known_of(struct flight *f, const struct calling *c)
@@ -243,6 +246,19 @@ static const char *preview_of(struct flight *f, const struct calling *c)
 	return text.p;
 }
 
+/* A command of ours looks at the command that it is given, and does nothing with it; files that it is given it reads. */
+static struct json *judged_args(struct flight *f, const struct calling *c)
+{
+	struct json *judged = c->args;
+
+	if (!c->u->is_own)
+		return judged;
+	judged = json_copy(&f->a, c->args);
+	(void)json_remove(judged, "command");
+	(void)json_remove(judged, "shell");
+	return judged;
+}
+
 static int decide_call(struct flight *f, struct calling *c, const char *bad_args, struct err *e)
 {
 	struct arena *a = &f->a;
@@ -250,13 +266,12 @@ static int decide_call(struct flight *f, struct calling *c, const char *bad_args
 
 	json_sets(a, bound, "schema_hash", c->said.pin.schema ? c->said.pin.schema : "");
 	json_sets(a, bound, "text_hash", c->said.pin.text);
-	/* A command of ours that looks does nothing to what it is given. */
 	if (c->u->is_own)
 		json_set(a, bound, "args", c->args);
 	const struct tool_question q = { .tool = arena_printf(a, "mcp__%s__%s", c->server, c->tool),
 		.action = "AGENT_TOOL_CALL",
 		.session = f->guest->id,
-		.args = c->u->is_own ? NULL : c->args,
+		.args = judged_args(f, c),
 		.draft = bound,
 		.door = "mcp",
 		.source = "mcp.gateway",
@@ -406,6 +421,15 @@ static const char *ending(const struct flight *f)
 						   : "FAILED";
 }
 
+/* In the shape that the guest waits for. */
+static void tell_failure(struct flight *f, const struct calling *c, const char *text)
+{
+	if (c->method)
+		flight_refuse(f, RPC_INTERNAL, text);
+	else
+		flight_answer(f, failure(f, text, decision_meta(f, c)));
+}
+
 static void tell_result(struct flight *f, struct calling *c)
 {
 	struct arena *a = &f->a;
@@ -415,14 +439,14 @@ static void tell_result(struct flight *f, struct calling *c)
 		int64_t code = json_get_int(f->error, "code", RPC_INTERNAL);
 		flight_refuse(f, (int)code,
 			json_get_text(f->error, "message", "the server answered with an error"));
+		if (json_get(f->error, "data"))
+			json_set(a, json_get(f->answer, "error"), "data", json_get(f->error, "data"));
 		return;
 	}
 	if (!f->result) {
-		flight_answer(f,
-			failure(f,
-				arena_printf(a, "The server '%s' did not answer: %s.", c->server,
-					text_eq(f->trouble, "timeout") ? "it took too long" : f->trouble),
-				decision_meta(f, c)));
+		tell_failure(f, c,
+			arena_printf(a, "The server '%s' did not answer: %s.", c->server,
+				text_eq(f->trouble, "timeout") ? "it took too long" : f->trouble));
 		return;
 	}
 	meta = json_get(f->result, "_meta");
@@ -449,8 +473,8 @@ static int step_outcome(struct flight *f, struct err *e)
 				       : sha256_prefixed(a, "", 0);
 	json_sets(a, happened, "result_sha256", digest);
 	json_seti(a, happened, "result_bytes", (int64_t)f->result_bytes);
-	if (f->result && !c->method)
-		result_check(f, c->row, c->definition, happened);
+	if (f->result || f->error)
+		result_check(f, c->row, c->method ? NULL : c->definition, happened);
 	if (f->trouble)
 		json_sets(a, happened, "trouble", f->trouble);
 	if (f->error)
@@ -459,14 +483,12 @@ static int step_outcome(struct flight *f, struct err *e)
 	int rc = kernel_outcome(f->call.k, c->r, &c->h, happened, status, e);
 	note(f, c, NULL, NULL);
 	note(f, c, text_eq(status, "COMPLETED") ? "done" : "failed", digest);
-	if (f->result)
+	if (f->result || f->error)
 		taint(f, c);
 	if (rc) {
 		log_line(f->g->server, "error", NULL, "%s: %s", e->code, e->text);
-		flight_answer(f,
-			failure(f,
-				"The call was made, but what came of it could not be recorded; its result is held back.",
-				decision_meta(f, c)));
+		tell_failure(f, c,
+			"The call was made, but what came of it could not be recorded; its result is held back.");
 		return OK;
 	}
 	tell_result(f, c);
@@ -488,7 +510,13 @@ static void dispatch(struct flight *f, struct calling *c)
 	f->step = step_outcome;
 	f->state = c;
 	c->sent_us = s->mono_us(s);
-	f->to = c->u;
+	f->to = c->u->is_own ? NULL : c->u;
+	/* Its word about its progress is read before its result. */
+	if (f->progress_token)
+		taint(f, c);
+	/* From here to its outcome there is no way back. */
+	f->call.is_made = true;
+	(void)call_hold(&f->call);
 }
 
 /* Helm's own tools are answered here; the rest of the way is the same. */
@@ -499,7 +527,6 @@ static int run_own(struct flight *f, struct calling *c, struct err *e)
 	if (rc)
 		f->trouble = arena_strdup(&f->a, e->text);
 	*e = (struct err){ 0 };
-	f->to = NULL;
 	return step_outcome(f, e);
 }
 

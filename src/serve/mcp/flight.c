@@ -9,6 +9,7 @@
 static void leave_guest(struct flight *f)
 {
 	pthread_mutex_lock(&f->g->lock);
+	f->guest->flight_count--;
 	*f->self = f->next;
 	if (f->next)
 		f->next->self = f->self;
@@ -149,7 +150,14 @@ void flight_go(struct flight *f)
 	flight_end(f);
 }
 
-struct flight *flight_new(struct guest *u, struct bytes text)
+static int refuse_many(struct flight *f, struct err *e)
+{
+	(void)e;
+	flight_refuse(f, RPC_INTERNAL, "too many requests of this session are on their way");
+	return OK;
+}
+
+struct flight *flight_new(struct guest *u, struct bytes text, unsigned scopes)
 {
 	struct gateway *g = u->g;
 	struct flight *f = calloc(1, sizeof(*f));
@@ -166,12 +174,14 @@ struct flight *flight_new(struct guest *u, struct bytes text)
 		.request_id = u->id,
 		.correlation_id = u->id,
 		.fd = -1,
-		.who = { u->principal, u->tenant, NULL, SCOPE_EVALUATE | SCOPE_READ } };
+		.who = { u->principal, u->tenant, NULL, scopes } };
 	f->step = flight_begin;
 	rpc_read(&f->a, text, &f->rpc);
 	f->progress_token = json_get(json_get(f->rpc.params, "_meta"), "progressToken");
 	pthread_mutex_lock(&g->lock);
 	g->flights++;
+	if (u->flight_count++ >= MCP_FLIGHTS_EACH)
+		f->step = refuse_many;
 	f->next = u->flights;
 	f->self = &u->flights;
 	if (u->flights)

@@ -141,6 +141,16 @@ static void forget_old(struct gateway *g)
 	}
 }
 
+/* One caller does not take all of them. */
+static bool is_full(const struct gateway *g, const struct guest *u)
+{
+	size_t mine = 0;
+
+	for (const struct guest *o = g->guests; o; o = o->next)
+		mine += text_eq(o->principal, u->principal) && text_eq(o->tenant, u->tenant);
+	return g->guest_count >= MCP_SESSIONS || mine >= MCP_SESSIONS_EACH;
+}
+
 struct guest *guest_new(struct gateway *g, const char *principal, const char *tenant, struct err *e)
 {
 	struct sys *s = g->server->sys;
@@ -164,14 +174,14 @@ struct guest *guest_new(struct gateway *g, const char *principal, const char *te
 	copy(u->version, sizeof(u->version), "2025-03-26");
 	pthread_mutex_lock(&g->lock);
 	forget_old(g);
-	bool is_full = g->guest_count >= MCP_SESSIONS;
-	if (!is_full) {
+	bool has_room = !is_full(g, u);
+	if (has_room) {
 		u->next = g->guests;
 		g->guests = u;
 		g->guest_count++;
 	}
 	pthread_mutex_unlock(&g->lock);
-	if (!is_full)
+	if (has_room)
 		return u;
 	arena_done(&u->a);
 	free(u);

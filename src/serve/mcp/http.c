@@ -152,6 +152,7 @@ static void send_back(struct flight *f, struct bytes message, bool is_last)
 
 /* ---- a stream of events ---- */
 
+enum { TELLING_MOST = 256 << 10 };
 struct telling {
 	struct events events;
 	struct server *server;
@@ -223,7 +224,10 @@ static void telling_send(struct flight *f, struct bytes message, bool is_last)
 	struct server *server = s->server;
 
 	pthread_mutex_lock(&s->lock);
-	if (message.p) {
+	if (s->at == s->n)
+		s->at = s->n = 0;
+	/* Who does not read misses progress, and never the answer. */
+	if (message.p && (is_last || s->n < TELLING_MOST)) {
 		telling_add(s, before, strlen(before));
 		telling_add(s, message.p, message.n);
 		telling_add(s, after, strlen(after));
@@ -310,12 +314,16 @@ static int post(struct call *c, struct err *e)
 	if (rc)
 		return rc;
 	if (m.kind != RPC_REQUEST) {
-		guest_heard(u, &m);
+		/* Whoever has no session calls off by closing: an id of theirs may be another's, too. */
+		if (!is_stateless && call_header(c, "Mcp-Session-Id"))
+			guest_heard(u, &m);
 		guest_drop(u);
 		call_bytes(c, 202, NULL, (struct bytes){ 0 });
 		return OK;
 	}
-	struct flight *f = flight_new(u, c->raw);
+	struct flight *f = flight_new(u, c->raw, c->who.scopes);
+	/* A gateway for this machine is its user's own.  At a door with keys, what tells of everybody's receipts is the administrator's. */
+	f->has_own = c->server->o.is_open || c->who.scopes & SCOPE_ADMIN;
 	f->call.peer = c->peer;
 	f->call.who.key_id = c->who.key_id ? arena_strdup(&f->a, c->who.key_id) : NULL;
 	call_send_header(

@@ -60,9 +60,10 @@ static int initialize(struct flight *f)
 	}
 	/* One that is not known gets the newest that is, as the protocol asks, and decides itself. */
 	const char *version = mcp_speaks(asked) ? asked : MCP_LATEST;
+	name = text_safe(a, name, strlen(name), false);
 	pthread_mutex_lock(&f->g->lock);
 	snprintf(u->version, sizeof(u->version), "%s", version);
-	snprintf(u->client, sizeof(u->client), "%.64s", text_safe(a, name, strlen(name), false));
+	snprintf(u->client, sizeof(u->client), "%.64s", name);
 	pthread_mutex_unlock(&f->g->lock);
 	json_sets(a, result, "protocolVersion", version);
 	json_set(a, result, "capabilities", capabilities_of(f));
@@ -105,8 +106,11 @@ static int discover(struct flight *f)
 
 bool is_offered(const struct flight *f, const char *id)
 {
-	const struct json *only = json_get(f->g->o, "servers");
+	const struct json *only = json_get(f->g->o, "servers"),
+			  *row = f->snap ? json_get(json_get(f->snap->registry, "servers"), id) : NULL;
 
+	if (!f->has_own && text_eq(id, MCP_OWN) && json_get_bool(row, "own", false))
+		return false;
 	if (!only || !only->n)
 		return true;
 	json_each (one, only)

@@ -21,7 +21,15 @@
 #define MCP_LATEST "2025-11-25"
 #define MCP_STATELESS "2026-07-28"
 #define MCP_OWN "helm" /* the upstream of Helm's own tools */
-enum { MCP_TIMEOUT_S = 60, MCP_START_S = 30, MCP_RESULT_KB = 1024, MCP_IDLE_S = 1800, MCP_SESSIONS = 1000 };
+enum {
+	MCP_TIMEOUT_S = 60,
+	MCP_START_S = 30,
+	MCP_RESULT_KB = 1024,
+	MCP_IDLE_S = 1800,
+	MCP_SESSIONS = 4000,
+	MCP_SESSIONS_EACH = 500,
+	MCP_FLIGHTS_EACH = 1024
+};
 
 /* ---- the registry, as it was when somebody looked ---- */
 
@@ -80,6 +88,7 @@ struct guest {
 	struct json *taint; /* labels; in `a`, under the lock of the gateway */
 	struct arena a;
 	struct flight *flights; /* on their way, under the lock of the gateway */
+	size_t flight_count;
 	/* A message to it that answers nothing; NULL: there is no way to it. */
 	void (*tell)(struct guest *u, struct bytes line);
 };
@@ -106,6 +115,7 @@ struct flight {
 	struct flight *next, **self; /* in the guest's list */
 	struct rpc rpc;
 	bool is_stateless; /* of the era without sessions */
+	bool has_own; /* Helm's own tools are for this caller */
 
 	int (*step)(struct flight *f, struct err *e); /* what a worker does next */
 	struct json *answer; /* the whole message; NULL: none is owed */
@@ -137,8 +147,8 @@ struct flight {
 	void (*done)(void *); /* of a call that waits for the answer, and its argument */
 	void *done_arg;
 };
-/* Takes over `text`'s bytes by copying them.  The reference to the guest becomes the flight's. */
-struct flight *flight_new(struct guest *u, struct bytes text);
+/* Takes over `text`'s bytes by copying them.  The reference to the guest becomes the flight's.  `scopes`: what the caller may. */
+struct flight *flight_new(struct guest *u, struct bytes text, unsigned scopes);
 void flight_go(struct flight *f); /* to a worker */
 void flight_answer(struct flight *f, struct json *result);
 void flight_refuse(struct flight *f, int code, const char *text);
@@ -228,8 +238,11 @@ struct json *own_row(
 	struct gateway *g, struct arena *a); /* as if somebody had approved it, which the build did */
 int own_run(struct flight *f, const char *tool, const struct json *args, struct err *e);
 
-/* results.c: f->result becomes what may be passed on; findings go into `about` (strings and numbers). */
+/* results.c: f->result, or f->error, becomes what may be passed on; findings go into `about` (strings and numbers).  `tool`: what it promised; NULL: it
+ * is no call of a tool. */
 void result_check(struct flight *f, const struct json *row, const struct json *tool, struct json *about);
+/* What of a server's word about its progress is passed on: numbers, and a short text in which nothing is found. */
+struct json *progress_check(struct arena *a, const struct json *row, const struct json *params);
 
 struct json *result_text(struct arena *a, const char *text, bool is_error);
 

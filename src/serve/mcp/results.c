@@ -5,13 +5,14 @@
  * server, and then the result says so. */
 #include "serve/mcp/mcp.h"
 
+#include "base/doc.h"
 #include "base/schema.h"
 #include "base/text.h"
 #include "privacy/privacy.h"
 
 #include <string.h>
 
-enum { TEXT_MOST = 1 << 20 };
+enum { DEEPEST = 64, PROGRESS_MOST = 1024 };
 
 struct json *result_text(struct arena *a, const char *text, bool is_error)
 {
@@ -24,22 +25,6 @@ struct json *result_text(struct arena *a, const char *text, bool is_error)
 	json_set(a, result, "content", list);
 	json_setb(a, result, "isError", is_error);
 	return result;
-}
-
-static void replace(struct flight *f, const char *text)
-{
-	f->result = result_text(&f->a, text, true);
-}
-
-static struct json *meta_of(struct flight *f)
-{
-	struct json *meta = json_get(f->result, "_meta");
-
-	if (!json_is(meta, JSON_OBJECT)) {
-		meta = json_new(&f->a, JSON_OBJECT);
-		json_set(&f->a, f->result, "_meta", meta);
-	}
-	return meta;
 }
 
 /* ---- what it promised ---- */
@@ -76,51 +61,55 @@ static bool keeps_promise(struct flight *f, const struct json *tool, struct err 
 
 /* ---- what it says ---- */
 
-static size_t count_secrets(struct arena *a, const struct json *v, unsigned depth)
+/* Bytes that nobody reads as text. */
+static bool is_blob(const struct json *of, const char *name)
 {
-	enum { DEEPEST = 64 };
+	return text_eq(name, "blob") || (text_eq(name, "data") && json_get(of, "mimeType"));
+}
+
+/* Every text in it, wherever it stands: how many secrets; what speaks to the model is added to `said`. */
+static size_t look_through(struct arena *a, const struct json *v, unsigned depth, struct json *said)
+{
 	const struct privacy_options options = { .labels = 1u << PRIVACY_SECRET, .is_strict = true };
 	struct privacy_finding *found;
 	size_t n = 0;
 
 	if (!v || depth > DEEPEST)
 		return 0;
-	if (v->type == JSON_STRING && v->n <= TEXT_MOST)
+	if (v->type == JSON_STRING) {
 		n += privacy_scan(a, v->text, v->n, &options, &found);
+		mcp_inspect_text(a, v->text, v->n, said);
+	}
 	json_each (one, v)
-		n += count_secrets(a, one, depth + 1);
+		n += look_through(a, one, depth + 1, said);
 	json_each_member (m, v)
-		if (!text_eq(m->name, "blob") && !(text_eq(m->name, "data") && json_get(v, "mimeType")))
-			n += count_secrets(a, m->value, depth + 1);
+		if (!is_blob(v, m->name))
+			n += look_through(a, m->value, depth + 1, said);
 	return n;
 }
 
-static struct json *instructions_in(struct arena *a, const struct json *result)
+static struct json *grave_ones(struct arena *a, const struct json *said)
 {
-	struct json *found = json_new(a, JSON_ARRAY);
-
-	json_each (one, json_get(result, "content")) {
-		const struct json *text = json_get(one, "text");
-		if (!text)
-			text = json_get(json_get(one, "resource"), "text");
-		if (text && text->type == JSON_STRING && text->n <= TEXT_MOST)
-			mcp_inspect_text(a, text->text, text->n, found);
-	}
-	return found;
-}
-
-static void tell_findings(struct flight *f, const struct json *row, struct json *about)
-{
-	struct arena *a = &f->a;
-	struct json *said = instructions_in(a, f->result), *names = json_new(a, JSON_ARRAY);
-	size_t secrets = count_secrets(a, f->result, 0);
+	struct json *names = json_new(a, JSON_ARRAY);
 
 	json_each (one, said)
 		if (mcp_severity(json_get_text(one, "severity", "")) >= mcp_severity("high"))
 			json_pushs(a, names, json_get_text(one, "finding", ""));
+	return names;
+}
+
+/* Beside a result in its _meta, beside an error in its data. */
+static void tell_findings(struct flight *f, const struct json *row, struct json *about)
+{
+	struct arena *a = &f->a;
+	struct json *answer = f->result ? f->result : f->error, *said = json_new(a, JSON_ARRAY);
+	size_t secrets = look_through(a, answer, 0, said);
+	struct json *names = grave_ones(a, said), *told = json_new(a, JSON_OBJECT);
+
+	if (f->error)
+		(void)json_remove(f->error, "data"); /* only its code and its message are passed on */
 	if (!names->n && !secrets)
 		return;
-	struct json *told = json_new(a, JSON_OBJECT);
 	if (names->n) {
 		json_set(a, told, "instructions", names);
 		json_set(a, about, "result_findings", json_copy(a, names));
@@ -130,11 +119,39 @@ static void tell_findings(struct flight *f, const struct json *row, struct json 
 		json_seti(a, about, "result_secrets", (int64_t)secrets);
 	}
 	if (secrets && json_get_bool(row, "redact", false)) {
-		privacy_redact_json(a, f->result);
+		privacy_redact_json(a, answer);
 		json_setb(a, told, "redacted", true);
 		json_sets(a, about, "redacted", "yes");
 	}
-	json_set(a, meta_of(f), "helm/findings", told);
+	json_set(a, doc_part(a, answer, f->result ? "_meta" : "data"), "helm/findings", told);
+}
+
+struct json *progress_check(struct arena *a, const struct json *row, const struct json *params)
+{
+	static const char *const numbers[] = { "progress", "total" };
+	struct json *told = json_new(a, JSON_OBJECT), *said = json_new(a, JSON_ARRAY),
+		    *text = json_get(params, "message");
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (json_is(json_get(params, numbers[i]), JSON_NUMBER))
+			json_set(a, told, numbers[i], json_copy(a, json_get(params, numbers[i])));
+	if (!text || text->type != JSON_STRING || text->n > PROGRESS_MOST)
+		return told;
+	(void)look_through(a, text, 0, said);
+	if (grave_ones(a, said)->n)
+		return told;
+	json_set(a, told, "message", json_copy(a, text));
+	if (json_get_bool(row, "redact", false))
+		privacy_redact_json(a, told);
+	return told;
+}
+
+static void hold_back(
+	struct flight *f, struct json *about, const char *trouble, const char *text, bool is_call)
+{
+	json_sets(&f->a, about, "trouble", trouble);
+	f->result = is_call ? result_text(&f->a, text, true) : NULL;
+	f->error = is_call ? NULL : json_get(rpc_error(&f->a, NULL, RPC_INTERNAL, text), "error");
 }
 
 void result_check(struct flight *f, const struct json *row, const struct json *tool, struct json *about)
@@ -142,25 +159,19 @@ void result_check(struct flight *f, const struct json *row, const struct json *t
 	int64_t most = json_get_int(row, "result_kb", MCP_RESULT_KB) * 1024;
 	struct err e = { 0 };
 
-	if (!is_shape(f->result)) {
-		json_sets(&f->a, about, "trouble", "the result is none of the protocol");
-		replace(f, "The server's result is not one of the protocol; it is held back.");
-		return;
-	}
-	if ((int64_t)f->result_bytes > most) {
-		json_sets(&f->a, about, "trouble", "the result is too large");
-		replace(f,
+	if (f->result && tool && !is_shape(f->result))
+		hold_back(f, about, "the result is none of the protocol",
+			"The server's result is not one of the protocol; it is held back.", true);
+	else if ((int64_t)f->result_bytes > most)
+		hold_back(f, about, "the result is too large",
 			arena_printf(&f->a, "The server's result has %zu bytes; at most %lld are passed on.",
-				f->result_bytes, (long long)most));
-		return;
-	}
-	if (!keeps_promise(f, tool, &e)) {
-		json_sets(&f->a, about, "trouble", "the result does not fit the tool's output schema");
-		replace(f,
+				f->result_bytes, (long long)most),
+			tool && f->result);
+	else if (f->result && tool && !keeps_promise(f, tool, &e))
+		hold_back(f, about, "the result does not fit the tool's output schema",
 			arena_printf(&f->a,
-				"The server's result does not fit the output schema of its tool: %s",
-				e.text));
-		return;
-	}
-	tell_findings(f, row, about);
+				"The server's result does not fit the output schema of its tool: %s", e.text),
+			true);
+	else
+		tell_findings(f, row, about);
 }

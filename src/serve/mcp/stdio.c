@@ -88,7 +88,8 @@ static void hear(struct guest *u, struct bytes line)
 	pthread_mutex_lock(&u->g->lock);
 	u->refs++;
 	pthread_mutex_unlock(&u->g->lock);
-	struct flight *f = flight_new(u, line);
+	struct flight *f = flight_new(u, line, SCOPE_EVALUATE | SCOPE_READ);
+	f->has_own = true;
 	f->send = send_back;
 	if (is_doubled(f))
 		f->step = refuse_double;

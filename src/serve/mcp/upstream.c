@@ -208,6 +208,7 @@ static void own_offer(struct upstream *u)
 bool upstream_want(struct upstream *u, struct flight *f)
 {
 	struct sys *s = u->g->server->sys;
+	struct want *w = arena_alloc(&f->a, sizeof(*w)); /* not under the lock: memory may run out */
 
 	pthread_mutex_lock(&u->lock);
 	if (u->is_own && !u->offer)
@@ -219,7 +220,6 @@ bool upstream_want(struct upstream *u, struct flight *f)
 		begin(u);
 	bool is_settled = u->is_ending || (u->state == UP_READY && !u->is_listing) || u->state == UP_FAILED;
 	if (!is_settled) {
-		struct want *w = arena_alloc(&f->a, sizeof(*w));
 		*w = (struct want){ f, u->wants };
 		u->wants = w;
 		f->is_waiting = true;
@@ -350,7 +350,7 @@ static void pass_progress(struct upstream *u, struct arena *a, const struct json
 	pthread_mutex_lock(&u->lock);
 	for (struct flight *f = u->pending; f; f = f->next_pending)
 		if (f->upstream_id == token && f->progress_token) {
-			struct json *told = json_copy(a, params);
+			struct json *told = progress_check(a, upstream_row(u, f->snap), params);
 			struct buf text;
 			json_set(a, told, "progressToken", json_copy(a, f->progress_token));
 			buf_init(&text, a);

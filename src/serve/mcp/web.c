@@ -166,6 +166,11 @@ static bool read_events(struct arena *a, struct bytes text, const struct json *i
 	return false;
 }
 
+static const char *expanded(struct exchange *x, const char *text)
+{
+	return mcp_expanded(x->u->g->server->sys, &x->a, text);
+}
+
 static size_t add_headers(struct exchange *x, struct web_ask *q)
 {
 	struct upstream *u = x->u;
@@ -180,7 +185,7 @@ static size_t add_headers(struct exchange *x, struct web_ask *q)
 	json_each_member (m, json_get(x->row, "headers"))
 		if (q->header_count < WEB_HEADERS && json_text(m->value))
 			q->headers[q->header_count++] =
-				arena_printf(&x->a, "%s: %s", m->name, json_text(m->value));
+				arena_printf(&x->a, "%s: %s", m->name, expanded(x, json_text(m->value)));
 	return q->header_count;
 }
 
@@ -194,7 +199,7 @@ static int tell(struct exchange *x, const struct json *message, struct web_answe
 		return rc;
 	buf_init(&text, &x->a);
 	json_write(&text, message, 0);
-	struct web_ask q = { .url = json_get_text(x->row, "url", ""),
+	struct web_ask q = { .url = expanded(x, json_get_text(x->row, "url", "")),
 		.ca_file = json_get_text(x->row, "ca_file", NULL),
 		.token = token,
 		.body = buf_bytes(&text),
