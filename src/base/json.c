@@ -118,7 +118,8 @@ static int by_own_name(const void *x, const void *y)
 
 void json_sort_members(struct json *obj)
 {
-	qsort(obj->members, obj->n, sizeof(*obj->members), by_own_name);
+	if (obj->n) /* an empty one has no array */
+		qsort(obj->members, obj->n, sizeof(*obj->members), by_own_name);
 }
 
 static bool member_eq(const struct json_member *x, const struct json_member *y)
