@@ -1,7 +1,7 @@
 # helm-serve, the program that has the network (docs/ARCHITECTURE.md): linked normally, so that `helm` itself needs none of it.
 # Who has not its libraries builds helm alone; who checks the tree (HELM_REQUIRE_TESTS) must have them.
 set(missing "")
-foreach(row libmicrohttpd:libmicrohttpd-dev gnutls:libgnutls28-dev libcurl:libcurl4-openssl-dev)
+foreach(row libmicrohttpd:libmicrohttpd-dev gnutls:libgnutls28-dev libcurl:libcurl4-openssl-dev libpq:libpq-dev)
   string(REPLACE ":" ";" row ${row})
   list(GET row 0 module)
   list(GET row 1 package)
@@ -22,7 +22,7 @@ endif()
 file(GLOB_RECURSE serve_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/serve/*.c)
 list(REMOVE_ITEM serve_files ${PROJECT_SOURCE_DIR}/src/serve/main.c)
 add_library(helmserve STATIC ${serve_files})
-target_link_libraries(helmserve PUBLIC helmcore PkgConfig::libmicrohttpd PkgConfig::gnutls PkgConfig::libcurl)
+target_link_libraries(helmserve PUBLIC helmcore PkgConfig::libmicrohttpd PkgConfig::gnutls PkgConfig::libcurl PkgConfig::libpq)
 add_executable(helm-serve src/serve/main.c src/cli/sys/real.c)
 target_link_libraries(helm-serve PRIVATE helmserve)
 set_target_properties(helm-serve PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})

@@ -20,12 +20,13 @@ target_include_directories(testtools PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 
 # helm with the twin of the outside world: fixed clock, counted faults (tests/tools/fault_sys.c).
 add_executable(helm-test src/cli/main.c)
+target_compile_definitions(helm-test PRIVATE HELM_TWIN)
 target_link_libraries(helm-test PRIVATE helmcli testtools)
 set_target_properties(helm-test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
 # The same, with files of the record that are closed early: for the soak.  The two that ask for the size take the place of the library's.
 add_executable(helm-small src/cli/main.c src/record/chain.c src/record/ledger.c)
-target_compile_definitions(helm-small PRIVATE HELM_SMALL_FILES)
+target_compile_definitions(helm-small PRIVATE HELM_SMALL_FILES HELM_TWIN)
 target_link_libraries(helm-small PRIVATE helmcli testtools)
 set_target_properties(helm-small PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
@@ -66,7 +67,8 @@ foreach(file ${oracle_tools})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
 
-file(GLOB cli_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/*.t ${PROJECT_SOURCE_DIR}/tests/oracle/*.t)
+file(GLOB cli_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/*.t ${PROJECT_SOURCE_DIR}/tests/oracle/*.t
+  ${PROJECT_SOURCE_DIR}/tests/fleet/*.t)
 foreach(file ${cli_tests})
   get_filename_component(name ${file} NAME_WE)
   get_filename_component(kind ${file} DIRECTORY)
@@ -90,7 +92,7 @@ endforeach()
 
 # What takes longest: left out by ./check, which has ten minutes on two cores, and run by ./check --clients, which is what CI does.
 # Under the sanitizers everything takes longer.
-set(slow cli/key_order cli/long cli/skill_crash cli/undo oracle/mutations oracle/pack)
+set(slow cli/key_order cli/long cli/skill_crash cli/undo oracle/kinds oracle/mutations oracle/pack)
 if(HELM_SANITIZE)
   list(APPEND slow cli/agent cli/approval cli/archive cli/armed cli/beside cli/client_settings cli/clients cli/contained
     cli/contained_door cli/degraded cli/develop cli/egress cli/freeze cli/guard_now cli/hostile_repo cli/hostile_tricks cli/key
@@ -107,5 +109,9 @@ endforeach()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME tree/reproducible COMMAND sh ${PROJECT_SOURCE_DIR}/tools/reproducible.sh
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  # Packages are made from what is committed: with anything else in the tree there is nothing to try.
+  add_test(NAME tree/packages COMMAND sh -c "git diff --quiet HEAD -- || { echo 'SKIPPED: not committed'; exit 77; }; sh tools/package.sh --out \"$HELM_BUILD/packages\" --try"
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(tree/packages PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" LABELS slow TIMEOUT 1800 SKIP_RETURN_CODE 77)
   set_tests_properties(tree/reproducible PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" LABELS slow TIMEOUT 1200 RUN_SERIAL ON)
 endif()

@@ -2,7 +2,7 @@
 # fresh.sh — do ./demo, ./check and the README's install lines work on a machine where nothing is installed yet?
 # Makes a minimal Debian in a throw-away directory and runs them there: as root, who lets them install what they need, and as a
 # plain user without sudo, for whom root has installed it.  The tree in there is a clone of HEAD: what is not committed is not tried.
-# Packages come from where this machine's apt gets them, through its proxies.  Nothing is left behind, also when interrupted.
+# tools/debian_root.sh says where packages come from.  Nothing is left behind, also when interrupted.
 # Needs root (a new root, mounts); 77 means "skipped".
 # HELM_FRESH_SUITE names another Debian than 12; HELM_FRESH_CHECK other arguments for ./check than --quick.
 set -eu
@@ -46,24 +46,9 @@ if awk '$1 == "MemAvailable:" { exit $2 < 8 * 1024 * 1024 }' /proc/meminfo; then
   mount -t tmpfs -o mode=700,size=6g tmpfs "$work"
 fi
 
-# sources SUITE: Debian's own archives as this machine knows them, under another suite's name where it is another Debian.
-# Only what apt has fetched before says whose archive it is.
-sources() {
-  list() { apt-get indextargets --format "deb \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" 'Identifier: Packages' 'Origin: Debian'; }
-  [ -n "$(list)" ] || apt-get update -q >/dev/null
-  here=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  list | sort -u | awk -v here="$here" -v suite="$1" '{ if (here != "" && index($3, here) == 1) $3 = suite substr($3, length(here) + 1); print }'
-}
-sources "$suite" >"$work/sources.list"
-[ -s "$work/sources.list" ] || { echo "fresh.sh: this machine's apt knows no archive of Debian" >&2; exit 1; }
-apt-config dump | grep -E '^Acquire::(http|https|ftp|Retries|ForceIPv4|ForceIPv6|Check-Valid-Until)[: ]' >"$work/apt.conf" || true
-
 say "a minimal Debian ($suite)"
 root=$work/root
-# What nobody reads in there is not unpacked, and nothing is flushed to a disk that is thrown away.
-mmdebstrap --quiet --variant=minbase --mode=root --format=directory --aptopt="$work/apt.conf" \
-  --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-  --dpkgopt='force-unsafe-io' "$suite" "$root" "$work/sources.list"
+sh "$source/tools/debian_root.sh" "$work" "$root"
 # Archives behind https are believed as they are out here; everything else in there still has no certificates.
 if [ -r /etc/ssl/certs/ca-certificates.crt ] && grep -q '^deb https:' "$work/sources.list"; then
   cp /etc/ssl/certs/ca-certificates.crt "$root/etc/apt/archive-ca.crt"

@@ -1,23 +1,27 @@
 #!/bin/sh
-# packages.sh [build|check|oracle|clients|fresh]: install what is missing, by name, and nothing else.
+# packages.sh [build|check|oracle|clients|package|fresh]: install what is missing, by name, and nothing else.
 # As root directly, otherwise with sudo; says what and why before it does; does nothing when everything is there.
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config git
   libsodium-dev libssl-dev libsqlite3-dev libpcre2-dev libyaml-dev libzstd-dev libutf8proc-dev zlib1g-dev
-  libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev"
+  libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev libpq-dev"
 check="make zstd libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl openssh-client"
-oracle="ca-certificates nodejs npm zsh fish mandoc tmux screen expect"
+oracle="ca-certificates nodejs npm zsh fish mandoc tmux screen expect cmark-gfm chromium-headless-shell golang-go golang-golang-x-mod-dev"
+# Tests start clusters of their own (tests/fleet/); where systemd runs, the package would start one that nobody asked for.
+[ -d /run/systemd/system ] || oracle="$oracle postgresql"
 # Its service would be started where systemd runs, and nobody asked for that.
 [ -d /run/systemd/system ] || oracle="$oracle openssh-server"
 fresh="mmdebstrap git"
+package="debhelper dpkg-dev xz-utils git python3 openssh-client cmark-gfm"
 
 case "${1:-build}" in
   build) wanted=$build why="to build helm" ;;
   check) wanted="$build $check" why="to build helm and run its tests" ;;
   oracle | clients) wanted="$build $check $oracle" why="to build helm, run its tests and compare with other tools" ;;
+  package) wanted="$build $package" why="to make packages" ;;
   fresh) wanted=$fresh why="to make a fresh Debian" ;;
-  *) echo "usage: tools/packages.sh [build|check|oracle|clients|fresh]" >&2; exit 2 ;;
+  *) echo "usage: tools/packages.sh [build|check|oracle|clients|package|fresh]" >&2; exit 2 ;;
 esac
 
 missing=""

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY = 16, IN_MEMORY = 1 << 19, BUCKETS = 64, HELD = 512, SHOWN = 20, RECENT_BYTES = 32 << 20 };
+enum { KEY = 16, IN_MEMORY = 1 << 18, BUCKETS = 64, HELD = 512, SHOWN = 20, RECENT_BYTES = 32 << 20 };
 enum { LONG_PIECES = 16 };
 #define LONG_BYTES ((off_t)256 << 20)
 

@@ -65,3 +65,14 @@ struct json *doc_part(struct arena *a, struct json *doc, const char *name)
 	}
 	return v;
 }
+
+void doc_lay_over(struct arena *a, struct json *base, const struct json *over)
+{
+	json_each_member (m, over) {
+		struct json *old = json_get(base, m->name);
+		if (json_is(old, JSON_OBJECT) && json_is(m->value, JSON_OBJECT))
+			doc_lay_over(a, old, m->value);
+		else
+			json_set(a, base, m->name, json_copy(a, m->value));
+	}
+}

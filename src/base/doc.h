@@ -45,4 +45,7 @@ int doc_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_t
 /* The member `name` of an object, made as an empty object when it is not there. */
 struct json *doc_part(struct arena *a, struct json *doc, const char *name);
 
+/* Put `over` into `base`: objects member by member, of everything else what `over` says. */
+void doc_lay_over(struct arena *a, struct json *base, const struct json *over);
+
 #endif

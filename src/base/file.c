@@ -305,12 +305,16 @@ static bool is_whole_line(struct arena *a, const char *p, size_t n)
 }
 
 /* Where the line without a newline starts: behind the last newline, or at 0. Read backwards in steps,
- * since the file may be huge and the line is short. */
+ * since the file may be huge and the line is short; and not further than a line can be long, since it may be a hole. */
 static int find_tail(struct sys *s, int fd, off_t size, off_t *ret_start)
 {
 	char step[TAIL_STEP];
 
 	for (off_t end = size; end > 0;) {
+		if (size - end > MAX_TAIL_BYTES) {
+			*ret_start = end;
+			return 0;
+		}
 		size_t n = end < (off_t)sizeof(step) ? (size_t)end : sizeof(step);
 		off_t at = end - (off_t)n;
 		if (pread_all(s, fd, step, n, at))

@@ -539,6 +539,7 @@ static const struct keyword {
 	{ "description", KIND_FN, key_annotation, 0 },
 	{ "else", KIND_SCHEMA, NULL, FIELD(otherwise) },
 	{ "enum", KIND_FN, key_enum, 0 },
+	{ "enumNames", KIND_FN, key_annotation, 0 },
 	{ "examples", KIND_FN, key_annotation, 0 },
 	{ "exclusiveMaximum", KIND_BOUND, NULL, FIELD(below) },
 	{ "exclusiveMinimum", KIND_BOUND, NULL, FIELD(above) },

@@ -45,3 +45,17 @@ int zst_unpack(struct zst *z, struct bytes frame, void *to, size_t n, struct err
 			e, E_CORRUPT, "ZST_LENGTH", "compressed block holds %zu bytes, expected %zu", got, n);
 	return OK;
 }
+
+int zst_says(struct bytes frame, size_t *ret_n, struct err *e)
+{
+	unsigned long long n = ZSTD_getFrameContentSize(frame.p, frame.n);
+	size_t packed = ZSTD_findFrameCompressedSize(frame.p, frame.n);
+
+	if (n == ZSTD_CONTENTSIZE_UNKNOWN || n == ZSTD_CONTENTSIZE_ERROR || n > SIZE_MAX / 2)
+		return err_set(
+			e, E_CORRUPT, "ZST_CORRUPT", "this is no zstd frame that says how much it holds");
+	if (ZSTD_isError(packed) || packed != frame.n)
+		return err_set(e, E_CORRUPT, "ZST_CORRUPT", "this is not exactly one whole zstd frame");
+	*ret_n = (size_t)n;
+	return OK;
+}

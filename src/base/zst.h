@@ -26,4 +26,8 @@ int zst_pack(
 /* Decompress one whole frame that must give exactly `n` bytes.  E_CORRUPT otherwise. */
 int zst_unpack(struct zst *z, struct bytes frame, void *to, size_t n, struct err *e);
 
+/* What a frame of somebody else says about its size, for whoever has a limit and no index: exactly one frame, with its size in its header.
+ * E_CORRUPT otherwise.  It is a claim; zst_unpack() holds it to that. */
+int zst_says(struct bytes frame, size_t *ret_n, struct err *e);
+
 #endif

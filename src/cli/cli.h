@@ -33,7 +33,7 @@ enum needs {
 		32 /* prints a document that is meant to be kept or read by a program: bytes as they are, never wrapped */
 };
 
-/* OPT_WORDS: a list that also takes the words behind it, as long as they are among its choices. */
+/* OPT_WORDS: a list that also takes the words behind it, as long as they are among its choices; without choices up to the next option. */
 enum opt_kind { OPT_FLAG, OPT_VALUE, OPT_LIST, OPT_INT, OPT_WORDS, OPT_KINDS };
 struct opt {
 	const char *name; /* without -- */
@@ -119,6 +119,8 @@ void warn(struct cli *r, const char *fmt, ...)
 /* Commands of ours in a text, for the workspace that --path named: 'helm doctor' becomes 'helm doctor --path W'.  The same pointer when none was
  * named.  hint_json() does it to members that advise: next, remedy, detail, ... */
 const char *hint(const struct cli *r, const char *text);
+/* Only the name that this program has here.  For texts of ours, never for what was recorded: "helm status" there may be another program's. */
+const char *called(struct arena *a, const char *text);
 void hint_json(const struct cli *r, struct json *v);
 
 /* Colour: text between paint(r, PAINT_X) and paint(r, PAINT_OFF); empty strings when colour is off. */

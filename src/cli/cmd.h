@@ -29,6 +29,7 @@ extern const struct opt proxy_opts[], proxy_report_opts[];
 int cmd_proxy(struct cli *r, struct err *e);
 int cmd_proxy_report(struct cli *r, struct err *e);
 int cmd_proxy_pin(struct cli *r, struct err *e);
+int cmd_proxy_sign_prices(struct cli *r, struct err *e);
 
 /* cmd_policy_bench.c */
 int cmd_policy_bench(struct cli *r, struct err *e);
@@ -183,9 +184,31 @@ int cmd_health_state(struct cli *r, struct err *e);
 int cmd_health_select(struct cli *r, struct err *e);
 int cmd_health_probe(struct cli *r, struct err *e);
 int cmd_health_watch(struct cli *r, struct err *e);
+extern const struct opt health_launch_opts[];
+int cmd_health_launch(struct cli *r, struct err *e);
 int cmd_health_providers(struct cli *r, struct err *e);
 int cmd_freshness_status(struct cli *r, struct err *e);
 
+/* cmd_adaptive.c */
+extern const struct opt harness_work_opts[], harness_contract_opts[], harness_task_opts[],
+	harness_reply_opts[], harness_record_opts[], harness_backfill_opts[];
+int cmd_harness_policy(struct cli *r, struct err *e);
+int cmd_harness_contract(struct cli *r, struct err *e);
+int cmd_harness_preflight(struct cli *r, struct err *e);
+int cmd_harness_run(struct cli *r, struct err *e);
+int cmd_harness_postflight(struct cli *r, struct err *e);
+int cmd_harness_reply(struct cli *r, struct err *e);
+int cmd_harness_record(struct cli *r, struct err *e);
+int cmd_harness_backfill(struct cli *r, struct err *e);
+/* cmd_edit.c */
+extern const struct opt edit_check_opts[];
+int cmd_edit_policy(struct cli *r, struct err *e);
+int cmd_edit_read(struct cli *r, struct err *e);
+int cmd_edit_check(struct cli *r, struct err *e);
+/* cmd_browser.c */
+extern const struct opt browser_check_opts[], browser_cleanup_opts[];
+int cmd_browser_check(struct cli *r, struct err *e);
+int cmd_browser_cleanup(struct cli *r, struct err *e);
 /* cmd_harness.c */
 extern const struct opt harness_retrieval_opts[], repair_evaluate_opts[], task_state_opts[], gates_run_opts[];
 int cmd_gates_run(struct cli *r, struct err *e);
@@ -193,7 +216,14 @@ int cmd_task_state(struct cli *r, struct err *e);
 int cmd_harness_file_intake(struct cli *r, struct err *e);
 int cmd_harness_retrieval(struct cli *r, struct err *e);
 int cmd_repair_evaluate(struct cli *r, struct err *e);
+int cmd_repair_step(struct cli *r, struct err *e);
 int cmd_repair_check(struct cli *r, struct err *e);
+extern const struct opt respond_inject_opts[], respond_finalize_opts[], action_scope_opts[];
+int cmd_respond_inject(struct cli *r, struct err *e);
+int cmd_respond_strip(struct cli *r, struct err *e);
+int cmd_respond_finalize(struct cli *r, struct err *e);
+int cmd_action_scope(struct cli *r, struct err *e);
+int cmd_compression_profiles(struct cli *r, struct err *e);
 
 /* cmd_policy_files.c */
 extern const struct opt policy_new_opts[], policy_compile_opts[], policy_import_opts[], policy_sign_opts[],
@@ -355,6 +385,7 @@ int cmd_ops_commands(struct cli *r, struct err *e);
 int cmd_ops_capture_state(struct cli *r, struct err *e);
 int cmd_validate(struct cli *r, struct err *e);
 int cmd_profile_validate_manifests(struct cli *r, struct err *e);
+int cmd_verify_contract(struct cli *r, struct err *e);
 int cmd_reconcile(struct cli *r, struct err *e);
 
 /* cmd_workspace.c */
@@ -447,14 +478,48 @@ int cmd_allow(struct cli *r, struct err *e);
 /* cmd_signer.c */
 extern const struct opt signer_run_opts[];
 int cmd_signer_run(struct cli *r, struct err *e);
+int cmd_signer_log(struct cli *r, struct err *e);
+int cmd_signer_log_key(struct cli *r, struct err *e);
 int cmd_signer_use(struct cli *r, struct err *e);
 int cmd_signer_status(struct cli *r, struct err *e);
 
+/* cmd_witness.c */
+extern const struct opt witness_serve_opts[], witness_ask_opts[];
+int cmd_witness_key(struct cli *r, struct err *e);
+int cmd_witness_serve(struct cli *r, struct err *e);
+int cmd_witness_ask(struct cli *r, struct err *e);
+
+/* cmd_open.c */
+extern const struct opt open_opts[], serve_invite_opts[];
+int cmd_open(struct cli *r, struct err *e);
+int cmd_serve_invite(struct cli *r, struct err *e);
 /* cmd_serve.c */
 extern const struct opt serve_opts[], serve_key_opts[];
 int cmd_serve(struct cli *r, struct err *e);
 int cmd_serve_routes(struct cli *r, struct err *e);
 int cmd_serve_key(struct cli *r, struct err *e);
+
+/* cmd_fleet.c, cmd_fleet_centre.c */
+extern const struct opt fleet_join_opts[], serve_fleet_opts[], fleet_tenant_opts[], fleet_token_opts[],
+	fleet_read_opts[], fleet_order_opts[], fleet_leave_opts[], fleet_search_opts[], fleet_export_opts[];
+int cmd_fleet_export(struct cli *r, struct err *e);
+int cmd_fleet_leave(struct cli *r, struct err *e);
+int cmd_fleet_search(struct cli *r, struct err *e);
+int cmd_fleet_audit(struct cli *r, struct err *e);
+int cmd_fleet_freeze(struct cli *r, struct err *e);
+int cmd_fleet_unfreeze(struct cli *r, struct err *e);
+int cmd_fleet_lease(struct cli *r, struct err *e);
+int cmd_fleet_revoke_key(struct cli *r, struct err *e);
+int cmd_fleet_orders(struct cli *r, struct err *e);
+int cmd_fleet_join(struct cli *r, struct err *e);
+int cmd_fleet_status(struct cli *r, struct err *e);
+int cmd_fleet_sync(struct cli *r, struct err *e);
+int cmd_fleet_ship(struct cli *r, struct err *e);
+int cmd_fleet_rejoin(struct cli *r, struct err *e);
+int cmd_serve_fleet(struct cli *r, struct err *e);
+int cmd_fleet_tenant(struct cli *r, struct err *e);
+int cmd_fleet_token(struct cli *r, struct err *e);
+int cmd_fleet_nodes(struct cli *r, struct err *e);
 
 /* cmd_freeze.c */
 extern const struct opt freeze_opts[], unfreeze_opts[];

@@ -314,7 +314,7 @@ int cmd_approval_message(struct cli *r, struct err *e)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
-	rc = approval_message(&k, r->a, r->args[0], &terms, &message, e);
+	rc = approval_message(&k, r->a, r->args[0], &terms, SIGNED_WITH_SSH, &message, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

@@ -25,7 +25,7 @@ const struct opt failures_signature_opts[] = {
 const struct opt trace_list_opts[] = {
 	{ "skill", OPT_VALUE, "NAME", "only of this skill", NULL, false },
 	{ "outcome", OPT_VALUE, "WORD", "only those that came out so", "completed|failed|aborted", false },
-	{ "limit", OPT_INT, "N", "the newest N (20)", NULL, false },
+	{ "limit", OPT_INT, "N", "the newest N (20; 0 is all)", NULL, false },
 	{ 0 },
 };
 const struct opt trace_candidates_opts[] = {
@@ -184,8 +184,11 @@ int cmd_failures_transition(struct cli *r, struct err *e)
 	struct json *history;
 	int rc = read_input(r, &history, e);
 
+	/* A list, or an object that has it. */
 	if (rc == OK)
-		out_result(r, failure_transition(r->a, history));
+		out_result(r,
+			failure_transition(r->a,
+				json_is(history, JSON_OBJECT) ? json_get(history, "history") : history));
 	return rc;
 }
 
@@ -202,15 +205,22 @@ int cmd_trace_list(struct cli *r, struct err *e)
 	const struct trace_place at = traces(r);
 	const char *skill = opt_text(r, "skill", NULL), *outcome = opt_text(r, "outcome", NULL);
 	struct json *all, *list = json_new(r->a, JSON_ARRAY);
-	const int64_t most = opt_int(r, "limit", 20);
-	int rc = trace_newest(&at, skill || outcome ? SIZE_MAX : (size_t)most, &all, e);
+	const int64_t limit = opt_int(r, "limit", 20);
+	const size_t most = limit > 0 ? (size_t)limit : SIZE_MAX - 1;
+	bool is_cut = false;
+	int rc = trace_newest(&at, skill || outcome ? SIZE_MAX : most + 1, &all, e);
 
 	if (rc)
 		return rc;
 	json_each (one, all)
-		if (list->n < (size_t)most && (!skill || text_eq(json_get_text(one, "skill", ""), skill)) &&
-			(!outcome || text_eq(json_get_text(one, "outcome", ""), outcome)))
-			json_push(r->a, list, one);
+		if ((!skill || text_eq(json_get_text(one, "skill", ""), skill)) &&
+			(!outcome || text_eq(json_get_text(one, "outcome", ""), outcome))) {
+			is_cut |= list->n >= most;
+			if (list->n < most)
+				json_push(r->a, list, one);
+		}
+	if (is_cut)
+		warn(r, "the newest %u; there are more traces, all with --limit 0", list->n);
 	if (r->is_json) {
 		out_json(r, list);
 		return 0;

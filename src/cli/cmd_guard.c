@@ -77,12 +77,12 @@ static void print_outlook(struct cli *r, const struct json *now)
 }
 
 /* The hash of the policy costs time, so it is computed only where it is shown. */
-static void answer_json(struct cli *r, struct guard *g, struct decision *d, struct json *now)
+static struct json *answer_doc(struct cli *r, struct guard *g, struct decision *d, struct json *now)
 {
 	d->policy_sha256 = policy_sha256(r->a, g->policy);
 	struct json *doc = decision_to_json(r->a, d);
 	json_set(r->a, doc, "now", now ? now : json_new(r->a, JSON_NULL));
-	out_json(r, doc);
+	return doc;
 }
 
 /* What to judge: --shell TEXT, or everything behind "--". Exactly one of them. */
@@ -165,7 +165,7 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 		print_span(r, f);
 	print_groups(r, d);
 	if (f && f->instead)
-		out(r, "%s\n", arena_printf(r->a, "  instead  %s", f->instead));
+		out(r, "%s\n", arena_printf(r->a, "  instead  %s", called(r->a, f->instead)));
 	if (d->recommended_profile)
 		out(r,
 			"  profile  under %s it is allowed: helm run --profile %s ..., or helm profile use "
@@ -189,7 +189,7 @@ int cmd_guard_check(struct cli *r, struct err *e)
 		return rc;
 	struct json *now = foresee(r, &g, &d);
 	if (r->is_json)
-		answer_json(r, &g, &d, now);
+		out_json(r, answer_doc(r, &g, &d, now));
 	else
 		print_check(r, &d, now);
 	return decision_exit(&d);
@@ -284,7 +284,8 @@ static void print_finding(struct cli *r, const struct proposal *p, size_t step, 
 	if (!f->instead)
 		return;
 	print_bars(r, p, step, false);
-	out(r, "     %sinstead: %s%s\n", paint(r, PAINT_MUTED), f->instead, paint(r, PAINT_OFF));
+	out(r, "     %sinstead: %s%s\n", paint(r, PAINT_MUTED), called(r->a, f->instead),
+		paint(r, PAINT_OFF));
 }
 
 /* A step with its effects and what the rules say about them. A finding that a stricter one outspeaks is
@@ -332,7 +333,7 @@ static void print_whole_findings(struct cli *r, const struct decision *d)
 		out(r, "  %s▲ %s%s  %s\n", paint(r, action_paint(f->action)), f->rule, paint(r, PAINT_OFF),
 			f->text);
 		if (f->instead)
-			out(r, "    %sinstead: %s%s\n", paint(r, PAINT_MUTED), f->instead,
+			out(r, "    %sinstead: %s%s\n", paint(r, PAINT_MUTED), called(r->a, f->instead),
 				paint(r, PAINT_OFF));
 	}
 	print_groups(r, d);
@@ -368,6 +369,54 @@ static void print_explanation(struct cli *r, const struct decision *d, const str
 	out(r, "\n");
 }
 
+/* The same tree for programs: [{parent, text, effects: [{kind, target, where}], findings: [{rule, action, text, instead}]}]; parent is the place of
+ * another step, or -1. */
+static struct json *step_json(struct cli *r, const struct decision *d, size_t i)
+{
+	const struct proposal *p = d->proposal;
+	const struct step *s = &p->steps[i];
+	struct json *o = json_new(r->a, JSON_OBJECT), *effects = json_new(r->a, JSON_ARRAY),
+		    *findings = json_new(r->a, JSON_ARRAY);
+
+	json_seti(r->a, o, "parent", s->parent < p->step_count ? (int64_t)s->parent : -1);
+	json_sets(r->a, o, "text", s->text ? s->text : s->program ? s->program : "…");
+	for (size_t k = 0; k < p->effect_count; k++) {
+		const struct effect *x = &p->effects[k];
+		struct json *one = json_new(r->a, JSON_OBJECT);
+		if (x->step != i || x->path_class == PATH_SINK)
+			continue;
+		json_sets(r->a, one, "kind", effect_kind_name(x->kind));
+		json_sets(r->a, one, "target", x->target);
+		json_sets(r->a, one, "where", where_text(x));
+		json_push(r->a, effects, one);
+	}
+	for (size_t k = 0; k < d->finding_count; k++) {
+		const struct finding *f = &d->findings[k];
+		struct json *one = json_new(r->a, JSON_OBJECT);
+		if (!f->effect || f->effect->step != i || f->action <= ACTION_ALLOW ||
+			decision_is_outspoken(d, k))
+			continue;
+		json_sets(r->a, one, "rule", f->rule);
+		json_sets(r->a, one, "action", action_name(f->action));
+		json_sets(r->a, one, "text", f->text);
+		json_sets(r->a, one, "instead", f->instead);
+		json_push(r->a, findings, one);
+	}
+	json_set(r->a, o, "effects", effects);
+	json_set(r->a, o, "findings", findings);
+	return o;
+}
+
+static struct json *explanation_json(struct cli *r, struct guard *g, struct decision *d, struct json *now)
+{
+	struct json *doc = answer_doc(r, g, d, now), *steps = json_new(r->a, JSON_ARRAY);
+
+	for (size_t i = 0; i < d->proposal->step_count && i < MAX_STEPS_SHOWN; i++)
+		json_push(r->a, steps, step_json(r, d, i));
+	json_set(r->a, doc, "steps", steps);
+	return doc;
+}
+
 int cmd_guard_explain(struct cli *r, struct err *e)
 {
 	struct guard g;
@@ -378,7 +427,7 @@ int cmd_guard_explain(struct cli *r, struct err *e)
 		return rc;
 	struct json *now = foresee(r, &g, &d);
 	if (r->is_json)
-		answer_json(r, &g, &d, now);
+		out_json(r, explanation_json(r, &g, &d, now));
 	else
 		print_explanation(r, &d, now);
 	return decision_exit(&d);

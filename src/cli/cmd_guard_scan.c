@@ -265,6 +265,7 @@ int cmd_guard_scan(struct cli *r, struct err *e)
 		return rc;
 	/* A file's own text is judged, not what other files it names hold at the moment. */
 	s.guard.at.inspect_scripts = false;
+	s.guard.at.on_runner = true;
 	for (size_t i = 0; i < r->arg_count; i++)
 		if ((rc = scan_file(&s, r->args[i], e)))
 			return rc;

@@ -1,4 +1,6 @@
 /* cmd_harness.c — evidence objects, replies of models, and what a task must still do. */
+#include "base/doc.h"
+#include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -6,6 +8,7 @@
 #include "kernel/gates.h"
 #include "kernel/memory.h"
 #include "kernel/workspace.h"
+#include "privacy/social.h"
 #include "remember/evidence.h"
 #include "remember/task_state.h"
 
@@ -14,7 +17,8 @@
 #include <unistd.h>
 
 #define PROXY_EVENTS "proxy-events.jsonl"
-enum { MAX_RETRIES = 2 };
+#define REPLY_POLICY "references/local_model_proxy_policy.json"
+enum { EXIT_REFUSED = 3 };
 
 const struct opt harness_retrieval_opts[] = {
 	{ "stage", OPT_VALUE, "STAGE", "how it was tried (cheap_fetch)",
@@ -35,6 +39,23 @@ const struct opt repair_evaluate_opts[] = {
 	{ "max-retries", OPT_INT, "N", "so many are made (2)", NULL, false },
 	{ "model", OPT_VALUE, "REF", "which model answered, for the record", NULL, false },
 	{ "record", OPT_FLAG, NULL, "keep it for 'helm shadow-report'", NULL, false },
+	{ 0 },
+};
+const struct opt respond_inject_opts[] = {
+	{ "tier", OPT_VALUE, "TIER", "only for L3_local_model, and where HELM_SYNTHETIC_RESPOND is set", NULL,
+		false },
+	{ 0 },
+};
+const struct opt respond_finalize_opts[] = {
+	{ "tool-required", OPT_FLAG, NULL, "the answer had to be a tool call", NULL, false },
+	{ 0 },
+};
+const struct opt action_scope_opts[] = {
+	{ "message", OPT_VALUE, "TEXT", "what somebody asked for", NULL, true },
+	{ "target", OPT_LIST, "NAME", "what it is about", NULL, false },
+	{ "attempt", OPT_VALUE, "SCOPE", "what is about to be done", "inspect|save|edit|delete|external_send",
+		false },
+	{ "resource", OPT_VALUE, "NAME", "to what", NULL, false },
 	{ 0 },
 };
 const struct opt task_state_opts[] = {
@@ -119,11 +140,14 @@ int cmd_gates_run(struct cli *r, struct err *e)
 
 /* ---- replies ---- */
 
+static bool is_truthy(const char *said)
+{
+	return said && *said && !text_eq(said, "0") && !text_eq(said, "false");
+}
+
 static bool is_enforced(struct cli *r)
 {
-	const char *said = r->sys->getenv(r->sys, "HELM_MODEL_REPAIR");
-
-	return said && *said && !text_eq(said, "0") && !text_eq(said, "false");
+	return is_truthy(r->sys->getenv(r->sys, "HELM_MODEL_REPAIR"));
 }
 
 static int keep_event(struct cli *r, const struct json *doc, struct err *e)
@@ -147,48 +171,187 @@ static int keep_event(struct cli *r, const struct json *doc, struct err *e)
 	return file_append_line(r->sys, fd, PROXY_EVENTS, 0644, buf_bytes(&line), NULL, e);
 }
 
-int cmd_repair_evaluate(struct cli *r, struct err *e)
+/* The file of the tree is about answers of models and permits nothing; one that cannot be read is said. */
+static int read_rules(struct cli *r, struct reply_rules *ret, struct err *e)
+{
+	struct json *own = NULL;
+	int rc = r->ws ? doc_read(r->sys, r->a, r->ws->root_fd, REPLY_POLICY, 1 << 20, FILE_BENEATH, &own, e)
+		       : E_MISSING;
+
+	if (rc && rc != E_MISSING)
+		return rc;
+	*ret = evidence_reply_rules(r->a, own);
+	return OK;
+}
+
+static int read_input(struct cli *r, struct json **ret, struct err *e)
 {
 	struct bytes text;
-	struct json *reply, *doc;
 	int rc = file_read(r->sys, r->a, AT_FDCWD, "-", 16 << 20, FILE_FOLLOW, &text, e);
 
+	return rc ? rc : json_parse(r->a, text, "standard input", NULL, ret, e);
+}
+
+static int judge_reply(struct cli *r, struct json **ret, struct err *e)
+{
+	struct reply_rules rules;
+	struct json *reply, *doc;
+	int rc = read_input(r, &reply, e);
+
 	if (rc == OK)
-		rc = json_parse(r->a, text, "standard input", NULL, &reply, e);
+		rc = read_rules(r, &rules, e);
 	if (rc)
 		return rc;
-	doc = evidence_reply(r->a, reply, opt_flag(r, "tool-required"), opt_int(r, "attempt", 0),
-		opt_int(r, "max-retries", MAX_RETRIES), !is_enforced(r));
-	if (opt_flag(r, "record")) {
-		if (!r->ws)
-			return err_set(
-				e, E_MISSING, "WORKSPACE_MISSING", "there is no workspace to keep it in");
-		rc = keep_event(r, doc, e);
-		if (rc)
-			return rc;
-	}
+	rules.max_retries = opt_int(r, "max-retries", rules.max_retries);
+	doc = evidence_reply(
+		r->a, &rules, reply, opt_flag(r, "tool-required"), opt_int(r, "attempt", 0), !is_enforced(r));
+	*ret = doc;
+	if (!opt_flag(r, "record"))
+		return OK;
+	if (!r->ws)
+		return err_set(e, E_MISSING, "WORKSPACE_MISSING", "there is no workspace to keep it in");
+	return keep_event(r, doc, e);
+}
+
+int cmd_repair_evaluate(struct cli *r, struct err *e)
+{
+	struct json *doc;
+	int rc = judge_reply(r, &doc, e);
+
+	if (rc)
+		return rc;
 	out_result(r, doc);
 	return text_eq(json_get_text(doc, "verdict", ""), "ok") ? 0 : EXIT_NO;
 }
 
-int cmd_repair_check(struct cli *r, struct err *e)
+/* What whoever calls the model does next.  A gate that only watches never has it called again. */
+int cmd_repair_step(struct cli *r, struct err *e)
 {
-	static const char *const nudges[] = { "malformed_tool_call", "non_json_when_tool_required",
-		"invalid_json_in_arguments", "empty_response" };
-	struct json *doc = json_new(r->a, JSON_OBJECT), *policy = json_new(r->a, JSON_OBJECT),
-		    *on = json_new(r->a, JSON_ARRAY), *abort_on = json_new(r->a, JSON_ARRAY);
+	struct json *doc, *say = json_new(r->a, JSON_OBJECT), *list = json_new(r->a, JSON_ARRAY);
+	int rc = judge_reply(r, &doc, e);
 
-	(void)e;
-	for (size_t i = 0; i < ARRAY_SIZE(nudges); i++)
-		json_pushs(r->a, on, nudges[i]);
-	json_pushs(r->a, abort_on, "terminal_without_tool");
-	json_seti(r->a, policy, "max_retries", MAX_RETRIES);
-	json_set(r->a, policy, "nudge_on", on);
-	json_set(r->a, policy, "abort_on", abort_on);
-	json_setb(r->a, doc, "model_repair_enforced", is_enforced(r));
-	json_set(r->a, doc, "policy", policy);
+	if (rc)
+		return rc;
+	bool again = is_enforced(r) && text_eq(json_get_text(doc, "verdict", ""), "nudge_and_retry");
+	json_setb(r->a, doc, "call_again", again);
+	if (again) {
+		json_sets(r->a, say, "role", "user");
+		json_sets(r->a, say, "content", json_get_text(doc, "nudge", ""));
+		json_push(r->a, list, say);
+	}
+	json_set(r->a, doc, "messages", list);
 	out_result(r, doc);
 	return 0;
+}
+
+int cmd_repair_check(struct cli *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *policy = json_new(r->a, JSON_OBJECT);
+	const char *said = r->sys->getenv(r->sys, "HELM_SYNTHETIC_RESPOND");
+	struct reply_rules rules;
+	int rc = read_rules(r, &rules, e);
+
+	if (rc)
+		return rc;
+	json_seti(r->a, policy, "max_retries", rules.max_retries);
+	json_set(r->a, policy, "nudge_on", json_copy(r->a, rules.nudge_on));
+	json_set(r->a, policy, "abort_on", json_copy(r->a, rules.abort_on));
+	json_setb(r->a, doc, "model_repair_enforced", is_enforced(r));
+	json_setb(r->a, doc, "synthetic_respond_enabled", is_truthy(said));
+	json_set(r->a, doc, "policy", policy);
+	json_sets(r->a, doc, "respond_tool", "respond");
+	out_result(r, doc);
+	return 0;
+}
+
+/* ---- a tool to answer with ---- */
+
+int cmd_respond_inject(struct cli *r, struct err *e)
+{
+	const char *tier = opt_text(r, "tier", NULL);
+	bool is_wanted = !tier ||
+		(text_eq(tier, "L3_local_model") &&
+			is_truthy(r->sys->getenv(r->sys, "HELM_SYNTHETIC_RESPOND")));
+	struct json *given, *doc;
+	int rc = read_input(r, &given, e);
+
+	if (rc)
+		return rc;
+	doc = json_is(given, JSON_OBJECT) ? json_copy(r->a, given) : json_new(r->a, JSON_OBJECT);
+	const struct json *tools = json_is(given, JSON_OBJECT) ? json_get(given, "tools") : given;
+	json_set(r->a, doc, "tools",
+		is_wanted	? respond_inject(r->a, tools)
+			: tools ? json_copy(r->a, tools)
+				: json_new(r->a, JSON_ARRAY));
+	out_json(r, doc);
+	return 0;
+}
+
+int cmd_respond_strip(struct cli *r, struct err *e)
+{
+	struct json *given;
+	int rc = read_input(r, &given, e);
+
+	if (rc == OK)
+		out_json(r, respond_strip(r->a, given));
+	return rc;
+}
+
+int cmd_respond_finalize(struct cli *r, struct err *e)
+{
+	struct json *given, *doc;
+	int rc = read_input(r, &given, e);
+
+	if (rc)
+		return rc;
+	doc = respond_finalize(r->a, given, opt_flag(r, "tool-required"));
+	out_json(r, doc);
+	return json_get(doc, "_finalize_warning") ? EXIT_NO : 0;
+}
+
+/* ---- what a message asks for ---- */
+
+int cmd_action_scope(struct cli *r, struct err *e)
+{
+	const char **targets;
+	struct scope_question q = { .message = opt_text(r, "message", ""),
+		.attempt = opt_text(r, "attempt", NULL),
+		.resource = opt_text(r, "resource", NULL) };
+	const struct social_request people = { .message = q.message };
+
+	if (q.resource && !scope_knows(q.resource))
+		return err_set(
+			e, E_USAGE, "SCOPE_RESOURCE", "'%.60s' is no resource that is known", q.resource);
+	q.target_count = opt_list(r, "target", &targets);
+	q.targets = targets;
+	struct json *social;
+	int rc = social_judge(r->a, &people, &social, e);
+	if (rc)
+		return rc;
+	struct json *doc = scope_evaluate(r->a, &q);
+	bool is_private = !json_get_bool(social, "allowed", true);
+	json_set(r->a, doc, "privacy_risk", json_get(social, "risk"));
+	json_set(r->a, doc, "privacy_missing_requirements", json_get(social, "missing_requirements"));
+	json_set(r->a, doc, "privacy_labels", json_get(social, "labels"));
+	if (is_private) {
+		json_sets(r->a, doc, "refusal_reason", "social_privacy_requirements_missing");
+		json_setb(r->a, doc, "allowed", false);
+	}
+	out_result(r, doc);
+	return json_get_bool(doc, "allowed", false) ? 0 : EXIT_REFUSED;
+}
+
+int cmd_compression_profiles(struct cli *r, struct err *e)
+{
+	struct bytes text;
+	struct json *doc;
+
+	if (!embed_find("share/compression_profiles.json", &text))
+		return err_set(e, E_MISSING, "COMPRESSION", "the profiles are not in this program");
+	int rc = json_parse(r->a, text, "share/compression_profiles.json", NULL, &doc, e);
+	if (rc == OK)
+		out_result(r, doc);
+	return rc;
 }
 
 /* ---- what a task must still do ---- */

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct opt health_probe_opts[] = {
 	{ "model", OPT_VALUE, "REF", "only this one", NULL, false },
@@ -26,6 +27,11 @@ const struct opt health_select_opts[] = {
 	{ "no-save", OPT_FLAG, NULL, "do not keep what was selected", NULL, false },
 	{ 0 },
 };
+const struct opt health_launch_opts[] = {
+	{ "current-model", OPT_VALUE, "REF", "the model in use; only better ones are asked", NULL, false },
+	{ 0 },
+};
+enum { LAUNCH_SECONDS = 300 };
 const struct opt freshness_opts[] = {
 	{ "state-path", OPT_VALUE, "FILE", "another file than the workspace's", NULL, false },
 	{ "strict-high-risk", OPT_FLAG, NULL,
@@ -229,6 +235,44 @@ int cmd_health_watch(struct cli *r, struct err *e)
 		r->sys->sleep_us(r->sys, pause * 1000000);
 	}
 	return rc;
+}
+
+/* The same in the background, for five minutes; its end is in the state. */
+int cmd_health_launch(struct cli *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *results, *chosen;
+	const int64_t end = r->sys->mono_us(r->sys) + LAUNCH_SECONDS * (int64_t)1000000;
+	struct health h;
+	int rc = begin(r, &h, e); /* a policy that cannot be read is said now, to somebody */
+	AUTO(close_fd) int nothing = rc ? -1 : r->sys->open(r->sys, AT_FDCWD, "/dev/null", O_RDWR, 0, 0);
+	pid_t pid = rc == OK && nothing >= 0 ? r->sys->fork(r->sys) : -1;
+
+	if (rc)
+		return rc;
+	if (pid < 0)
+		return err_sys(e, "HEALTH_LAUNCH", "cannot start the watch");
+	if (pid) {
+		json_setb(r->a, doc, "launched", true);
+		json_seti(r->a, doc, "pid", pid);
+		out_result(r, doc);
+		return 0;
+	}
+	for (int fd = 0; fd < 3; fd++)
+		(void)dup2(nothing, fd);
+	(void)setsid();
+	bool is_found = false;
+	while (rc == OK && !is_found && r->sys->mono_us(r->sys) < end) {
+		rc = probe_all(r, &h, NULL, opt_text(r, "current-model", ""), false, &results, e);
+		json_each (one, rc ? NULL : results)
+			is_found |= text_eq(json_get_text(one, "status", ""), "healthy");
+		if (rc == OK && !results->n)
+			break; /* there is no better one */
+		if (rc == OK && !is_found)
+			r->sys->sleep_us(r->sys, 60 * (int64_t)1000000);
+	}
+	if (is_found)
+		rc = health_select(&h, true, &chosen, e);
+	_exit(rc ? 1 : 0);
 }
 
 int cmd_freshness_status(struct cli *r, struct err *e)

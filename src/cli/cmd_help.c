@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/gen.h"
 #include "kernel/kernel.h"
+#include "model/command.h"
 
 #include <string.h>
 
@@ -99,7 +100,7 @@ int cmd_version(struct cli *r, struct err *e)
 {
 	(void)e;
 	if (!r->is_json) {
-		out(r, "helm %s\n", HELM_VERSION);
+		out(r, "%s %s\n", command_program(), HELM_VERSION);
 		return 0;
 	}
 	out_json(r, kernel_about(r->sys, r->a));

@@ -13,13 +13,12 @@
 #include "cli/cmd_observe.h"
 #include "proof/key.h"
 #include "proof/sshsig.h"
+#include "verify/verify.h"
 
 #include <fcntl.h>
 #include <string.h>
 
 enum { TRUST_LIMIT = 1 << 20 };
-
-#define TRUSTED_KEYS "keys.json"
 
 const struct opt key_trust_opts[] = {
 	{ "label", OPT_VALUE, "TEXT", "whose key it is (add)", NULL, false },
@@ -80,15 +79,18 @@ static int store_write(struct cli *r, const struct store *s, struct err *e)
 	return doc_replace(r->sys, r->a, AT_FDCWD, &file, s->doc, e);
 }
 
-/* A key of ours, by its hex digits, or one of OpenSSH, by its line without the comment. */
+/* A key of ours, by its hex digits; one of OpenSSH, by its line without the comment; a passkey, by its id. */
 struct named_key {
 	char hex[2 * SIGN_PUBLIC + 1];
 	const char *ssh; /* or NULL */
+	bool is_passkey; /* known by its id alone: it comes in by invitation */
 	const char *id; /* as people know it: ed25519:HEX, SHA256:... */
 };
 
 static bool is_row_of(const struct json *row, const struct named_key *key)
 {
+	if (key->is_passkey)
+		return text_eq(json_get_text(row, "key_id", ""), key->id);
 	return key->ssh ? text_eq(json_get_text(row, "ssh_key", ""), key->ssh)
 			: strcasecmp(json_get_text(row, "public_key_hex", ""), key->hex) == 0;
 }
@@ -132,6 +134,10 @@ static int read_key(struct cli *r, const char *word, struct named_key *ret, stru
 	struct bytes text = bytes_of(word);
 	struct err why;
 
+	if (text_starts(word, "webauthn:")) {
+		*ret = (struct named_key){ .id = word, .is_passkey = true };
+		return OK;
+	}
 	if (parse_key(r, text, word, ret, &why) == OK)
 		return OK;
 	if (text_eq(why.code, "KEY_WEAK") ||
@@ -239,6 +245,9 @@ static int change_or_list(struct cli *r, const char *file, struct err *e)
 	if (rc == OK && !is_list && key.ssh && !text_eq(file, APPROVERS))
 		rc = err_set(e, E_INPUT, "SSH_KEY_TYPE",
 			"a key of OpenSSH signs no receipts; it may approve: helm approval trust add KEY");
+	if (rc == OK && !is_list && key.is_passkey && text_eq(action, "add"))
+		rc = err_set(e, E_INPUT, "TRUST_PASSKEY",
+			"a passkey is registered in the browser that has it: helm serve invite --name NAME");
 	if (rc == OK && !is_list && text_eq(file, APPROVERS))
 		rc = change_approvers(r, action, &key, e);
 	else if (rc == OK && !is_list)

@@ -92,6 +92,11 @@ static int trust_own(struct cli *r, struct trust *t, struct err *e)
 	struct err why = { 0 };
 	if (file_exists(r->sys, AT_FDCWD, history) && trust_add_history(r->sys, r->a, history, t, &why))
 		warn(r, "the key history is not used: %s", why.text);
+	/* A key that was lost counts when a person said so. */
+	const char *others = path_join(r->a, home, "trust/" TRUSTED_KEYS);
+	if (file_exists(r->sys, AT_FDCWD, others) && trust_add_file(r->sys, r->a, others, t, &why) &&
+		!text_ends(why.text, "holds no key"))
+		warn(r, "trusted keys are not used: %s", why.text);
 	return OK;
 }
 
@@ -661,7 +666,10 @@ int cmd_log_repair(struct cli *r, struct err *e)
 	/* A repair of a sound log would put a seam where none belongs. */
 	if (!done.report.is_damaged && !done.report.has_wrong_leaves)
 		return err_set(e, E_INPUT, "LOG_SOUND",
-			"there is nothing to repair: 'helm log check' finds no damage");
+			done.report.is_sound
+				? "there is nothing to repair: 'helm log check' finds no damage"
+				: "there is nothing to repair: nothing is damaged, but not all of it is signed by keys that "
+				  "count here; 'helm log check' names them, and a person adds one with 'helm key trust add KEY'");
 	if (r->is_json)
 		out_json(r, done.seam ? done.seam : done.report.doc);
 	else if (done.seam)

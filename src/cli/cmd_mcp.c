@@ -44,11 +44,14 @@ const struct opt mcp_add_opts[] = {
 	{ "wait", OPT_INT, "SECONDS",
 		"how long a call waits for a person's answer before it is told the question (0)", NULL,
 		false },
+	{ "list", OPT_INT, "SECONDS", "how old its list of tools may be when one is called (60)", NULL,
+		false },
 	{ "result-kb", OPT_INT, "N", "the largest result that is passed on (1024)", NULL, false },
 	{ "memory-mb", OPT_INT, "N", "memory of all its processes together", NULL, false },
 	{ "processes", OPT_INT, "N", "how many of them", NULL, false },
-	{ "pass", OPT_LIST, "WHAT", "also pass on its resources, prompts or completions",
-		"resources|prompts|completions", false },
+	{ "pass", OPT_LIST, "WHAT",
+		"also pass on its resources, prompts, completions or log; or let it ask the client's model (sampling) or person (elicitation)",
+		"resources|prompts|completions|logging|sampling|elicitation", false },
 	{ "prefix", OPT_VALUE, "TEXT", "what its tools' names begin with here, instead of SERVER__", NULL,
 		false },
 	{ "trusted", OPT_FLAG, NULL, "what it answers does not taint a session", NULL, false },
@@ -261,7 +264,8 @@ static struct json *how_of(struct cli *r)
 		{ "bearer-env", "bearer_env" }, { "bearer-file", "bearer_file" }, { "ca-file", "ca_file" },
 		{ "prefix", "prefix" } },
 	  numbers[] = { { "timeout", "timeout_s" }, { "start", "start_s" }, { "wait", "wait_s" },
-		  { "result-kb", "result_kb" }, { "memory-mb", "memory_mb" }, { "processes", "processes" } };
+		  { "list", "list_s" }, { "result-kb", "result_kb" }, { "memory-mb", "memory_mb" },
+		  { "processes", "processes" } };
 	struct json *how = json_new(r->a, JSON_OBJECT), *args = json_new(r->a, JSON_ARRAY);
 
 	if (r->child_count)

@@ -4,6 +4,7 @@
 #include "base/toml.h"
 #include "cli/cmd_mcp.h"
 #include "cli/cmd_serve.h"
+#include "kernel/agent/agent.h"
 #include "kernel/mcp/mcp.h"
 
 #include <fcntl.h>
@@ -26,6 +27,9 @@ const struct opt mcp_gateway_opts[] = {
 	{ "auth", OPT_VALUE, "HOW", "http: none, for this machine only, or keys of 'helm serve key' (none)",
 		"none|key", false },
 	{ "origin", OPT_LIST, "ORIGIN", "http: let pages of this origin in", NULL, false },
+	{ "stream", OPT_FLAG, NULL,
+		"http: sessions may open a stream for news, also where no server passes on more than tools",
+		NULL, false },
 	{ "no-own-tools", OPT_FLAG, NULL, "do not offer Helm's own tools", NULL, false },
 	{ "workers", OPT_INT, "N", "so many calls are decided at once (8)", NULL, false },
 	{ 0 },
@@ -180,7 +184,7 @@ static struct json *own_tools(struct arena *a)
 
 /* ---- starting ---- */
 
-static const char *this_program(struct cli *r)
+const char *serve_own_program(struct cli *r)
 {
 	char exe[PATH_MAX];
 	ssize_t n = r->sys->readlink(r->sys, AT_FDCWD, "/proc/self/exe", exe, sizeof(exe) - 1);
@@ -194,7 +198,7 @@ struct json *mcp_options(struct cli *r, const char *transport)
 	struct json *mcp = json_new(r->a, JSON_OBJECT);
 
 	json_sets(r->a, mcp, "transport", transport);
-	json_sets(r->a, mcp, "program", this_program(r));
+	json_sets(r->a, mcp, "program", serve_own_program(r));
 	json_set(r->a, mcp, "servers", json_new(r->a, JSON_ARRAY));
 	json_set(r->a, mcp, "own_tools", own_tools(r->a));
 	return mcp;
@@ -206,7 +210,7 @@ int mcp_ask(struct cli *r, const struct json *ids, struct json **ret, struct err
 	int code;
 
 	json_sets(r->a, mcp, "transport", "ask");
-	json_sets(r->a, mcp, "program", this_program(r));
+	json_sets(r->a, mcp, "program", serve_own_program(r));
 	json_set(r->a, mcp, "servers", json_copy(r->a, ids));
 	json_sets(r->a, options, "workspace", r->ws->root);
 	json_set(r->a, options, "mcp", mcp);
@@ -241,6 +245,18 @@ static int read_config(struct cli *r, const char *file, struct json *mcp, struct
 	return OK;
 }
 
+/* In a supervised session the supervisor runs it outside, with our streams. */
+static int gateway_inside(struct cli *r, const char **names, size_t n, struct err *e)
+{
+	struct json *servers = json_new(r->a, JSON_ARRAY);
+	int code = 0;
+
+	for (size_t i = 0; i < n; i++)
+		json_pushs(r->a, servers, names[i]);
+	int rc = agent_ask_gateway(r->sys, r->a, servers, &code, e);
+	return rc ? rc : code;
+}
+
 int cmd_mcp_gateway(struct cli *r, struct err *e)
 {
 	const char *transport = opt_text(r, "transport", "stdio"), *config = opt_text(r, "config", NULL),
@@ -252,17 +268,23 @@ int cmd_mcp_gateway(struct cli *r, struct err *e)
 
 	if (port < 0 || port > 65535)
 		return err_set(e, E_USAGE, "USAGE", "--port takes a number from 0 to 65535");
+	if (agent_is_inside() && text_eq(transport, "stdio") && !config)
+		return gateway_inside(r, names, n, e);
 	/* There is neither the registry nor a key in there. */
 	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
 		return err_set(e, E_DENIED, "MCP_INSIDE",
-			"the gateway does not run inside a session or a run of Helm; start 'helm mcp gateway --transport http' outside, and name its url in the client's settings");
+			"the gateway does not run here; inside a supervised session it does, over its streams and without --config; elsewhere start 'helm mcp gateway --transport http' outside, and name its url in the client's settings");
 	for (size_t i = 0; i < n; i++)
 		json_pushs(r->a, json_get(mcp, "servers"), names[i]);
-	int rc = config ? read_config(r, config, mcp, e) : OK;
+	int rc = r->ws ? OK : workspace_open(r->sys, r->a, r->path_option, 0, &r->ws, e);
+	if (rc == OK && config)
+		rc = read_config(r, config, mcp, e);
 	if (rc)
 		return rc;
 	if (opt_flag(r, "no-own-tools") || n)
 		(void)json_remove(mcp, "own_tools");
+	if (opt_flag(r, "stream"))
+		json_setb(r->a, mcp, "stream", true);
 	if (opt_text(r, "client", NULL))
 		json_sets(r->a, mcp, "client", opt_text(r, "client", ""));
 	n = opt_list(r, "origin", &names);

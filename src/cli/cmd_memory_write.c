@@ -94,6 +94,14 @@ static int show(struct cli *r, struct json *doc)
 	return is_kept ? EXIT_NO : 0;
 }
 
+static bool is_blank(struct bytes text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if (!strchr(" \t\r\n", text.p[i]))
+			return false;
+	return true;
+}
+
 int cmd_memory_write(struct cli *r, struct err *e)
 {
 	struct kernel k = { 0 };
@@ -115,6 +123,9 @@ int cmd_memory_write(struct cli *r, struct err *e)
 		w.text = bytes_of(text);
 	else
 		rc = file_read(r->sys, r->a, AT_FDCWD, "-", 1 << 20, FILE_FOLLOW, &w.text, e);
+	if (rc == OK && is_blank(w.text))
+		rc = err_set(e, E_USAGE, "MEMORY_TEXT",
+			"there is nothing to write down: say it with --text TEXT, or on standard input");
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK)

@@ -137,6 +137,11 @@ static void print_standing(struct cli *r, const struct json *doc)
 		out(r, "remedy=%s\n", safe_member(r, w, "remedy"));
 	out(r, "profile=%s\ndestructive=%s\n", safe_member(r, json_get(doc, "profile"), "name"),
 		safe_member(r, json_get(doc, "profile"), "destructive"));
+	const struct json *policy = json_get(doc, "policy_in_use");
+	if (policy)
+		out(r, "policy=%s %s, %s\n", safe_member(r, policy, "name"),
+			safe_member(r, policy, "version"),
+			json_get_text(policy, "coverage", "cannot be read: everything is denied"));
 	json_each (f, freeze)
 		out(r, "frozen=%s\n", safe_text(r, observe_freeze_text(r->a, f, r->sys->now_us(r->sys))));
 	if (!freeze || !freeze->n)
@@ -349,6 +354,8 @@ static void print_dashboard(struct cli *r, const struct json *status)
 		out(r, "%s%s%s\n", paint(r, PAINT_BAD), safe_text(r, observe_pause_text(r->a, p, now)),
 			paint(r, PAINT_OFF));
 	out(r, "%s\n", safe_text(r, observe_profile_text(r->a, json_get(status, "profile"))));
+	if (json_get(status, "policy_in_use"))
+		out(r, "%s\n", safe_text(r, observe_policy_text(r->a, json_get(status, "policy_in_use"))));
 	out(r, "%s\n", safe_member(r, json_get(status, "containment"), "text"));
 	out(r, "%s\n", safe_text(r, observe_calls_text(r->a, json_get(status, "calls"), now)));
 	print_approvals(r, json_get(status, "approvals"));

@@ -28,6 +28,8 @@ int policy_file_signer(struct cli *r, const struct policy_file *f, const char **
 int policy_facts_option(struct cli *r, const struct json **ret, struct err *e);
 /* What `--facts FACTS` says: a JSON object, or the file ('-': standard input) that holds one. */
 int policy_facts_open(struct cli *r, const char *word, struct json **ret, struct err *e);
+/* What --facts and --fact say together; *ret is NULL when neither says anything. */
+int policy_facts_given(struct cli *r, struct json **ret, struct err *e);
 
 /* A request: a JSON or YAML file, '-', or the id of a decision on record or of its receipt. */
 int policy_request_open(struct cli *r, const char *word, struct policy_question *ret, struct err *e);

@@ -26,6 +26,7 @@ const struct opt policy_explain_opts[] = {
 		NULL, false },
 	{ "facts", OPT_VALUE, "FACTS",
 		"facts that are not in the request: a JSON object, or a file that holds one", NULL, false },
+	{ "fact", OPT_LIST, "NAME=VALUE", "one more of them (repeatable)", NULL, false },
 	{ "lang", OPT_VALUE, "LANG", "the language of the reasons, with --request: en, de", NULL, false },
 	{ 0 },
 };
@@ -141,20 +142,20 @@ static int read_request(struct cli *r, struct json **ret, struct err *e)
 {
 	const char *facts = opt_text(r, "facts", NULL), *request = opt_text(r, "request", NULL);
 	struct json *given;
+	int rc;
 
 	if (facts && text_eq(facts, "-") && text_eq(request, "-"))
 		return err_set(
 			e, E_USAGE, "USAGE", "only one of --request and --facts can be standard input");
-	if (read_json(r, request, ret, e))
-		return e->rc;
-	if (!facts)
-		return OK;
+	rc = read_json(r, request, ret, e);
+	if (rc == OK)
+		rc = policy_facts_given(r, &given, e);
+	if (rc || !given)
+		return rc;
 	if (json_get(*ret, "facts"))
 		return err_set(e, E_INPUT, "DSL_FACTS",
 			"%s has facts already; leave them out there, or leave out --facts",
 			shown_name(request));
-	if (policy_facts_open(r, facts, &given, e))
-		return e->rc;
 	if (!json_is(*ret, JSON_OBJECT))
 		return err_set(e, E_INPUT, "DSL_REQUEST", "%s must hold an object, not %s",
 			shown_name(request), json_type_name(*ret));

@@ -383,19 +383,18 @@ static int show(struct cli *r, const struct policy_file *f, const struct explain
 
 /* ---- how it is asked ---- */
 
-/* What --facts says, beside the facts of the request: one that both name would leave open which was meant. */
+/* What --facts and --fact say, beside the facts of the request: one that both name would leave open which was meant. */
 static int add_facts(struct cli *r, const char *request, struct policy_question *q, struct err *e)
 {
 	const char *word = opt_text(r, "facts", NULL);
 	struct json *given, *all;
 
-	if (!word)
-		return OK;
-	if (request && text_eq(word, "-") && text_eq(request, "-"))
+	if (word && request && text_eq(word, "-") && text_eq(request, "-"))
 		return err_set(
 			e, E_USAGE, "USAGE", "only one of the request and --facts can be standard input");
-	if (policy_facts_open(r, word, &given, e))
-		return e->rc;
+	int rc = policy_facts_given(r, &given, e);
+	if (rc || !given)
+		return rc;
 	all = q->known ? json_copy(r->a, q->known) : json_new(r->a, JSON_OBJECT);
 	json_each_member (m, given) {
 		if (json_get(all, m->name))
@@ -535,10 +534,10 @@ static int explain_hook(struct cli *r, const struct policy_file *f, const struct
 	return rc;
 }
 
-/* What --facts says beside a door's own: nobody says what the door knows itself. */
+/* What is said beside a door's own facts: nobody says what the door knows itself. */
 static int read_more(struct cli *r, struct json **ret, struct err *e)
 {
-	if (policy_facts_open(r, opt_text(r, "facts", ""), ret, e))
+	if (policy_facts_given(r, ret, e))
 		return e->rc;
 	json_each_member (m, *ret)
 		if (policy_is_door_fact(m->name))
@@ -557,7 +556,7 @@ int policy_explain_request(
 	struct policy_file f;
 	int rc = policy_file_or_used(r, policy, &f, &entry, e);
 
-	if (rc == OK && is_door && opt_text(r, "facts", NULL))
+	if (rc == OK && is_door)
 		rc = read_more(r, &more, e);
 	if (rc)
 		return rc;

@@ -104,7 +104,7 @@ static struct ruleset *compile(struct cli *r, struct policy_reading *reading)
 			r->a, ruleset_absences(r->a, rules), shown_name(r->args[0]), &reading->problems);
 		return rules;
 	}
-	out(r, "%s: %s\n", shown_name(r->args[0]), why.text);
+	(void)policy_compile_error(r->a, reading, &why);
 	return NULL;
 }
 
@@ -316,10 +316,9 @@ static void warn_problems(struct cli *r, const struct policy_problems *problems)
 			warn(r, "%s", policy_problem_line(r->a, &problems->items[i]));
 }
 
-static int check_compiles(
-	struct cli *r, const char *path, const struct json *document, struct ruleset **ret, struct err *e)
+static int check_compiles(struct cli *r, struct policy_reading *reading, struct ruleset **ret, struct err *e)
 {
-	return ruleset_compile(r->a, document, ret, e) ? err_wrap(e, "%s", shown_name(path)) : OK;
+	return ruleset_compile(r->a, reading->document, ret, e) ? policy_compile_error(r->a, reading, e) : OK;
 }
 
 /* Rules of several bundles, by id; each keeps the place it was written at. */
@@ -364,7 +363,7 @@ static int compose(struct cli *r, struct json **ret, struct err *e)
 int cmd_policy_compile(struct cli *r, struct err *e)
 {
 	struct policy_way way = { .as_policy = text_eq(opt_text(r, "as", "mapping"), "policy") };
-	struct policy_reading reading = { 0 };
+	struct policy_reading reading = { .file = shown_name(r->args[0]) };
 	struct ruleset *rules;
 	struct json *document;
 
@@ -377,7 +376,8 @@ int cmd_policy_compile(struct cli *r, struct err *e)
 		document = reading.document;
 		warn_problems(r, &reading.problems);
 	}
-	if (check_compiles(r, r->args[0], document, &rules, e))
+	reading.document = document;
+	if (check_compiles(r, &reading, &rules, e))
 		return e->rc;
 	if (!opt_flag(r, "hash")) {
 		put_document(r, document);
@@ -400,8 +400,7 @@ int cmd_policy_import(struct cli *r, struct err *e)
 		    r->sys, r->a, r->args[0], (struct policy_way){ .is_import = true }, NULL, &reading, e))
 		return e->rc;
 	warn_problems(r, &reading.problems);
-	return check_compiles(r, r->args[0], reading.document, &rules, e) ? e->rc
-									  : deliver(r, reading.document, e);
+	return check_compiles(r, &reading, &rules, e) ? e->rc : deliver(r, reading.document, e);
 }
 
 /* ---- sign, verify ---- */
@@ -423,8 +422,8 @@ int cmd_policy_sign(struct cli *r, struct err *e)
 	const char *home;
 
 	if (policy_source_read(r->sys, r->a, r->args[0], (struct policy_way){ 0 }, NULL, &reading, e) ||
-		check_compiles(r, r->args[0], reading.document, &rules, e) ||
-		person_is_outside(r->sys, r->a, r->ws, e) || workspace_helm_home(r->sys, r->a, &home, e) ||
+		check_compiles(r, &reading, &rules, e) || person_is_outside(r->sys, r->a, r->ws, e) ||
+		workspace_helm_home(r->sys, r->a, &home, e) ||
 		keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), &k, e))
 		return e->rc;
 	if (key_keeper(k))
@@ -518,7 +517,7 @@ int cmd_policy_verify(struct cli *r, struct err *e)
 
 	if (read_keys(r, &keys, &trust.key_count, e) || read_revoked(r, &trust.revoked, e) ||
 		policy_source_read(r->sys, r->a, r->args[0], (struct policy_way){ 0 }, NULL, &reading, e) ||
-		check_compiles(r, r->args[0], reading.document, &rules, e))
+		check_compiles(r, &reading, &rules, e))
 		return e->rc;
 	if (opt_int(r, "epoch", 0) < 0)
 		return err_set(e, E_USAGE, "USAGE", "--epoch takes 0 or more");

@@ -6,6 +6,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_policy.h"
 #include "decide/bounds/bounds.h"
+#include "kernel/posture.h"
 
 /* Cents as people write money. */
 static const char *amount_of(
@@ -55,16 +56,21 @@ int cmd_policy_limits(struct cli *r, struct err *e)
 		rc = draws_look(r->sys, r->ws->state_fd, path_join(r->a, home, "keys"), &drawn, e);
 	if (rc)
 		return rc;
+	const char *elsewhere = entry ? policy_counted_at(posture_of(r->sys, r->ws), entry) : NULL;
 	const struct limits *limits = ruleset_limits(f.rules);
 	struct json *view = limits ? limits_view(r->a, limits, &drawn, r->sys->now_us(r->sys))
 				   : json_new(r->a, JSON_ARRAY);
 	if (r->is_json) {
 		struct json *doc = json_new(r->a, JSON_OBJECT);
 		json_sets(r->a, doc, "policy", ruleset_sha256(f.rules));
+		json_sets(r->a, doc, "counted_at", elsewhere);
 		json_set(r->a, doc, "limits", view);
 		out_json(r, doc);
 	} else if (!view->n) {
 		out(r, "The policy has no budgets, windows or buckets.\n");
+	} else if (elsewhere) {
+		out(r, "This place does not stand alone: what the policy bounds is counted in %s, and denied here.\n",
+			policy_shown(r, elsewhere));
 	} else {
 		print_limits(r, view);
 	}

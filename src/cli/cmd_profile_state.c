@@ -11,7 +11,7 @@
 #include "proof/preimage.h"
 
 const struct opt profile_ledger_opts[] = {
-	{ "limit", OPT_INT, "N", "how many rows (default 20)", NULL, false },
+	{ "limit", OPT_INT, "N", "how many rows (default 20; 0 is all)", NULL, false },
 	{ 0 },
 };
 const struct opt profile_rollback_opts[] = {
@@ -44,6 +44,17 @@ static int list_ledger_row(void *arg, off_t place, uint64_t line, const struct j
 	return row ? listing_row(arg, (struct json *)row, e) : OK;
 }
 
+static int count_ledger_row(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e)
+{
+	struct part *part = arg;
+
+	(void)place;
+	(void)line;
+	(void)e;
+	part->of += row != NULL;
+	return OK;
+}
+
 /* The rows as they were written; `task list` shows one row per task instead. */
 int cmd_profile_ledger(struct cli *r, struct err *e)
 {
@@ -57,6 +68,12 @@ int cmd_profile_ledger(struct cli *r, struct err *e)
 		       : rows_each(r->sys, r->ws->state_fd, TASK_LEDGER, 0, list_ledger_row, &l, e);
 	if (rc)
 		return rc;
+	struct part part = { .shown = rows ? rows->n : 0 };
+	if (limit && rows->n == limit)
+		rc = rows_each(r->sys, r->ws->state_fd, TASK_LEDGER, 0, count_ledger_row, &part, e);
+	if (rc)
+		return rc;
+	say_part(r, &part, "rows");
 	json_each (row, rows)
 		(void)listing_row(&l, row, e);
 	listing_end(&l);

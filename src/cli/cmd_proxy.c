@@ -7,6 +7,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_serve.h"
+#include "decide/bundle/bundle.h"
 #include "kernel/policy/policy.h"
 #include "observe/observe.h"
 
@@ -219,6 +220,8 @@ int cmd_proxy(struct cli *r, struct err *e)
 
 	if (rc == OK)
 		rc = serve_listening(r, 9090, options, e);
+	if (rc == OK)
+		serve_spans(r, options);
 	if (rc == OK && policy)
 		rc = policy_source_compile(r->sys, r->a, policy, &rules, e);
 	if (rc)
@@ -265,6 +268,31 @@ int cmd_proxy_pin(struct cli *r, struct err *e)
 	out(r, "pins:\n");
 	json_each_member (m, pins)
 		out(r, "  \"%s\": \"%s\"\n", m->name, json_text(m->value));
+	return 0;
+}
+
+int cmd_proxy_sign_prices(struct cli *r, struct err *e)
+{
+	AUTO(key_free) struct key *k = NULL;
+	uint8_t sig[SIGN_SIZE];
+	struct bytes text;
+	struct json *doc;
+	const char *home;
+
+	if (file_read(r->sys, r->a, AT_FDCWD, r->args[0], 4 << 20, FILE_FOLLOW, &text, e) ||
+		json_parse(r->a, text, r->args[0], NULL, &doc, e))
+		return e->rc;
+	if (!text_eq(json_get_text(doc, "format", ""), "helm.prices.v1"))
+		return err_set(e, E_INPUT, "PROXY_PRICES",
+			"%s is no table of prices: format is helm.prices.v1", r->args[0]);
+	if (person_is_outside(r->sys, r->a, r->ws, e) || workspace_helm_home(r->sys, r->a, &home, e) ||
+		keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), &k, e))
+		return e->rc;
+	if (key_keeper(k))
+		return err_set(e, E_INPUT, "PROXY_PRICES",
+			"this user's key is kept by another user, who signs receipts only; sign with a key of your own");
+	key_sign(k, document_signed_bytes(r->a, PRICES_DOMAIN, doc), sig);
+	out_json(r, policy_signed(r->a, doc, key_public(k), sig));
 	return 0;
 }
 

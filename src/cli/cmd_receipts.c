@@ -147,17 +147,34 @@ static const char *text_of_choice(struct arena *a, const struct choice *c)
 	return c->verdict ? arena_printf(a, "\"%s\"", c->verdict) : NULL;
 }
 
+/* Receipts of one id, where the index leads to them.  False: it does not, and the chain itself has to be searched. */
+static bool ask_index(struct cli *r, const char *id, receipt_back *fn, void *arg)
+{
+	const struct index_place at = { r->sys, r->a, r->ws->state_dir, r->ws->state_fd };
+	AUTO(index_close) struct index *x = NULL;
+
+	if (!id || !text_is_plain(id) || !file_exists(r->sys, r->ws->state_fd, INDEX_FILE) ||
+		index_open(&at, INDEX_SOON, &x, NULL))
+		return false;
+	return !index_note(x) && index_receipts(x, id, fn, arg, NULL) == OK;
+}
+
 /* A limit of 0 means "all", up to MAX_KEPT; more than that is what export is for. */
 static int read_newest(struct cli *r, const struct choice *choice, size_t limit, int64_t after,
 	struct newest *ret, struct err *e)
 {
 	const struct receipts_wanted want = { .text = text_of_choice(r->a, choice) };
-
-	*ret = (struct newest){ .choice = choice,
+	const struct newest none = { .choice = choice,
 		.a = r->a,
+		.lines =
+			arena_zalloc(r->a, limit && limit < MAX_KEPT ? limit : MAX_KEPT, sizeof(*none.lines)),
 		.cap = limit && limit < MAX_KEPT ? limit : MAX_KEPT,
 		.after = after };
-	ret->lines = arena_zalloc(r->a, ret->cap, sizeof(*ret->lines));
+
+	*ret = none;
+	if (!after && ask_index(r, choice->task ? choice->task : choice->session, keep_newest, ret))
+		return OK;
+	*ret = none;
 	return receipts_back(r->sys, r->ws->state_fd, &want, keep_newest, ret, e);
 }
 
@@ -336,6 +353,8 @@ static int find_receipt(struct cli *r, struct wanted *w, struct err *e)
 		w->clock = clock;
 		rc = receipts_back(r->sys, r->ws->state_fd, &number, find_one, w, e);
 	}
+	if (rc == OK && !w->found)
+		(void)ask_index(r, w->word, find_one, w);
 	if (rc == OK && !w->found)
 		rc = receipts_back(r->sys, r->ws->state_fd, &want, find_one, w, e);
 	if (rc == OK && w->found)

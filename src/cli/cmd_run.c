@@ -8,6 +8,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "kernel/posture.h"
+#include "model/command.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +37,15 @@
 			"go on with what a person approved there; refused when it is not approved", NULL, \
 			false }, \
 		{ "guard-json", OPT_FLAG, NULL, "print the guard's decision and run nothing", NULL, false }, \
-		{ "timeout", OPT_INT, "SECONDS", "end everything after this time (default 1800, 0 none)", \
-			NULL, false }, \
+		{ "browser-action", OPT_VALUE, "ACTION", \
+			"it uses a browser, for this (docs/formats/browser.md)", NULL, false }, \
+		{ "browser-url-pattern", OPT_VALUE, "URL", "where", NULL, false }, \
+		{ "browser-logged-in", OPT_FLAG, NULL, "as somebody who is logged in", NULL, false }, \
+		{ "browser-parallel", OPT_FLAG, NULL, "in several sessions at once", NULL, false }, \
+		{ "browser-site-note", OPT_VALUE, "FILE", "a note of the workspace about the site", NULL, \
+			false }, \
+		{ "timeout", OPT_VALUE, "SECONDS", \
+			"end everything after this time (default 1800, 0 or less: none)", NULL, false }, \
 	{ \
 		"cwd", OPT_VALUE, "DIR", "run there instead of here; 'workspace' means its root", NULL, \
 			false \
@@ -111,6 +119,21 @@ static int working_directory(struct cli *r, struct run_spec *spec, struct err *e
 	return OK;
 }
 
+static void read_browser(struct cli *r, struct run_spec *spec)
+{
+	const char *action = opt_text(r, "browser-action", NULL);
+	struct run_browser *b = arena_zalloc(r->a, 1, sizeof(*b));
+
+	if (!action)
+		return;
+	*b = (struct run_browser){ .action = action,
+		.url_pattern = opt_text(r, "browser-url-pattern", NULL),
+		.site_note = opt_text(r, "browser-site-note", NULL),
+		.needs_login = opt_flag(r, "browser-logged-in"),
+		.wants_parallel = opt_flag(r, "browser-parallel") };
+	spec->browser = b;
+}
+
 /* Everything that can be wrong with the words is found before the kernel is opened. */
 static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 {
@@ -135,7 +158,6 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 	spec->approve_risk = opt_flag(r, "approve-risk");
 	spec->approval_id = opt_text(r, "approval-id", NULL);
 	spec->guard_json = opt_flag(r, "guard-json");
-	spec->timeout_s = opt_int(r, "timeout", 1800);
 	spec->is_terminal = r->is_tty && isatty(2);
 	/* Kept with the task as it is; it has no meaning for the guard. */
 	if (meta &&
@@ -143,6 +165,12 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 			!json_is(doc, JSON_OBJECT)))
 		return err_set(e, E_USAGE, "RUN_META", "--meta-json takes a JSON object");
 	spec->meta = doc;
+	read_browser(r, spec);
+	/* Who comes from the Python Helm says -1 for no limit. */
+	if (!text_int(opt_text(r, "timeout", "1800"), &spec->timeout_s))
+		return err_set(e, E_USAGE, "USAGE_NUMBER", "--timeout takes a whole number, not '%.40s'",
+			opt_text(r, "timeout", ""));
+	spec->timeout_s = spec->timeout_s < 0 ? 0 : spec->timeout_s;
 	rc = guard_mode(r, spec, e);
 	return rc ? rc : working_directory(r, spec, e);
 }
@@ -154,13 +182,13 @@ void run_tell(struct cli *r, const struct run_report *report)
 
 	buf_init(&text, r->a);
 	if (report->message)
-		buf_addf(&text, "helm: %s\n",
+		buf_addf(&text, "%s: %s\n", command_program(),
 			hint(r, text_safe(r->a, report->message, strlen(report->message), true)));
 	if (report->hint)
 		buf_addf(&text, "Hint: %s\n",
 			hint(r, text_safe(r->a, report->hint, strlen(report->hint), true)));
 	if (report->result && report->result->report.missing[0])
-		buf_addf(&text, "helm: warning: degraded: this machine cannot put up: %s\n",
+		buf_addf(&text, "%s: warning: degraded: this machine cannot put up: %s\n", command_program(),
 			report->result->report.missing);
 	out_flush(r);
 	(void)!write(2, text.p, text.n);

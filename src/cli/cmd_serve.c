@@ -32,6 +32,8 @@ const struct opt serve_opts[] = {
 	{ "tls-client-ca", OPT_VALUE, "FILE",
 		"ask callers for certificates of these authorities (helm serve key add --certificate)", NULL,
 		false },
+	{ "origin", OPT_VALUE, "URL", "where browsers reach the console: https://helm.example.com", NULL,
+		false },
 	{ "insecure-remote", OPT_FLAG, NULL,
 		"listen beyond this machine without TLS: keys can be read on the way", NULL, false },
 	{ "workers", OPT_INT, "N", "so many requests are decided at once, at most 256 (32)", NULL, false },
@@ -61,8 +63,7 @@ const struct opt serve_key_opts[] = {
 
 /* ---- starting ---- */
 
-/* Beside this program, or where it is installed. */
-static int find_program(struct cli *r, const char **ret, struct err *e)
+int serve_find_program(struct cli *r, const char **ret, struct err *e)
 {
 	char exe[PATH_MAX];
 	ssize_t n = r->sys->readlink(r->sys, AT_FDCWD, "/proc/self/exe", exe, sizeof(exe) - 1);
@@ -79,20 +80,29 @@ static int find_program(struct cli *r, const char **ret, struct err *e)
 			return OK;
 		}
 	return err_set(e, E_MISSING, "SERVE_PROGRAM",
-		"helm-serve is not there (looked for %s and %s): it is built when libmicrohttpd-dev, libgnutls28-dev and libcurl4-openssl-dev are installed",
+		"helm-serve is not there (looked for %s and %s): it is built when libmicrohttpd-dev, libgnutls28-dev, libcurl4-openssl-dev and libpq-dev are installed",
 		places[0], places[1]);
+}
+
+/* With the name that this program has here: the guard over there knows it by that. */
+void serve_write_options(struct cli *r, struct buf *to, const struct json *options)
+{
+	struct json *doc = json_copy(r->a, options);
+
+	json_sets(r->a, doc, "called", command_program());
+	buf_init(to, r->a);
+	json_write(to, doc, 0);
 }
 
 int serve_become(struct cli *r, const struct json *options, struct err *e)
 {
 	const char *program;
 	struct buf text;
-	int rc = find_program(r, &program, e);
+	int rc = serve_find_program(r, &program, e);
 
 	if (rc)
 		return rc;
-	buf_init(&text, r->a);
-	json_write(&text, options, 0);
+	serve_write_options(r, &text, options);
 	out_flush(r);
 	const char *const argv[] = { program, text.p, NULL };
 	return proc_become(argv, e);
@@ -102,8 +112,7 @@ int serve_listening(struct cli *r, int64_t usual, struct json *doc, struct err *
 {
 	static const struct {
 		const char *option, *member;
-	} texts[] = { { "bind", "bind" }, { "tls-cert", "tls_cert" }, { "tls-key", "tls_key" },
-		{ "otlp", "otlp" } };
+	} texts[] = { { "bind", "bind" }, { "tls-cert", "tls_cert" }, { "tls-key", "tls_key" } };
 	int64_t port = opt_int(r, "port", usual), workers = opt_int(r, "workers", 32);
 	const char *listen = opt_text(r, "listen", NULL);
 
@@ -117,7 +126,8 @@ int serve_listening(struct cli *r, int64_t usual, struct json *doc, struct err *
 		return err_set(e, E_USAGE, "USAGE", "--tls-cert and --tls-key belong together");
 	if (workers < 1 || workers > 256)
 		return err_set(e, E_USAGE, "USAGE", "--workers takes a number from 1 to 256");
-	json_sets(r->a, doc, "workspace", r->ws->root);
+	if (r->ws)
+		json_sets(r->a, doc, "workspace", r->ws->root);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (opt_text(r, texts[i].option, NULL))
 			json_sets(r->a, doc, texts[i].member, opt_text(r, texts[i].option, NULL));
@@ -126,6 +136,30 @@ int serve_listening(struct cli *r, int64_t usual, struct json *doc, struct err *
 	if (listen)
 		json_sets(r->a, doc, "socket", listen + strlen("unix:"));
 	json_setb(r->a, doc, "insecure_remote", opt_flag(r, "insecure-remote"));
+	return OK;
+}
+
+void serve_spans(struct cli *r, struct json *doc)
+{
+	if (opt_text(r, "otlp", NULL))
+		json_sets(r->a, doc, "otlp", opt_text(r, "otlp", NULL));
+}
+
+/* Under which name browsers reach the console; without one only by names of this machine. */
+static int console_options(struct cli *r, struct json *doc, struct err *e)
+{
+	struct json *console = json_new(r->a, JSON_OBJECT);
+	const char *origin = opt_text(r, "origin", NULL);
+
+	if (origin &&
+		(!text_starts(origin, "https://") || strpbrk(origin + strlen("https://"), "/?#@ ") ||
+			!origin[strlen("https://")] || !opt_text(r, "tls-cert", NULL)))
+		return err_set(e, E_USAGE, "USAGE",
+			"--origin is https:// and a name, and a port unless it is 443, and needs --tls-cert: https://helm.example.com");
+	json_sets(r->a, console, "program", serve_own_program(r));
+	if (origin)
+		json_sets(r->a, console, "origin", origin);
+	json_set(r->a, doc, "console", console);
 	return OK;
 }
 
@@ -138,11 +172,14 @@ int cmd_serve(struct cli *r, struct err *e)
 
 	if (rc == OK && client_ca && !opt_text(r, "tls-cert", NULL))
 		rc = err_set(e, E_USAGE, "USAGE", "--tls-client-ca needs --tls-cert and --tls-key");
+	if (rc == OK)
+		rc = console_options(r, doc, e);
 	/* What is wrong with the policy is said here, the way every command says it. */
 	if (rc == OK)
 		rc = policy_source_compile(r->sys, r->a, opt_text(r, "policy", ""), &rules, e);
 	if (rc)
 		return rc;
+	serve_spans(r, doc);
 	json_sets(r->a, doc, "policy", opt_text(r, "policy", ""));
 	if (client_ca)
 		json_sets(r->a, doc, "tls_client_ca", client_ca);
@@ -177,12 +214,11 @@ int serve_ask(struct cli *r, const struct json *options, int timeout_ms, struct 
 	struct proc_output said;
 	const char *program;
 	struct buf text;
-	int rc = find_program(r, &program, e);
+	int rc = serve_find_program(r, &program, e);
 
 	if (rc)
 		return rc;
-	buf_init(&text, r->a);
-	json_write(&text, options, 0);
+	serve_write_options(r, &text, options);
 	const char *const argv[] = { program, text.p, NULL };
 	const struct proc_spec spec = PROC_SPEC(argv);
 	rc = proc_capture(r->sys, r->a, &spec, (struct bytes){ 0 }, 64 << 20, timeout_ms, &said, e);

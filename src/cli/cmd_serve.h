@@ -13,7 +13,14 @@ int serve_ask(struct cli *r, const struct json *options, int timeout_ms, struct 
 
 /* What says where helm-serve listens, checked, as members of its options. */
 int serve_listening(struct cli *r, int64_t port, struct json *options, struct err *e);
+void serve_spans(struct cli *r, struct json *options); /* --otlp */
+/* The one argument of helm-serve. */
+void serve_write_options(struct cli *r, struct buf *to, const struct json *options);
 /* helm-serve takes our place.  Returns only when it cannot. */
 int serve_become(struct cli *r, const struct json *options, struct err *e);
+
+/* Where helm-serve is: beside this program, or where it is installed.  And this program itself. */
+int serve_find_program(struct cli *r, const char **ret, struct err *e);
+const char *serve_own_program(struct cli *r);
 
 #endif

@@ -12,7 +12,9 @@
 #include "kernel/mcp/mcp.h"
 #include "kernel/posture.h"
 #include "kernel/setup/setup.h"
+#include "kernel/standing.h"
 #include "kernel/task/contain.h"
+#include "observe/observe.h"
 #include "verify/verify.h"
 
 #include <string.h>
@@ -241,10 +243,10 @@ static int show_installed(
 		shown(r, receipt));
 	out(r, "%s%s%s: %s\n", paint(r, is_armed ? PAINT_GOOD : PAINT_WARN),
 		is_armed ? "armed" : "NOT ARMED YET", paint(r, PAINT_OFF),
-		shown(r, json_get_text(row, "detail", "")));
+		called(r->a, shown(r, json_get_text(row, "detail", ""))));
 	json_each (w, json_get(row, "warnings"))
 		out(r, "note: %s\n", shown(r, json_text(w)));
-	out(r, "%s\n\nundo: %s\n", containment(is_contained), undo);
+	out(r, "%s\n\nundo: %s\n", containment(is_contained), called(r->a, undo));
 	return is_armed ? 0 : EXIT_NO;
 }
 
@@ -271,7 +273,10 @@ static void choose_profile(struct cli *r)
 		out(r,
 			"\nprofile: " AGENT_PROFILE
 			", made for agents: ordinary work in the tree is not asked about, what it loses is saved "
-			"first,\nand what leaves the tree is asked about ('helm profile use NAME' chooses another)\n");
+			"first,\nand what leaves the tree is asked about ('helm profile use NAME' chooses another)\n%s\n",
+			shown(r,
+				observe_profile_text(
+					r->a, json_get(standing(r->sys, r->a, r->ws), "profile"))));
 	else
 		out(r,
 			"\nprofile: workspace_edit; the one for agents takes a person at a terminal: helm profile use " AGENT_PROFILE
@@ -489,7 +494,8 @@ int cmd_setup_status(struct cli *r, struct err *e)
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
 	json_each (row, rows) {
 		const char *cells[] = { json_get_text(row, "client", ""), json_get_text(row, "scope", ""),
-			json_get_text(row, "state", ""), shown(r, json_get_text(row, "detail", "")) };
+			json_get_text(row, "state", ""),
+			called(r->a, shown(r, json_get_text(row, "detail", ""))) };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);

@@ -1,4 +1,4 @@
-/* cmd_signer.c — signer run, use, status: a key that another user keeps.
+/* cmd_signer.c — signer run, log, log-key, use, status: keys that another user keeps.
  *
  * `run` is the keeper's: a process of a user of its own, for as long as the machine is up.  `use` is done by the person whose
  * records it signs, in a helm home that has no key yet, and again when the signer has another one.  `status` asks for a signature that means nothing, and so shows whether the
@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "kernel/log_keeper.h"
 #include "kernel/signer.h"
 #include "record/record.h"
 
@@ -77,30 +78,94 @@ static int check_place(struct cli *r, const char *socket, struct err *e)
 	return OK;
 }
 
+/* Who may ask, and where, before anything is opened. */
+static int read_door(struct cli *r, uid_t users[MAX_USERS], size_t *ret_n, struct err *e)
+{
+	const char **words;
+	size_t n = opt_list(r, "for", &words);
+	int rc = n > MAX_USERS ? err_set(e, E_USAGE, "SIGNER_USER", "at most %d users", MAX_USERS) : OK;
+
+	for (size_t i = 0; rc == OK && i < n; i++)
+		rc = read_user(r, words[i], &users[i], e);
+	*ret_n = n;
+	return rc ? rc : check_place(r, opt_text(r, "socket", ""), e);
+}
+
+static int answer_until_ended(
+	struct cli *r, const struct signer_door *door, const uid_t *users, size_t n, struct err *e)
+{
+	struct sigaction on = { .sa_handler = on_signal };
+
+	(void)sigaction(SIGTERM, &on, NULL);
+	(void)sigaction(SIGINT, &on, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	return signer_serve(door, r->sys, opt_text(r, "socket", ""), users, n, &stop, e);
+}
+
 int cmd_signer_run(struct cli *r, struct err *e)
 {
 	AUTO(signer_close) struct signer *g = NULL;
-	const char *home, *socket = opt_text(r, "socket", "");
+	const char *home;
 	uid_t users[MAX_USERS];
-	const char **words;
-	size_t n = opt_list(r, "for", &words);
+	size_t n;
 	int rc = workspace_helm_home(r->sys, r->a, &home, e);
 
-	if (rc == OK && n > MAX_USERS)
-		rc = err_set(e, E_USAGE, "SIGNER_USER", "at most %d users", MAX_USERS);
-	for (size_t i = 0; rc == OK && i < n; i++)
-		rc = read_user(r, words[i], &users[i], e);
 	if (rc == OK)
-		rc = check_place(r, socket, e);
+		rc = read_door(r, users, &n, e);
 	if (rc == OK)
 		rc = signer_open(r->sys, home, &g, e);
 	if (rc)
 		return rc;
-	struct sigaction on = { .sa_handler = on_signal };
-	(void)sigaction(SIGTERM, &on, NULL);
-	(void)sigaction(SIGINT, &on, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	return signer_serve(g, r->sys, socket, users, n, &stop, e);
+	struct signer_door door = signer_door_of(g);
+	return answer_until_ended(r, &door, users, n, e);
+}
+
+int cmd_signer_log(struct cli *r, struct err *e)
+{
+	AUTO(log_keeper_close) struct log_keeper *k = NULL;
+	const char *home;
+	uid_t users[MAX_USERS];
+	size_t n;
+	int rc = workspace_helm_home(r->sys, r->a, &home, e);
+
+	if (rc == OK)
+		rc = read_door(r, users, &n, e);
+	if (rc == OK)
+		rc = log_keeper_open(r->sys, home, &k, e);
+	return rc ? rc : answer_until_ended(r, &(struct signer_door){ log_keeper_answer, k }, users, n, e);
+}
+
+/* Made once; asked again it says the same. */
+int cmd_signer_log_key(struct cli *r, struct err *e)
+{
+	AUTO(log_keeper_close) struct log_keeper *k = NULL;
+	AUTO(log_line_close) struct log_line *l = NULL;
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+	struct log_facts facts;
+	const char *home;
+	int rc = workspace_helm_home(r->sys, r->a, &home, e);
+
+	if (rc == OK && r->arg_count == 2)
+		rc = log_keeper_create(r->sys, r->a, home, r->args[0], r->args[1], e);
+	if (rc == OK)
+		rc = log_keeper_look(r->sys, home, &k, e);
+	if (rc == OK)
+		rc = log_line_open(r->sys, "", k, &l, e);
+	if (rc == OK)
+		rc = log_ask_facts(l, r->a, r->args[0], &facts, e);
+	if (rc)
+		return rc;
+	const char *log = note_key_text(r->a, &facts.log), *control = note_key_text(r->a, &facts.control);
+	json_sets(r->a, doc, "log_key", log);
+	json_sets(r->a, doc, "control_key", control);
+	json_seti(r->a, doc, "size", (int64_t)facts.last.size);
+	json_seti(r->a, doc, "orders", facts.order_seq);
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		out(r, "log_key=%s\ncontrol_key=%s\nsigned=%llu leaves, %lld orders\n", log, control,
+			(unsigned long long)facts.last.size, (long long)facts.order_seq);
+	return OK;
 }
 
 /* A person says so, who has the public key from the signer's user: whoever listens on the socket proves that it is theirs. */

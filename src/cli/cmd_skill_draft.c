@@ -29,8 +29,9 @@ const struct opt skill_new_opts[] = {
 const struct opt skill_create_opts[] = {
 	NAMED,
 	DESCRIBED,
-	{ "bins", OPT_LIST, "PROGRAM", "a program that it needs", NULL, false },
-	{ "env", OPT_LIST, "VARIABLE", "a variable of the environment that it needs", NULL, false },
+	{ "bins", OPT_WORDS, "PROGRAM", "programs that it needs; several may follow", NULL, false },
+	{ "env", OPT_WORDS, "VARIABLE", "variables of the environment that it needs; several may follow",
+		NULL, false },
 	{ 0 },
 };
 const struct opt skill_draft_opts[] = {

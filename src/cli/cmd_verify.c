@@ -6,6 +6,7 @@
 #include "audit/audit.h"
 #include "base/file.h"
 #include "cli/cmd.h"
+#include "proof/tlog_policy.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
@@ -21,6 +22,12 @@ const struct opt verify_opts[] = {
 		NULL, false },
 	{ "entry", OPT_VALUE, "PATH", "with --proof: the entry it must be about", NULL, false },
 	{ "old-root", OPT_VALUE, "HASH", "the older root, for consistency proofs", NULL, false },
+	{ "log-key", OPT_VALUE, "KEY", "of a fleet pack: the key of its log, ORIGIN+ID+BASE64", NULL, false },
+	{ "witness-key", OPT_LIST, "KEY",
+		"and of a witness that must have cosigned; several times for several", NULL, false },
+	{ "policy", OPT_VALUE, "FILE", "or logs, witnesses and a quorum in a file (c2sp.org/tlog-policy)",
+		NULL, false },
+	{ "control-key", OPT_VALUE, "KEY", "and the key that signs its orders", NULL, false },
 	{ "allow-legacy", OPT_FLAG, NULL, "accept records without a version tag, marked as legacy", NULL,
 		false },
 	{ "allow-self-attested", OPT_FLAG, NULL,
@@ -52,6 +59,69 @@ static int read_trust(struct cli *r, struct trust *ret, struct err *e)
 	int rc = file ? trust_add_file(r->sys, r->a, file, ret, e) : OK;
 	const char *history = opt_text(r, "history", NULL);
 	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
+}
+
+/* ---- packs of a fleet ---- */
+
+static int read_note_key(
+	struct cli *r, const char *text, const char *option, struct note_key *ret, struct err *e)
+{
+	return note_key_parse(r->a, bytes_of(text), option, ret, e) ? (int)(e->rc = E_USAGE) : OK;
+}
+
+/* What the caller trusts of a fleet; nothing when no option says so. */
+static int read_fleet_trust(struct cli *r, struct fleet_trust *ret, struct err *e)
+{
+	const char *log = opt_text(r, "log-key", NULL), *file = opt_text(r, "policy", NULL),
+		   *control = opt_text(r, "control-key", NULL), **words;
+	size_t n = opt_list(r, "witness-key", &words);
+	struct note_key log_key, *witnesses = arena_zalloc(r->a, n + 1, sizeof(*witnesses)),
+				 *control_key = arena_zalloc(r->a, 1, sizeof(*control_key));
+	struct tlog_policy *policy = arena_zalloc(r->a, 1, sizeof(*policy));
+	struct bytes text;
+	int rc = OK;
+
+	*ret = (struct fleet_trust){ 0 };
+	if ((file && (log || n)) || (n && !log) || n > TLOG_POLICY_MOST)
+		return err_set(e, E_USAGE, "USAGE",
+			"give --log-key, with or without --witness-key, or --policy instead of both");
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		rc = read_note_key(r, words[i], "--witness-key", &witnesses[i], e);
+		if (rc == OK && witnesses[i].type != NOTE_COSIGNATURE)
+			rc = err_set(e, E_USAGE, "USAGE", "--witness-key takes the key of a witness");
+	}
+	if (rc == OK && log) {
+		rc = read_note_key(r, log, "--log-key", &log_key, e);
+		if (rc == OK)
+			*policy = tlog_policy_of(r->a, &log_key, witnesses, n);
+	}
+	if (rc == OK && file)
+		rc = file_read(r->sys, r->a, AT_FDCWD, file, TLOG_POLICY_LIMIT, FILE_FOLLOW, &text, e);
+	if (rc == OK && file)
+		rc = tlog_policy_parse(r->a, text, file, policy, e);
+	if (rc == OK && control)
+		rc = read_note_key(r, control, "--control-key", control_key, e);
+	ret->policy = log || file ? policy : NULL;
+	ret->control = control ? control_key : NULL;
+	return rc;
+}
+
+/* Told by its first name.  False: it is something else. */
+static bool verify_fleet_file(
+	struct cli *r, const char *name, struct verification *v, int *ret_rc, struct err *e)
+{
+	AUTO(close_fd) int fd = r->sys->open(r->sys, AT_FDCWD, name, O_RDONLY | O_NONBLOCK, 0, 0);
+	struct stream_fd in;
+	struct fleet_trust given;
+	uint8_t start[512];
+	ssize_t n = fd < 0 ? -1 : r->sys->pread(r->sys, fd, start, sizeof(start), 0);
+
+	if (n < 0 || !verify_fleet_is_one((struct bytes){ start, (size_t)n }))
+		return false;
+	*ret_rc = read_fleet_trust(r, &given, e);
+	if (*ret_rc == OK)
+		verify_fleet(v, stream_from_fd(&in, r->sys, fd, name), &given);
+	return true;
 }
 
 /* Told by content and not by name: gzip's first bytes, or tar's mark. */
@@ -147,12 +217,14 @@ static int verify_file(struct cli *r, struct arena *a, const char *name, struct 
 			verify_no_record(v);
 		return OK;
 	}
+	int rc = OK;
+	if (verify_fleet_file(r, name, v, &rc, e))
+		return rc;
 	if (is_archive_file(r, name) == 1) { /* never read into memory as a whole */
 		verify_packed(r, a, name, v);
 		return OK;
 	}
 	AUTO(close_fd) int fd = r->sys->open(r->sys, AT_FDCWD, name, O_RDONLY | O_NONBLOCK, 0, 0);
-	int rc;
 	if (is_long_chain(r, fd) && verify_receipt_file(v, r->sys, fd, name, VERIFY_PIECE, &rc, e))
 		return rc;
 	verification_begin(v, a, trust, "evidence pack");

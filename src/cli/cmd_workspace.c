@@ -154,6 +154,30 @@ int cmd_detect(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* A value for people: names one after the other; of what has members of its own only how many there are. */
+static void value_text(struct buf *to, const struct json *v)
+{
+	if (json_text(v)) {
+		buf_adds(to, json_text(v));
+	} else if (json_is(v, JSON_NULL) || (json_is(v, JSON_ARRAY) && v->n == 0)) {
+		buf_adds(to, "none");
+	} else if (!json_is(v, JSON_ARRAY)) {
+		json_write(to, v, JSON_SPACED);
+	} else if (!json_text(json_at(v, 0))) {
+		buf_addf(to, "%u (--json shows them)", v->n);
+	} else {
+		json_each (item, v)
+			buf_addf(to, "%s%s", item_p == v->items ? "" : ", ",
+				json_text(item) ? json_text(item) : "?");
+	}
+}
+
+/* "policy_file" would be taken for the policy in use, which is no file of the tree. */
+static const char *shown_name(const char *name)
+{
+	return text_eq(name, "policy_file") ? "guard_policy_of_the_tree" : name;
+}
+
 /* A part of the document as indented name=value lines. */
 static void block(struct cli *r, const char *title, const struct json *doc)
 {
@@ -161,11 +185,8 @@ static void block(struct cli *r, const char *title, const struct json *doc)
 	json_each_member (m, doc) {
 		struct buf value;
 		buf_init(&value, r->a);
-		if (json_text(m->value))
-			buf_adds(&value, json_text(m->value));
-		else
-			json_write(&value, m->value, JSON_SPACED);
-		out(r, "  %s=%s\n", m->name, text_safe(r->a, value.p, value.n, false));
+		value_text(&value, m->value);
+		out(r, "  %s=%s\n", shown_name(m->name), text_safe(r->a, value.p, value.n, false));
 	}
 }
 

@@ -32,9 +32,14 @@ const struct family families[] = {
 	{ "curator", "another name of skill-lifecycle" },
 	{ "skill-promotion", "work that could become a skill" },
 	{ "skill-intake", "skills from outside" },
-	{ "harness", "evidence objects" },
+	{ "harness", "what work must bring, and what shows it" },
+	{ "browser", "sessions of browsers" },
+	{ "edit", "how files are changed" },
 	{ "gates", "what must hold before work is done" },
 	{ "model-repair", "answers of models" },
+	{ "respond", "a tool to answer with" },
+	{ "action-scope", "what a message asks for at most" },
+	{ "compression", "how texts are cut to a budget" },
 	{ "health", "which models answer" },
 	{ "freshness", "sources outside, and how old they are" },
 	{ "state", "what may be said about a note" },
@@ -55,6 +60,8 @@ const struct family families[] = {
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
 	{ "serve", "answer over HTTP; keys of those who call" },
+	{ "fleet", "many machines, one ledger" },
+	{ "witness", "vouch for logs, and have them vouched for" },
 	{ "proxy", "between programs and their models" },
 	{ "mcp", "servers of tools, and the gateway to them" },
 	{ NULL, NULL },
@@ -642,7 +649,7 @@ static const struct cmd row_key_history = { KNOWN(key_history), "", 0, 0,
 static const struct cmd row_key_trust = { KNOWN(key_trust), "add|list|remove [KEY]", 1, 2,
 	"keep the keys of others that you trust",
 	"KEY is 64 hex digits, or a file with them.  "
-	"The keys stand in ~/.helm/trust/keys.json, for 'helm verify --trust'.",
+	"The keys stand in ~/.helm/trust/keys.json, for 'helm verify --trust'; receipts of this workspace that they signed count for 'helm log check', so that a key which was lost can be vouched for.",
 	"$ helm key trust list", key_trust_opts, MAY_WORKSPACE, cmd_key_trust };
 
 /* Plumbing: for scripts, clients and tests. */
@@ -871,6 +878,7 @@ static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA 
 	"The schema may use the keywords our contracts use; one that uses more is refused, because half a check is none.",
 	NULL, NULL, 0, cmd_schema_validate };
 
+#include "cli/commands_fleet.h"
 #include "cli/commands_loops.h"
 #include "cli/commands_mcp.h"
 #include "cli/commands_memory.h"
@@ -879,6 +887,7 @@ static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA 
 
 #include "cli/commands_ops.h"
 #include "cli/commands_proxy.h"
+#include "cli/commands_witness.h"
 
 /* The table: the rows of command.def in their order, each with its text. */
 const struct cmd *const commands[] = {

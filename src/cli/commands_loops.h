@@ -88,6 +88,10 @@ static const struct cmd row_health_watch = { KNOWN(health_watch), "", 0, 0,
 	"ask better models than the current one until one answers", NULL, NULL, health_watch_opts,
 	NEEDS_WORKSPACE, cmd_health_watch };
 
+static const struct cmd row_health_launch = { KNOWN(health_launch), "", 0, 0,
+	"the same in the background, for five minutes", "Prints {launched, pid}.", NULL, health_launch_opts,
+	NEEDS_WORKSPACE, cmd_health_launch };
+
 static const struct cmd row_health_providers = { KNOWN(health_providers), "", 0, 0,
 	"which providers are configured or listen here",
 	"By the names of variables, never their values, and by ports of this machine.",
@@ -102,6 +106,45 @@ static const struct cmd row_task_state = { KNOWN(task_state), "TASK", 1, 1,
 	"Without options it only shows.  Steps that are required are done in any order; finalizing takes all of them, and nothing in the way.",
 	NULL, task_state_opts, NEEDS_WORKSPACE, cmd_task_state };
 
+static const struct cmd row_harness_policy = { KNOWN(harness_policy), "", 0, 0,
+	"print how strict work is held, by model and profile",
+	"The shipped policy, with references/adaptive_harness_policy.json and references/adaptive_harness.d/ laid over it (docs/formats/harness.md).",
+	"$ helm harness policy", NULL, NEEDS_WORKSPACE, cmd_harness_policy };
+
+static const struct cmd row_harness_contract = { KNOWN(harness_contract), "", 0, 0,
+	"print the contract of a skill with all defaults", NULL, NULL, harness_contract_opts, NEEDS_WORKSPACE,
+	cmd_harness_contract };
+
+static const struct cmd row_harness_preflight = { KNOWN(harness_preflight), "-- COMMAND [ARGS...]", 0, 0,
+	"say what work would have to bring before it starts",
+	"Runs nothing.  Exit 0 when all checks hold, 2 when one does not.",
+	"$ helm harness preflight --profile inspect_local -- git status", harness_work_opts,
+	NEEDS_WORKSPACE | CHILD_ARGV, cmd_harness_preflight };
+
+static const struct cmd row_harness_run = { KNOWN(harness_run), "-- COMMAND [ARGS...]", 0, 0,
+	"the checks before, a guarded run, and the checks after",
+	"Prints a document; what the command prints goes to standard error.  Exit 2 when a check before does not hold, the exit code of the command when it fails, 3 when a check afterwards does not hold.  "
+	"A run that ended well and shows nothing for it gets the state needs_verification.",
+	NULL, harness_work_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_harness_run };
+
+static const struct cmd row_harness_postflight = { KNOWN(harness_postflight), "", 0, 0,
+	"say whether a task shows what it must to count as done", "Exit 0 or 2.", NULL, harness_task_opts,
+	NEEDS_WORKSPACE, cmd_harness_postflight };
+
+static const struct cmd row_harness_reply = { KNOWN(harness_reply), "", 0, 0,
+	"say whether somebody may be told that a task is done", "Exit 0 when yes, 3 when not.", NULL,
+	harness_reply_opts, NEEDS_WORKSPACE, cmd_harness_reply };
+
+static const struct cmd row_harness_record_evidence = { KNOWN(harness_record_evidence), "", 0, 0,
+	"add what was seen to a task",
+	"A new row of the task, on record.  Exit 0 when the task then shows all it must, 3 when not.", NULL,
+	harness_record_opts, NEEDS_WORKSPACE, cmd_harness_record };
+
+static const struct cmd row_harness_backfill_evidence = { KNOWN(harness_backfill_evidence), "", 0, 0,
+	"add to older tasks the evidence that their own rows show",
+	"Such evidence is marked as inferred.  Only where the contract of the task's skill asks for it, unless --all-entries.",
+	NULL, harness_backfill_opts, NEEDS_WORKSPACE, cmd_harness_backfill };
+
 static const struct cmd row_harness_file_intake = { KNOWN(harness_file_intake), "FILE", 1, 1,
 	"what a file really is, by its first bytes",
 	"Exit 0 when it is safe to parse: known, and what it is called.",
@@ -111,13 +154,63 @@ static const struct cmd row_harness_retrieval = { KNOWN(harness_retrieval), "", 
 	"how far an attempt to fetch something came, and what to try next", NULL,
 	"$ helm harness retrieval --status 403", harness_retrieval_opts, 0, cmd_harness_retrieval };
 
+static const struct cmd row_edit_policy = { KNOWN(edit_policy), "", 0, 0, "print how files are to be changed",
+	"references/edit_policy.json over the shipped rules (docs/formats/edit-policy.md).  Without that file nothing is held to it.",
+	"$ helm edit policy", NULL, NEEDS_WORKSPACE, cmd_edit_policy };
+
+static const struct cmd row_edit_read = { KNOWN(edit_read), "FILE", 1, 1,
+	"print the evidence that a file was read as it is now", NULL, "$ helm edit read README.md", NULL,
+	NEEDS_WORKSPACE, cmd_edit_read };
+
+static const struct cmd row_edit_check = { KNOWN(edit_check), "FILE", 1, 1,
+	"say whether a file may be changed like this",
+	"Exit 0 or 1.  Tools of agent clients are held to the same answer.", NULL, edit_check_opts,
+	NEEDS_WORKSPACE, cmd_edit_check };
+
+static const struct cmd row_browser_check = { KNOWN(browser_check), "", 0, 0,
+	"say whether a browser may be used like this, under this profile",
+	"What 'helm profile run --browser-action' is judged by.  Exit 0 when a session may begin, 27 when not, 24 when a person must confirm it.",
+	"$ helm browser check --profile inspect_local --action read --url-pattern https://example.org/",
+	browser_check_opts, NEEDS_WORKSPACE, cmd_browser_check };
+
+static const struct cmd row_browser_cleanup = { KNOWN(browser_cleanup), "TASK", 1, 1,
+	"say what became of the session of a browser",
+	"A new row of the task, on record.  A task that only waited for this is completed by it.", NULL,
+	browser_cleanup_opts, NEEDS_WORKSPACE, cmd_browser_cleanup };
+
 static const struct cmd row_repair_evaluate = { KNOWN(repair_evaluate), "", 0, 0,
 	"judge a model's answer on standard input: {content, tool_calls}",
 	"Verdict ok, nudge_and_retry, abort or give_up; exit 0 only when it is ok.", NULL,
 	repair_evaluate_opts, MAY_WORKSPACE, cmd_repair_evaluate };
 
+static const struct cmd row_repair_step = { KNOWN(repair_step), "", 0, 0, "the same, and what to do next",
+	"Adds call_again and the messages to add.  Where the gate only watches (HELM_MODEL_REPAIR is not set) no model is called again.",
+	NULL, repair_evaluate_opts, MAY_WORKSPACE, cmd_repair_step };
+
+static const struct cmd row_respond_inject = { KNOWN(respond_inject), "", 0, 0,
+	"add the tool respond to the tools on standard input", NULL, NULL, respond_inject_opts, DOCUMENT,
+	cmd_respond_inject };
+
+static const struct cmd row_respond_strip = { KNOWN(respond_strip), "", 0, 0,
+	"make the message of respond the content of an answer on standard input", NULL, NULL, NULL, DOCUMENT,
+	cmd_respond_strip };
+
+static const struct cmd row_respond_finalize = { KNOWN(respond_finalize), "", 0, 0,
+	"the same, and say when respond was required and is missing", "Exit 1 then.", NULL,
+	respond_finalize_opts, DOCUMENT, cmd_respond_finalize };
+
+static const struct cmd row_action_scope = { KNOWN(action_scope), "", 0, 0,
+	"say what a message asks for at most, by its verbs",
+	"English and Korean; the narrowest verb locks.  Exit 0 when it may be done, 3 when not, 2 for a resource that nobody knows.  Advice: it permits nothing.",
+	"$ helm action-scope evaluate --message 'show the calendar'", action_scope_opts, 0,
+	cmd_action_scope };
+
+static const struct cmd row_compression_profiles = { KNOWN(compression_profiles), "", 0, 0,
+	"list kinds of texts and the budgets they are cut to", NULL, "$ helm compression profiles", NULL, 0,
+	cmd_compression_profiles };
+
 static const struct cmd row_repair_check = { KNOWN(repair_check), "", 0, 0,
-	"print the rules about answers of models", NULL, "$ helm model-repair check", NULL, 0,
+	"print the rules about answers of models", NULL, "$ helm model-repair check", NULL, MAY_WORKSPACE,
 	cmd_repair_check };
 
 static const struct cmd row_gates_run = { KNOWN(gates_run), "[FILE...]", 0, -1,

@@ -73,7 +73,7 @@ static const struct cmd row_mcp_gateway = { KNOWN(mcp_gateway), "", 0, 0,
 	"stand between an agent client and its servers of tools",
 	"What a client's settings start in the place of a server.  Every call is checked against the pinned schema, decided, signed and on disk before it is made; "
 	"what came of it is recorded.  Servers are started when they are needed, inside walls.",
-	NULL, mcp_gateway_opts, NEEDS_WORKSPACE, cmd_mcp_gateway };
+	NULL, mcp_gateway_opts, MAY_WORKSPACE, cmd_mcp_gateway };
 
 static const struct cmd row_mcp_child = { KNOWN(mcp_child), "SERVER", 1, 1,
 	"run one server inside its walls (for the gateway)", NULL, NULL, NULL, NEEDS_WORKSPACE,

@@ -31,6 +31,11 @@ static const struct cmd row_profile_validate_manifests = { KNOWN(profile_validat
 	"Lists the profiles of the tree and the skills that have a SKILL.md and no contract.json.  Exit 0 or 1.",
 	"$ helm profile validate-manifests", NULL, NEEDS_WORKSPACE, cmd_profile_validate_manifests };
 
+static const struct cmd row_verify_contract = { KNOWN(verify_contract), "", 0, 0,
+	"try out that what is promised holds here",
+	"Judges a destructive command and a harmless one without rules, a tool that is denied, and a path that leads out; runs and changes nothing.  Exit 0 when all of it is as it must be, 1 when not.",
+	"$ helm verify-contract", NULL, NEEDS_WORKSPACE, cmd_verify_contract };
+
 static const struct cmd row_reconcile = { KNOWN(reconcile), "", 0, 0,
 	"compare reference files with the shipped ones, and bring them back",
 	"Looks only, unless --apply is given: that brings back what is missing.  --apply --force also replaces what differs, and keeps the old file as FILE.bak.  "

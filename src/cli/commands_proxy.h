@@ -19,4 +19,10 @@ static const struct cmd row_proxy_pin = { KNOWN(proxy_pin), "FILE", 1, 1,
 	"FILE is a request to a model as JSON, or its list of tools.  A tool whose definition is not the one that was pinned is refused.",
 	"$ helm proxy pin request.json >>proxy.yaml", NULL, 0, cmd_proxy_pin };
 
+static const struct cmd row_proxy_sign_prices = { KNOWN(proxy_sign_prices), "FILE", 1, 1,
+	"sign a table of prices with this user's key",
+	"Prints it with its signature.  With price_keys in the configuration the proxy takes only tables that one of those keys signed.  An agent cannot do it.",
+	"$ helm proxy sign-prices prices.json >signed.json", NULL, NEEDS_WORKSPACE | DOCUMENT,
+	cmd_proxy_sign_prices };
+
 #endif

@@ -1,5 +1,11 @@
 /* commands_serve.h — rows of commands.c: the program that has the network, started and asked. */
 
+static const struct cmd row_open = { KNOWN(open), "", 0, 0, "look at this workspace in a browser",
+	"What was stopped, what waits for an answer, and the proof of each, checked by the browser.  Starts helm-serve on this machine, on a port that is free, and prints a link that works once, within ten minutes; at a terminal with a screen a browser opens it.  "
+	"Ctrl-C ends it.  Whoever has come in can look; acting takes a key that a person has registered, and a touch of it each time (docs/guides/console.md).  "
+	"With --json the first document on standard output is {url, base_url, expires_at}.",
+	NULL, open_opts, NEEDS_WORKSPACE, cmd_open };
+
 static const struct cmd row_serve = { KNOWN(serve), "", 0, 0,
 	"answer over HTTP: decisions, receipts, approvals, evidence",
 	"Starts helm-serve in its own place, on 127.0.0.1:7714.  Every decision goes through the kernel and is in the chain of the workspace, on disk, before its answer leaves.  "
@@ -16,6 +22,12 @@ static const struct cmd row_serve_reload = { KNOWN(serve_reload), "", 0, 0,
 	"have a server read its policy, authority and certificates again",
 	"With a key of the scope service, in HELM_KEY or --api-key-file.  What cannot be used leaves what was in force; SIGHUP does the same.",
 	NULL, serve_reload_opts, 0, cmd_serve_reload };
+
+static const struct cmd row_serve_invite = { KNOWN(serve_invite), "", 0, 0,
+	"a link by which somebody registers a key for the console",
+	"Whoever opens it registers one key of theirs (a passkey, with a touch and a PIN, finger or face) and may answer questions and freeze with it from then on, in every workspace of this user.  "
+	"'helm approval trust list' shows the keys, 'helm approval trust remove KEY' takes one away.  Inviting is a person's act, on record.",
+	NULL, serve_invite_opts, NEEDS_WORKSPACE, cmd_serve_invite };
 
 static const struct cmd row_serve_key = { KNOWN(serve_key), "add|list|rotate KEY|revoke KEY", 1, 2,
 	"keys of those who call 'helm serve'",

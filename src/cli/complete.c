@@ -14,6 +14,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/setup/setup.h"
 #include "kernel/workspace.h"
+#include "model/command.h"
 #include "model/profile.h"
 #include "proof/preimage.h"
 #include "record/record.h"
@@ -26,35 +27,40 @@ enum { NEWEST = 50 };
  * update when commands change. */
 void gen_completion(struct buf *to, const char *shell)
 {
+	const char *name = command_program();
+
 	if (text_eq(shell, "bash"))
-		buf_adds(to,
-			"# bash completion for helm\n"
-			"_helm() {\n"
+		buf_addf(to,
+			"# bash completion for %s\n"
+			"_%s() {\n"
 			"  local IFS=$'\\n'\n"
-			"  COMPREPLY=($(compgen -W \"$(helm completion words -- "
+			"  COMPREPLY=($(compgen -W \"$(%s completion words -- "
 			"\"${COMP_WORDS[@]:1:COMP_CWORD}\" "
 			"2>/dev/null)\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
 			"}\n"
-			"complete -o default -F _helm helm\n");
+			"complete -o default -F _%s %s\n",
+			name, name, name, name, name);
 	else if (text_eq(shell, "zsh"))
-		buf_adds(to,
-			"#compdef helm\n"
-			"# zsh completion for helm\n"
-			"_helm() {\n"
+		buf_addf(to,
+			"#compdef %s\n"
+			"# zsh completion for %s\n"
+			"_%s() {\n"
 			"  local -a found\n"
-			"  found=(${(f)\"$(helm completion words -- ${words[2,CURRENT]} 2>/dev/null)\"})\n"
+			"  found=(${(f)\"$(%s completion words -- ${words[2,CURRENT]} 2>/dev/null)\"})\n"
 			"  if (( $#found )); then compadd -a found; else _files; fi\n"
 			"}\n"
-			"if [ \"$funcstack[1]\" = \"_helm\" ]; then _helm \"$@\"; else compdef _helm helm; "
-			"fi\n");
+			"if [ \"$funcstack[1]\" = \"_%s\" ]; then _%s \"$@\"; else compdef _%s %s; "
+			"fi\n",
+			name, name, name, name, name, name, name, name);
 	else
-		buf_adds(to,
-			"# fish completion for helm\n"
-			"function __helm_words\n"
+		buf_addf(to,
+			"# fish completion for %s\n"
+			"function __%s_words\n"
 			"  set -l words (commandline -opc) (commandline -ct)\n"
-			"  helm completion words -- $words[2..-1] 2>/dev/null\n"
+			"  %s completion words -- $words[2..-1] 2>/dev/null\n"
 			"end\n"
-			"complete -c helm -a '(__helm_words)'\n");
+			"complete -c %s -a '(__%s_words)'\n",
+			name, name, name, name, name);
 }
 
 /* Prints a word if it begins with what was typed. */

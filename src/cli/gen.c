@@ -3,6 +3,7 @@
 #include "cli/gen.h"
 
 #include "cli/opt.h"
+#include "model/command.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ static bool in_family(const struct cmd *c, const struct family *f)
 /* Required options are shown, the others are summed up as [options]. */
 static void usage_words(struct buf *to, const struct cmd *c)
 {
-	buf_addf(to, "helm %s", c->is->name);
+	buf_addf(to, "%s %s", command_program(), c->is->name);
 	for (const struct opt *o = c->opts; o && o->name; o++)
 		if (o->is_required)
 			buf_addf(to, " --%s %s", o->name, o->value);
@@ -34,7 +35,8 @@ void gen_usage(struct buf *to, const struct cmd *c)
 	if (c)
 		usage_words(to, c);
 	else
-		buf_adds(to, "helm <command> [<verb>] [options] [arguments] [-- command ...]");
+		buf_addf(to, "%s <command> [<verb>] [options] [arguments] [-- command ...]",
+			command_program());
 	buf_addc(to, '\n');
 }
 
@@ -213,7 +215,7 @@ static void help_verbs(struct cli *r, const struct family *f)
 
 void gen_family_help(struct cli *r, const struct family *f)
 {
-	out(r, "usage: helm %s <verb> [options] [arguments]\n\n%s\n", f->name, f->help);
+	out(r, "usage: %s %s <verb> [options] [arguments]\n\n%s\n", command_program(), f->name, f->help);
 	help_verbs(r, f);
 	out(r, "\n");
 	out_text(r, 0, arena_printf(r->a, "'helm %s <verb> --help' explains one of them.", f->name));
@@ -262,7 +264,7 @@ void gen_help(struct cli *r, const struct cmd *c)
 	if (!strchr(c->is->name, ' ') && family_of(c))
 		help_verbs(r, family_of(c));
 	if (c->examples)
-		out(r, "\nexamples:\n%s\n", c->examples);
+		out(r, "\nexamples:\n%s\n", called(r->a, c->examples));
 }
 
 static struct json *options_json(struct arena *a, const struct opt *o)
@@ -295,7 +297,7 @@ struct json *gen_json(struct arena *a)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *all = json_new(a, JSON_ARRAY);
 
-	json_sets(a, doc, "program", "helm");
+	json_sets(a, doc, "program", command_program());
 	json_sets(a, doc, "version", HELM_VERSION);
 	json_set(a, doc, "global_options", options_json(a, opt_globals()));
 	for (size_t i = 0; i < command_count; i++) {
@@ -327,7 +329,7 @@ static void roff(struct buf *to, const char *s)
 {
 	bool at_start = true;
 
-	for (; *s; s++) {
+	for (s = called(to->a, s); *s; s++) {
 		/* "\&" is nothing that takes no room, but the line no longer starts with the dot. */
 		if (at_start && (*s == '.' || *s == '\''))
 			buf_adds(to, "\\&");
@@ -391,7 +393,7 @@ static void man_head(struct buf *to, const char *name, const char *what)
 	roff(to, name);
 	buf_adds(to, " \\- ");
 	roff(to, what);
-	buf_adds(to, "\n.SH SYNOPSIS\n.B helm\n");
+	buf_addf(to, "\n.SH SYNOPSIS\n.B %s\n", command_program());
 }
 
 /* The meaning of exit codes is the same for every command. */
@@ -419,7 +421,7 @@ static void man_exit_codes(struct buf *to)
 /* The page of the program holds the one-word commands and points to the pages of the families. */
 static void man_program(struct buf *to)
 {
-	man_head(to, "helm", "the boundary an agent's actions pass through");
+	man_head(to, command_program(), "the boundary an agent's actions pass through");
 	buf_adds(to,
 		"\\fIcommand\\fR [\\fIverb\\fR] [options] [arguments] [\\-\\- \\fIchild command\\fR]\n.SH "
 		"DESCRIPTION\n"
@@ -433,7 +435,7 @@ static void man_program(struct buf *to)
 	for (size_t i = 0; i < family_count; i++) {
 		buf_addf(to, ".SS \"%s\"\n", families[i].name);
 		roff(to, families[i].help);
-		buf_addf(to, ".  See \\fBhelm\\-%s\\fR(1).\n", families[i].name);
+		buf_addf(to, ".  See \\fB%s\\-%s\\fR(1).\n", command_program(), families[i].name);
 	}
 	buf_adds(to, ".SH OPTIONS OF ALL COMMANDS\n");
 	man_options(to, opt_globals());
@@ -453,10 +455,10 @@ void gen_man(struct buf *to, const struct family *f)
 		man_program(to);
 		return;
 	}
-	man_head(to, arena_printf(to->a, "helm-%s", f->name), f->help);
+	man_head(to, arena_printf(to->a, "%s-%s", command_program(), f->name), f->help);
 	buf_addf(to, "%s \\fIverb\\fR [options] [arguments]\n.SH VERBS\n", f->name);
 	for (size_t i = 0; i < command_count; i++)
 		if (in_family(commands[i], f))
 			man_command(to, commands[i]);
-	buf_adds(to, ".SH SEE ALSO\n.BR helm (1)\n");
+	buf_addf(to, ".SH SEE ALSO\n.BR %s (1)\n", command_program());
 }

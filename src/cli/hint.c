@@ -1,10 +1,11 @@
-/* hint.c — commands that we advise, for the workspace that was named.
+/* hint.c — commands that we advise, for the workspace that was named, by the name that this program has here.
  *
  * Whoever says --path W and is told to run 'helm db rebuild' would mend another workspace with it.  So the option goes into every command of ours
  * that stands in a text, right behind its words. */
 #include "base/text.h"
 #include "cli/cli.h"
 #include "kernel/workspace.h"
+#include "model/command.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -51,20 +52,59 @@ static bool names_one(const char *text)
 	return (path && (!next || path < next)) || (other && (!next || other < next));
 }
 
+/* A command of ours at p, which stands behind "helm "; *ret_n is how long its words are.  NULL: it is something else, as "helm home". */
+static const struct cmd *advised(const char *text, const char *p, size_t *ret_n)
+{
+	*ret_n = 0;
+	return strncmp(p, "helm ", 5) == 0 && (p == text || !(isalnum((unsigned char)p[-1]) || p[-1] == '-'))
+		? command_at(p + 5, ret_n)
+		: NULL;
+}
+
+/* A family whose verb is left out ("helm serve key ..."), or the forms of a usage line. */
+static bool is_mention(const char *text, const char *p)
+{
+	if (strncmp(p, "helm ", 5) != 0 || (p != text && (isalnum((unsigned char)p[-1]) || p[-1] == '-')))
+		return false;
+	if (p[5] == '<' || p[5] == '-' || begins_with(p + 5, "WORD"))
+		return true;
+	for (size_t i = 0; i < family_count; i++)
+		if (begins_with(p + 5, families[i].name))
+			return true;
+	return false;
+}
+
+const char *called(struct arena *a, const char *text)
+{
+	struct buf b;
+
+	if (text_eq(command_program(), "helm") || !strstr(text, "helm "))
+		return text;
+	buf_init(&b, a);
+	for (const char *p = text; *p;) {
+		size_t n;
+		if (advised(text, p, &n) || is_mention(text, p)) {
+			buf_adds(&b, command_program());
+			p += 4;
+		} else {
+			buf_addc(&b, *p++);
+		}
+	}
+	return b.p;
+}
+
 const char *hint(const struct cli *r, const char *text)
 {
 	const char *root = r->path_option && r->ws ? r->ws->root : NULL;
 	struct buf b;
 
 	if (!root || !strstr(text, "helm "))
-		return text;
+		return called(r->a, text);
 	root = is_plain(root) ? root : text_quote(r->a, root);
 	buf_init(&b, r->a);
 	for (const char *p = text; *p;) {
-		size_t n = 0;
-		const struct cmd *c = NULL;
-		if (strncmp(p, "helm ", 5) == 0 && (p == text || !isalnum((unsigned char)p[-1])))
-			c = command_at(p + 5, &n);
+		size_t n;
+		const struct cmd *c = advised(text, p, &n);
 		if (!c || !(c->needs & (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE)) ||
 			names_one(p + 5)) {
 			buf_addc(&b, *p++);
@@ -74,7 +114,7 @@ const char *hint(const struct cli *r, const char *text)
 		buf_addf(&b, " %s %s", c->needs & PATH_IS_VALUE ? "--workspace" : "--path", root);
 		p += 5 + n;
 	}
-	return b.p;
+	return called(r->a, b.p);
 }
 
 void hint_json(const struct cli *r, struct json *v)
@@ -82,7 +122,7 @@ void hint_json(const struct cli *r, struct json *v)
 	static const char *const names[] = { "next", "remedy", "detail", "note", "text", "suggested_action",
 		"restore_command" };
 
-	if (!r->path_option)
+	if (!r->path_option && text_eq(command_program(), "helm"))
 		return;
 	json_each (item, v)
 		hint_json(r, item);

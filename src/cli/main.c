@@ -4,11 +4,15 @@
  * exception: their errors are answers). A command returns an error below zero, or its own exit code. */
 #include "cli/cli.h"
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/gen.h"
 #include "cli/opt.h"
 #include "kernel/workspace.h"
+#include "model/command.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -49,7 +53,7 @@ static int report(struct cli *r, const struct err *e)
 	buf_init(&line, r->a);
 	if (e->rc == E_USAGE)
 		gen_usage(&line, r->cmd);
-	buf_addf(&line, "helm: %s\n", text);
+	buf_addf(&line, "%s: %s\n", command_program(), text);
 	(void)!write(2, line.p, line.n);
 	return exit_code(e->rc);
 }
@@ -205,6 +209,23 @@ static int check_stack(struct err *e)
 		(unsigned long long)(now.rlim_cur >> 10), NEEDED_KIB);
 }
 
+/* The file's name is the program's: who installed it beside another helm called it something else.  The twins of the tests are helm, whatever
+ * their files are called. */
+static void learn_name(struct sys *s)
+{
+#ifndef HELM_TWIN
+	char exe[PATH_MAX];
+	ssize_t n = s->readlink(s, AT_FDCWD, "/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (n <= 0)
+		return;
+	exe[n] = '\0';
+	command_be_called(path_base(exe));
+#else
+	(void)s;
+#endif
+}
+
 /* What needs no command (no words, --help, --version) is answered here; everything else goes through the
  * table. */
 int main(int argc, char **argv)
@@ -217,6 +238,7 @@ int main(int argc, char **argv)
 
 	/* A reader that went away is noticed by write(), where output can end quietly. */
 	signal(SIGPIPE, SIG_IGN);
+	learn_name(r.sys);
 	/* Most commands need some hundred kilobytes and end: memory is taken from the heap in one piece and
 	 * left to the end of the process, instead of being mapped and unmapped block by block. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
@@ -237,7 +259,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (text_eq(argv[1], "--version")) {
-		out(&r, "helm %s\n", HELM_VERSION);
+		out(&r, "%s %s\n", command_program(), HELM_VERSION);
 		out_flush(&r);
 		return 0;
 	}

@@ -62,8 +62,10 @@ static int unknown_option(const struct cmd *cmd, const char *word, struct err *e
 /* `choices` is the same text that help shows. */
 static int check_choice(const struct opt *o, const char *value, struct err *e)
 {
-	struct bytes rest = bytes_of(o->choices);
+	struct bytes rest = bytes_of(o->choices ? o->choices : "");
 
+	if (!o->choices)
+		return OK;
 	while (rest.p) {
 		struct bytes one = text_cut(&rest, '|');
 		if (bytes_is(one, value))
@@ -117,9 +119,18 @@ static int take_option(struct cli *r, char **argv, size_t argc, size_t *i, struc
 		value = argv[++*i];
 	}
 	int rc = store(r, o, value, e);
-	while (rc == OK && o->kind == OPT_WORDS && *i + 1 < argc && check_choice(o, argv[*i + 1], NULL) == OK)
+	while (rc == OK && o->kind == OPT_WORDS && *i + 1 < argc && argv[*i + 1][0] != '-' &&
+		check_choice(o, argv[*i + 1], NULL) == OK)
 		rc = store(r, o, argv[++*i], e);
 	return rc;
+}
+
+static bool takes_text(const struct cmd *c)
+{
+	for (const struct opt *o = c->opts; o && o->name; o++)
+		if (text_eq(o->name, "text") && o->kind == OPT_VALUE)
+			return true;
+	return false;
 }
 
 /* Not asked when help is wanted: help must work with missing arguments. */
@@ -133,8 +144,9 @@ static int check_required(const struct cli *r, struct err *e)
 	if (r->arg_count < (size_t)r->cmd->min_args)
 		return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "missing argument: %s", r->cmd->args);
 	if (r->cmd->max_args >= 0 && r->arg_count > (size_t)r->cmd->max_args)
-		return err_set(
-			e, E_USAGE, "USAGE_ARGUMENTS", "unexpected argument '%s'", r->args[r->cmd->max_args]);
+		return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "unexpected argument '%s'%s",
+			r->args[r->cmd->max_args],
+			takes_text(r->cmd) ? "; a text goes with --text TEXT" : "");
 	return OK;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include "base/text.h"
+#include "model/command.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -96,9 +97,8 @@ static size_t visible(const char *p, size_t n)
  * one.  Such is what stands between quotes and begins with "helm ", and the rest of a line from a "helm" on that comes behind a colon.  Returns where it ends; `from` when there is none. */
 static size_t command_end(const char *p, size_t from, size_t n)
 {
-	static const char helm[] = "helm ";
-	const size_t wide = sizeof(helm) - 1;
-	size_t gap = from;
+	char helm[40];
+	size_t wide = (size_t)snprintf(helm, sizeof(helm), "%s ", command_program()), gap = from;
 
 	if (p[from] == '\'' && n - from > wide + 1 && memcmp(p + from + 1, helm, wide) == 0) {
 		const char *end = memchr(p + from + 1, '\'', n - from - 1);
@@ -216,6 +216,7 @@ static void flush_when_full(struct cli *r)
  * stays as it is. */
 void out_text(struct cli *r, size_t indent, const char *text)
 {
+	text = called(r->a, text);
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 		if (*text == ' ')
@@ -234,13 +235,15 @@ void out(struct cli *r, const char *fmt, ...)
 {
 	va_list ap, again;
 
+	const char *said = called(r->a, fmt);
+
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, ap);
+	int n = vsnprintf(NULL, 0, said, ap);
 	va_end(ap);
 	if (n < 0)
 		BUG("bad format");
-	vsnprintf(buf_room(r->out, (size_t)n), (size_t)n + 1, fmt, again);
+	vsnprintf(buf_room(r->out, (size_t)n), (size_t)n + 1, said, again);
 	r->out->n += (size_t)n;
 	va_end(again);
 	flush_when_full(r);
@@ -272,7 +275,8 @@ void warn(struct cli *r, const char *fmt, ...)
 	out_flush(r);
 	struct buf line;
 	buf_init(&line, r->a);
-	buf_addf(&line, "helm: warning: %s\n", text_safe(r->a, text, strlen(text), true));
+	buf_addf(&line, "%s: warning: %s\n", command_program(),
+		called(r->a, text_safe(r->a, text, strlen(text), true)));
 	write_all(r->sys, 2, line.p, line.n);
 }
 

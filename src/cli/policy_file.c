@@ -78,7 +78,7 @@ int policy_file_open(struct cli *r, const char *path, const char *const *packs, 
 	for (size_t i = 0; rc == OK && i < pack_count; i++)
 		rc = add_packs(r, packs[i], ret->document, e);
 	if (rc == OK && (rc = ruleset_compile(r->a, ret->document, &ret->rules, e)))
-		return err_wrap(e, "%s", path);
+		return policy_compile_error(r->a, &ret->reading, e);
 	return rc;
 }
 
@@ -181,6 +181,24 @@ int policy_facts_open(struct cli *r, const char *word, struct json **ret, struct
 					  : err_set(e, E_INPUT, "POLICY_FACTS",
 						    "%s holds %s; facts must be an object, {\"name\": value}",
 						    name, json_type_name(*ret));
+}
+
+int policy_facts_given(struct cli *r, struct json **ret, struct err *e)
+{
+	const char *word = opt_text(r, "facts", NULL);
+	const struct json *said;
+
+	*ret = NULL;
+	if (policy_facts_option(r, &said, e) || (word && policy_facts_open(r, word, ret, e)))
+		return e->rc;
+	if (!*ret && said->n)
+		*ret = json_new(r->a, JSON_OBJECT);
+	json_each_member (m, said) {
+		if (json_get(*ret, m->name))
+			return err_set(e, E_USAGE, "USAGE", "--facts and --fact both say '%s'", m->name);
+		json_set(r->a, *ret, m->name, m->value);
+	}
+	return OK;
 }
 
 /* ---- requests ---- */

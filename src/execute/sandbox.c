@@ -279,6 +279,7 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	report->keys_hidden = true;
 	for (const char *const *p = rules->hidden; p && *p; p++)
 		report->keys_hidden &= cover(*p, &empty) == 0;
+	report->places_covered = report->keys_hidden;
 	report->state_protected = true;
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		report->state_protected &= pin_parents(rules->write_paths, *p) == 0;
@@ -405,14 +406,16 @@ static void judge_state(const struct sandbox_rules *rules, struct sandbox_report
 	report->state_protected |= outside && report->files_confined;
 }
 
-/* Without a network namespace of its own, "loopback only" cannot be told from "everything": no internet
+/* Landlock keeps nobody from a socket in the file system: only where mounts cover those that lead out of the walls may a run make any.
+ * Without a network namespace of its own, "loopback only" cannot be told from "everything": no internet
  * sockets then.  Kernels whose Landlock does not know truncation get truncate() refused here instead. */
 static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	bool own_net = report->network_namespace;
 	struct seccomp_rules calls = {
 		.inet = rules->network == NETWORK_FULL || (has_own_loopback(rules) && own_net),
-		.unix_socket = rules->unix_sockets || rules->network == NETWORK_FULL,
+		.unix_socket =
+			rules->unix_sockets || (rules->network == NETWORK_FULL && report->places_covered),
 		.no_truncate = report->landlock_abi < 3,
 		.desk = rules->desk,
 	};

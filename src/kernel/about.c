@@ -1,5 +1,6 @@
 /* about.c — what this program is made of, and what the running kernel can enforce. */
 #include "kernel/kernel.h"
+#include "model/command.h"
 
 #include <linux/landlock.h>
 #include <sys/prctl.h>
@@ -40,6 +41,7 @@ struct json *kernel_about(struct sys *s, struct arena *a)
 
 	(void)s;
 	json_sets(a, doc, "program", "helm");
+	json_sets(a, doc, "called", command_program());
 	json_sets(a, doc, "version", HELM_VERSION);
 	json_set(a, doc, "libraries", libraries(a));
 	json_sets(a, doc, "system",

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
+#include "kernel/freeze.h"
 #include "kernel/guard.h"
 #include "kernel/hook.h"
 #include "kernel/posture.h"
@@ -536,7 +537,9 @@ static void check_state(struct exam *x, const struct json *now)
 				json_get_text(f, "reason", "")));
 		json_sets(a, x->checks->items[x->checks->n - 1], "remedy",
 			text_eq(who, "*") ? "helm unfreeze"
-					  : arena_printf(a, "helm unfreeze --principal %s", who));
+				: text_eq(who, FREEZE_FLEET)
+				? "the centre of the fleet lifts it"
+				: arena_printf(a, "helm unfreeze --principal %s", who));
 	}
 	if (!freeze || !freeze->n)
 		check_standing(x, now, "freeze", "nothing is frozen");
@@ -550,6 +553,8 @@ static void check_state(struct exam *x, const struct json *now)
 	}
 	if (!json_get(now, "paused") || !json_get(now, "paused")->n)
 		check_standing(x, now, "pauses", "no profile is paused");
+	check_standing(
+		x, now, "fleet", "nothing is wrong with what this machine and a fleet say of each other");
 	check_standing(x, now, "checkpoints", "readable");
 	check_standing(x, now, "files", "every other file of the state is readable");
 	check_standing(x, now, "approvals",

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "decide/authority/authority.h"
+#include "kernel/fleet/fleet.h"
 #include "kernel/person.h"
 #include "kernel/posture_parts.h"
 #include "proof/preimage.h"
@@ -40,12 +41,19 @@ const char *freeze_in_force(struct kernel *k, struct arena *a, const char *princ
 		return arena_printf(
 			a, "whether a freeze is in force cannot be read (%s); " FREEZE_REMEDY, e.text);
 	const struct json *all = json_get(doc, "*"), *own = principal ? json_get(doc, principal) : NULL;
-	const struct json *fence = json_get(doc, FREEZE_FENCE), *one = all ? all : fence ? fence : own;
+	const struct json *fence = json_get(doc, FREEZE_FENCE), *fleet = json_get(doc, FREEZE_FLEET),
+			  *one = all ? all
+		: fence		     ? fence
+		: fleet		     ? fleet
+				     : own;
 	if (!one)
-		return NULL;
+		return fleet_lease_over(k->sys, a, k->ws->helm_home);
 	const char *reason = json_get_text(json_get(one, "metadata"), "reason", "");
 	if (!all && fence)
 		return arena_printf(a, "an emergency stop fences this workspace: %s", reason);
+	if (!all && fleet)
+		return arena_printf(
+			a, "the centre of the fleet has frozen everything%s%s", *reason ? ": " : "", reason);
 	return arena_printf(
 		a, "a person has frozen %s%s%s", all ? "everything" : principal, *reason ? ": " : "", reason);
 }
@@ -67,6 +75,7 @@ struct freezing {
 	struct kernel *k;
 	const char *kind; /* "kill", "fence"; NULL: a freeze */
 	const struct json *envelope; /* of a fence */
+	const struct json *order; /* of the centre of a fleet; or NULL */
 	struct json *state; /* the acknowledgement's members; of a fence */
 	enum fence_outcome outcome;
 	const char *principal, *reason, *by;
@@ -124,6 +133,9 @@ static int edit(void *arg, struct arena *a, struct json *word, struct err *e)
 	struct json *all = doc_part(a, word, "freezes"), *one = json_new(a, JSON_OBJECT);
 	const struct posture *p = posture_of(f->k->sys, f->k->ws);
 
+	if (f->is_lift && text_eq(f->principal, FREEZE_FLEET) && !f->order)
+		return err_set(e, E_DENIED, "FREEZE_FLEET",
+			"the centre of the fleet has frozen this, and lifts it; 'helm fleet leave' ends that, on record");
 	if (f->is_lift && json_remove(all, f->principal))
 		return text_eq(f->principal, FREEZE_FENCE) ? unfence(f, a, word, e) : OK;
 	if (f->is_lift && p->outer && json_get(json_get(p->word, "freezes"), f->principal))
@@ -158,19 +170,26 @@ static int change(struct kernel *k, struct arena *a, struct freezing *f, const c
 	struct json **ret, struct err *e)
 {
 	struct json *about = json_new(a, JSON_OBJECT);
+	/* Who comes by a door is not the user of the server. */
+	bool is_signed = k->person && k->person->proof;
 	int rc = record_new_id(a, k->sys, "dec-", &f->id, e);
 
 	if (rc)
 		return rc;
-	f->by = arena_printf(a, "user:%u", (unsigned)k->sys->euid(k->sys));
+	f->by = f->order    ? "the centre of the fleet"
+		: is_signed ? k->person->name
+			    : arena_printf(a, "user:%u", (unsigned)k->sys->euid(k->sys));
 	json_sets(a, about, "principal", f->principal);
 	json_sets(a, about, "reason", f->reason);
 	json_sets(a, about, "by", f->by);
+	if (f->order)
+		json_set(a, about, "order", json_copy(a, f->order));
 	return posture_change(k, a,
 		&(struct act){ .decision_id = f->id,
 			.effect_id = effect,
 			.type = "freeze",
 			.reason_code = "SYSTEM_FROZEN",
+			.executor_id = is_signed ? k->person->name : NULL,
 			.about = about },
 		edit, f, ret, e);
 }
@@ -182,6 +201,16 @@ int freeze_set(struct kernel *k, struct arena *a, const char *principal, const c
 	struct freezing f = { .k = k, .principal = principal, .reason = reason };
 
 	return change(k, a, &f, "helm.freeze/set", ret_receipt, e);
+}
+
+int freeze_by_order(struct kernel *k, struct arena *a, const struct json *order, const char *reason,
+	bool is_lift, struct json **ret_receipt, struct err *e)
+{
+	struct freezing f = {
+		.k = k, .principal = FREEZE_FLEET, .reason = reason, .order = order, .is_lift = is_lift
+	};
+
+	return change(k, a, &f, is_lift ? "helm.freeze/lift" : "helm.freeze/set", ret_receipt, e);
 }
 
 int agent_kill(struct kernel *k, struct arena *a, const char *principal, const char *reason,

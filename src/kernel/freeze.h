@@ -26,6 +26,11 @@ enum reason_code freeze_code(struct kernel *k, const char *principal);
 #define FREEZE_FENCE "*fence"
 int fence_obey(
 	struct kernel *k, struct arena *a, const struct json *envelope, struct json **ret_ack, struct err *e);
+/* A freeze of everything by the centre of a fleet, and its end: `order` is {seq, hash, kind}, which the receipt names.  Nobody else lifts it but
+ * who leaves the fleet. */
+#define FREEZE_FLEET "*fleet"
+int freeze_by_order(struct kernel *k, struct arena *a, const struct json *order, const char *reason,
+	bool is_lift, struct json **ret_receipt, struct err *e);
 int freeze_lift(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e);
 

@@ -14,12 +14,14 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
+#include "kernel/edit.h"
 #include "kernel/policy/policy.h"
 #include "kernel/posture.h"
 #include "kernel/settle.h"
 #include "kernel/skill.h"
 #include "kernel/task/contain.h"
 #include "kernel/task/task.h"
+#include "model/command.h"
 #include "proof/preimage.h"
 
 #include <fcntl.h>
@@ -75,6 +77,7 @@ struct asking {
 	struct request q;
 	bool leaves; /* the walls of its session */
 	struct skill_use skill; /* that this call activates; name NULL: none */
+	struct json *edit; /* what it does to which file, as that is now; NULL: nobody asked */
 	bool is_bare; /* it would have been contained, and is asked about because that cannot be */
 };
 
@@ -130,6 +133,8 @@ static struct json *call_row(struct kernel *k, const struct asking *x, const str
 		json_sets(a, row, "checkpoint_id", h->settled.checkpoint_id);
 	if (call->is_self_test)
 		json_setb(a, row, "self_test", true);
+	if (x->edit)
+		json_set(a, row, "edit", x->edit);
 	add_caller(a, row, &x->caller);
 	return row;
 }
@@ -150,14 +155,18 @@ static struct json *decided_row(struct kernel *k, const struct asking *x, const 
 /* Tells the model how a person can approve it, with the id of the request. */
 static void explain_escalation(struct buf *text, const struct handling *h)
 {
-	if (h->is_question_kept)
+	const char *id = json_get_text(h->question, "approval_id", "");
+
+	if (h->is_question_kept && h->decision.approvers > 1)
 		buf_addf(text,
-			h->decision.approvers > 1
-				? " Escalation: %2$d people must approve it, each with a registered key of their own: "
-				  "'helm approval approve %1$s --key FILE'; then repeat the same call."
-				: " Escalation: a person can approve it in a terminal of their own with 'helm approval "
-				  "approve %1$s'; then repeat the same call.",
-			json_get_text(h->question, "approval_id", ""), h->decision.approvers);
+			" Escalation: %d people must approve it, each with a registered key of their own: "
+			"'%s approval approve %s --key FILE'; then repeat the same call.",
+			h->decision.approvers, command_program(), id);
+	else if (h->is_question_kept)
+		buf_addf(text,
+			" Escalation: a person can approve it in a terminal of their own with '%s approval approve "
+			"%s'; then repeat the same call.",
+			command_program(), id);
 	else
 		buf_adds(text, " Escalation: ask the person.");
 	if (h->approval_note)
@@ -205,9 +214,8 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 	const char *what = d->summary ? d->summary : "it could not be understood";
 	const char *instead = d->decisive && d->decisive->instead ? d->decisive->instead
 		: d->recommended_profile
-		? arena_printf(h->a,
-			  "do without it; or a person chooses another profile: helm profile use %s",
-			  d->recommended_profile)
+		? arena_printf(h->a, "do without it; or a person chooses another profile: %s profile use %s",
+			  command_program(), d->recommended_profile)
 		: reason->remedy;
 	bool asks = h->verdict == V_ESCALATE;
 	struct buf text;
@@ -225,10 +233,10 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 	if (h->settled.checkpoint_id)
 		buf_addf(&text,
 			h->settled.is_covered
-				? " The files were saved first; it can be undone with: helm checkpoint restore %s"
+				? " The files were saved first; it can be undone with: %s checkpoint restore %s"
 				: " Files of the workspace were saved first, which is not all that it can lose: "
-				  "helm checkpoint restore %s",
-			h->settled.checkpoint_id);
+				  "%s checkpoint restore %s",
+			command_program(), h->settled.checkpoint_id);
 	if (asks)
 		explain_escalation(&text, h);
 	else
@@ -422,7 +430,8 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 			.proposal = &x->proposal,
 			.args = bytes_of(tool_call_sha256(a, call->tool_name, call->input)),
 			.params = json_is(call->input, JSON_OBJECT) ? call->input : NULL,
-			.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)) },
+			.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)),
+			.caption = preview_of(a, call) },
 		.where = &x->at,
 		.mode = GUARD_ENFORCE,
 		.answer = { .can_ask = x->can_ask } };
@@ -442,6 +451,7 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 	propose_tool(a, &x->at, call, &x->proposal);
 	unknown_tools(x->q.profile, &x->proposal, &x->q);
 	use_skill(k, x, a);
+	edit_hold(k, a, call, x->at.cwd, &x->q, &x->edit);
 	x->q.what.task_id = k->session ? k->session->task_id : NULL;
 	return judge_narrowed(k, x, h, e);
 }
@@ -769,6 +779,7 @@ int hook_after(struct kernel *k, struct arena *a, const char *client, const stru
 		json_sets(a, about, "refused_by_wall", refusal);
 	}
 	*ret_text = refusal;
+	edit_after(k, a, before, row);
 	int rc = note(k, a, row, e);
 	/* A call that only read left no decision to bind an outcome to. */
 	if (rc || !decision || (rc = kernel_arm(k, e)))

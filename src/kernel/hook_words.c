@@ -5,6 +5,7 @@
  * answered, with another command. */
 #include "base/text.h"
 #include "kernel/hook.h"
+#include "model/command.h"
 
 #include <string.h>
 
@@ -50,8 +51,8 @@ void hook_say_failure(struct arena *a, const struct client *c, const struct err 
 {
 	const char *text = arena_printf(a,
 		"HELM denied this call because it could not be decided on record: %s: %s. "
-		"Remediation: a person should run 'helm doctor'.",
-		failure_code(e), e->text);
+		"Remediation: a person should run '%s doctor'.",
+		failure_code(e), e->text, command_program());
 
 	text = text_safe(a, text, strlen(text), false);
 	/* A payload that is none may not come from the client we think: only the exit code is understood by all of them. */
@@ -64,8 +65,10 @@ void hook_say_failure(struct arena *a, const struct client *c, const struct err 
 void hook_say_late(struct arena *a, const struct client *c, struct hook_said *ret)
 {
 	refuse(a, c, false,
-		"HELM denied this call: it could not be decided in time. "
-		"Remediation: try again; a person should run 'helm doctor'.",
+		arena_printf(a,
+			"HELM denied this call: it could not be decided in time. "
+			"Remediation: try again; a person should run '%s doctor'.",
+			command_program()),
 		"Helm ran out of time", ret);
 }
 

@@ -166,6 +166,16 @@ static const struct phrase instructions[] = {
 	{ "jailbreak", "it is about breaking rules", REVIEW },
 	{ "다른 지시는 무시", "it tells the model to forget what it was told", REJECT },
 	{ "이전 지시를 무시", "it tells the model to forget what it was told", REJECT },
+	{ "指示を無視", "it tells the model to forget what it was told", REJECT },
+	{ "忽略之前", "it tells the model to forget what it was told", REJECT },
+	{ "忽略以上", "it tells the model to forget what it was told", REJECT },
+	{ "ignoriere alle", "it tells the model to forget what it was told", REJECT },
+	{ "ignorez les", "it tells the model to forget what it was told", REJECT },
+	{ "ignora las", "it tells the model to forget what it was told", REJECT },
+	{ "사용자에게 알리지", "it hides something from the person", REJECT },
+	{ "latest instructions", "it takes instructions from elsewhere", REVIEW },
+	{ "follow the instructions at", "it takes instructions from elsewhere", REVIEW },
+	{ "follow the instructions in the", "it takes instructions from elsewhere", REVIEW },
 };
 
 /* Places of credentials, wherever they are named. */
@@ -336,14 +346,64 @@ static bool is_prose(const char *name)
 	return text_ends(name, ".md") || text_ends(name, ".txt") || text_ends(name, ".rst");
 }
 
+/* What can be read, and what a guard can judge.  Everything else is a program, or may be used as one. */
+static bool is_data(const char *name)
+{
+	static const char *const ends[] = { ".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".gitignore",
+		".bundled", ".hub", "LICENSE", "LICENCE", "NOTICE", "README", "CHANGELOG", "AUTHORS" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (text_ends(name, ends[i]))
+			return true;
+	return is_prose(name);
+}
+
+/* An address in a sentence that says to do what stands there. */
+static bool is_obeyed(struct arena *a, struct bytes line)
+{
+	static const char *const words[] = { "follow", "obey", "instruction", "execute", "install", "prompt",
+		"do what", "apply", "load", "paste", "따라", "실행", "suivez", "befolge", "sigue" };
+	const char *text = flat(a, line);
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
+/* Letters of two scripts that look alike, in one word: it is not the word that it seems to be. */
+static void look_for_mixture(struct intake *x, const char *file, struct bytes text)
+{
+	bool has_latin = false, has_other = false;
+
+	for (size_t at = 0; at < text.n;) {
+		uint32_t cp;
+		size_t n = text_decode((const char *)text.p + at, text.n - at, &cp);
+		bool is_latin = n && cp < 128 && ((cp | 32) >= 'a' && (cp | 32) <= 'z'),
+		     is_other = n && cp >= 0x370 && cp <= 0x52f;
+		if (!is_latin && !is_other)
+			has_latin = has_other = false;
+		has_latin |= is_latin;
+		has_other |= is_other;
+		if (has_latin && has_other) {
+			found(x, REVIEW, "mixture", file, line_at(text, at),
+				"a word of letters that look alike and are not", whole_line(text, at));
+			return;
+		}
+		at += n ? n : 1;
+	}
+}
+
 static void look_for_urls(struct intake *x, const char *file, struct bytes text)
 {
 	for (const char *p = (const char *)text.p; (p = strcasestr(p, "http")); p += 4) {
 		if (strncasecmp(p, "https://", 8) != 0 && strncasecmp(p, "http://", 7) != 0)
 			continue;
 		size_t at = (size_t)(p - (const char *)text.p);
-		found(x, NOTE, "address", file, line_at(text, at), "it names an address",
-			whole_line(text, at));
+		struct bytes line = whole_line(text, at);
+		bool is_told = is_prose(file) && is_obeyed(x->a, line);
+		found(x, is_told ? REVIEW : NOTE, "address", file, line_at(text, at),
+			is_told ? "it says to do what stands at an address" : "it names an address", line);
 	}
 }
 
@@ -393,6 +453,10 @@ static int look_at(
 	look_for(x, rel, text, flattened, "secret", secrets, ARRAY_SIZE(secrets));
 	look_for_credentials(x, rel, text);
 	look_for_urls(x, rel, text);
+	look_for_mixture(x, rel, text);
+	if (kind == SCRIPT_KIND_COUNT && !is_data(name))
+		found(x, REVIEW, "program", rel, 0, "it may be a program, and nobody here can judge it",
+			bytes_of(rel));
 	if (is_prose(name))
 		judge_markdown(x, rel, text);
 	else if (kind != SCRIPT_KIND_COUNT)

@@ -350,6 +350,15 @@ static struct json *about_policy(const struct handling *h)
 	return doc;
 }
 
+/* Over the text as the row of the ledger has it, so that who is shown that row's text can tell that it is the one that was judged. */
+static const char *caption_sha256(struct arena *a, const char *caption)
+{
+	size_t n;
+	const char *text = privacy_redact(a, caption, strlen(caption), &n);
+
+	return sha256_hex(a, text, n);
+}
+
 /* What both receipts of one request say about it.  "approved" is set only where a person said yes: a
  * checkpoint or a handoff is no approval. */
 static struct json *about(const struct request *q, const struct handling *h)
@@ -374,6 +383,8 @@ static struct json *about(const struct request *q, const struct handling *h)
 		json_sets(a, doc, "session", q->who.session);
 	if (q->what.task_id)
 		json_sets(a, doc, "task_id", q->what.task_id);
+	if (q->what.caption)
+		json_sets(a, doc, "preview_sha256", caption_sha256(a, q->what.caption));
 	if (h->settled.by) {
 		if (!text_eq(h->settled.by, "checkpoint") && !text_eq(h->settled.by, "handoff") &&
 			!text_eq(h->settled.by, "started") && !text_eq(h->settled.by, "policy"))

@@ -105,6 +105,8 @@ struct request {
 		const struct draw *draws;
 		size_t draw_count;
 		const char *preview; /* as a person may read it; NULL: the tool's name */
+		const char *
+			caption; /* the preview that a row of the ledgers has: its digest, redacted, stands in both receipts; or NULL */
 		const char *task_id, *task_name, *task_goal; /* or NULL */
 		struct json *about; /* further members of both receipts; or NULL */
 	} what;

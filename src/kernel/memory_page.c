@@ -96,7 +96,7 @@ static const char *of_event(void *arg, struct arena *a, const char *id, const ch
 static const char *of_row(void *arg, struct arena *a, const struct json *row)
 {
 	static const char *const open[] = { "queued", "running", "blocked", "blocked_by_pause",
-		"handoff_required" };
+		"handoff_required", "browser_blocked", "browser_requires_approval" };
 	struct vouching *v = arg;
 	char digest[SHA256_HEX];
 

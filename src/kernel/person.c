@@ -20,6 +20,7 @@
 #include "base/proc.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "kernel/fleet/fleet.h"
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
 #include "kernel/posture.h"
@@ -630,13 +631,20 @@ int person_open_signed(struct sys *s, struct arena *a, const struct workspace *w
 
 int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)
 {
-	struct json *frozen;
+	struct json *frozen = NULL;
+	const char *home = ws ? ws->helm_home : NULL;
 	int rc = ws && ws->state_fd >= 0 ? freeze_load(s, a, ws, &frozen, e) : OK;
 
 	if (rc)
 		return err_wrap(e, FREEZE_REMEDY);
-	return ws && ws->state_fd >= 0 && (json_get(frozen, "*") || json_get(frozen, FREEZE_FENCE))
-		? err_set(e, E_DENIED, "SYSTEM_FROZEN",
-			  "everything is frozen here, so nothing is loosened; 'helm unfreeze' comes first")
-		: OK;
+	if (json_get(frozen, "*") || json_get(frozen, FREEZE_FENCE))
+		return err_set(e, E_DENIED, "SYSTEM_FROZEN",
+			"everything is frozen here, so nothing is loosened; 'helm unfreeze' comes first");
+	if (json_get(frozen, FREEZE_FLEET))
+		return err_set(e, E_DENIED, "SYSTEM_FROZEN",
+			"the centre of the fleet has frozen everything, so nothing is loosened; it lifts that, or 'helm fleet leave' does, on record");
+	if (!home && (rc = workspace_helm_home(s, a, &home, e)))
+		return rc;
+	const char *over = fleet_lease_over(s, a, home);
+	return over ? err_set(e, E_DENIED, "SYSTEM_FROZEN", "nothing is loosened now: %s", over) : OK;
 }

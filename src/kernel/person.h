@@ -31,7 +31,7 @@ int person_of_key(struct sys *s, struct arena *a, const char *key_id, bool *ret_
 int person_keys(struct sys *s, struct arena *a, struct json **ret, struct err *e);
 /* The first half alone: not below a guarded run or an agent client, nor at a terminal that one could have made. */
 int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
-/* Nothing is loosened while everything is frozen: E_DENIED SYSTEM_FROZEN. */
+/* Nothing is loosened while everything is frozen, by whomever, or the lease of a fleet is over: E_DENIED SYSTEM_FROZEN. */
 int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
 
 /* The program that called this hook (`hook`: its process, 0: ours), for the row of the call: the nearest ancestor that is no shell or

@@ -9,6 +9,8 @@
 #define POSTURE_LOCK "posture.lock"
 #define POSTURE_NEW \
 	"place.json" /* {root, at, stands_alone}: there is no act about this place yet; goes with the first one */
+#define POSTURE_SEARCH \
+	"search.json" /* how far the chain was searched for a lost document (posture/search.c) */
 #define PAUSE_FILE "profile-pause-state.json" /* in the tree */
 #define POSTURE_ACCEPTED "accepted" /* directory: one file per accepted text, named by its digest */
 enum { POSTURE_LIMIT = 4 << 20 };
@@ -19,9 +21,15 @@ const char *posture_name(struct arena *a, const char *root);
 const struct json *posture_believe(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt);
 /* The newest such act in the chain, or the one that binds the snapshot of this digest; NULL when there is none.  An error when the chain
- * cannot be read, or POSTURE_DOUBT when one of this digest is there and cannot be believed: then nobody knows. */
-int posture_in_chain(struct sys *s, struct arena *a, const struct workspace *ws, const char *digest,
-	const struct json **ret, struct err *e);
+ * cannot be read; POSTURE_DOUBT when one of this digest is there and cannot be believed, POSTURE_AWAY when a file of it is archived and not
+ * there: then nobody knows.  E_LIMIT POSTURE_SEARCH: nobody knows yet, and the next call goes on (posture/search.c). */
+struct posture_search {
+	const char *digest; /* NULL: the newest act of all */
+	unsigned since; /* no file of the chain with a lower number can have it; 0: any can */
+	bool is_patient; /* to the end, however long that takes */
+};
+int posture_in_chain(struct sys *s, struct arena *a, const struct workspace *ws,
+	const struct posture_search *how, const struct json **ret, struct err *e);
 /* What permits no more than either. */
 struct json *posture_strictest(struct arena *a, const struct json *x, const struct json *y);
 /* Freezes, pauses and the like alone. */

@@ -13,6 +13,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/act.h"
+#include "kernel/fleet/fleet.h"
+#include "kernel/passkey.h"
 #include "kernel/person.h"
 #include "proof/merkle.h"
 #include "proof/preimage.h"
@@ -408,6 +410,10 @@ static bool is_signed_by(struct arena *a, const struct json *row, const struct j
 	struct sshsig_facts facts;
 	struct ssh_key key;
 
+	if (json_get(row, "passkey"))
+		return text_eq(type, "grant") &&
+			passkey_proof_holds(a, row, approver,
+				act_message_ssh(a, said, json_get_text(approver, "request_sha256", "")));
 	if (!line)
 		return hex_decode(hex, strlen(hex), pub, SIGN_PUBLIC, false) &&
 			hex_decode(signature, strlen(signature), raw, SIGN_SIZE, true) &&
@@ -660,6 +666,22 @@ static struct json *answer_history(struct signer *g, struct arena *a)
 	return doc;
 }
 
+/* A request to the ledger of a fleet proves who sends it, for some minutes, and nothing about any record. */
+static struct json *answer_fleet(struct signer *g, struct arena *a, const struct json *whole)
+{
+	struct bytes message;
+	uint8_t signature[SIGN_SIZE];
+	char hex[2 * SIGN_SIZE + 1];
+
+	if (!fleet_message_of(a, whole, &message))
+		return refuse(a, "SIGNER_REFUSES", "that is no request to a fleet's ledger");
+	key_sign(g->key, message, signature);
+	hex_encode(signature, sizeof(signature), hex);
+	struct json *answer = json_new(a, JSON_OBJECT);
+	json_sets(a, answer, "signature", hex);
+	return answer;
+}
+
 struct json *signer_answer(struct signer *g, struct arena *a, uid_t user, struct bytes question)
 {
 	struct json *doc;
@@ -675,8 +697,19 @@ struct json *signer_answer(struct signer *g, struct arena *a, uid_t user, struct
 		: text_eq(op, "decision") ? answer_decision(g, a, record)
 		: text_eq(op, "head")	  ? answer_head(g, a, record)
 		: text_eq(op, "link")	  ? answer_link(g, a, record)
+		: text_eq(op, "fleet")	  ? answer_fleet(g, a, record)
 		: text_eq(op, "history")  ? answer_history(g, a)
 					  : refuse(a, "SIGNER_REFUSES", "that is not something to sign");
+}
+
+static struct json *answer_at_door(void *arg, struct arena *a, uid_t user, struct bytes question)
+{
+	return signer_answer(arg, a, user, question);
+}
+
+struct signer_door signer_door_of(struct signer *g)
+{
+	return (struct signer_door){ answer_at_door, g };
 }
 
 /* ---- opening ---- */

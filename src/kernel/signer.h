@@ -20,9 +20,16 @@ void signer_close(struct signer **s); /* for AUTO() */
  * returns.  Never fails: what is not understood is refused. */
 struct json *signer_answer(struct signer *g, struct arena *a, uid_t user, struct bytes question);
 
+/* Who answers behind a socket: the above, or the keeper of a log (kernel/log_keeper.h).  Never fails: what is not understood is refused in
+ * the answer. */
+struct signer_door {
+	struct json *(*answer)(void *arg, struct arena *a, uid_t user, struct bytes question);
+	void *arg;
+};
 /* Answer on a socket until *stop is set.  `users` are those who may ask.  Nobody waits for somebody who is silent: each has a
  * connection and a buffer of their own, and those who say nothing for ten seconds are hung up on. */
-int signer_serve(struct signer *g, struct sys *s, const char *socket, const uid_t *users, size_t user_count,
-	volatile const int *stop, struct err *e);
+int signer_serve(const struct signer_door *door, struct sys *s, const char *socket, const uid_t *users,
+	size_t user_count, volatile const int *stop, struct err *e);
+struct signer_door signer_door_of(struct signer *g);
 
 #endif

@@ -30,7 +30,7 @@ struct caller_of_signer {
 };
 
 struct service {
-	struct signer *g;
+	const struct signer_door *door;
 	struct sys *sys;
 	const uid_t *users;
 	size_t user_count;
@@ -107,7 +107,8 @@ static struct bytes answer_of(struct service *v, struct caller_of_signer *c, siz
 
 	buf_init(&b, &c->a);
 	buf_add(&b, "\0\0\0\0", 4);
-	json_canonical(&b, signer_answer(v->g, &c->a, c->user, (struct bytes){ c->text + 4, length }));
+	json_canonical(
+		&b, v->door->answer(v->door->arg, &c->a, c->user, (struct bytes){ c->text + 4, length }));
 	for (int i = 0; i < 4; i++)
 		b.p[i] = (char)((b.n - 4) >> (24 - 8 * i));
 	return buf_bytes(&b);
@@ -181,10 +182,10 @@ static void turn(struct service *v)
 	hang_up_on_the_silent(v, now, false);
 }
 
-int signer_serve(struct signer *g, struct sys *s, const char *socket, const uid_t *users, size_t user_count,
-	volatile const int *stop, struct err *e)
+int signer_serve(const struct signer_door *door, struct sys *s, const char *socket, const uid_t *users,
+	size_t user_count, volatile const int *stop, struct err *e)
 {
-	struct service v = { .g = g,
+	struct service v = { .door = door,
 		.sys = s,
 		.users = users,
 		.user_count = user_count,

@@ -8,10 +8,12 @@
  * Who reads it: `helm status`, the panel and `helm doctor` show the same facts from here, so that they
  * cannot disagree. */
 #include "kernel/standing.h"
+#include "audit/audit.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/approval/approval.h"
+#include "kernel/fleet/fleet.h"
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
 #include "kernel/policy/policy.h"
@@ -121,12 +123,30 @@ static void look_at_policy(struct look_around *x)
 		arena_printf(x->a, "mend %s/references/guard_policy.json", x->ws->root));
 }
 
+/* { name, version, sha256, coverage }; no coverage where the document cannot be read. */
+static struct json *policy_part(struct look_around *x, const struct json *entry)
+{
+	struct json *part = json_new(x->a, JSON_OBJECT), *document;
+	const char *sha256 = json_get_text(entry, "sha256", "");
+
+	json_sets(x->a, part, "name", json_get_text(entry, "name", ""));
+	json_sets(x->a, part, "version", json_get_text(entry, "version", ""));
+	json_sets(x->a, part, "sha256", sha256);
+	json_sets(x->a, part, "coverage",
+		policy_kept(x->s, x->a, x->ws, sha256, &document, NULL)
+			? NULL
+			: json_get_text(document, "coverage", "closed"));
+	return part;
+}
+
 /* That one is in use is a choice; that it denies everything is wrong. */
 static void look_at_policy_in_use(struct look_around *x)
 {
 	const struct json *entry = json_get(posture_of(x->s, x->ws)->word, "policy");
 	const char *trouble = policy_trouble(x->s, x->a, x->ws);
 
+	if (entry)
+		json_set(x->a, x->doc, "policy_in_use", policy_part(x, entry));
 	if (entry)
 		json_push(x->a, x->notes,
 			json_stringf(x->a, "the policy %s %s is in use",
@@ -364,6 +384,57 @@ static bool is_own_key(struct look_around *x, const char *dir, const struct key 
 	return text_eq(own, hex) || keys_knows(x->s, x->a, AT_FDCWD, dir, hex);
 }
 
+/* Did a person say that this key of somebody else, or one of theirs that is lost, counts? */
+static bool is_trusted_key(struct look_around *x, const char *home, const char *hex)
+{
+	struct trust trust = { 0 };
+	struct err none = { 0 };
+	uint8_t key[KEY_SIZE];
+
+	if (!trust_parse_key(hex, key) ||
+		trust_add_file(x->s, x->a, path_join(x->a, home, "trust/" TRUSTED_KEYS), &trust, &none))
+		return false;
+	for (size_t i = 0; i < trust.key_count; i++)
+		if (memcmp(trust.keys[i].key, key, KEY_SIZE) == 0)
+			return true;
+	return false;
+}
+
+static int take_signer(void *arg, const char *file, uint64_t line, struct bytes text,
+	const struct json *receipt, struct err *e)
+{
+	char *signer = arg;
+
+	(void)file;
+	(void)line;
+	(void)text;
+	(void)e;
+	(void)snprintf(signer, 2 * SIGN_PUBLIC + 1, "%s",
+		json_get_text(json_get(receipt, "public_key_set"), "ed25519", ""));
+	return 1;
+}
+
+/* A key that was lost and made anew leaves older receipts that nobody here vouches for; the newest ones look well. */
+static void look_at_first_signer(
+	struct look_around *x, const char *home, const char *dir, const struct key *key)
+{
+	char signer[2 * SIGN_PUBLIC + 1] = "";
+	struct err e = { 0 };
+
+	if (receipts_each(x->s, x->ws->state_fd, take_signer, signer, &e) < 0 || !*signer ||
+		is_own_key(x, dir, key, signer) || is_trusted_key(x, home, signer))
+		return;
+	add_wrong(x, "key",
+		arena_printf(x->a,
+			"the oldest receipts are signed by ed25519:%.16s..., which is no key of this user; 'helm log check' "
+			"does not trust them",
+			signer),
+		NULL,
+		arena_printf(x->a,
+			"put the key and its history back from a copy; if it was yours and is lost: helm key trust add %s",
+			signer));
+}
+
 /* Also compares with the signer of the newest receipt: a key that was exchanged without a rotation is found
  * here. */
 static void look_at_key(struct look_around *x, const struct json *last)
@@ -403,6 +474,8 @@ static void look_at_key(struct look_around *x, const struct json *last)
 				"user",
 				signer),
 			NULL, "helm log check");
+	else if (last)
+		look_at_first_signer(x, home, dir, key);
 }
 
 /* Where the files are not as the last writer left them, the next writer looks further back before it goes on; so do we. */
@@ -495,7 +568,9 @@ static void look_at_files(struct look_around *x)
 			continue;
 		if (rc == OK)
 			rc = json_parse(x->a, text, files[i].file, NULL, &doc, &e);
-		if (rc == OK && !json_is(doc, text_eq(files[i].file, ANCHORS) ? JSON_ARRAY : JSON_OBJECT))
+		if (rc == OK && text_eq(files[i].file, ANCHORS))
+			rc = log_anchors(x->s, x->a, x->ws->state_fd, &doc, &e);
+		else if (rc == OK && !json_is(doc, JSON_OBJECT))
 			rc = err_set(&e, E_CORRUPT, "STATE_FILE", "%s holds something else than it should",
 				files[i].file);
 		if (rc)
@@ -571,6 +646,13 @@ static void look_at_state(struct look_around *x)
 }
 
 /* What is wrong comes first, because the first reason is the one that most views show. */
+/* Whoever has joined a fleet is told what its ledger holds against this machine, and this machine against its ledger. */
+static void look_at_fleet(struct look_around *x)
+{
+	json_each (one, fleet_wrong(x->s, x->a, x->ws->helm_home))
+		add_wrong(x, "fleet", json_get_text(one, "text", ""), NULL, json_get_text(one, "remedy", ""));
+}
+
 struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 {
 	struct look_around x = { .s = s,
@@ -603,6 +685,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 		look_at_approvals(&x);
 		look_at_guards(&x);
 		look_at_calls(&x);
+		look_at_fleet(&x);
 	}
 	look_at_walls(&x);
 	json_set(a, x.doc, "wrong", x.wrong);

@@ -8,7 +8,7 @@
 #include "kernel/workspace.h"
 
 /* Reads only, and never fails: what cannot be read is said in `wrong`, with the command that mends it. {
- * profile, freeze, containment, calls, approvals, wrong, reasons, notes }.  `reasons` are sentences about
+ * profile, policy_in_use (only when there is one), freeze, containment, calls, approvals, wrong, reasons, notes }.  `reasons` are sentences about
  * what needs a person, the worst first; nothing is well while there is one.  `notes` are choices other than
  * the shipped ones. */
 struct json *standing(struct sys *s, struct arena *a, struct workspace *ws);

@@ -8,7 +8,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 const struct helm_command command_table[COMMAND_COUNT] = {
 #define COMMAND(id, words, class, turn, turned, group, tool) \
@@ -38,6 +40,29 @@ const struct helm_command *command_find(const char *first, const char *second, s
 		}
 	}
 	return single;
+}
+
+/* Set once, before anything else runs. */
+static char program[64] = "helm";
+
+void command_be_called(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n >= sizeof(program) || !isalpha((unsigned char)name[0]) ||
+		name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-")])
+		return;
+	memcpy(program, name, n + 1);
+}
+
+const char *command_program(void)
+{
+	return program;
+}
+
+bool command_is_program(const char *name)
+{
+	return strcasecmp(name, "helm") == 0 || strcasecmp(name, program) == 0;
 }
 
 const char *command_class_name(enum command_class c)

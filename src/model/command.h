@@ -3,6 +3,7 @@
 #ifndef MODEL_COMMAND_H
 #define MODEL_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum command_id {
@@ -45,6 +46,12 @@ extern const struct helm_command command_table[COMMAND_COUNT];
 
 /* The command these words name; `second` may be NULL.  *ret_words says how many of them it took. */
 const struct helm_command *command_find(const char *first, const char *second, size_t *ret_words);
+
+/* What this program is called where it is installed: "helm", unless somebody gave the file another name (Kubernetes has a helm, too).  Hints, help, man
+ * pages and completions name it so, and the guard knows both names.  A name that is no plain word is not taken. */
+void command_be_called(const char *name);
+const char *command_program(void);
+bool command_is_program(const char *name);
 
 const char *command_class_name(enum command_class c); /* "looks" */
 const char *command_group_name(enum command_group g); /* "start" */

@@ -14,6 +14,12 @@ static bool is_sayable(int64_t n)
 	return n >= 0 && n <= most_amount;
 }
 
+/* A clock that is wrong by centuries leaves sums that can be kept all the same. */
+static int64_t nearest_sayable(int64_t us)
+{
+	return us < 0 ? 0 : us > most_amount ? most_amount : us;
+}
+
 int64_t draw_until(int64_t us)
 {
 	return is_sayable(us) ? us : 0;
@@ -426,6 +432,7 @@ bool drawn_receipt(struct drawn *d, const struct json *receipt)
 	if (!text_parse_time(time, strlen(time), &at_us) || (draws && !json_is(draws, JSON_ARRAY)) ||
 		(settles && !json_is(settles, JSON_ARRAY)))
 		return false;
+	at_us = nearest_sayable(at_us);
 	if (at_us > d->newest_us)
 		d->newest_us = at_us;
 	json_each (v, draws) {

@@ -58,6 +58,14 @@ static const char *const places[] = {
 	".pgpass",
 	".my.cnf",
 	".snowsql/config",
+	/* what was typed, with passwords among it */
+	".bash_history",
+	".zsh_history",
+	".python_history",
+	".psql_history",
+	".mysql_history",
+	".node_repl_history",
+	".local/share/fish/fish_history",
 	/* agents' own tokens */
 	".claude/.credentials.json",
 	".codex/auth.json",
@@ -110,6 +118,36 @@ static const char *const system_places[] = {
 	"/var/lib/containers/",
 };
 
+/* Sockets behind which somebody starts programs, or types, for whoever asks: absolute, or below a home; what ends in '*' is the beginning
+ * of a name. */
+static const char *const doors[] = {
+	"/run/docker.sock",
+	"/run/docker/",
+	"/run/containerd/",
+	"/run/podman/",
+	"/run/crio/",
+	"/run/libvirt/",
+	"/run/snapd.socket",
+	"/run/lxd.socket",
+	"/var/snap/lxd/",
+	"/var/lib/lxd/",
+	"/run/dbus/",
+	"/run/systemd/private",
+	"/run/user/",
+	"/run/screen/",
+	"/run/tmux/",
+	"/tmp/tmux-*",
+	"/tmp/screens/",
+	"/tmp/.X11-unix/",
+	"/tmp/.ICE-unix/",
+	".screen/",
+};
+
+const char *secret_door_at(size_t i)
+{
+	return i < ARRAY_SIZE(doors) ? doors[i] : NULL;
+}
+
 const char *secret_system_at(size_t i)
 {
 	return i < ARRAY_SIZE(system_places) ? system_places[i] : NULL;
@@ -144,6 +182,9 @@ bool secret_place_is(const char *name)
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (strncmp(name, places[i], n) == 0 && n == name_length(places[i]))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(doors); i++)
+		if (strncmp(name, doors[i], n) == 0 && n == name_length(doors[i]))
 			return true;
 	return name[0] == '/' && is_system_place(name, true);
 }

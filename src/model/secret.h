@@ -10,6 +10,8 @@
 const char *secret_place_at(size_t i);
 /* Of the machine: absolute paths. */
 const char *secret_system_at(size_t i);
+/* Sockets that lead out of walls, for runs that may use sockets at all: containers, buses, terminals.  Absolute, or below a home. */
+const char *secret_door_at(size_t i);
 /* By its name with or without the '/'. */
 bool secret_place_is(const char *name);
 /* Is the path one of these places, or below one, in whatever home, or one of the machine's? */

@@ -60,6 +60,8 @@ char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_u
 char *observe_unfreeze(struct arena *a, const char *principal);
 char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us);
 char *observe_profile_text(struct arena *a, const struct json *profile);
+/* Of a policy that is in use: which, and what it does with what no rule names. */
+char *observe_policy_text(struct arena *a, const struct json *policy);
 
 /* What happened: tasks, what was stopped and why, agents' sessions, checkpoints, failed commands, receipts.  At most `limit` of each
  * (0: all); `lists` says of each how many there are, and observe_cut() says it in words.  `answers`: {approval_id: state of the

@@ -67,6 +67,9 @@ char *observe_unfreeze(struct arena *a, const char *principal)
 		return arena_strdup(a, "helm unfreeze");
 	if (text_eq(principal, "*fence"))
 		return arena_strdup(a, "helm unfreeze --fence");
+	if (text_eq(principal, "*fleet"))
+		return arena_strdup(
+			a, "the centre of the fleet lifts it, or you leave the fleet: helm fleet leave");
 	return text_starts(principal, "agent:")
 		? arena_printf(a, "helm unfreeze --agent %s", principal + strlen("agent:"))
 		: arena_printf(a, "helm unfreeze --principal %s", principal);
@@ -223,7 +226,8 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 {
 	/* Members that both documents have. */
 	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
-		"freeze", "paused", "containment", "calls", "approvals", "wrong", "next", "note" };
+		"policy_in_use", "freeze", "paused", "containment", "calls", "approvals", "wrong", "next",
+		"note" };
 	struct arena *a = o->a;
 	struct json *status, *doc = json_new(a, JSON_OBJECT);
 	int rc = observe_status(o, standing, &status, e);
@@ -417,6 +421,18 @@ char *observe_profile_text(struct arena *a, const struct json *profile)
 		      : "asked about (destructive=ask)");
 }
 
+char *observe_policy_text(struct arena *a, const struct json *policy)
+{
+	const char *coverage = json_get_text(policy, "coverage", NULL);
+
+	return arena_printf(a, "The policy in use is %s %s, %s ('helm policy show').",
+		json_get_text(policy, "name", ""), json_get_text(policy, "version", ""),
+		!coverage ? "and cannot be read: everything is denied"
+			: text_eq(coverage, "open")
+			? "open: it only adds to what profiles and guard rules say"
+			: "closed: what no rule allows is denied");
+}
+
 /* The worst first: what is wrong, what is frozen or paused, what waits, and then what is in force. */
 static void standing_sentences(struct buf *b, const struct json *doc, int64_t now_us)
 {
@@ -436,9 +452,11 @@ static void standing_sentences(struct buf *b, const struct json *doc, int64_t no
 	if (granted)
 		buf_addf(b, "%lld %s in force: helm approval list\n", (long long)granted,
 			granted == 1 ? "grant is" : "grants are");
-	buf_addf(b, "%s\n%s\n%s\n", observe_calls_text(b->a, json_get(doc, "calls"), now_us),
-		observe_profile_text(b->a, json_get(doc, "profile")),
-		json_get_text(json_get(doc, "containment"), "text", ""));
+	buf_addf(b, "%s\n%s\n", observe_calls_text(b->a, json_get(doc, "calls"), now_us),
+		observe_profile_text(b->a, json_get(doc, "profile")));
+	if (json_get(doc, "policy_in_use"))
+		buf_addf(b, "%s\n", observe_policy_text(b->a, json_get(doc, "policy_in_use")));
+	buf_addf(b, "%s\n", json_get_text(json_get(doc, "containment"), "text", ""));
 }
 
 /* The headline first: whoever reads only one line reads that one. */

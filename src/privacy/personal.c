@@ -165,9 +165,11 @@ bool personal_card(const char *text, size_t n, size_t at, bool is_strict, struct
 	}
 	if (sum == 0 || sum % 10)
 		return false;
-	/* A tenth of all numbers has that sum; in programs the issuer's digit and the groups must be right, too. */
+	/* A tenth of all numbers has that sum; in programs the issuer's digit and the groups must be right, too, and no letter touch it. */
 	if (is_strict &&
-		(!strchr("3456", card[0]) || gaps < 3 || count > 16 || is_in_table(text, n, at, end)))
+		(!strchr("3456", card[0]) || gaps < 3 || count > 16 || is_in_table(text, n, at, end) ||
+			(at && isalnum((unsigned char)text[at - 1])) ||
+			(end < n && isalnum((unsigned char)text[end]))))
 		return false;
 	*ret = (struct place){ at, end };
 	return true;

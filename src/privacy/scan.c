@@ -119,13 +119,31 @@ static int compare(const void *x, const void *y)
 	return (int)l->label - (int)r->label;
 }
 
-/* In program text a key block counts as it is; of anything else the value must look like one. */
+/* In program text certificates and public keys are no secret, and the first line alone is what a program looks for. */
+static bool is_key_block(const char *p, size_t n)
+{
+	static const char private[] = "PRIVATE KEY";
+	const char *end = n > 11 ? memmem(p + 11, n - 11, "-----", 5) : NULL;
+
+	if (!end || !memmem(p + 11, (size_t)(end - p) - 11, private, sizeof(private) - 1))
+		return false;
+	/* The line ends there, in the text or in a literal of it, and something follows. */
+	const char *body = end + 5;
+	size_t left = (size_t)(p + n - body);
+	return left > 6 && (body[0] == '\n' || body[0] == '\r' || (body[0] == '\\' && body[1] != '"')) &&
+		isalnum((unsigned char)body[3]) && isalnum((unsigned char)body[4]);
+}
+
+/* In program text a key block counts when it has a key; of anything else the value must look like one. */
 static bool is_doubtful(const char *p, const struct hit *h)
 {
 	bool is_block = h->end > 5 && memcmp(p, "-----", 5) == 0;
+
+	if (is_block)
+		return !is_key_block(p, h->end);
 	bool is_quoted = h->keep && (p[h->keep - 1] == '"' || p[h->keep - 1] == '\'');
 
-	return !is_block && !is_literal_secret(p + h->keep, h->end - h->keep, is_quoted);
+	return !is_literal_secret(p + h->keep, h->end - h->keep, is_quoted);
 }
 
 /* A credential in the word, or the ':', at `at`; returns where the next can begin, 0 when there was none. */

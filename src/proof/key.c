@@ -367,6 +367,18 @@ bool key_is_locked(const struct key *k)
 	return k->is_locked;
 }
 
+int key_from_seed(const uint8_t seed[SIGN_SEED], struct key **ret, struct err *e)
+{
+	struct key *k;
+
+	if (key_new(&k, e))
+		return E_IO;
+	memcpy(k->seed, seed, SIGN_SEED);
+	key_finish(k);
+	*ret = k;
+	return OK;
+}
+
 int key_new_kept(
 	const uint8_t pub[SIGN_PUBLIC], const struct key_keeper *keeper, struct key **ret, struct err *e)
 {

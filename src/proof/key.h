@@ -27,6 +27,9 @@ int key_promote(struct sys *s, int dirfd, const char *dir, const char *from, con
 /* A key that nobody was told of is destroyed; OK also when it is not there. */
 int key_discard(struct sys *s, int dirfd, const char *dir, const char *name, struct err *e);
 
+/* A key whose seed came by another way than those files; whoever has the seed wipes it. */
+int key_from_seed(const uint8_t seed[SIGN_SEED], struct key **ret, struct err *e);
+
 void key_free(struct key **k); /* wipes; for AUTO() */
 
 const uint8_t *key_public(const struct key *k);
@@ -41,6 +44,7 @@ enum key_use {
 	KEY_FOR_DECISION, /* the decision record, without its signature */
 	KEY_FOR_HEAD, /* {chain_id, head} */
 	KEY_FOR_LINK, /* of the key history, without its signatures */
+	KEY_FOR_FLEET, /* a request to a fleet's ledger: {origin, method, path, body_sha256, time} */
 	KEY_USES
 };
 struct json;

@@ -169,7 +169,8 @@ static enum path_class judge_one(const struct surroundings *at, const char *p)
 	if (!p[1])
 		return PATH_ROOT;
 	if (text_starts(p, "/dev/")) {
-		if (is_listed(p, sinks, ARRAY_SIZE(sinks)) || text_starts(p, "/dev/fd/"))
+		if (is_listed(p, sinks, ARRAY_SIZE(sinks)) ||
+			(text_starts(p, "/dev/fd/") && !strchr(p + 8, '/')))
 			return PATH_SINK;
 		if (is_device(p))
 			return PATH_DEV;
@@ -476,10 +477,11 @@ static const char *const secret_paths[] = { "*/.aws/credentials", "*/.aws/config
 	"*/.config/gh/hosts.yml", "*/.gnupg/*", "*/.ssh/*", "*/.helm/keys/*", "*/.password-store/*",
 	"*/.config/op/*", "*/.cargo/credentials*", "*/.gem/credentials", "*/.m2/settings.xml",
 	"*/.gradle/gradle.properties", "*/.config/rclone/rclone.conf", "*/.s3cfg", "*/.boto", "/etc/shadow*",
-	"/etc/gshadow*", "/etc/ssl/private/*", "/etc/sudoers*", "/proc/*/environ", "*/Keychains/*",
-	"/var/run/secrets/*", "/run/secrets/*", "*/com.apple.TCC/TCC.db", "/etc/authorization",
-	"/var/db/dslocal/*", "*/.local/share/keyrings/*", "*/google-chrome/*/Cookies", "*/chromium/*/Cookies",
-	"*/BraveSoftware/*/Cookies", "*/firefox/*/cookies.sqlite", "*/firefox/*/key?.db" };
+	"/etc/gshadow*", "/etc/ssl/private/*", "/etc/sudoers*", "/proc/*/environ", "/proc/*/mem",
+	"/proc/kcore", "*/Keychains/*", "/var/run/secrets/*", "/run/secrets/*", "*/com.apple.TCC/TCC.db",
+	"/etc/authorization", "/var/db/dslocal/*", "*/.local/share/keyrings/*", "*/google-chrome/*/Cookies",
+	"*/chromium/*/Cookies", "*/BraveSoftware/*/Cookies", "*/firefox/*/cookies.sqlite",
+	"*/firefox/*/key?.db" };
 static const char *const public_names[] = { "*.pub", "known_hosts*", "*.example", "*.sample", "*.template",
 	"*.dist", "*.tmpl", "*.defaults", ".env.test", ".env.testing", ".env.ci", "authorized_keys*",
 	"*.schema", "cacert.pem", "ca-certificates*", "*.crt.pem", "cert.pem", "*-cert.pem", "*_cert.pem",

@@ -28,6 +28,7 @@ struct surroundings {
 	const char *const
 		*narrower; /* names of profiles that permit no more than the one in force; NULL: unknown */
 	bool inspect_scripts; /* read scripts inside the workspace (default true for commands) */
+	bool on_runner; /* the text is run by a CI system, which sets variables of its own */
 	bool inside_run; /* we are ourselves below a governed process */
 };
 
@@ -46,6 +47,10 @@ bool shell_is_known(const char *path);
  * arguments say: paths, commands, code, addresses and SQL. */
 void propose_tool(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret);
+
+/* What a client's tool does to the one file that its arguments name: reads it, changes a part of it, writes all of it; else none of these. */
+enum file_tool { FILE_TOOL_NONE, FILE_TOOL_READ, FILE_TOOL_PATCH, FILE_TOOL_REWRITE };
+enum file_tool propose_file_tool(const char *tool, const struct json *input);
 
 /* Does a tool of this name run a text that it is given, or can nobody tell? */
 bool propose_runs_text(const char *tool);

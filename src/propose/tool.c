@@ -120,6 +120,31 @@ bool propose_runs_text(const char *tool)
 	return k == TOOL_SHELL || k == TOOL_STDIN || k == TOOL_UNKNOWN;
 }
 
+static bool has_member_of(const struct json *input, const char *const *names)
+{
+	for (; *names; names++)
+		if (json_get(input, *names))
+			return true;
+	return false;
+}
+
+enum file_tool propose_file_tool(const char *tool, const struct json *input)
+{
+	static const char *const part[] = { "old_string", "old_str", "edits", "search", "diff", "new_source",
+		"insert_line", "old_text", NULL };
+	static const char *const whole[] = { "content", "contents", "file_text", "text", NULL };
+	const enum tool_kind kind = kind_of(tool);
+	const char *command = json_get_text(input, "command", "");
+
+	if (kind == TOOL_READ || (kind == TOOL_WRITE && text_eq(command, "view")))
+		return FILE_TOOL_READ;
+	if (kind != TOOL_WRITE)
+		return FILE_TOOL_NONE;
+	return has_member_of(input, part)     ? FILE_TOOL_PATCH
+		: has_member_of(input, whole) ? FILE_TOOL_REWRITE
+					      : FILE_TOOL_NONE;
+}
+
 /* One proposal under construction. */
 struct build {
 	struct arena *a;
@@ -128,6 +153,8 @@ struct build {
 	struct proposal *p;
 	size_t cap, step_cap;
 	unsigned values; /* arguments looked at so far */
+	bool writes; /* somewhere in the call stands what is written */
+	bool deletes; /* the name of the tool, or a member that is true, says that something goes */
 };
 
 /* Room for n more effects and steps. */
@@ -357,16 +384,39 @@ static bool says_search(const char *name)
 	return name_says(name, verbs, ARRAY_SIZE(verbs));
 }
 
-/* Members that hold what is written. */
-static bool has_content(const struct json *input)
+/* Members that hold what is written: content, new_content, fileContents. */
+static bool names_content(const char *name)
 {
 	static const char *const names[] = { "content", "contents", "text", "data", "new_string", "new_str",
 		"new_text", "edits", "replacement", "file_text", "insert_text", "body", "bytes", "base64" };
+	static const char *const ends[] = { "content", "contents" };
 
-	json_each_member (m, input)
-		if (is_one_of(m->name, names, ARRAY_SIZE(names)))
-			return true;
-	return false;
+	return is_one_of(name, names, ARRAY_SIZE(names)) || name_says(name, ends, ARRAY_SIZE(ends));
+}
+
+/* What the call as a whole says about the places that it names, wherever in it they stand. */
+static void survey(struct build *b, const struct json *v, unsigned depth)
+{
+	if (depth > MAX_DEPTH)
+		return;
+	if (json_is(v, JSON_ARRAY))
+		json_each (item, v)
+			survey(b, item, depth + 1);
+	if (json_is(v, JSON_OBJECT))
+		json_each_member (m, v) {
+			b->writes |= names_content(m->name) && !json_is(m->value, JSON_NULL);
+			b->deletes |= says_delete(m->name) && json_get_bool(v, m->name, false);
+			survey(b, m->value, depth + 1);
+		}
+}
+
+/* A tool that is called after a shell takes commands, whatever its argument is called. */
+static bool says_shell(const char *name)
+{
+	static const char *const words[] = { "shell", "bash", "exec", "terminal", "command", "cmd", "console",
+		"repl" };
+
+	return name_says(name, words, ARRAY_SIZE(words));
 }
 
 static bool is_address(const char *v)
@@ -402,6 +452,13 @@ static bool is_command_name(const char *name)
 {
 	static const char *const names[] = { "command", "cmd", "commands", "shell", "bash", "script",
 		"shell_command", "command_line", "commandline", "exec", "run", "sh", "terminal", "chars" };
+
+	return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
+static bool is_input_name(const char *name)
+{
+	static const char *const names[] = { "input", "line", "lines", "keys", "value", "stdin" };
 
 	return is_one_of(name, names, ARRAY_SIZE(names));
 }
@@ -455,7 +512,7 @@ static void judge_text(struct build *b, const struct json *input, const char *na
 
 	if (!*v || b->values++ > MAX_VALUES)
 		return;
-	if (is_command_name(name)) {
+	if (is_command_name(name) || (is_input_name(name) && says_shell(tool))) {
 		as_shell(b, v);
 	} else if (interpreter) {
 		const char *argv[] = { interpreter[0], interpreter[1], v };
@@ -471,17 +528,16 @@ static void judge_text(struct build *b, const struct json *input, const char *na
 		as_path(b, "tee", option + 1);
 	} else if (is_address(v)) {
 		struct effect *fx = add(b, FX_NETWORK, "net.fetch", v);
-		fx->flags |= FXF_ONE_HOST |
-			(has_content(input) || says_write(tool) || says_delete(tool) ? FXF_MUTATING : 0);
+		fx->flags |= FXF_ONE_HOST | (b->writes || b->deletes || says_write(tool) ? FXF_MUTATING : 0);
 	} else if (looks_like_path(v) || (is_path_name(name) && !strpbrk(v, "\n") && strlen(v) < 4096)) {
 		const char *path = text_starts(v, "file://") ? v + 7 : v;
 		if (is_address(v) || (strstr(v, "://") && !text_starts(v, "file://")))
 			return;
 		bool is_old = is_one_of(
 			name, (const char *const[]){ "source", "src", "from", "cwd", "workdir", "root" }, 6);
-		if (says_delete(tool))
+		if (b->deletes)
 			as_path(b, "rm", path);
-		else if (!is_old && (says_write(tool) || has_content(input)))
+		else if (!is_old && (says_write(tool) || b->writes))
 			as_path(b, "tee", path);
 		else if (says_search(tool)) {
 			const char *argv[] = { "grep", "-r", "--", "pattern", path };
@@ -507,9 +563,9 @@ static void judge_value(
 			/* {"files": {"/etc/x": "text"}}: the name of a member is a path, and its value what is written there. */
 			if (looks_like_path(m->name))
 				as_path(b,
-					says_delete(b->call->tool_name) ? "rm"
-						: json_text(m->value)	? "tee"
-									: "cat",
+					b->deletes		      ? "rm"
+						: json_text(m->value) ? "tee"
+								      : "cat",
 					text_starts(m->name, "file://") ? m->name + 7 : m->name);
 			judge_value(b, v, m->name, m->value, depth + 1);
 		}
@@ -529,6 +585,11 @@ static const char **argument_list(struct arena *a, const struct json *input, siz
 		tail = json_get(input, tails[i]);
 	if (!head && json_is(json_get(input, "argv"), JSON_ARRAY)) {
 		head = json_get(input, "argv"); /* the whole of it */
+		tail = NULL;
+	}
+	if (!head &&
+		json_is(tail, JSON_ARRAY)) { /* {"args": ["git", "push"]}: no other word says what runs */
+		head = tail;
 		tail = NULL;
 	}
 	bool is_list = json_is(head, JSON_ARRAY) && head->n;
@@ -551,6 +612,27 @@ static const char **argument_list(struct arena *a, const struct json *input, siz
 	return argv;
 }
 
+/* {"env": {"NAME": "value"}} as words for env; NULL: the call has none. */
+static const char **variables(struct arena *a, const struct json *input, size_t *ret_n)
+{
+	static const char *const names[] = { "env", "environment", "environment_variables", "envs",
+		"variables" };
+	const struct json *list = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !json_is(list, JSON_OBJECT); i++)
+		list = json_get(input, names[i]);
+	if (!json_is(list, JSON_OBJECT) || !list->n)
+		return NULL;
+	const char **argv = arena_zalloc(a, list->n + 2, sizeof(*argv));
+	argv[n++] = "env";
+	json_each_member (m, list)
+		if (json_text(m->value))
+			argv[n++] = arena_printf(a, "%s=%s", m->name, json_text(m->value));
+	*ret_n = n;
+	return argv;
+}
+
 /* The tool itself is not known; that is one effect, and its arguments say the rest. */
 static void propose_unknown(struct build *b, const char *tag)
 {
@@ -558,9 +640,18 @@ static void propose_unknown(struct build *b, const char *tag)
 	size_t n = 0;
 	const char **argv = argument_list(b->a, input, &n);
 
+	size_t variable_count = 0;
+	const char **env = variables(b->a, input, &variable_count);
+
 	add(b, FX_UNKNOWN, tag, b->call->tool_name);
+	survey(b, input, 0);
+	b->deletes |= says_delete(b->call->tool_name);
 	if (argv)
 		as_command(b, argv, n);
+	if (env && variable_count > 1) {
+		env[variable_count++] = "true";
+		as_command(b, env, variable_count);
+	}
 	json_each_member (m, input)
 		if (!argv || !(is_command_name(m->name) || text_eq(m->name, "argv")))
 			judge_value(b, input, m->name, m->value, 0);
@@ -594,8 +685,18 @@ static void propose_command(
 	size_t n = 0;
 	const char **argv = argument_list(a, call->input, &n);
 
+	size_t count = 0;
+	const char **env = variables(a, call->input, &count);
+
 	*kept = there;
-	if (argv) {
+	if (env && count > 1 && (argv || text)) { /* a command with variables of its own */
+		const char *shell[] = { "sh", "-c", text };
+		size_t more = argv ? n : ARRAY_SIZE(shell);
+		const char **all = arena_zalloc(a, count + more + 1, sizeof(*all));
+		memcpy(all, env, count * sizeof(*all));
+		memcpy(all + count, argv ? argv : shell, more * sizeof(*all));
+		propose_argv(a, kept, all, count + more, ret);
+	} else if (argv) {
 		propose_argv(a, kept, argv, n, ret);
 	} else if (text) {
 		propose_shell(a, kept, bytes_of(text), ret);

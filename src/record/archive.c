@@ -142,16 +142,17 @@ static int choose_file(struct archiving *x, const char *file, const char *next, 
 	return rc;
 }
 
-/* From the oldest file on, as far as all may go. */
+/* From the oldest file on, as far as all may go.  One that was brought back, when the next one was not, waits for that. */
 static int choose_chain(struct archiving *x, struct err *e)
 {
 	bool goes = true;
 	char **files;
 	size_t n;
-	int rc = receipts_files(x->r->sys, x->a, x->r->state_fd, &files, &n, e);
+	int rc = segments_all(x->r->sys, x->a, x->r->state_fd, &files, &n, e);
 
 	for (size_t i = 0; rc == OK && goes && i + 1 < n; i++)
-		rc = choose_file(x, files[i], files[i + 1], &goes, e);
+		if (!text_ends(files[i], ARCHIVED) && !text_ends(files[i + 1], ARCHIVED))
+			rc = choose_file(x, files[i], files[i + 1], &goes, e);
 	return rc;
 }
 

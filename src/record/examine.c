@@ -451,6 +451,31 @@ static bool are_leaves_sealed(struct walk *w, const struct closed_file *sealed)
 	return is_there && hash_eq(&root, &want);
 }
 
+/* The files that are here.  Some of those that were moved away may be back, and others behind them not: then what was brought back is left where
+ * it is, as if it were still away, because nothing here leads on from it. */
+static int list_files(struct walk *w, struct err *e)
+{
+	struct closed_file sealed = { 0 };
+	struct json *seam;
+	size_t n, last = 0;
+	char **all;
+	int rc = segments_all(w->r->sys, w->a, w->r->state_fd, &all, &n, e);
+
+	w->files = rc ? NULL : arena_zalloc(w->a, n + 1, sizeof(*w->files));
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		if (text_ends(all[i], ARCHIVED))
+			last = w->files_n; /* so many are before it */
+		else
+			w->files[w->files_n++] = all[i];
+	}
+	if (rc == OK && last && last < w->files_n && read_seam(w, last, &sealed, &seam) &&
+		segment_is_moved(w->r, w->a, &sealed)) {
+		w->files += last;
+		w->files_n -= last;
+	}
+	return rc;
+}
+
 /* Files that were moved away and can be read there, as they were when they went, come before those that are here: only who makes all leaves
  * again reads so far back.  From the newest on, because what lies before a file that cannot be read is known by its seam only. */
 static int join_moved(struct walk *w, struct err *e)
@@ -469,6 +494,11 @@ static int join_moved(struct walk *w, struct err *e)
 	memcpy(files + n, w->files, w->files_n * sizeof(*files));
 	w->files = files + n;
 	for (first = n; first > 0 && w->files_n && read_seam(w, 0, &sealed, &seam); first--) {
+		if (file_exists(w->r->sys, w->r->state_fd, sealed.file)) { /* it was brought back */
+			*--w->files = arena_strdup(w->a, sealed.file);
+			w->files_n++;
+			continue;
+		}
 		const struct json *row = segment_moved(
 			w->a, segment_stub(w->r->sys, w->a, w->r->state_fd, sealed.file), sealed.file);
 		char *place = segment_place(w->r->sys, w->a, w->r->state_fd, sealed.file);
@@ -502,8 +532,8 @@ uint64_t chain_away(struct recorder *r, struct arena *a)
 	struct closed_file sealed;
 	struct json *seam;
 
-	return receipts_files(r->sys, a, r->state_fd, &w.files, &w.files_n, NULL) == OK && w.files_n &&
-			read_seam(&w, 0, &sealed, &seam) && segment_is_moved(r, a, &sealed)
+	return list_files(&w, NULL) == OK && w.files_n && read_seam(&w, 0, &sealed, &seam) &&
+			segment_is_moved(r, a, &sealed)
 		? sealed.clock
 		: 0;
 }
@@ -625,7 +655,7 @@ static int walk_chain(struct recorder *r, struct arena *a, bool is_quick, uint64
 
 	walk_done(w);
 	*w = (struct walk){ .r = r, .a = a, .stored = stored, .bad_fd = -1, .is_dry = is_dry };
-	int rc = receipts_files(r->sys, a, r->state_fd, &w->files, &w->files_n, e);
+	int rc = list_files(w, e);
 	if (rc == OK && r->reads_all)
 		rc = join_moved(w, e);
 	if (rc == OK)

@@ -21,7 +21,7 @@
 enum { STEP_BYTES = 2 << 20, LONG_STEP_BYTES = 32 << 20, MAX_WARNINGS = 20, SOON_US = 700000 };
 enum { SOON_WAIT_MS = 1000, LONG_WAIT_MS = 60000, RECENT_BYTES = 12 << 20 };
 
-#define SCHEMA_VERSION "5"
+#define SCHEMA_VERSION "6"
 
 /* Tables and columns of the first four are documented, and read by other tools: they are part of the format. */
 static const char schema[] =
@@ -45,6 +45,8 @@ static const char schema[] =
 	"last_at TEXT, calls INTEGER, allowed INTEGER, asked INTEGER, denied INTEGER, changed_files INTEGER, "
 	"self_test INTEGER, place INTEGER);"
 	"CREATE TABLE IF NOT EXISTS answer_index(approval_id TEXT PRIMARY KEY, answer TEXT);"
+	"CREATE TABLE IF NOT EXISTS receipt_blocks(first INTEGER PRIMARY KEY, last INTEGER, file INTEGER, bytes "
+	"INTEGER, keys TEXT);"
 	"CREATE TABLE IF NOT EXISTS task_counts(status TEXT, profile TEXT, skill TEXT, n INTEGER, PRIMARY "
 	"KEY(status,profile,skill)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS counts(name TEXT PRIMARY KEY, n INTEGER);"
@@ -78,7 +80,7 @@ static const char schema[] =
 static const char drop_all[] =
 	"DROP TABLE IF EXISTS task_index; DROP TABLE IF EXISTS command_index; DROP TABLE IF EXISTS "
 	"guard_decision_index; DROP TABLE IF EXISTS discovery_snapshot_index; DROP TABLE IF EXISTS call_index; DROP TABLE IF EXISTS session_index; DROP TABLE "
-	"IF EXISTS answer_index; DROP TABLE IF EXISTS task_counts; DROP TABLE IF EXISTS counts; DROP TABLE IF "
+	"IF EXISTS answer_index; DROP TABLE IF EXISTS receipt_blocks; DROP TABLE IF EXISTS task_counts; DROP TABLE IF EXISTS counts; DROP TABLE IF "
 	"EXISTS schema_info;";
 
 /* ---- opening ---- */
@@ -157,6 +159,7 @@ struct step {
 	off_t end; /* behind the last whole line */
 	uint64_t bytes, rows, most_bytes; /* of this step */
 	struct tally t;
+	struct chain_blocks blocks;
 	char last_receipt[64];
 };
 
@@ -330,7 +333,6 @@ static int put_receipt(struct step *p, const struct json *receipt, off_t place, 
 	const char *verdict = json_get_text(receipt, "verdict", ""),
 		   *type = json_get_text(receipt, "type", "");
 
-	(void)place;
 	p->t.receipts++;
 	p->t.self_tests += json_get_bool(json_get(receipt, "metadata"), "self_test", false);
 	p->t.outcomes += text_eq(type, "outcome");
@@ -340,7 +342,8 @@ static int put_receipt(struct step *p, const struct json *receipt, off_t place, 
 		p->t.asked += text_eq(verdict, "ESCALATE");
 	}
 	snprintf(p->last_receipt, sizeof(p->last_receipt), "%s", json_get_text(receipt, "timestamp", ""));
-	return put_answer(p, receipt, e);
+	int rc = chain_blocks_add(&p->blocks, p->x->db, &p->a, receipt, place, (size_t)(p->end - place), e);
+	return rc ? rc : put_answer(p, receipt, e);
 }
 
 /* The sources in the order they are read. */
@@ -455,6 +458,9 @@ static int read_step(
 	p.end = (off_t)from;
 	if (rc == OK)
 		rc = s->lines(x->at.sys, x->at.state_fd, s->file, (off_t)from, take_line, &v, e);
+	if (rc == OK)
+		rc = chain_blocks_flush(&p.blocks, x->db, e);
+	arena_done(&p.blocks.a);
 	arena_done(&p.a);
 	*ret_is_done = p.bytes < most_bytes;
 	if (rc || !p.rows)

@@ -101,6 +101,12 @@ int index_call_again(struct index *x, const char *input_sha256, int64_t place, i
 /* What a person answered, as receipts say: "approved", "denied"; NULL when nothing was answered. */
 int index_answer(struct index *x, const char *approval_id, const char **ret, struct err *e);
 
+/* Receipts that name this task, session, decision or receipt, the newest first; fn may get others, and looks for itself.  Only of the kept index:
+ * where index_note() says why it is not, the chain itself has to be searched. */
+typedef int receipt_back(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e);
+int index_receipts(struct index *x, const char *id, receipt_back *fn, void *arg, struct err *e);
+
 /* "receipts", "allowed", "denied", "asked", "outcomes", "self_tests", "failed_commands", "stopped_calls", "sessions"; and the time of
  * the newest receipt, "" when there is none. */
 int index_count(struct index *x, const char *name, int64_t *ret, struct err *e);

@@ -22,4 +22,16 @@ struct tally {
 
 struct db_value key_of(const char *text);
 
+/* index_receipts.c: the block of the chain that is being made, of one step of reading. */
+struct chain_blocks {
+	struct arena a;
+	struct buf keys;
+	int64_t first, last; /* clocks */
+	int64_t file, bytes;
+	bool is_begun, is_changed;
+};
+int chain_blocks_add(struct chain_blocks *b, struct db *db, struct arena *a, const struct json *receipt,
+	off_t place, size_t bytes, struct err *e);
+int chain_blocks_flush(struct chain_blocks *b, struct db *db, struct err *e);
+
 #endif

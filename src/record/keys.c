@@ -102,6 +102,36 @@ static int set_signature(struct arena *a, struct json *link, const char *name, c
 	return OK;
 }
 
+/* The name of whoever has this number, as the machine's own file says; the number where it does not. */
+static const char *user_name(struct history *h)
+{
+	unsigned uid = (unsigned)h->sys->euid(h->sys);
+	struct bytes text;
+
+	if (file_read(h->sys, h->a, AT_FDCWD, "/etc/passwd", 1 << 20, FILE_FOLLOW, &text, NULL) == OK)
+		while (text.n) {
+			struct bytes line = text_cut(&text, '\n'), name = text_cut(&line, ':');
+			(void)text_cut(&line, ':');
+			struct bytes number = text_cut(&line, ':');
+			if (bytes_is(number, arena_printf(h->a, "%u", uid)))
+				return text_safe(h->a, (const char *)name.p, name.n, false);
+		}
+	return arena_printf(h->a, "uid:%u", uid);
+}
+
+/* Where a key begins, for people: what a machine says of itself, and nothing that identifies it. */
+static void add_place(struct history *h, struct json *link)
+{
+	AUTO(close_fd) int fd = h->sys->open(h->sys, AT_FDCWD, "/proc/sys/kernel/hostname", O_RDONLY, 0, 0);
+	char name[256];
+	ssize_t n = fd < 0 ? 0 : h->sys->read(h->sys, fd, name, sizeof(name));
+
+	struct bytes rest = { (const uint8_t *)name, n > 0 ? (size_t)n : 0 }, host = text_cut(&rest, '\n');
+	if (host.n)
+		json_sets(h->a, link, "host", text_safe(h->a, (const char *)host.p, host.n, false));
+	json_sets(h->a, link, "user", user_name(h));
+}
+
 /* Completes, signs and appends a link, durable on return.  `newcomer`, when given, signs too, which proves
  * that whoever made the link has the new private key. */
 static int put_link(struct history *h, struct json *link, const struct key *signer,
@@ -116,6 +146,8 @@ static int put_link(struct history *h, struct json *link, const struct key *sign
 	json_sets(a, link, "at", text_time_z(a, h->sys->now_us(h->sys)));
 	json_sets(a, link, "prev_hash", h->hash);
 	json_sets(a, link, "signer", public_hex(a, signer));
+	if (newcomer)
+		add_place(h, link);
 	int rc = key_link_preimage(a, link, &preimage, e);
 	if (rc)
 		return rc;

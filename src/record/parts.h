@@ -148,6 +148,8 @@ int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct b
 int lines_of(struct sys *s, int fd, const char *file, off_t at, off_t end, line_visit *fn, void *arg,
 	struct err *e);
 int pread_all(struct sys *s, int fd, void *to, size_t n, off_t at);
+/* A place at or before the first receipt with at least this clock, found without reading all of the file. */
+off_t offset_of_clock(struct sys *s, const struct log_file *f, uint64_t clock);
 /* Lines, empty ones left out, the last one first; is_whole: it has its newline.  fn returns 0 to go on, > 0 to stop, or a negative rc, which
  * is returned.  Of a text (at: in it; *ret_start: bytes at its front of a line that begins before it, none with is_start), and of a file
  * up to `size`, in bounded memory. */

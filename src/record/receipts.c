@@ -190,6 +190,13 @@ int log_file_lines(
 	return f->fd < 0 ? OK : lines_of(c->sys, f->fd, f->name, 0, f->size_bytes, fn, arg, e);
 }
 
+unsigned log_file_number(const struct log_cut *c, size_t i)
+{
+	if (!text_eq(c->chain[i].name, RECEIPTS))
+		return (unsigned)strtoul(c->chain[i].name + strlen("receipts-"), NULL, 10);
+	return i ? log_file_number(c, i - 1) + 1 : 1;
+}
+
 /* ---- backwards ---- */
 
 /* All lines of the text, the last one first, but for one that begins before it: *ret_start is how many bytes at the front belong to that. */
@@ -331,49 +338,15 @@ static int back_line(void *arg, off_t at, struct bytes text, bool is_whole, stru
 	return rc;
 }
 
-/* Stops at the first line. */
-static int first_clock(
-	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
-{
-	AUTO(arena_done) struct arena a = { 0 };
-	struct json *receipt;
-
-	(void)offset;
-	(void)line;
-	(void)e;
-	if (is_whole && json_parse(&a, text, "line", NULL, &receipt, NULL) == OK)
-		*(int64_t *)arg = json_get_int(receipt, "lamport_clock", 0);
-	return 1;
-}
-
-int receipts_back(struct sys *s, int state_fd, const struct receipts_wanted *want, receipt_back *fn,
+int log_file_back(const struct log_cut *c, const struct log_file *f, const char *text, receipt_back *fn,
 	void *arg, struct err *e)
 {
-	AUTO(arena_done) struct arena a = { 0 };
-	AUTO(log_cut_close) struct log_cut cut;
-	struct back b = { .want = want, .fn = fn, .arg = arg };
-	off_t looked = 0;
-	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
+	const struct receipts_wanted want = { .text = text };
+	struct back b = { .want = &want, .file = f->name, .fn = fn, .arg = arg };
+	int rc = f->fd < 0 ? OK : lines_back(c->sys, f->fd, f->name, f->size_bytes, back_line, &b, e);
 
-	for (size_t i = rc ? 0 : cut.n; rc == OK && i-- > 0;) {
-		const struct log_file *f = &cut.chain[i];
-		int64_t first = 0;
-		if (f->fd < 0)
-			continue;
-		if (want->clock > 0)
-			(void)log_file_lines(&cut, f, first_clock, &first, NULL);
-		if (first > want->clock && want->clock > 0)
-			continue; /* all of this file is newer */
-		if (want->bytes && looked > want->bytes)
-			break;
-		looked += f->size_bytes;
-		b.file = f->name;
-		rc = lines_back(s, f->fd, f->name, f->size_bytes, back_line, &b, e);
-		if (first && want->clock > 0)
-			break; /* and all before it is older */
-	}
 	arena_done(&b.a);
-	return rc > 0 ? OK : rc;
+	return rc;
 }
 
 /* The clock of the line that begins at or behind `at`; *ret_start is where, the end of the file when there is none. */
@@ -411,9 +384,64 @@ static int64_t clock_at(struct sys *s, const struct log_file *f, off_t at, off_t
 	return -1;
 }
 
+/* Of the first line that is a receipt; 0 when it is none. */
+static int64_t first_clock(struct sys *s, const struct log_file *f)
+{
+	off_t start;
+	int64_t clock = f->fd < 0 ? 0 : clock_at(s, f, 0, &start);
+
+	return clock > 0 ? clock : 0;
+}
+
+/* The file that has this clock, if any has: of all that begin at or before it the last one.  Only a few are looked at.  One that does not say where
+ * it begins, because it is away or damaged, makes it the first, and *ret_is_sure false. */
+static size_t file_of_clock(struct sys *s, const struct log_cut *c, int64_t clock, bool *ret_is_sure)
+{
+	size_t low = 0, high = c->n;
+
+	*ret_is_sure = true;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		int64_t first = first_clock(s, &c->chain[middle]);
+		*ret_is_sure = first > 0;
+		if (!first)
+			return 0;
+		if (first <= clock)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int receipts_back(struct sys *s, int state_fd, const struct receipts_wanted *want, receipt_back *fn,
+	void *arg, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(log_cut_close) struct log_cut cut;
+	struct back b = { .want = want, .fn = fn, .arg = arg };
+	off_t looked = 0;
+	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
+	bool is_sure = false;
+	size_t only = rc == OK && want->clock > 0 ? file_of_clock(s, &cut, want->clock, &is_sure) : 0;
+
+	for (size_t i = rc ? 0 : is_sure && only < cut.n ? only + 1 : cut.n; rc == OK && i-- > only;) {
+		const struct log_file *f = &cut.chain[i];
+		if (f->fd < 0)
+			continue;
+		if (want->bytes && looked > want->bytes)
+			break;
+		looked += f->size_bytes;
+		b.file = f->name;
+		rc = lines_back(s, f->fd, f->name, f->size_bytes, back_line, &b, e);
+	}
+	arena_done(&b.a);
+	return rc > 0 ? OK : rc;
+}
+
 /* Where the first receipt with at least this clock begins: clocks grow from line to line.  A line that is none stops the search early, and more is
  * read than need be. */
-static off_t offset_of_clock(struct sys *s, const struct log_file *f, uint64_t clock)
+off_t offset_of_clock(struct sys *s, const struct log_file *f, uint64_t clock)
 {
 	off_t low = 0, high = f->size_bytes, start;
 
@@ -453,14 +481,12 @@ int receipts_from(struct sys *s, int state_fd, uint64_t clock, receipt_visit *fn
 	struct from_clock from = { clock, fn, arg };
 	AUTO(each_done) struct each each = { .fn = from_line, .arg = &from };
 	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
+	bool is_sure;
 
-	for (size_t i = 0; rc == OK && i < cut.n; i++) {
-		const struct log_file *f = &cut.chain[i], *next = i + 1 < cut.n ? &cut.chain[i + 1] : NULL;
-		int64_t first = 0;
-		if (next && next->fd >= 0)
-			(void)log_file_lines(&cut, next, first_clock, &first, NULL);
-		/* The next file begins at or before it, so nothing here is wanted. */
-		if (f->fd < 0 || (first > 0 && (uint64_t)first <= clock))
+	for (size_t i = rc ? 0 : file_of_clock(s, &cut, (int64_t)clock, &is_sure); rc == OK && i < cut.n;
+		i++) {
+		const struct log_file *f = &cut.chain[i];
+		if (f->fd < 0)
 			continue;
 		each.file = f->name;
 		rc = lines_of(
@@ -553,12 +579,11 @@ int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, si
 	return OK;
 }
 
-/* The highest number that is in use, also by what was moved away. */
-int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct err *e)
+static int last_closed(struct sys *s, struct arena *a, int state_fd, unsigned *ret, struct err *e)
 {
 	char **files;
 	size_t n;
-	int rc = segments_all(r->sys, a, r->state_fd, &files, &n, e);
+	int rc = segments_all(s, a, state_fd, &files, &n, e);
 
 	if (rc)
 		return rc;
@@ -568,6 +593,23 @@ int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct er
 	if (n)
 		*ret = (unsigned)strtoul(files[n - 1] + strlen("receipts-"), NULL, 10);
 	return OK;
+}
+
+/* The highest number that is in use, also by what was moved away. */
+int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct err *e)
+{
+	return last_closed(r->sys, a, r->state_fd, ret, e);
+}
+
+int receipts_newest(struct sys *s, int state_fd, unsigned *ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	unsigned closed;
+	int rc = last_closed(s, &a, state_fd, &closed, e);
+
+	if (rc == OK)
+		*ret = closed + 1;
+	return rc;
 }
 
 /* Cheap: it looks at names, sizes and times, and reads no content. */

@@ -192,8 +192,6 @@ struct receipts_wanted {
 	int64_t clock; /* or 0 */
 	off_t bytes; /* about so much of the chain is enough; 0: all of it */
 };
-typedef int receipt_back(
-	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e);
 int receipts_back(struct sys *s, int state_fd, const struct receipts_wanted *want, receipt_back *fn,
 	void *arg, struct err *e);
 /* Every receipt from this clock on, oldest first, as receipts_each() gives them: what lies before it is not read. */
@@ -263,6 +261,13 @@ int log_cut_receipts(const struct log_cut *c, receipt_visit *fn, void *arg, stru
 /* Lines of one of its files, up to where it counts. */
 int log_file_lines(
 	const struct log_cut *c, const struct log_file *f, line_visit *fn, void *arg, struct err *e);
+/* Receipts of one of its files, the newest first; with a `text` only lines with it.  1 when fn stopped. */
+int log_file_back(const struct log_cut *c, const struct log_file *f, const char *text, receipt_back *fn,
+	void *arg, struct err *e);
+/* The files of a chain are counted from 1 on, and the newest one has the number that it will be closed with. */
+unsigned log_file_number(const struct log_cut *c, size_t i);
+/* That of the newest one; at the next moment it may be a higher one. */
+int receipts_newest(struct sys *s, int state_fd, unsigned *ret, struct err *e);
 
 /* All leaf hashes as stored in log/leaves.  LOG_LEAVES when a line is no hash: log_refresh() makes them again. */
 int log_leaves(

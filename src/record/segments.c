@@ -493,13 +493,6 @@ int ledger_recent(struct sys *s, int state_fd, const char *file, off_t bytes, of
 
 /* ---- the chain, by the same places ---- */
 
-static unsigned chain_number(const struct log_cut *c, size_t i)
-{
-	if (!text_eq(c->chain[i].name, RECEIPTS))
-		return (unsigned)strtoul(c->chain[i].name + strlen("receipts-"), NULL, 10);
-	return i ? chain_number(c, i - 1) + 1 : 1;
-}
-
 int receipts_lines(
 	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e)
 {
@@ -510,7 +503,7 @@ int receipts_lines(
 
 	(void)file;
 	for (size_t i = 0; rc == OK && i < c.n; i++) {
-		unsigned number = chain_number(&c, i);
+		unsigned number = log_file_number(&c, i);
 		if (c.chain[i].fd >= 0 && ledger_place(number + 1, 0) > from)
 			rc = plain_lines(s, c.chain[i].name, c.chain[i].fd, c.chain[i].size_bytes,
 				ledger_place(number, 0), from, &line, fn, arg, e);
@@ -537,7 +530,7 @@ int receipts_recent(struct sys *s, int state_fd, const char *file, off_t bytes, 
 		off_t at = 0;
 		if (f->fd >= 0 && f->size_bytes > bytes)
 			rc = line_from(s, f->name, f->fd, f->size_bytes - bytes, f->size_bytes, &at, e);
-		*ret = ledger_place(chain_number(&c, i), at);
+		*ret = ledger_place(log_file_number(&c, i), at);
 		if (at || bytes == 0)
 			break;
 		bytes -= f->size_bytes < bytes ? f->size_bytes : bytes;

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "proof/preimage.h"
+#include "record/ask.h"
 #include "record/parts.h"
 
 #include <errno.h>
@@ -22,23 +23,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAIT_MS = 10000, FILE_LIMIT = 4096 };
+enum { FILE_LIMIT = 4096 };
 
 struct keeper {
-	struct sys *sys;
 	struct arena a; /* what lives as long as the key */
-	const char *socket;
-	int fd;
-	pid_t owner; /* of fd: a forked child connects for itself */
-	struct arena answer; /* the newest one */
-	const struct json *missing; /* in it; or NULL */
+	struct ask_line line;
+	const struct json *missing; /* in the newest answer; or NULL */
 };
-
-static void hang_up(struct keeper *k)
-{
-	close_fd(&k->fd);
-	k->fd = -1;
-}
 
 static int away(const struct keeper *k, struct err *e)
 {
@@ -47,98 +38,24 @@ static int away(const struct keeper *k, struct err *e)
 	return err_set(e, E_DENIED, "SIGNER_AWAY",
 		"the signer at %s does not answer (%s), so nothing can be recorded and nothing is allowed; its "
 		"user starts it: helm signer run --socket %s",
-		k->socket, strerror(why), k->socket);
-}
-
-static bool read_whole(struct sys *s, int fd, void *to, size_t n)
-{
-	for (size_t at = 0; at < n;) {
-		ssize_t got = s->read(s, fd, (char *)to + at, n - at);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			errno = got ? errno : ECONNRESET;
-			return false;
-		}
-		at += (size_t)got;
-	}
-	return true;
-}
-
-/* One question, one answer, over a connection that is there. */
-static bool exchange(struct keeper *k, struct bytes question, struct json **ret)
-{
-	uint8_t length[4];
-
-	if (write_all(k->sys, k->fd, question.p, question.n) || !read_whole(k->sys, k->fd, length, 4))
-		return false;
-	size_t n = (size_t)length[0] << 24 | (size_t)length[1] << 16 | (size_t)length[2] << 8 | length[3];
-	errno = EPROTO;
-	if (n > SIGNER_ANSWER_LIMIT)
-		return false;
-	char *text = arena_text(&k->answer, n + 1);
-	if (!read_whole(k->sys, k->fd, text, n))
-		return false;
-	errno = EPROTO;
-	return json_parse(&k->answer, (struct bytes){ (uint8_t *)text, n }, "signer", NULL, ret, NULL) == OK;
-}
-
-/* A signer that was started anew has forgotten the connection and nothing else: asked again, it gives the same answer. */
-static int ask(struct keeper *k, struct bytes question, struct json **ret, struct err *e)
-{
-	if (k->owner != getpid())
-		hang_up(k);
-	for (int tries = 0; tries < 2; tries++) {
-		bool is_new = k->fd < 0;
-		if (is_new)
-			k->fd = k->sys->connect_local(k->sys, k->socket, WAIT_MS);
-		k->owner = getpid();
-		if (k->fd < 0)
-			return away(k, e);
-		if (exchange(k, question, ret))
-			return OK;
-		int why = errno;
-		hang_up(k);
-		errno = why;
-		if (is_new)
-			break;
-	}
-	return away(k, e);
-}
-
-/* Length and document. */
-static struct bytes question_of(struct arena *a, const char *op, const struct json *whole)
-{
-	struct json *doc = json_new(a, JSON_OBJECT);
-	struct buf b;
-
-	json_sets(a, doc, "op", op);
-	json_set(a, doc, "record", (struct json *)whole);
-	buf_init(&b, a);
-	buf_add(&b, "\0\0\0\0", 4);
-	json_canonical(&b, doc);
-	for (int i = 0; i < 4; i++)
-		b.p[i] = (char)((b.n - 4) >> (24 - 8 * i));
-	return buf_bytes(&b);
+		k->line.socket, strerror(why), k->line.socket);
 }
 
 static int keeper_ask(
 	void *arg, enum key_use use, const struct json *whole, uint8_t ret_sig[SIGN_SIZE], struct err *e)
 {
-	static const char *const ops[] = { "receipt", "decision", "head", "link" };
+	static const char *const ops[] = { "receipt", "decision", "head", "link", "fleet" };
 	TABLE_COVERS(ops, KEY_USES);
 	AUTO(arena_done) struct arena a = { 0 };
 	struct keeper *k = arg;
 	struct json *answer;
 
-	arena_reset(&k->answer);
 	k->missing = NULL;
-	struct bytes question = question_of(&a, ops[use], whole);
+	struct bytes question = ask_question(&a, ops[use], whole);
 	if (question.n > SIGNER_LIMIT)
 		return err_set(e, E_DENIED, "SIGNER_REFUSES", "the record is too large for the signer");
-	int rc = ask(k, question, &answer, e);
-	if (rc)
-		return rc;
+	if (!ask(&k->line, question, &answer))
+		return away(k, e);
 	const struct json *missing = json_get(answer, "missing");
 	k->missing = json_is(missing, JSON_ARRAY) ? missing : NULL;
 	const char *code = json_get_text(answer, "error", NULL),
@@ -156,9 +73,7 @@ static void keeper_done(void *arg)
 {
 	struct keeper *k = arg;
 
-	if (k->owner == getpid())
-		hang_up(k);
-	arena_done(&k->answer);
+	ask_close(&k->line);
 	arena_done(&k->a);
 	free(k);
 }
@@ -168,11 +83,9 @@ int signer_links(struct arena *a, const struct key *k, const struct json **ret, 
 	struct keeper *mine = key_keeper(k)->arg;
 	struct json *answer;
 
-	arena_reset(&mine->answer);
 	mine->missing = NULL;
-	int rc = ask(mine, question_of(a, "history", json_new(a, JSON_OBJECT)), &answer, e);
-	if (rc)
-		return rc;
+	if (!ask(&mine->line, ask_question(a, "history", json_new(a, JSON_OBJECT)), &answer))
+		return away(mine, e);
 	const struct json *links = json_get(answer, "links");
 	if (!json_is(links, JSON_ARRAY))
 		return err_set(
@@ -199,8 +112,7 @@ int signer_key(
 
 	if (!k)
 		BUG("out of memory");
-	*k = (struct keeper){ .sys = s, .fd = -1, .owner = getpid() };
-	k->socket = arena_strdup(&k->a, socket);
+	ask_open(&k->line, s, arena_strdup(&k->a, socket));
 	int rc = key_new_kept(pub, &(struct key_keeper){ keeper_ask, keeper_done, k }, ret, e);
 	if (rc)
 		keeper_done(k);

@@ -113,6 +113,8 @@ static void walk_entry(struct walk *w, int fd, const char *name, const char *pat
 		walk_dir(w, path, depth + 1);
 	else if (S_ISLNK(st.st_mode) && (is_text_name(name) || file_is_dir(s, fd, name)))
 		search_warn(w->x, "%s: '%s' is a link, which is not followed", w->s->name, shown(w->x, path));
+	else if (!S_ISLNK(st.st_mode) && is_text_name(name))
+		search_warn(w->x, "%s: '%s' was not searched: it is no file", w->s->name, shown(w->x, path));
 }
 
 static void walk_dir(struct walk *w, const char *path, int depth)

@@ -196,6 +196,7 @@ static const struct {
 	enum must must;
 } members[] = {
 	{ NULL, "approval_keywords", MUST_TEXTS },
+	{ NULL, "require_finalization_written", MUST_BOOL },
 	{ NULL, "context", MUST_OBJECT },
 	{ "context", "required", MUST_BOOL },
 	{ "context", "include", MUST_TEXTS },

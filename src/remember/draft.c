@@ -567,7 +567,8 @@ static int copy_one(
 	if (rc == OK && st->st_mode & 0111) {
 		AUTO(close_fd)
 		int fd = c->at->sys->open(c->at->sys, c->at->root_fd,
-			arena_printf(c->at->a, "%s/%s", c->to->dir, rel), O_RDONLY | O_NOFOLLOW, 0, 0);
+			arena_printf(c->at->a, "%s/%s", c->to->dir, rel), O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
+			0, 0);
 		if (fd < 0 || c->at->sys->chmod(c->at->sys, fd, 0755))
 			return err_sys(e, "SKILL_MAKE", "cannot make '%s' executable", rel);
 	}

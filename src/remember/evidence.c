@@ -1,6 +1,7 @@
 /* evidence.c — files by their content, attempts by how they ended, replies by their shape.  Pure. */
 #include "remember/evidence.h"
 
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -272,13 +273,12 @@ struct json *evidence_retrieval(struct arena *a, const struct retrieval *r)
 
 static const struct {
 	const char *code, *nudge;
-	bool aborts;
 } issues[] = {
-	{ "malformed_tool_call", "A tool call needs a name and arguments.", false },
-	{ "invalid_json_in_arguments", "The arguments of a tool call must be JSON.", false },
-	{ "non_json_when_tool_required", "Answer with a tool call, not with text.", false },
-	{ "terminal_without_tool", "Answer with a tool call.", true },
-	{ "empty_response", "Answer with something.", false },
+	{ "malformed_tool_call", "A tool call needs a name and arguments." },
+	{ "invalid_json_in_arguments", "The arguments of a tool call must be JSON." },
+	{ "non_json_when_tool_required", "Answer with a tool call, not with text." },
+	{ "terminal_without_tool", "Answer with a tool call." },
+	{ "empty_response", "Answer with something." },
 };
 
 static bool is_malformed(const struct json *call)
@@ -326,27 +326,43 @@ static struct json *issues_of(struct arena *a, const struct json *reply, bool to
 static bool has(const struct json *list, const char *code)
 {
 	json_each (one, list)
-		if (text_eq(json_text(one), code))
+		if (json_text(one) && text_eq(json_text(one), code))
 			return true;
 	return false;
 }
 
-struct json *evidence_reply(struct arena *a, const struct json *reply, bool tool_required, int64_t attempt,
-	int64_t max_retries, bool is_shadow)
+struct reply_rules evidence_reply_rules(struct arena *a, const struct json *own)
+{
+	static const char shipped[] =
+		"{\"max_retries\":2,\"nudge_on\":[\"malformed_tool_call\",\"non_json_when_tool_required\","
+		"\"invalid_json_in_arguments\",\"empty_response\"],\"abort_on\":[\"terminal_without_tool\"]}";
+	struct json *doc;
+
+	if (json_parse(a, BYTES_LITERAL(shipped), "rules", NULL, &doc, NULL))
+		BUG("the shipped rules about answers are no JSON");
+	if (own)
+		doc_lay_over(a, doc, own);
+	return (struct reply_rules){ json_get(doc, "nudge_on"), json_get(doc, "abort_on"),
+		json_get_int(doc, "max_retries", 2) };
+}
+
+struct json *evidence_reply(struct arena *a, const struct reply_rules *rules, const struct json *reply,
+	bool tool_required, int64_t attempt, bool is_shadow)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *found = issues_of(a, reply, tool_required);
-	bool aborts = false;
+	bool aborts = false, is_asked = false;
 	const char *nudge = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(issues); i++)
 		if (has(found, issues[i].code)) {
-			aborts |= issues[i].aborts;
+			aborts |= has(rules->abort_on, issues[i].code);
+			is_asked |= has(rules->nudge_on, issues[i].code);
 			nudge = nudge ? nudge : issues[i].nudge;
 		}
-	const char *verdict = !found->n	 ? "ok"
-		: aborts		 ? "abort"
-		: attempt >= max_retries ? "give_up"
-					 : "nudge_and_retry";
+	const char *verdict = !found->n			     ? "ok"
+		: aborts				     ? "abort"
+		: attempt >= rules->max_retries || !is_asked ? "give_up"
+							     : "nudge_and_retry";
 	bool retries = text_eq(verdict, "nudge_and_retry");
 	json_sets(a, doc, "verdict", verdict);
 	json_set(a, doc, "issues", found);

@@ -266,18 +266,6 @@ int skill_contract(const struct contract_place *at, const char *name, struct jso
 	return OK;
 }
 
-/* Objects member by member; of everything else what is written. */
-static void lay_over(struct arena *a, struct json *base, const struct json *over)
-{
-	json_each_member (m, over) {
-		struct json *old = json_get(base, m->name);
-		if (json_is(old, JSON_OBJECT) && json_is(m->value, JSON_OBJECT))
-			lay_over(a, old, m->value);
-		else
-			json_set(a, base, m->name, json_copy(a, m->value));
-	}
-}
-
 struct json *skill_contract_whole(struct arena *a, const struct json *contract)
 {
 	static const char base[] =
@@ -300,6 +288,6 @@ struct json *skill_contract_whole(struct arena *a, const struct json *contract)
 
 	if (json_parse(a, BYTES_LITERAL(base), "contract", NULL, &whole, NULL))
 		BUG("the base of contracts is no JSON");
-	lay_over(a, whole, contract);
+	doc_lay_over(a, whole, contract);
 	return whole;
 }

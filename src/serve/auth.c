@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "serve/console.h"
 #include "serve/parts.h"
 
 #include <fcntl.h>
@@ -187,9 +188,16 @@ int auth_at_headers(struct call *c, struct err *e)
 {
 	bool is_other;
 
+	if (console_is_path(c->path) && c->route) {
+		int rc = console_check_host(c, e);
+		if (rc)
+			return rc;
+	}
 	if (!c->route || c->route->auth == AUTH_PUBLIC || token_of(c, &is_other) || c->peer.is_local ||
 		c->peer.certificate || is_open(c))
 		return OK;
+	if (console_has_cookie(c))
+		return console_check_browser(c, e);
 	if (is_other)
 		return refused(c, e, "only Authorization: Bearer KEY is understood");
 	if (c->peer.no_certificate)
@@ -204,6 +212,13 @@ static int identify(struct call *c, struct err *e)
 
 	if (token)
 		return auth_token(c, token, e);
+	if (console_has_cookie(c)) {
+		int rc = console_check_browser(c, e);
+		if (rc || console_who(c, &c->who))
+			return rc;
+		return nobody(
+			c, e, "this session is over; a link of 'helm open', or your key, opens another one");
+	}
 	if (c->peer.certificate)
 		return by_certificate(c, e);
 	if (c->peer.is_local && !is_other) {
@@ -252,4 +267,22 @@ int auth_check(struct call *c, struct err *e)
 	if (!c->who.key_id && !c->peer.is_local)
 		return refused(c, e, "this key does not open the route");
 	return call_refuse(c, e, 403, "FORBIDDEN", "this caller may not use the route");
+}
+
+bool auth_still(struct server *s, const char *key_id, unsigned scope, int64_t *asked_us)
+{
+	enum { KEY_S = 2 };
+	AUTO(arena_done) struct arena a = { 0 };
+	int64_t now = s->sys->mono_us(s->sys);
+	struct json *keys;
+	struct err e = { 0 };
+
+	if (!key_id || now - *asked_us < (int64_t)KEY_S * 1000000)
+		return true;
+	*asked_us = now;
+	if (apikeys_load(s->sys, &a, s->ws, &keys, &e))
+		return false;
+	const struct json *row = json_get(json_get(keys, "keys"), key_id);
+	return row && !apikey_over(row, s->sys->now_us(s->sys)) &&
+		apikey_row_scopes(row) & (scope | SCOPE_ADMIN);
 }

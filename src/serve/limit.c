@@ -3,7 +3,8 @@
  *
  * One table of fixed size, no memory for each request; where two addresses share a place, the newer one takes it over with an empty
  * account of what it used.  Whoever calls from this machine has a hundred times as much: an agent that works asks often.
- * HELM_LIMIT_<CLASS>=RATE[/BURST] changes a class, HELM_LIMIT_IP that of addresses; 0 takes the limit away. */
+ * HELM_LIMIT_<CLASS>=RATE[/BURST] changes a class, HELM_LIMIT_IP that of addresses, HELM_LIMIT_NODE that of a machine of a fleet; 0 takes
+ * the limit away.  Behind one address of an office there may be a thousand machines of a fleet, each with a key and a bucket of its own. */
 #include "base/hash.h"
 #include "base/text.h"
 #include "serve/serve.h"
@@ -26,9 +27,9 @@ struct bucket {
 struct limiter {
 	struct sys *s;
 	pthread_mutex_t lock;
-	struct rate classes[RATE_COUNT], address;
+	struct rate classes[RATE_COUNT], address, node;
 	struct bucket by_class[RATE_COUNT][CALLERS];
-	struct bucket by_address[PLACES];
+	struct bucket by_address[PLACES], by_node[PLACES];
 };
 
 static struct rate read_rate(struct sys *s, const char *name, struct rate fallback)
@@ -48,7 +49,7 @@ static struct rate read_rate(struct sys *s, const char *name, struct rate fallba
 	return r;
 }
 
-struct limiter *limiter_new(struct sys *s)
+struct limiter *limiter_new(struct sys *s, bool is_fleet)
 {
 	static const struct rate usual[RATE_COUNT] = { { 120, 240 }, { 60, 120 }, { 40, 80 }, { 20, 40 },
 		{ 20, 40 } };
@@ -62,7 +63,9 @@ struct limiter *limiter_new(struct sys *s)
 	pthread_mutex_init(&l->lock, NULL);
 	for (size_t i = 0; i < RATE_COUNT; i++)
 		l->classes[i] = read_rate(s, names[i], usual[i]);
-	l->address = read_rate(s, "HELM_LIMIT_IP", (struct rate){ 60, 120 });
+	l->address = read_rate(
+		s, "HELM_LIMIT_IP", is_fleet ? (struct rate){ 1000, 4000 } : (struct rate){ 60, 120 });
+	l->node = read_rate(s, "HELM_LIMIT_NODE", (struct rate){ 20, 60 });
 	return l;
 }
 
@@ -138,6 +141,19 @@ int64_t limiter_ask_address(struct limiter *l, const struct call *c)
 	pthread_mutex_lock(&l->lock);
 	int64_t wait_s = draw(&l->by_address[whose % PLACES], for_local(l->address, is_near(c)), whose,
 		l->s->mono_us(l->s));
+	pthread_mutex_unlock(&l->lock);
+	return wait_s;
+}
+
+int64_t limiter_ask_node(struct limiter *l, int64_t tenant, int64_t node)
+{
+	char who[64], of[32];
+
+	snprintf(who, sizeof(who), "node %lld", (long long)node);
+	snprintf(of, sizeof(of), "%lld", (long long)tenant);
+	uint64_t whose = number_of(who, of);
+	pthread_mutex_lock(&l->lock);
+	int64_t wait_s = draw(&l->by_node[whose % PLACES], l->node, whose, l->s->mono_us(l->s));
 	pthread_mutex_unlock(&l->lock);
 	return wait_s;
 }

@@ -9,11 +9,14 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "serve/fleet/fleet.h"
 #include "serve/parts.h"
 #include "serve/proxy/proxy.h"
 #include "serve/tls.h"
+#include "serve/witness/witness.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -206,6 +209,10 @@ static struct conn *begin(
 	look_at_peer(x);
 	if (from->server->o.proxy)
 		c->route = proxy_route(c->method, c->path);
+	else if (from->server->o.fleet)
+		c->route = fleet_route(&x->a, c->method, c->path, c->args, &c->allowed);
+	else if (from->server->o.witness)
+		c->route = witness_route(&x->a, c->method, c->path, c->args, &c->allowed);
 	else if (!c->server->o.is_open || text_eq(c->path, "/mcp"))
 		c->route = route_find(&x->a, c->method, c->path, c->args, &c->allowed);
 	x->most_bytes = c->route && c->route->flags & TAKES_BYTES ? BYTES_MOST : BODY_MOST;
@@ -292,6 +299,15 @@ static bool is_listed(const char *list, const char *word)
 	return false;
 }
 
+/* A page says more exactly what it may do. */
+static bool is_sent(const struct call *c, const char *name)
+{
+	for (size_t i = 0; i < c->sent_count; i++)
+		if (strcasecmp(c->sent[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static void add_headers(struct conn *x, struct MHD_Response *r)
 {
 	struct call *c = &x->call;
@@ -300,7 +316,8 @@ static void add_headers(struct conn *x, struct MHD_Response *r)
 	bool has_cache = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
-		(void)MHD_add_response_header(r, always[i].name, always[i].value);
+		if (!is_sent(c, always[i].name))
+			(void)MHD_add_response_header(r, always[i].name, always[i].value);
 	(void)MHD_add_response_header(r, "X-Request-ID", c->request_id);
 	(void)MHD_add_response_header(r, "X-Helm-Correlation-ID", c->correlation_id);
 	for (size_t i = 0; i < c->sent_count; i++) {
@@ -457,6 +474,33 @@ static bool is_twice(const struct pair *list, size_t n, const char *const *may_r
 	return false;
 }
 
+static bool is_token(const char *s)
+{
+	static const char may[] =
+		"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+	return *s && s[strspn(s, may)] == '\0';
+}
+
+static bool is_clean(const char *s)
+{
+	for (; *s; s++)
+		if (((unsigned char)*s < 0x20 && *s != '\t') || *s == 0x7f)
+			return false;
+	return true;
+}
+
+/* A name with a space behind it is another header here than behind us, and a target that is no path may name another host. */
+static const char *malformed(const struct call *c)
+{
+	if (*c->path != '/')
+		return "the target is no path of this server";
+	for (size_t i = 0; i < c->header_count; i++)
+		if (!is_token(c->headers[i].name) || !is_clean(c->headers[i].value))
+			return "a header is none of HTTP";
+	return NULL;
+}
+
 /* What can be read in two ways is read in one way by us and in another by whoever stands before us: then the rest of a body becomes somebody's
  * request, or the tenant another one.  NULL: there is nothing of that. */
 static const char *ambiguity(const struct call *c)
@@ -471,7 +515,9 @@ static const char *ambiguity(const struct call *c)
 		return "the length of the body is said in two ways";
 	if (is_twice(c->headers, c->header_count, both, ARRAY_SIZE(both)))
 		return "a header stands there twice";
-	return is_twice(c->query, c->query_count, NULL, 0) ? "a name stands in the query twice" : NULL;
+	if (is_twice(c->query, c->query_count, NULL, 0))
+		return "a name stands in the query twice";
+	return malformed(c);
 }
 
 static enum MHD_Result refuse_ambiguous(struct conn *x, const char *why)
@@ -778,6 +824,24 @@ static int64_t number_of(struct server *s, const char *name, int64_t fallback)
 	return text && text_int(text, &n) && n > 0 && n < INT32_MAX ? n : fallback;
 }
 
+/* A name that means this machine leads to either address of it: nobody else may have the other one.  Where there is no sixth version, there is no
+ * other one. */
+static int listen_other_loopback(struct server *s, struct err *e)
+{
+	struct sockaddr_storage at;
+	const char *port = strrchr(s->base_url, ':');
+	struct err why = { 0 };
+	int64_t number = 0;
+
+	if (!port || !text_int(port + 1, &number) || address_of("::1", (uint16_t)number, &at, e))
+		return OK;
+	if (listen_tcp(s, &at, -1, &why) == OK || why.sys == EADDRNOTAVAIL || why.sys == EAFNOSUPPORT)
+		return OK;
+	return err_set(e, E_IO, "SERVE_LISTEN",
+		"another program has [::1]:%lld, where the name localhost could lead; name another --port",
+		(long long)number);
+}
+
 int listen_start(struct server *s, struct err *e)
 {
 	struct sockaddr_storage at;
@@ -791,6 +855,8 @@ int listen_start(struct server *s, struct err *e)
 	if (rc == OK && !inherited && s->o.port >= 0 &&
 		(rc = address_of(s->o.bind, (uint16_t)s->o.port, &at, e)) == OK)
 		rc = listen_tcp(s, &at, -1, e);
+	if (rc == OK && !inherited && s->o.is_both_loopbacks)
+		rc = listen_other_loopback(s, e);
 	if (rc == OK && !inherited && s->o.socket)
 		rc = listen_unix(s, -1, e);
 	if (rc == OK && !s->base_url)

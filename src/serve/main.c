@@ -3,13 +3,19 @@
  * Order.  The policy is read and on record, the kernel opens, then the listeners; only then does the ready line leave.  It ends the other way
  * round: no new connections, what was asked is answered, streams end, the record is closed. */
 #include "base/text.h"
+#include "kernel/person.h"
+#include "model/command.h"
+#include "proof/key.h"
 #include "serve/conform.h"
+#include "serve/console.h"
+#include "serve/fleet/fleet.h"
 #include "serve/mcp/mcp.h"
 #include "serve/metrics.h"
 #include "serve/proxy/proxy.h"
 #include "serve/remote.h"
 #include "serve/serve.h"
 #include "serve/web.h"
+#include "serve/witness/witness.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -35,6 +41,31 @@ static int read_options(struct arena *a, int argc, char **argv, struct json **re
 	return OK;
 }
 
+/* What only a person may want is asked here once more: whoever starts this program by hand goes round the questions of `helm`.  A link into the
+ * console and joining a fleet take somebody outside of what is governed, an invitation to register a key a person at a terminal. */
+static int check_person(struct sys *s, const struct json *options, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	const struct json *console = json_get(options, "console"), *ship = json_get(options, "ship");
+	const char *verb = json_get_text(ship, "do", "");
+	bool joins = text_eq(verb, "join") || text_eq(verb, "rejoin"), invites = json_get(console, "invite");
+	struct workspace *ws = NULL;
+	struct person who = { 0 };
+
+	if (!joins && !invites && !json_get(console, "token_sha256"))
+		return OK;
+	int rc = workspace_open(s, &a, json_get_text(ship ? ship : options, "workspace", NULL), 0, &ws, e);
+	if (rc == OK)
+		rc = person_is_outside(s, &a, ws, e);
+	if (rc == OK && invites)
+		rc = person_open(s, &a, ws, NULL, &who, e);
+	if (rc == OK && invites)
+		rc = person_may_loosen(s, &a, ws, e);
+	key_free(&who.key);
+	workspace_close(ws);
+	return rc;
+}
+
 static struct serve_options options_of(const struct json *doc)
 {
 	return (struct serve_options){ .workspace = json_get_text(doc, "workspace", NULL),
@@ -53,7 +84,11 @@ static struct serve_options options_of(const struct json *doc)
 		.is_conformance = json_get_bool(doc, "conformance", false),
 		.is_open = json_get_bool(doc, "open", false),
 		.mcp = json_get(doc, "mcp"),
-		.proxy = json_get(doc, "proxy") };
+		.console = json_get(doc, "console"),
+		.is_both_loopbacks = json_get_bool(doc, "both_loopbacks", false),
+		.proxy = json_get(doc, "proxy"),
+		.fleet = json_get(doc, "fleet"),
+		.witness = json_get(doc, "witness") };
 }
 
 /* ---- from start to end ---- */
@@ -64,6 +99,8 @@ static int open_record(struct server *s, struct err *e)
 
 	if (rc == OK)
 		rc = kernel_open(s->sys, &s->a, s->ws, &s->k, e);
+	/* Whoever asks here waits: rows of calls that are signed themselves are bound by a later receipt (record/notes.c). */
+	s->k.recorder.is_hurried = true;
 	if (rc == OK)
 		s->group = recorder_group_new(&s->k.recorder);
 	return rc;
@@ -97,12 +134,20 @@ static int start(struct server *s, struct err *e)
 {
 	pthread_mutex_init(&s->lock, NULL);
 	s->started_us = s->sys->now_us(s->sys);
-	s->limiter = limiter_new(s->sys);
+	s->limiter = limiter_new(s->sys, s->o.fleet != NULL);
 	s->once = once_new(s->sys);
 	s->metrics = metrics_new();
+	s->console = console_new(s, s->o.console);
 	int rc = web_start(e);
 	if (rc == OK)
 		rc = routes_prepare(&s->a, e);
+	/* A ledger of many machines, or a witness of one, decides nothing and has no workspace. */
+	if (rc == OK && (s->o.fleet || s->o.witness)) {
+		rc = s->o.fleet ? fleet_start(s, s->o.fleet, e) : witness_start(s, s->o.witness, e);
+		if (rc == OK)
+			rc = work_start(s, e);
+		return rc ? rc : listen_start(s, e);
+	}
 	if (rc == OK)
 		rc = open_record(s, e);
 	/* A proxy or a gateway may have none. */
@@ -125,8 +170,11 @@ static void end(struct server *s)
 {
 	listen_quiesce(s);
 	proxy_quiesce(s);
+	fleet_quiesce(s);
 	gateway_stop(s->gateway);
 	work_stop(s);
+	fleet_stop(s);
+	witness_stop(s);
 	proxy_stop(s);
 	spans_stop(s->spans);
 	listen_stop(s);
@@ -140,13 +188,14 @@ static void end(struct server *s)
 	once_free(s->once);
 	metrics_free(s->metrics);
 	limiter_free(s->limiter);
+	console_free(s->console);
 }
 
 /* Until it is told to end. */
 static void wait_for_signals(struct server *s, const sigset_t *mine)
 {
-	for (;;) {
-		int number = sigwaitinfo(mine, NULL);
+	for (struct watchdog w = manager_watchdog(s);;) {
+		int number = manager_wait(s, &w, mine);
 		struct err e = { 0 };
 		if (number == SIGHUP)
 			(void)server_reload(s, &e);
@@ -234,6 +283,10 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &mine, NULL);
 	s.sys = sys_default();
 	int rc = read_options(&s.a, argc, argv, &options, &e);
+	if (rc == OK) {
+		command_be_called(json_get_text(options, "called", "helm"));
+		rc = check_person(s.sys, options, &e);
+	}
 	if (rc)
 		return print_error(&e);
 	if (json_get(options, "conform"))
@@ -242,6 +295,12 @@ int main(int argc, char **argv)
 		return ask(&s, remote_ask, json_get(options, "remote"));
 	if (json_get(options, "probe"))
 		return ask(&s, remote_probe, json_get(options, "probe"));
+	if (json_get(options, "fleet_do"))
+		return ask(&s, fleet_do, json_get(options, "fleet_do"));
+	if (json_get(options, "witness_do"))
+		return ask(&s, witness_do, json_get(options, "witness_do"));
+	if (json_get(options, "ship"))
+		return ask(&s, ship_do, json_get(options, "ship"));
 	if (json_get(options, "show"))
 		return show(&s.a, json_get_text(options, "show", ""));
 	s.o = options_of(options);

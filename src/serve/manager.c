@@ -1,10 +1,14 @@
 /* manager.c — what a service manager is told, and what it asks for: ready, read everything again, about to end (sd_notify(3)).  Sockets that it has
  * opened are taken in listen.c. */
+#include "base/text.h"
 #include "serve/serve.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 /* READY=1 and the like, where somebody listens (sd_notify(3)). */
 void manager_tell(struct server *s, const char *state)
@@ -22,6 +26,43 @@ void manager_tell(struct server *s, const char *state)
 		to.sun_path[0] = '\0';
 	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to,
 		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
+}
+
+struct watchdog manager_watchdog(struct server *s)
+{
+	const char *usec = s->sys->getenv(s->sys, "WATCHDOG_USEC"),
+		   *pid = s->sys->getenv(s->sys, "WATCHDOG_PID");
+	struct watchdog w = { 0 };
+	int64_t period, whose;
+
+	if (!usec || !text_int(usec, &period) || period <= 0 ||
+		(pid && (!text_int(pid, &whose) || whose != getpid())))
+		return w;
+	w.every_us = period / 3 + 1;
+	return w;
+}
+
+/* Workers that stand still while somebody waits for them are no sign of life. */
+static void sign_of_life(struct server *s, struct watchdog *w)
+{
+	uint64_t taken = work_taken(s);
+
+	if (work_waiting(s) == 0 || taken != w->taken)
+		manager_tell(s, "WATCHDOG=1");
+	w->taken = taken;
+}
+
+int manager_wait(struct server *s, struct watchdog *w, const sigset_t *mine)
+{
+	struct timespec most = { .tv_sec = w->every_us / 1000000, .tv_nsec = w->every_us % 1000000 * 1000 };
+	int number;
+
+	if (!w->every_us)
+		return sigwaitinfo(mine, NULL);
+	sign_of_life(s, w);
+	while ((number = sigtimedwait(mine, NULL, &most)) < 0 && errno == EAGAIN)
+		sign_of_life(s, w);
+	return number;
 }
 
 /* Both are tried: a policy that cannot be used keeps nobody from another certificate. */

@@ -90,15 +90,15 @@ static bool is_match(struct arena *a, const char *pattern, const char *path, con
 	return !*pattern && !*path;
 }
 
-const struct route *route_find(struct arena *a, const char *method, const char *path,
-	const char *args[ROUTE_ARGS], const char **ret_allowed)
+const struct route *route_find_in(const struct route *(*at)(size_t), struct arena *a, const char *method,
+	const char *path, const char *args[ROUTE_ARGS], const char **ret_allowed)
 {
 	const struct route *r;
 	struct buf allowed;
 
 	buf_init(&allowed, a);
 	*ret_allowed = NULL;
-	for (size_t i = 0; (r = route_at(i)); i++) {
+	for (size_t i = 0; (r = at(i)); i++) {
 		if (!is_match(a, r->path, path, args))
 			continue;
 		/* A fixed name stands before a {name} in its table, and wins. */
@@ -110,6 +110,12 @@ const struct route *route_find(struct arena *a, const char *method, const char *
 	if (allowed.n)
 		*ret_allowed = allowed.p;
 	return NULL;
+}
+
+const struct route *route_find(struct arena *a, const char *method, const char *path,
+	const char *args[ROUTE_ARGS], const char **ret_allowed)
+{
+	return route_find_in(route_at, a, method, path, args, ret_allowed);
 }
 
 /* ---- schemas ---- */
@@ -182,7 +188,9 @@ struct json *routes_json(struct arena *a)
 		json_sets(a, row, "auth", auth_class_name(r->auth));
 		json_set(a, row, "scopes", apikey_scopes_json(a, r->scope));
 		json_sets(a, row, "rate", rate_class_name(r->rate));
-		json_sets(a, row, "what", r->what);
+		json_sets(a, row, "what",
+			r->flags & NOT_OFFERED ? arena_printf(a, "not offered: %s", r->what) : r->what);
+		json_setb(a, row, "offered", !(r->flags & NOT_OFFERED));
 		json_sets(a, row, "body",
 			r->flags & TAKES_JSON		 ? r->flags & BODY_OPTIONAL ? "json?" : "json"
 				: r->flags & TAKES_BYTES ? "bytes"

@@ -53,6 +53,8 @@ enum route_flags {
 	TAKES_BYTES = 4, /* multipart or raw: c->raw */
 	IS_STREAM = 8, /* answers with events until the client goes */
 	IS_ONCE = 16, /* Idempotency-Key counts */
+	NO_KERNEL = 32, /* nothing is decided: c->k is NULL */
+	NOT_OFFERED = 64, /* answers 501 with `what` */
 };
 
 struct call;
@@ -73,6 +75,9 @@ const struct route *route_at(size_t i);
  * not known. */
 const struct route *route_find(struct arena *a, const char *method, const char *path,
 	const char *args[ROUTE_ARGS], const char **ret_allowed);
+/* The same in another table than that of `helm serve`: NULL behind its last. */
+const struct route *route_find_in(const struct route *(*at)(size_t), struct arena *a, const char *method,
+	const char *path, const char *args[ROUTE_ARGS], const char **ret_allowed);
 /* %XX decoded; NULL: it is no text, or holds a NUL. */
 char *path_decoded(struct arena *a, const char *p, size_t n);
 /* The table as a document, and as OpenAPI 3.1. */
@@ -108,6 +113,8 @@ int auth_at_headers(struct call *c, struct err *e);
 int auth_check(struct call *c, struct err *e);
 /* The tenant of the installation: what stands in the workspace and names no tenant (runs, hooks, a person's acts) is theirs. */
 const char *auth_home_tenant(const struct server *s);
+/* Of who listens for long: does the key still open it?  Looked at every few seconds, since *asked_us.  `key_id` NULL: it is no key that could end. */
+bool auth_still(struct server *s, const char *key_id, unsigned scope, int64_t *asked_us);
 /* The same by one key alone. */
 int auth_token(struct call *c, const char *token, struct err *e);
 
@@ -206,7 +213,13 @@ struct serve_options {
 	bool is_conformance; /* a harness may describe the world */
 	const struct json *proxy; /* what the proxy was started with; NULL: it is none */
 	bool is_open; /* /mcp, and nothing else, without a key for whoever is on this machine */
+	const struct json *console; /* origin, link, program (console.h); NULL: as it is without */
+	bool is_both_loopbacks; /* also on [::1], so that the name localhost leads nowhere else */
 	const struct json *mcp; /* options of the gateway (mcp/mcp.h); NULL: there is none */
+	const struct json
+		*witness; /* of a witness (witness/witness.h), which has no workspace; NULL: it is none */
+	const struct json *
+		fleet; /* of the ledger of many machines (fleet/fleet.h), which has no workspace; NULL: it is none */
 };
 
 struct door_policy {
@@ -247,12 +260,23 @@ struct server {
 	struct spans *spans; /* NULL: nobody wants them */
 	struct proxy *proxy; /* NULL: this is no proxy */
 	struct gateway *gateway; /* to servers of tools (mcp/mcp.h); NULL: there is none */
+	struct witness *witness; /* of logs (witness/witness.h); NULL: it is none */
+	struct fleet *fleet; /* the ledger of many machines (fleet/fleet.h); NULL: it is none */
+	struct console *console; /* console.h */
 };
 
 /* manager.c: policy, authority and certificates, as the files are now.  On an error what was in force stays. */
 int server_reload(struct server *s, struct err *e);
 void manager_tell(
 	struct server *s, const char *state); /* "READY=1", to whoever started us and wants to know */
+/* A service manager that wants a sign of life (WatchdogSec=) gets one for as long as requests that wait are taken up. */
+struct watchdog {
+	int64_t every_us; /* 0: nobody wants one */
+	uint64_t taken; /* requests, at the last sign */
+};
+struct watchdog manager_watchdog(struct server *s);
+/* The next signal, as sigwaitinfo(2). */
+int manager_wait(struct server *s, struct watchdog *w, const sigset_t *mine);
 
 /* policy.c: the policy that this door was started with.  A file that cannot be used leaves the old one in force. */
 int policy_load(struct server *s, struct err *e);
@@ -269,12 +293,14 @@ size_t work_descriptors(void); /* as many as this process may have, for everythi
 bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg);
 void work_stop(struct server *s); /* what is in the queue is answered first */
 size_t work_waiting(struct server *s);
+uint64_t work_taken(struct server *s); /* requests that a worker took up, ever */
 
 /* limit.c: may this address, before it is known who calls, and may this caller go on?  0, or the seconds after which to try again. */
-struct limiter *limiter_new(struct sys *s);
+struct limiter *limiter_new(struct sys *s, bool is_fleet);
 void limiter_free(struct limiter *l);
 int64_t limiter_ask_address(struct limiter *l, const struct call *c);
 int64_t limiter_ask_class(struct limiter *l, const struct call *c);
+int64_t limiter_ask_node(struct limiter *l, int64_t tenant, int64_t node); /* of a fleet */
 /* 429 unless there is nothing to wait for. */
 int limited(struct call *c, int64_t wait_s, const char *why, struct err *e);
 

@@ -299,3 +299,24 @@ const char *tls_peer(struct arena *a, void *session, const char **ret_why)
 		*ret_why = "this certificate names nobody: it needs one URI, or a common name without blanks";
 	return name;
 }
+
+/* ---- keys of people ---- */
+
+static gnutls_datum_t datum(const void *p, size_t n)
+{
+	return (gnutls_datum_t){ (unsigned char *)(uintptr_t)p, (unsigned)n };
+}
+
+bool tls_es256(const struct webauthn_key *key, struct bytes message, struct bytes der)
+{
+	const gnutls_datum_t x = datum(key->x, sizeof(key->x)), y = datum(key->y, sizeof(key->y)),
+			     text = datum(message.p, message.n), sig = datum(der.p, der.n);
+	gnutls_pubkey_t public;
+
+	if (der.n > 80 || gnutls_pubkey_init(&public))
+		return false;
+	bool holds = gnutls_pubkey_import_ecc_raw(public, GNUTLS_ECC_CURVE_SECP256R1, &x, &y) == 0 &&
+		gnutls_pubkey_verify_data2(public, GNUTLS_SIGN_ECDSA_SHA256, 0, &text, &sig) >= 0;
+	gnutls_pubkey_deinit(public);
+	return holds;
+}

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/sys.h"
+#include "proof/webauthn.h"
 
 /* What these files hold counts from now on: chain and key of the server, and whose certificates callers may bring (or NULL).  One that cannot be used
  * leaves what counted before.  The texts are given back for as long as the process lives. */
@@ -20,5 +21,8 @@ const char *tls_client_ca(void); /* PEM, or NULL */
 /* Who is at the other end, by a certificate that holds now: its only URI, or else its common name.  NULL: there is none, and *ret_why says what is
  * wrong with one that was brought. */
 const char *tls_peer(struct arena *a, void *session, const char **ret_why);
+
+/* ECDSA with P-256 and SHA-256: a signature in DER over this message, by the key with these coordinates. */
+bool tls_es256(const struct webauthn_key *key, struct bytes message, struct bytes der);
 
 #endif

@@ -19,6 +19,7 @@ struct taking {
 	size_t n, most;
 	bool is_too_much;
 	char session[SESSION];
+	const struct web_ask *q;
 };
 
 /* Not in the arena: running out of it must not jump over the library. */
@@ -37,6 +38,8 @@ static size_t take(char *data, size_t size, size_t n, void *arg)
 	memcpy(more + t->n, data, n);
 	t->p = more;
 	t->n += n;
+	if (t->q->heard)
+		t->q->heard(t->q->heard_arg, (struct bytes){ (const uint8_t *)t->p, t->n });
 	return n;
 }
 
@@ -137,7 +140,7 @@ static int fault_of(CURLcode code, const struct taking *t, struct err *e)
 
 int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, struct err *e)
 {
-	AUTO(free_taking) struct taking t = { .most = q->most_bytes ? q->most_bytes : 1 << 20 };
+	AUTO(free_taking) struct taking t = { .most = q->most_bytes ? q->most_bytes : 1 << 20, .q = q };
 	AUTO(free_list) struct curl_slist *headers = NULL;
 	AUTO(free_easy) CURL *h = curl_easy_init();
 	long status = 0;

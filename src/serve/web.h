@@ -25,6 +25,9 @@ struct web_ask {
 	int64_t timeout_ms;
 	size_t most_bytes; /* of the answer; 0: 1 MiB */
 	const int *is_cancelled; /* atomic, looked at meanwhile; or NULL */
+	/* Called when more of the answer has come, with all of it so far; or NULL. */
+	void (*heard)(void *arg, struct bytes so_far);
+	void *heard_arg;
 };
 struct web_answer {
 	int status;

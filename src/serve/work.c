@@ -37,6 +37,7 @@ struct queue {
 		size_t working, most, waiting, room;
 	} lines[KINDS];
 	size_t waiting, idle, workers, most;
+	uint64_t taken; /* out of the lines, ever */
 	bool is_over;
 };
 
@@ -389,13 +390,15 @@ static int answer(struct worker *w, struct call *c, struct err *e)
 	}
 	if (rc == OK)
 		rc = auth_check(c, e);
-	if (rc == OK)
+	if (rc == OK && !(c->route->flags & NO_KERNEL))
 		rc = limited(c, limiter_ask_class(c->server->limiter, c), "ENDPOINT_RATE_LIMIT_EXCEEDED", e);
 	if (rc == OK && c->raw.n > BODY_MOST && !(c->route->flags & TAKES_BYTES))
 		rc = call_refuse(
 			c, e, 413, "TOO_LARGE", "a body of this route has at most %d bytes", BODY_MOST);
 	if (rc == OK)
 		rc = read_body(c, e);
+	if (rc == OK && c->route->flags & NO_KERNEL)
+		return c->route->fn(c, e);
 	return rc ? rc : with_kernel(w, c, run_once, e);
 }
 
@@ -488,6 +491,7 @@ static struct job *first_job(struct queue *q)
 		l->working++;
 		l->waiting--;
 		q->waiting--;
+		q->taken++;
 		return j;
 	}
 	return NULL;
@@ -626,6 +630,14 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 	if (!is_taken)
 		free(j);
 	return is_taken;
+}
+
+uint64_t work_taken(struct server *s)
+{
+	pthread_mutex_lock(&s->queue->lock);
+	uint64_t n = s->queue->taken;
+	pthread_mutex_unlock(&s->queue->lock);
+	return n;
 }
 
 size_t work_waiting(struct server *s)

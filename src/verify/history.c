@@ -379,33 +379,38 @@ static void merge_keys(const struct history *h, struct arena *a, struct trust *t
 	t->key_count = n;
 }
 
-int trust_add_history(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e)
+int trust_add_history_text(
+	struct arena *a, struct bytes text, const char *name, struct trust *t, struct err *e)
 {
 	struct verification v;
 	struct history h = { .v = &v };
-	struct bytes text;
 	bool is_tied = false;
-	int rc = file_read(s, a, AT_FDCWD, path, HISTORY_LIMIT, FILE_FOLLOW, &text, e);
 
-	if (rc)
-		return rc;
 	/* A link without its newline was being written when the program ended.  Nobody was told about it
 	 * yet, so it is left out. */
 	while (text.n && text.p[text.n - 1] != '\n')
 		text.n--; /* what a crash left of a link nobody was told about */
 	verification_begin(&v, a, t, "key history");
-	if (!read_history(&h, text, path))
+	if (!read_history(&h, text, name))
 		return err_set(
-			e, E_INPUT, "TRUST_HISTORY", "%s: %s", path, v.text ? v.text : "not a history");
+			e, E_INPUT, "TRUST_HISTORY", "%s: %s", name, v.text ? v.text : "not a history");
 	for (size_t i = 0; i < h.n; i++)
 		is_tied |= is_trusted(t, &h.keys[i]);
 	if (!is_tied)
 		return err_set(e, E_INPUT, "TRUST_HISTORY",
 			"%s has none of the keys you trust, so it says nothing about them; give one with "
 			"--key",
-			path);
+			name);
 	merge_keys(&h, a, t);
 	return OK;
+}
+
+int trust_add_history(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e)
+{
+	struct bytes text;
+	int rc = file_read(s, a, AT_FDCWD, path, HISTORY_LIMIT, FILE_FOLLOW, &text, e);
+
+	return rc ? rc : trust_add_history_text(a, text, path, t, e);
 }
 
 /* ---- the part of a history that a chain carries ---- */

@@ -61,11 +61,14 @@ struct trust {
 bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE]);
 /* One more trusted key: hex, or the name of a file that holds it.  A whole trust file (trust.c says which forms). */
 int trust_add_key(struct sys *s, struct arena *a, const char *key, struct trust *t, struct err *e);
+#define TRUSTED_KEYS "keys.json" /* what 'helm key trust' keeps, in trust/ of the helm home */
 int trust_add_file(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e);
 
 /* A key history (docs/formats/key-history.md) extends trust: from a key in *t to those that follow or precede it, each for its place
  * in the order.  Refused: a history that does not verify, or that has none of the keys in *t. */
 int trust_add_history(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e);
+int trust_add_history_text(
+	struct arena *a, struct bytes text, const char *name, struct trust *t, struct err *e);
 
 /* The receipt with which a chain goes on under another key carries the links of the history in between. */
 #define KEY_EFFECT "helm.key/continues"
@@ -256,6 +259,17 @@ bool verify_pack_name(const char *path);
 void verify_no_record(struct verification *v);
 /* The same for a pack that could not even be read: step "archive". */
 void verify_pack_unreadable(struct verification *v, const struct err *why);
+
+/* A pack of a fleet (docs/formats/fleet-pack.md), from the front to its end; v->trust->keys, when there are any, must be in the history of each machine.  `given` says
+ * which log, which witnesses and which orders the caller trusts; without a policy nothing is trusted.  By its first 512 bytes it is told from other archives. */
+struct tlog_policy;
+struct note_key;
+struct fleet_trust {
+	const struct tlog_policy *policy; /* or NULL */
+	const struct note_key *control; /* or NULL: any */
+};
+void verify_fleet(struct verification *v, struct stream *in, const struct fleet_trust *given);
+bool verify_fleet_is_one(struct bytes start);
 
 /* A pack whose manifest says agent_provenance_pack: values.class, values.failed_checks. */
 void verify_provenance(struct verification *v, const struct pack *p);

@@ -45,6 +45,9 @@ ok "listed" says 0 "obsidian-main" helm sources
 ok "nothing of it is put before a session unasked" hides "walrus in the vault" helm context pack --task walrus
 after=$(find "$vault" "$scratch/home/.claude" "$scratch/home/old" "$scratch/home/.hermes" -printf '%p %T@ %s\n' | sort)
 ok "nothing outside was written" test "$before" = "$after"
+mkfifo "$vault/pipe.md"
+ok "what is no file is named, and nobody waits for it" says 0 "'pipe.md' was not searched: it is no file" helm context walrus
+rm "$vault/pipe.md"
 ok "what is gone is said" says 0 "cannot be opened" sh -c 'mv "$1" "$1.away" && env -i HOME="$2" "$0" context walrus; mv "$1.away" "$1"' "$HELM_REAL" "$vault" "$scratch/home"
 ok "ended" says 0 "obsidian-main" helm sources --remove obsidian-main
 ok "and not searched any more" hides "walrus in the vault" helm context walrus

@@ -189,4 +189,21 @@ cp "$scratch/piece" "$scratch/archive/segments/task-ledger-000001.jsonl.zst"
 ok "and with it" says 0 "sound" helm log check --all
 mv "$scratch/archive" "$scratch/elsewhere"
 ok "one that cannot be read is named, with its place" says 0 "is archived at $scratch/archive/segments" helm log check --all
+
+# ---- what a person decided, in a file that went ----
+rm -rf "$ws" "$scratch/archive" "$scratch/elsewhere" "$scratch/home/.helm/trees"
+cd "$scratch" || exit 1
+helm init --path "$ws" >/dev/null
+cd "$ws" || exit 1
+exits 0 helm freeze --principal agent:codex
+"$store" "$state" "$keys" 3000 0 1000000 1700000000000000 1500000 || exit 1
+exits 0 helm archive --before 2100-01-01 --to "$scratch/archive"
+rm -rf "$scratch/home/.helm/trees"
+ok "an act is found where its file is now" says 0 "agent:codex" helm freeze status
+rm -rf "$scratch/home/.helm/trees"
+mv "$scratch/archive" "$scratch/elsewhere"
+ok "what nobody can look up permits nothing" says 25 "archived to $scratch/archive" helm run -- true
+ok "and is said" says 0 "archived to $scratch/archive" helm status --brief
+ok "a person can speak again" exits 0 helm freeze --principal agent:cursor
+ok "then everything is frozen, until that is lifted" says 25 "in an archive that cannot be read" helm run -- true
 finish

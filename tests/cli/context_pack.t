@@ -42,4 +42,22 @@ ok "adopting from below is for the workspace above" says 0 "helm_workspace=$scra
 ok "where it is found" says 0 "zebra" helm context zebra
 ok "no other one was made" test ! -e "$scratch/home/.helm/workspace/.helm"
 ok "reconcile looks at it, too" sh -c 'env -i PATH="$PATH" HOME="$0/home" "$1" reconcile 2>&1 | grep -vq "is not a workspace"' "$scratch" "$HELM_REAL"
+
+# What is not on the page is counted.
+helm init --path "$scratch/many" >/dev/null
+cd "$scratch/many" || exit 1
+i=0
+while [ $i -lt 25 ]; do
+  i=$((i + 1))
+  helm memory write --layer long_term_memory --text "The fact number $i is about house $i and gate 80$i" >/dev/null
+done
+told() { helm context pack "$@" | grep -c "^- The fact number"; }
+ok "a page takes all for which there is room" test "$(told)" = 25
+few=$(told --budget 400)
+ok "and with less room fewer" test "$few" -gt 0 -a "$few" -lt 25
+ok "how many are left out is said" says 0 "(left out: $((25 - few)) did not fit; see 'helm context', or a larger --budget)" helm context pack --budget 400
+ok "in JSON, too" says 0 "\"left_out\": $((25 - few))," helm context pack --budget 400 --json
+for i in 1 2 3 4 5 6; do helm run -- true >/dev/null 2>&1; done
+ok "tasks beyond the last four are counted" says 0 "(left out: 2 older tasks; see 'helm context')" helm context pack
+ok "in JSON, too" says 0 '"left_out": 2,' helm context pack --json
 finish

@@ -23,10 +23,10 @@ protects() { tail -n 1 .helm/task-ledger.jsonl | grep -o '"protections": *{[^}]*
 # ---- temporary directories of its own ----
 run true || skip_all "this machine cannot put up the walls"
 ok "the shared temporary directory is not to be seen" exits 0 run sh -c "! test -e '$outside/theirs'"
-ok "its own is empty, and can be written" exits 0 run sh -c 'echo x >/tmp/x && test -f /var/tmp/x && [ "$TMPDIR" = /tmp ]'
+ok "its own is empty, and can be written" exits 0 run sh -c 'echo x >"/tmp/$1" && test -f "/var/tmp/$1" && [ "$TMPDIR" = /tmp ]' - "gone-$$"
 ok "the report says so" protects own_directories true
-ok "it is gone afterwards" sh -c '! test -e /tmp/x'
-ok "the next run has another one" exits 0 run sh -c '! test -e /tmp/x'
+ok "it is gone afterwards" test ! -e "/tmp/gone-$$"
+ok "the next run has another one" exits 0 run test ! -e "/tmp/gone-$$"
 ok "deleting all of it is not asked about" exits 0 run sh -c "mkdir -p '$outside' && rm -rf '$outside' && rm -rf /tmp/a /var/tmp/b"
 ok "and touches nobody else's" grep -q theirs "$outside/theirs"
 ok "outside the walls it is asked about" exits 24 helm guard check --profile develop --containment none -- rm -rf "$outside"
@@ -179,6 +179,7 @@ ok "and leaves the choice alone" says 0 "profile=workspace_edit" helm workspace 
 shown=$(terminal APPROVE -- helm setup codex --path "$scratch/other" 2>&1)
 ok "a person gets it from setup" sh -c 'printf %s "$0" | grep -q "profile: develop"' "$shown"
 ok "and reads so before they say yes" sh -c 'printf %s "$0" | tr -s " \r\n" " " | grep -q "will be decided by the profile .develop., made for agents.*Type APPROVE" && ! printf %s "$0" | grep -q "by the profile .workspace_edit"' "$shown"
+ok "and then what holds for what destroys" sh -c 'printf %s "$0" | tr -s " \r\n" " " | grep -q "profile in force is develop, chosen for this workspace; what destroys is saved first and then runs (destructive=checkpoint)"' "$shown"
 ok "it holds from then on" says 0 "profile=develop" helm workspace show --path "$scratch/other"
 terminal -- helm profile use workspace_edit --path "$scratch/other" >/dev/null
 terminal APPROVE -- helm setup codex --path "$scratch/other" >/dev/null 2>&1

@@ -73,6 +73,24 @@ terminal TRUST -- helm approval trust add "$scratch/ops/.helm/keys/root.pub" --l
 ok "by a registered one it is obeyed" says 0 "fenced=$ws" helm freeze --fence fence.json
 ok "every call is denied" sh -c 'printf %s "$0" | grep -q EMERGENCY_STOP_FENCED' "$(hook codex)"
 ok "again it has the same answer, signed" says 0 '"kernel_signature"' helm freeze --fence fence.json --json
+answered() { # the answer's signature is that of the chain's key, over the state with its action
+  helm freeze --fence fence.json --json >ack.json && cp "$scratch/home/.helm/keys/root.pub" root.hex && python3 - <<'END'
+import json, subprocess
+ack, pub = json.load(open("ack.json")), open("root.hex").read().strip()
+ack = ack.get("acknowledgement", ack)
+state = {k: v for k, v in ack["state"].items() if k != "receipt_hash"}
+assert pub in json.dumps(state), "the state names another key"
+open("ack.payload", "w").write(json.dumps(dict(state, action="FENCE_ACK"), sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+open("ack.sig", "wb").write(bytes.fromhex(ack["kernel_signature"]))
+open("ack.der", "wb").write(bytes.fromhex("302a300506032b6570032100" + pub))
+subprocess.run(["openssl", "pkeyutl", "-verify", "-rawin", "-pubin", "-keyform", "DER", "-inkey", "ack.der", "-in", "ack.payload", "-sigfile", "ack.sig"], check=True)
+END
+}
+ok "by the key of the chain, which it names" answered
+ok "a run is refused as fenced" says 25 "an emergency stop fences this workspace" helm run -- true
+helm freeze >/dev/null
+ok "everything frozen beside it is said as such" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook codex)"
+terminal -- helm unfreeze >/dev/null
 ok "the way back is named" says 0 "to go on: helm unfreeze --fence" helm freeze status
 ok "a plain unfreeze does not lift it" says 1 "not frozen" terminal -- helm unfreeze
 ok "a person lifts it" exits 0 terminal -- helm unfreeze --fence
@@ -152,4 +170,11 @@ no_lock() {
 ok "nor when it cannot be had alone" no_lock
 said_first() { fresh_workspace && quietly helm freeze --reason lunch && says 25 "frozen everything: lunch" helm run --path "$ws" -- rm -rf x; }
 ok "what is frozen is said to be, whatever the command would do" said_first
+# A stop that cannot be recorded is not said to be one.
+fresh_workspace
+mv "$ws/.helm/receipts.jsonl" kept 2>/dev/null
+mkdir "$ws/.helm/receipts.jsonl"
+unsaid() { ! helm freeze "$@" >said 2>&1 && ! grep -q "stopped=\|frozen=" said; }
+ok "a stop that cannot be recorded is told" unsaid --agent codex
+ok "so is a freeze" unsaid
 finish

@@ -43,6 +43,12 @@ ok "a python script passes" passes "python3 plain.py"
 ok "one that reaches out does not" denied "python3 evil.py"
 ok "nor a node script" denied "node evil.js"
 ok "whoever starts it" denied "nice python3 evil.py"
+mkdir -p pkg/sub && cp evil.py pkg/sub/tool.py && cp evil.py pkg/__main__.py
+ok "as a module" denied "python3 -m evil"
+ok "of a package" denied "python3 -m pkg.sub.tool"
+ok "the package itself" denied "python3 -m pkg"
+ok "a plain one" passes "python3 -m plain"
+rm -r pkg
 
 # unread: ask
 mkdir -p references
@@ -52,6 +58,10 @@ trust "$ws" >/dev/null
 ok "unread: ask asks about code" says 24 "profile.unread" helm guard check --json --shell "python3 plain.py"
 ok "and about builds" asked "make"
 ok "a shell script was read" passes "sh plain.sh"
+for what in "python3 manage.py migrate" "uvicorn app:app" "invoke x" "mise run x" "expect x.exp" "kotlin x.kts" "./gradlew test" "ctest" "tox" "karma start"; do ok "what is not read is asked about: $what" asked "$what"; done
+printf 'project(x)\n' >.eslintrc.cjs
+ok "a file that a program takes in is a script" asked "eslint ."
+rm .eslintrc.cjs
 ok "plain commands are not scripts" passes "ls"
 ok "to take that back is to permit something" sh -c 'cp "$1/share/execution_profiles.json" references/execution_profiles.json && HOME="$2/home" "$0" workspace trust --json | grep -q "not read pass without a question"' "$HELM_REAL" "$HELM_SOURCE" "$scratch"
 trust "$ws" >/dev/null
@@ -89,11 +99,34 @@ ok "build.rs" taken build.rs 'fn main() { std::fs::remove_dir_all("/etc").unwrap
 ok "build.gradle" taken build.gradle "task x(type: Exec) { commandLine 'rm', '-rf', '/etc' }\n" "gradle build"
 ok "mise.toml" taken mise.toml '[tasks.build]\nrun = "cp x /etc/passwd"\n' "mise run build"
 ok "its hooks" taken .mise.toml '[hooks]\nenter = "rm -rf /etc"\n' "mise run x"
+ok "CMakeLists.txt" taken CMakeLists.txt 'project(x)\nexecute_process(COMMAND rm -rf /etc WORKING_DIRECTORY x)\n' "cmake -S . -B build"
+ok "what it removes" taken CMakeLists.txt 'file(REMOVE_RECURSE "/etc") # all\n' "cmake --build build"
+ok "a command behind another argument" taken CMakeLists.txt 'add_custom_target(t ALL DEPENDS a COMMAND cp x /etc/passwd)\n' "cmake -B b && cmake --build b"
+ok "pom.xml" taken pom.xml '<plugin><configuration><executable>rm</executable><arguments><argument>-rf</argument><argument>/etc</argument></arguments></configuration></plugin>\n' "mvn -q test"
+ok "build.xml" taken build.xml '<target name="x"><exec executable="cp"><arg value="x"/><arg value="/etc/passwd"/></exec></target>\n' "ant x"
+ok "what it deletes" taken build.xml '<delete dir="/etc"/>\n' "ant"
+ok "tasks.py" taken tasks.py "$py" "invoke build"
+ok "composer.json" taken composer.json '{"scripts": {"post-install-cmd": ["cp x /etc/passwd"]}}' "composer dump-autoload"
+ok ".pre-commit-config.yaml" taken .pre-commit-config.yaml 'repos:\n- repo: local\n  hooks:\n  - id: x\n    entry: cp x /etc/passwd\n' "pre-commit run -a"
+ok "Vagrantfile" taken Vagrantfile 'system("cp x /etc/passwd")\n' "vagrant status"
+ok "eslint.config.js" taken eslint.config.js 'require("fs").writeFileSync("/etc/passwd", "")\n' "eslint ."
+ok "meson.build" taken meson.build "run_command('cp', 'x', '/etc/passwd')\n" "meson setup b"
+ok "tasks of pyproject.toml" taken pyproject.toml '[tool.poe.tasks]\nx = "cp x /etc/passwd"\n' "poe x"
 ok "go generate" taken gen.go 'package x\n//go:generate cp x /etc/passwd\n' "go generate ./..."
 printf '%b' "$py" >setup.py
 ok "an installation from here" exits 25 helm guard check --profile service_ops --shell "pip install ."
 ok "one from elsewhere does not read it" exits 24 helm guard check --profile service_ops --shell "pip install requests"
 rm setup.py
+printf '[build-system]\nbuild-backend = "own.back:make"\nbackend-path = ["tools"]\n' >pyproject.toml
+mkdir -p tools/own && printf '%b' "$py" >tools/own/back.py
+ok "what builds it lies in the project" exits 25 helm guard check --profile service_ops --shell "pip install -e ."
+ok "of any front end" denied "python3 -m build"
+rm -r tools pyproject.toml
+printf '{"scripts": {"build": "tsc", "postinstall": "cp x /etc/passwd"}}' >package.json
+ok "npm install runs what the project says" exits 25 helm guard check --profile service_ops --shell "npm ci"
+ok "yarn alone installs" exits 25 helm guard check --profile service_ops --shell "yarn"
+ok "a script is not an installation" passes "npm run build"
+rm package.json
 printf 'import pytest\nimport os\nos.remove("build/x")\n' >conftest.py
 ok "a project's own work passes" passes "pytest"
 rm conftest.py

@@ -52,6 +52,48 @@ ok "a call without a name, too" [ "$(verdict '{"tool_calls":[{"function":{"argum
 printf '{"content":""}' | helm model-repair evaluate --tool-required --record >/dev/null
 ok "what is kept is counted by the shadow report" says 0 '"event_count": 1' helm shadow-report --format json --feature model_repair
 
+mkdir -p "$ws/references"
+echo '{"abort_on": [], "nudge_on": ["terminal_without_tool"], "max_retries": 1}' >"$ws/references/local_model_proxy_policy.json"
+ok "the workspace says what is asked again" [ "$(verdict '{"content":""}' --tool-required)" = nudge_and_retry ]
+ok "and what is not" [ "$(verdict '{"tool_calls":[{"name":"x","arguments":"{oops"}]}')" = give_up ]
+ok "and how often" [ "$(verdict '{"content":""}' --tool-required --attempt 1)" = give_up ]
+ok "the rules are shown as they are" says 0 '"max_retries": 1' helm model-repair check --json
+again() { printf '{"content":""}' | HELM_ENV="HELM_MODEL_REPAIR=$1" helm model-repair loop-step --tool-required --json | field call_again; }
+ok "a gate that is on has the model called again" [ "$(again 1)" = True ]
+ok "one that watches does not" [ "$(again 0)" = False ]
+rm "$ws/references/local_model_proxy_policy.json"
+
+# ---- a tool to answer with ----
+names() { python3 -c 'import json,sys; print([t.get("function",t)["name"] for t in json.load(sys.stdin)["tools"]])'; }
+ok "respond is added" [ "$(printf '{"tools":[{"name":"x"}]}' | helm respond inject | names)" = "['x', 'respond']" ]
+ok "once" [ "$(printf '{"tools":[{"name":"respond"}]}' | helm respond inject | names)" = "['respond']" ]
+ok "not for a large model" [ "$(printf '[]' | HELM_ENV=HELM_SYNTHETIC_RESPOND=1 helm respond inject --tier L4_cloud_provider | names)" = "[]" ]
+ok "for a local one, where it is wanted" [ "$(printf '[]' | HELM_ENV=HELM_SYNTHETIC_RESPOND=1 helm respond inject --tier L3_local_model | names)" = "['respond']" ]
+ok "and not otherwise" [ "$(printf '[]' | helm respond inject --tier L3_local_model | names)" = "[]" ]
+said='{"content":null,"tool_calls":[{"function":{"name":"respond","arguments":"{\"message\":\"hi\"}"}},{"name":"x","arguments":{}},{"name":"respond","arguments":{"message":"no"}}]}'
+ok "its message becomes the answer" [ "$(printf '%s' "$said" | helm respond strip | field content)" = hi ]
+ok "and others stay" [ "$(printf '%s' "$said" | helm respond strip | field tool_calls)" = "[{'name': 'x', 'arguments': {}}]" ]
+ok "what cannot be read stays as it was" says 0 _strip_warning sh -c 'printf "{\"tool_calls\":[{\"name\":\"respond\",\"arguments\":\"{\"}]}" | "$0" respond strip' "$HELM_REAL"
+ok "one that is missing is said" exits 1 sh -c 'echo "{\"content\":\"x\"}" | "$0" respond finalize --tool-required' "$HELM_REAL"
+
+# ---- what a message asks for ----
+scope() { helm action-scope evaluate --json --message "$1" | field locked_scope; }
+ok "the narrowest verb locks" [ "$(scope 'check the file and delete docs/x')" = inspect ]
+ok "whole words" [ "$(scope 'a checklist for Postgres')" = None ]
+ok "in Korean" [ "$(scope '캘린더 일정 삭제해줘')" = delete ]
+ok "no verb is refused" says 3 no_verb_detected helm action-scope evaluate --message 'hello there'
+ok "what changes needs a target" says 3 missing_explicit_target helm action-scope evaluate --message 'delete it'
+ok "which may be a path" exits 0 helm action-scope evaluate --message 'delete docs/old.md'
+ok "or given" exits 0 helm action-scope evaluate --message 'delete it' --target report
+ok "more than was asked for is refused" exits 3 helm action-scope evaluate --message 'show docs/x' --attempt delete
+ok "less is not" exits 0 helm action-scope evaluate --message 'update docs/x' --attempt inspect
+ok "nor is what a resource does not permit" exits 3 helm action-scope evaluate --message 'delete docs/x' --attempt delete --resource telegram_outbound
+ok "one that nobody knows" exits 2 helm action-scope evaluate --message 'show x' --attempt inspect --resource moon
+ok "budgets of texts" says 0 '"browser.snapshot"' helm compression profiles --json
+ok "what is promised holds here" exits 0 helm verify-contract
+ok "and is told one by one" says 0 '"guard_fails_closed"' helm verify-contract --json
+ok "a watch is launched" says 0 '"launched": true' helm health launch --current-model none --json
+
 ok "a task has steps" helm task state t1 --require build --require test
 ok "one that nobody requires is none" exits 2 helm task state t1 --done ship
 ok "it is not final before all are done" says 2 "not done: 'build'" helm task state t1 --finalize

@@ -29,6 +29,15 @@ begins_alone() {
 }
 early=$HELM_BUILD/CMakeFiles/helmcli.dir/src/cli/hook_inside.c.o
 if nm "$HELM_REAL" 2>/dev/null | grep -q ' helm_begin$'; then ok "what runs before libc needs no symbol and no relocation" begins_alone; fi
+# Two functions of one name in two archives: the linker takes whichever it meets first, and says nothing.
+names_apart() {
+  for archive in helmcore helmserve; do
+    nm --defined-only "$HELM_BUILD/lib$archive.a" 2>/dev/null | awk '$2 == "T" || $2 == "D" || $2 == "B" { print $3 }' | sort -u >"$archive.names"
+  done
+  comm -12 helmcore.names helmserve.names >both
+  test -s helmserve.names && ! test -s both || { cat both; return 1; }
+}
+if [ -e "$HELM_BUILD/libhelmserve.a" ]; then ok "no name is used by helm and by helm-serve for two things" names_apart; fi
 no_paths() {
   ! strings -a "$HELM_REAL" | grep -F -e "$HELM_SOURCE/" -e "$HELM_BUILD/" | head -5 | grep .
 }

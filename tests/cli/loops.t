@@ -70,6 +70,16 @@ ok "what was done before is not done again" [ "$(grep -c a k)" -eq 1 ]
 ok "what was cut off is" [ "$(grep -c b k)" -ge 1 ]
 ok "to its end" [ "$(grep -c c k)" -eq 1 ]
 ok "once it has ended nothing goes on" says 1 "has ended" helm loops resume "$run"
+# A run that began long ago, by another clock: its minutes are over, whatever it still has to do.
+over() {
+  for n in 40 60 80 100; do
+    HELM_ENV="HELM_WORKSPACE=$w HELM_TEST_KILL_AT=$n" helm_twin loops run count >/dev/null 2>&1
+    late=$(helm loops runs --json | python3 -c 'import json,sys; print(*[r["run_id"] for r in json.load(sys.stdin) if r["status"] == "running"][:1])')
+    [ -z "$late" ] || break
+  done
+  helm loops resume "$late"
+}
+ok "a run has an end by the clock" says 1 "minutes are over" over
 ok "a name that is none" says 1 "there is no run" helm loops resume ../x
 
 # ---- failures ----
@@ -87,6 +97,11 @@ ok "another one is not" exits 0 helm profile run workspace_edit --task-name buil
 HELM_ENV="HELM_WORKSPACE=$w"
 
 # ---- traces ----
+ok "a list of traces that is cut says so" says 0 "the newest 2; there are more traces, all with --limit 0" helm trace list --limit 2
+ok "and all are all" sh -c '[ "$("$@" --limit 0 2>&1 | wc -l)" -gt 4 ] && ! "$@" --limit 0 2>&1 | grep -q "there are more"' sh env HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" trace list
+rows=$(grep -c . "$w/.helm/task-ledger.jsonl")
+ok "rows of the ledger, too" says 0 "2 of $rows rows, all with --limit 0" helm profile ledger --limit 2
+ok "and are whole without a limit" sh -c '! "$@" 2>&1 | grep -q "all with"' sh env HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" profile ledger --limit 0
 id=$(helm trace list --json --limit 1 | field 0.taskId)
 ok "a run has a trace" says 0 "$id" helm trace show "$id"
 ok "it would still be allowed" says 0 ALLOW helm trace replay "$id"

@@ -15,7 +15,7 @@ HELM_ENV=COLUMNS=300
 TEST_HOME=$scratch/home
 export HELM_BUILD HELM_SOURCE TEST_HOME
 packages=$npm/node_modules/@modelcontextprotocol
-cp "$HELM_SOURCE/tests/clients/mcp_client.mjs" "$npm/mcp_client.mjs"
+cp "$HELM_SOURCE/tests/clients/mcp_client.mjs" "$HELM_SOURCE/tests/clients/mcp_asked.mjs" "$npm/"
 git init -q .
 mkdir data served
 echo hello >data/a.txt
@@ -64,6 +64,16 @@ ok "the inspector calls" says 0 "hello" timeout 60 node "$packages/inspector-cli
 kill $gateway
 wait $gateway
 
+# ---- a server that asks its client's model and person ----
+terminal -- helm mcp add everything --pass sampling --pass elicitation --pass resources --pass prompts --read "$npm" -- node "$packages/server-everything/dist/index.js" >/dev/null
+terminal -- helm mcp approve everything --yes >/dev/null
+HOME=$TEST_HOME timeout 60 node "$npm/mcp_asked.mjs" "$HELM_REAL" mcp gateway --server everything >asked.json 2>asked.log
+ok "a real server asks a real client's model and person" python3 -c '
+import json
+d = json.load(open("asked.json"))
+assert d["asked"] == ["sampling/createMessage", "elicitation/create"] and "sampled words" in d["sampled"] and "Ann" in d["elicited"] and d["prompts"] and d["resources"], d'
+ok "on record as what the server did" says 0 "mcp:everything" grep -h "sampling/createMessage" "$TEST_HOME/.helm/workspace/.helm/receipts.jsonl"
+
 # ---- the conformance suite, through the gateway ----
 python3 - <<'PY'
 import json
@@ -84,17 +94,45 @@ tools = [{"name": n, "description": n, "inputSchema": schema} for n in answers]
 tools.append({"name": "json_schema_2020_12_tool", "description": "Tool with JSON Schema 2020-12 features", "inputSchema": {
     "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "$defs": {"address": {"type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
     "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}}, "additionalProperties": False}})
-json.dump({"tools": tools, "answers": answers, "progress": [0, 50, 100]}, open("served/plan.json", "w"))
+form = lambda message, **asked: ["elicitation/create", {"message": message, "requestedSchema": {"type": "object", "properties": asked, "required": []}}]
+three = ["option1", "option2", "option3"]
+titled = lambda *names: [{"const": "value%d" % (i + 1), "title": n} for i, n in enumerate(names)]
+asks = {
+    "test_sampling": ["sampling/createMessage", {"messages": [{"role": "user", "content": text("Test prompt for sampling")}], "maxTokens": 100}],
+    "test_elicitation": form("Please say", username={"type": "string", "description": "User's response"}, email={"type": "string", "description": "User's email address"}),
+    "test_elicitation_sep1034_defaults": form("Check", name={"type": "string", "default": "John Doe"}, age={"type": "integer", "default": 30}, score={"type": "number", "default": 95.5},
+                                              status={"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"}, verified={"type": "boolean", "default": True}),
+    "test_elicitation_sep1330_enums": form("Choose", untitledSingle={"type": "string", "enum": three}, titledSingle={"type": "string", "oneOf": titled("First Option", "Second Option", "Third Option")},
+                                           legacyEnum={"type": "string", "enum": ["opt1", "opt2", "opt3"], "enumNames": ["Option One", "Option Two", "Option Three"]},
+                                           untitledMulti={"type": "array", "items": {"type": "string", "enum": three}}, titledMulti={"type": "array", "items": {"anyOf": titled("First Choice", "Second Choice", "Third Choice")}}),
+}
+logs = {"test_tool_with_logging": [{"level": "info", "data": d} for d in ("Tool execution started", "Tool processing data", "Tool execution completed")]}
+tools += [{"name": n, "description": n, "inputSchema": {"type": "object", "properties": {"prompt": {"type": "string"}, "message": {"type": "string"}}}} for n in [*asks, *logs, "test_reconnection"]]
+user = lambda content: {"role": "user", "content": content}
+said = {
+    "test_simple_prompt": [user(text("This is a simple prompt for testing."))],
+    "test_prompt_with_arguments": [user(text("Prompt with arguments: $ARGS"))],
+    "test_prompt_with_embedded_resource": [user({"type": "resource", "resource": {"uri": "test://example-resource", "mimeType": "text/plain", "text": "Embedded resource content for testing."}}), user(text("Please process the embedded resource above."))],
+    "test_prompt_with_image": [user(image), user(text("Please analyze the image above."))],
+}
+prompts = [{"name": n, "description": n} for n in said]
+contents = [{"uri": "test://static-text", "mimeType": "text/plain", "text": "This is the content of the static text resource."}, {"uri": "test://static-binary", "mimeType": "image/png", "blob": png},
+            {"uri": "test://template/123/data", "mimeType": "application/json", "text": "{\"id\":\"123\",\"templateTest\":true,\"data\":\"Data for ID: 123\"}"}]
+resources = [{"uri": c["uri"], "name": c["uri"], "mimeType": c["mimeType"]} for c in contents]
+every = {"tools": {"listChanged": True}, "resources": {"subscribe": True}, "prompts": {}, "completions": {}, "logging": {}}
+json.dump({"tools": tools, "answers": answers, "progress": [0, 50, 100], "asks": asks, "logs": logs, "said": said, "prompts": prompts, "contents": contents, "resources": resources, "capabilities": every}, open("served/plan.json", "w"))
 PY
-terminal -- helm mcp add suite --read "$PWD/served" -- python3 "$PWD/served/server.py" "$PWD/served/plan.json" >/dev/null
+terminal -- helm mcp add suite --pass resources --pass prompts --pass completions --pass logging --pass sampling --pass elicitation --read "$PWD/served" -- python3 "$PWD/served/server.py" "$PWD/served/plan.json" >/dev/null
 terminal -- helm mcp approve suite --yes >/dev/null
 env -i PATH="$PATH" HOME="$TEST_HOME" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" mcp gateway --transport http --port 0 --server suite >ready2 2>log2 &
 gateway=$!
 waited=0
 while [ ! -s ready2 ] && [ $waited -lt 600 ]; do sleep 0.05; waited=$((waited + 1)); done
 url=$(sed -n 's/.*"base_url":"\([^"]*\)".*/\1/p' ready2)/mcp
-for scenario in server-initialize ping logging-set-level tools-list tools-call-simple-text tools-call-image tools-call-audio tools-call-embedded-resource tools-call-mixed-content \
-  tools-call-error json-schema-2020-12 dns-rebinding-protection tools-call-with-progress server-sse-multiple-streams; do
+# Every scenario for servers that the suite has.
+scenarios=$(node "$packages/conformance/dist/plain.js" list 2>/dev/null | sed -n '/^Server scenarios/,/^Client scenarios/s/^  - \([a-z0-9-]*\).*/\1/p')
+ok "the suite has its 32 scenarios" test "$(echo "$scenarios" | wc -w)" -ge 32
+for scenario in $scenarios; do
   ok "conformance: $scenario" says 0 "" timeout 60 node "$packages/conformance/dist/plain.js" server --url "$url" --scenario $scenario
 done
 kill $gateway

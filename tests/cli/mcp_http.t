@@ -13,7 +13,7 @@ cp "$HELM_SOURCE/tests/tools/mcp_server.py" served/server.py
 cat >served/plan.json <<'X'
 {"tools": [{"name": "echo", "description": "Say it back.", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}}},
  {"name": "slow", "inputSchema": {"type": "object"}}, {"name": "slower", "inputSchema": {"type": "object"}}], "delay": {"slow": 20, "slower": 0.3},
- "capabilities": {"tools": {}, "resources": {}}}
+ "capabilities": {"tools": {}, "resources": {}}, "updates": true}
 X
 terminal -- helm mcp add test --pass resources --read "$PWD/served" -- python3 "$PWD/served/server.py" "$PWD/served/plan.json" >/dev/null
 terminal -- helm mcp approve test --yes >/dev/null
@@ -43,7 +43,7 @@ hello = rpc("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, 
 st, b, h = http_ask("POST", hello)
 session = h.get("mcp-session-id")
 ok("initialize begins a session", st == 200 and session and b["result"]["protocolVersion"] == "2025-11-25", st, b, h)
-ok("no news are promised where none can be sent", b["result"]["capabilities"]["tools"]["listChanged"] is False, b)
+ok("news are promised: a session has a stream for them", b["result"]["capabilities"]["tools"]["listChanged"] is True and b["result"]["capabilities"]["resources"] == {"listChanged": True, "subscribe": True}, b)
 at = {"Mcp_Session_Id": session, "Mcp_Protocol_Version": "2025-11-25"}
 st, b, h = http_ask("POST", {"jsonrpc": "2.0", "method": "notifications/initialized"}, **at)
 ok("a notification is taken", st == 202 and b == b"", st, b)
@@ -58,10 +58,10 @@ st, b, h = http_ask("POST", rpc("tools/call", {"name": "helm_status", "arguments
 ok("and check what they are given", b["error"]["code"] == -32602, b)
 ok("nothing that answers a question is a tool", not any("approve" in n or "deny" in n for n in names), names)
 st, b, h = http_ask("POST", rpc("resources/list"), **at)
-ok("resources are passed on where a person let them", st == 200 and b["result"]["resources"][0]["uri"] == "test://a", b)
-st, b, h = http_ask("POST", rpc("resources/read", {"uri": "test://a"}), **at)
-ok("and read, on record", b["result"]["contents"][0]["text"] == "hello" and receipts()[-1]["tool_name"] == "mcp__test__resources/read", b, receipts()[-1])
-st, b, h = http_ask("POST", rpc("resources/read", {"uri": "file:///etc/shadow"}), **at)
+ok("resources are passed on where a person let them", st == 200 and b["result"]["resources"][0]["uri"] == "helm://test/test://a", b)
+st, b, h = http_ask("POST", rpc("resources/read", {"uri": "helm://test/test://a"}), **at)
+ok("and read, on record", b["result"]["contents"][0]["text"] == "hello" and b["result"]["contents"][0]["uri"] == "helm://test/test://a" and receipts()[-1]["tool_name"] == "mcp__test__resources/read", b, receipts()[-1])
+st, b, h = http_ask("POST", rpc("resources/read", {"uri": "helm://test/file:///etc/shadow"}), **at)
 ok("judged like any reading", "error" in b and "Access Denied" in b["error"]["message"], b)
 
 # what is wrong
@@ -79,8 +79,33 @@ st, b, h = http_ask("POST", rpc("ping"), Host="evil.example", **at)
 ok("nor by a name that leads here", st == 403, st, b)
 st, b, h = http_ask("POST", rpc("ping"), Origin="http://localhost:5173", **at)
 ok("one of this machine is", st == 200, st, b)
-st, b, h = http_ask("GET", None, Accept="text/event-stream", **at)
-ok("there is no stream to open", st == 405 and h["allow"] == "POST, DELETE", st, h)
+st, b, h = http_ask("GET", None, Accept="text/event-stream")
+ok("there is no stream to open without a session", st == 405 and h["allow"] == "POST, DELETE", st, h)
+st, b, h = http_ask("GET", None, Accept="text/event-stream", Mcp_Session_Id="0" * 32)
+ok("nor for one that is none", st == 404, st, h)
+def stream():
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    c.request("GET", "/mcp", None, dict({k.replace("_", "-"): v for k, v in at.items()}, Accept="text/event-stream"))
+    return c.getresponse()
+def next_event(s):
+    while True:
+        l = s.readline()
+        if not l: return None
+        if l.startswith(b"data: "): return json.loads(l[6:])
+s = stream()
+ok("a session has one", s.status == 200 and s.headers["Content-Type"] == "text/event-stream", s.status)
+person("mcp", "approve", "test", "--tool", "echo", "--tool", "slow*", "--yes")
+http_ask("POST", rpc("tools/list"), **at)
+ok("by which it hears that tools changed", next_event(s)["method"] == "notifications/tools/list_changed")
+second = stream()
+ok("the next one takes its place", next_event(s) is None)
+person("mcp", "approve", "test", "--yes")
+http_ask("POST", rpc("tools/list"), **at)
+ok("and hears instead", next_event(second)["method"] == "notifications/tools/list_changed")
+st, b, h = http_ask("POST", rpc("resources/subscribe", {"uri": "helm://test/test://a"}), **at)
+m = next_event(second)
+ok("what it watches is told under the name that it knows", b["result"] == {} and m == {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": "helm://test/test://a"}}, b, m)
+second.close()
 st, b, h = http_ask("GET", None, path="/api/v1/receipts")
 ok("nothing else is open here", st == 404, st, b)
 
@@ -156,6 +181,36 @@ st, b, h = http_ask("POST", rpc("tools/call", {"name": "helm_receipts_list", "ar
 ok("nor called", b.get("error", {}).get("message", "").startswith("Unknown tool"), b)
 st, b, h = http_ask("POST", rpc("ping"), **key)
 ok("a session is needed here", st == 400, st, b)
+
+# a key that is revoked
+c = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+c.request("GET", "/mcp", None, dict({k.replace("_", "-"): v for k, v in at.items()}, Accept="text/event-stream"))
+s = c.getresponse()
+ok("who has a key has a stream for news here", s.status == 200, s.status)
+keys = json.loads(helm("serve", "key", "list", "--json").stdout)
+person("serve", "key", "revoke", [k for k in keys if k["principal"] == "agent:bob"][0]["key_id"])
+ok("which ends with the key", s.read() is not None)
+
+# the registry, over the API
+st, b, h = http_ask("GET", None, "/api/v1/mcp/registry", **key)
+ok("the registry is what it is", st == 200 and [(r["server_id"], r["state"], r["transport"]) for r in b] == [("test", "approved", "stdio")] and "echo" in b[0]["tool_names"], b)
+ok("and tells nobody how a server is started", "server.py" not in str(b), b)
+st, b, h = http_ask("GET", None, "/api/v1/mcp/registry/nobody", **key)
+ok("one that is not there is 404", st == 404, st, b)
+ask = {"server_id": "test", "tool_name": "echo", "args": {"a": "x"}}
+open("policy.yaml", "a").write("  - {id: api, action: mcp__test__echo, verdict: ALLOW}\n  - {id: other, action: mcp__test__other, verdict: ALLOW}\n")
+p.send_signal(1)
+time.sleep(0.5)
+st, b, h = http_ask("POST", ask, "/api/v1/mcp/authorize-call", **key)
+ok("a call of an approved tool is allowed", st == 200 and b["verdict"] == "ALLOW", st, b)
+st, b, h = http_ask("POST", dict(ask, tool_name="other"), "/api/v1/mcp/authorize-call", **key)
+ok("one that nobody approved is not, whatever the policy says", st == 403 and b["verdict"] == "ESCALATE", st, b)
+st, b, h = http_ask("POST", {"reason": "gone"}, "/api/v1/mcp/registry/test/revoke", **key)
+ok("an administrator withdraws a server", st == 200 and b["state"] == "revoked" and receipts()[-1]["effect_id"] == "helm.mcp/revoke", st, b)
+st, b, h = http_ask("POST", ask, "/api/v1/mcp/authorize-call", **key)
+ok("and then nothing of it is allowed, at any door", st == 403 and b["verdict"] == "DENY", st, b)
+st, b, h = http_ask("POST", {}, "/api/v1/mcp/registry/test/approve", **key)
+ok("to approve takes a person at a terminal", st == 501 and "helm mcp approve" in str(b), st, b)
 p.terminate()
 ok("and it ends well, too", p.wait(10) == 0, p.returncode)
 finish()

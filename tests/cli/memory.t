@@ -18,6 +18,9 @@ answers() { # answers FIELD VALUE command...: the document has this
 has() { grep -qF -e "$2" "$ws/$1" || { cat "$ws/$1"; return 1; }; }
 lacks() { ! grep -qF -e "$2" "$ws/$1" || { cat "$ws/$1"; return 1; }; }
 day=$(date -u +%F)
+ok "nothing to write down is an error that names --text" says 2 "say it with --text TEXT" sh -c '"$@" </dev/null' sh env HOME="$scratch/home" "$HELM_REAL" memory write
+ok "and blanks are nothing" says 2 "--text TEXT" memory write --text "  "
+ok "a text without its option is told which" says 2 "unexpected argument 'words'; a text goes with --text TEXT" memory write words
 
 # ---- writing ----
 ok "a line is written" answers status written memory write --json --layer long_term_memory --text 'Releases are cut on Tuesdays, from main'

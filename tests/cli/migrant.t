@@ -15,7 +15,8 @@ row = json.loads(open(\".helm/task-ledger.jsonl\").readlines()[-1])
 s = row[\"state_snapshot\"]
 assert sorted(s) == [\"created_at\", \"format\", \"path\", \"summary\"], s
 assert s[\"format\"] == \"markdown\" and open(s[\"path\"]).readline() == \"[STATE_SNAPSHOT]\\n\", s"'
-ok "a negative time-out is refused" says 2 "whole number" helm profile run inspect_local --workspace w --timeout -5 -- true
+ok "a negative time-out is none" helm profile run inspect_local --workspace w --timeout -5 -- true
+ok "a word is no time-out" says 2 "whole number" helm profile run inspect_local --workspace w --timeout soon -- true
 
 cd w || exit 1
 helm checkpoint create --label a >/dev/null

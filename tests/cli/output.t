@@ -63,19 +63,23 @@ def prepare():
 
 # How each command is called here.  One that has arguments no line knows must be given one.
 SPECIAL = {
+    "harness contract": "--skill first", "harness preflight": "--profile inspect_local -- true", "harness run": "--profile inspect_local -- true", "harness postflight": "--task-id TASK", "harness record-evidence": "--task-id TASK --completion-evidence review:read", "edit read": "doc.json", "edit check": "doc.json", "browser check": "--profile inspect_local --action read --url-pattern x.org", "browser cleanup": "TASK --status ok", "action-scope evaluate": "--message 'show it'",
     "failures show": "00000000", "task state": "TASK", "harness file-intake": "doc.json", "trace show": "TASK", "trace diff": "TASK TASK", "trace replay": "TASK", "loops inspect": "docs-sweep", "loops validate": "doc.json", "loops run": "docs-sweep", "loops resume": "x", "health watch": "--current-model x --duration-seconds 0",
     "skill show": "first", "skill run": "first", "skill accept": "first", "skill route": "first", "skill new": "second", "skill create": "--name third --description x", "skill draft-from-task": "--task-id TASK --name x --description y", "skill assess-draft": "--name x", "skill promote-draft": "--name x", "skill-diff": "--name x", "skill-review": "--name x", "skill-approve": "--name x", "skill-reject": "--name x --reason y",
     "skill-promotion details": "00000000", "skill-promotion approve": "00000000", "skill-promotion reject": "00000000", "skill-promotion reply": "'approve 00000000'", "skill-intake scan": ".", "skill-intake classify": "x", "skill-intake validate": "x --risk-class D0 --default-action y",
     "skill-lifecycle pin": "first", "skill-lifecycle unpin": "first", "skill-lifecycle archive": "first", "skill-lifecycle restore": "first", "skill-lifecycle view": "first", "skill-lifecycle revalidate-claim": "--skill first --claim-id x", "skill-lifecycle promote-from-trajectory": "--name x --description y",
     "curator pin": "first", "curator unpin": "first", "curator archive": "first", "curator restore": "first", "curator view": "first", "curator revalidate-claim": "--skill first --claim-id x", "curator promote-from-trajectory": "--name x --description y",
     "verify": "r.jsonl", "guard scan": "script.sh", "schema validate": "doc.json doc.json", "canonical": "doc.json",
-    "evidence prove": "p.tar manifest.json", "evidence export": "--all --out q.tar", "conform run": "--cases .", "serve": "--policy none.yaml", "proxy pin": "request.json", "proxy": "--upstream https://127.0.0.1:1/v1 --policy none.yaml", "serve key": "list", "serve reload": "--url http://127.0.0.1:1", "policy eval": "true", "policy bench": "bench.json bench.ndjson", "policy lint": "p.policy", "policy fmt": "p.policy", "policy new": "two-tools", "policy compile": "p.policy", "policy import": "p.policy", "policy sign": "p.policy", "policy verify": "p.policy", "pack show": "pack.yaml", "policy explain": "p.policy --request request.json", "policy test": "p.yaml", "policy coverage": "p.yaml", "policy simulate": "p.yaml", "policy diff": "p.yaml p.yaml", "policy use": "p.yaml", "policy shadow": "report", "policy revoke": "00 --reason x", "profile pause": "inspect_local --reason x", "task complete": "TASK --force --evidence note:x",
+    "evidence prove": "p.tar manifest.json", "evidence export": "--all --out q.tar", "conform run": "--cases .", "serve": "--policy none.yaml", "proxy pin": "request.json", "proxy sign-prices": "prices.json", "witness serve": "--log none", "witness ask": "--policy none --tiles . none", "proxy": "--upstream https://127.0.0.1:1/v1 --policy none.yaml", "serve key": "list", "serve invite": "--name x", "open": "--port 70000", "serve reload": "--url http://127.0.0.1:1", "policy eval": "true", "policy bench": "bench.json bench.ndjson", "policy lint": "p.policy", "policy fmt": "p.policy", "policy new": "two-tools", "policy compile": "p.policy", "policy import": "p.policy", "policy sign": "p.policy", "policy verify": "p.policy", "pack show": "pack.yaml", "policy explain": "p.policy --request request.json", "policy test": "p.yaml", "policy coverage": "p.yaml", "policy simulate": "p.yaml", "policy diff": "p.yaml p.yaml", "policy use": "p.yaml", "policy shadow": "report", "policy revoke": "00 --reason x", "profile pause": "inspect_local --reason x", "task complete": "TASK --force --evidence note:x",
     "task block": "TASK --reason because", "task mark-stale": "TASK --reason because", "task reclaim": "TASK --reason because",
     "profile resume": "inspect_local --token x", "log anchor": "--to anchor.json", "hook post-tool": "--client codex", "hook session-start": "--client claude-code", "adopt": "--from-path /usr",
     "hook pre-tool": "--client codex", "key revoke": "00", "approval grant": "-- rm -rf x", "profile run": "inspect_local -- true",
     "egress check": "example.com", "run": "-- true", "agent": "true", "outside": "dec-1", "agent stop": "TASK", "guard check": "-- ls", "guard explain": "-- ls", "completion": "bash", "setup": "claude-code --dry-run",
     "log consistency": "1", "memory capture-chat": "--task-name x", "memory finalize": "--task-id TASK --layer notes --path notes/x.md", "memory crystallize": "--task-id TASK --force", "memory op": "write --subject s --reason r --evidence e", "memory label": "--task-id TASK --to stale", "memory write": "--text 'the build needs make'", "memory accept": "mem-0", "memory reject": "mem-0", "memory revert": "mem-0", "memory merge": "MEMORY.md --base doc.json --input doc.json", "memory blame": "MEMORY.md", "memory note": "notes/x.md", "memory lint-phrase": "--state applied --text applied", "state lint-phrase": "--state applied --text applied", "frontmatter validate-vault": ".", "memory-tree refresh": "--trigger global_compact", "archive": "--before 2001-01-01", "contained": "dec-0 -- sh true", "key trust": "list", "signer use": "/nowhere 00", "signer run": "--socket /nowhere/socket --for 0", "approval trust": "list", "freeze": "status", "allow": "list", "demo": "--path demo-ws", "privacy social": "--message 'read this post'",
     "mcp show": "nobody --seen", "mcp diff": "nobody --seen", "mcp add": "x -- true", "mcp approve": "nobody", "mcp revoke": "nobody", "mcp quarantine": "nobody", "mcp remove": "nobody",
+    "signer log-key": "x", "signer log": "--socket /nowhere/socket --for 0", "serve fleet": "migrate --database host=/nowhere", "fleet tenant": "list --database host=/nowhere", "fleet token": "--database host=/nowhere",
+    "fleet nodes": "--database host=/nowhere", "fleet search": "--database host=/nowhere", "fleet audit": "--database host=/nowhere", "fleet export": "--out q.pack --database host=/nowhere", "fleet freeze": "--database host=/nowhere",
+    "fleet unfreeze": "--database host=/nowhere", "fleet lease": "off --database host=/nowhere", "fleet revoke-key": "00 --database host=/nowhere", "fleet orders": "--database host=/nowhere",
     "mcp shadow": "report", "mcp authorize-call": "nobody echo", "mcp child": "nobody", "mcp import": "--dry-run",
 }
 
@@ -112,9 +116,9 @@ def is_json(out, is_lines):
         return False
 
 # Prints what another program printed, or prints line by line while time goes on.
-CHILD = ("run", "agent", "profile run", "skill run", "hook pre-tool", "hook post-tool", "hook session-start", "contained", "mcp gateway", "mcp child")
+CHILD = ("run", "agent", "profile run", "skill run", "hook pre-tool", "hook post-tool", "hook session-start", "contained", "mcp gateway", "mcp child", "fleet ship")
 # Their exit code 2 is an answer.
-REFUSES = ("skill-lifecycle restore", "skill-lifecycle revalidate-claim", "curator restore", "curator revalidate-claim",
+REFUSES = ("harness postflight", "browser cleanup", "skill-lifecycle restore", "skill-lifecycle revalidate-claim", "curator restore", "curator revalidate-claim",
            "profile audit-manifest-quality")
 STREAM = ("receipts tail", "receipts export", "trace export")
 
@@ -176,7 +180,7 @@ def width():
 
 def overview():
     lines = text(["--help"]).splitlines()
-    if not 24 <= len(lines) <= 40 or max(map(len, lines)) > 80:
+    if not 24 <= len(lines) <= 41 or max(map(len, lines)) > 80:
         fail("the overview is", len(lines), "lines of up to", max(map(len, lines)), "columns")
     check_width(["--help"], 60)
     shown = text(["--help"])

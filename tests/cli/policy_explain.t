@@ -80,4 +80,17 @@ ok "as run decides it" run_agrees ls
 ok "and the hook" hook_agrees ls
 terminal -- helm freeze --reason test >/dev/null
 ok "a freeze denies here, too" says 25 "SYSTEM_FROZEN" helm policy explain --as claude-code --command ls
+cat >stage.yaml <<'EOT'
+format: helm.policy.v1
+name: stage
+version: "1"
+coverage: open
+rules:
+  - {id: asks, action: deploy, verdict: ESCALATE, all: [{field: facts.stage, op: equals, value: production}]}
+EOT
+echo '{"action": "deploy"}' >deploy.json
+ok "facts are said one by one, too" says 24 "by rule asks" helm policy explain deploy.json --policy stage.yaml --fact stage=production
+ok "or in an object" says 24 "by rule asks" helm policy explain deploy.json --policy stage.yaml --facts '{"stage": "production"}'
+ok "not both" says 2 "both say 'stage'" helm policy explain deploy.json --policy stage.yaml --facts '{"stage": "production"}' --fact stage=test
+ok "and not what a door knows itself" says 2 "known by the door itself" helm policy explain deploy.json --policy stage.yaml --fact door=run
 finish

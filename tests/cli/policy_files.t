@@ -130,4 +130,27 @@ ok "what nothing supplies" says "nothing here supplies privilege_tier" helm pack
 ok "as a mapping it has no rule" sh -c "! '$HELM_REAL' policy compile soc.json | grep -q layers"
 ok "as policy it has one" says '"POLICY_VIOLATION"' helm policy compile soc.json --as policy
 ok "a policy is no pack" says "is no pack" helm pack show prod.yaml
+
+# ---- what is wrong in a member that the engine reads: file, line, column, the word, and where to look ----
+placed() { # placed LINE:COLUMN WORD MEMBERS: what lint says first about a policy with these members
+  printf 'format: helm.policy.v1\nname: x\nversion: "1"\nrules:\n  - {id: a, action: b, verdict: ALLOW}\n%b\n' "$3" >placed.yaml
+  helm policy lint placed.yaml >placed.out 2>&1 && { echo "it can be used"; return 1; }
+  grep -q "^placed.yaml:$1: error: .*, at '$2'\$" placed.out && grep -q '^  .' placed.out || { cat placed.out; return 1; }
+}
+ok "a member of a section that is none" placed 6:10 allowed 'egress: {allowed: [x]}'
+ok "a value of another kind" placed 7:20 api.example.com 'egress:\n  allowed_domains: api.example.com'
+ok "a word that is none of those" placed 6:33 fine 'mcp: {servers: {github: {state: fine}}}'
+ok "in a list" placed 8:35 requets 'limits:\n  budgets:\n    - {id: calls, limit: 5, unit: requets, period: day}'
+ok "a number that is none" placed 8:26 many 'limits:\n  budgets:\n    - {id: calls, limit: many, unit: requests, period: day}'
+ok "a gate that is none" placed 6:18 identiy 'requires_gates: [identiy]'
+ok "a field that is none" placed 6:12 parms.x 'binds: {a: parms.x}'
+ok "a session that is none" placed 6:38 s 'delegation: {sessions: [{session_id: s}]}'
+ok "a setting that is none" placed 6:13 alow 'missing_is: alow'
+ok "a section that nobody reads" placed 6:1 identity 'identity: {}'
+ok "a field in a rule" placed 7:53 parms.x '  - {id: c, action: c, verdict: ALLOW}\n  - {id: b, action: c, verdict: DENY, all: [{field: parms.x, op: equals, value: 1}]}'
+ok "an effect in a rule" placed 6:49 reed '  - {id: b, action: c, verdict: DENY, effects: [reed]}'
+ok "all commands say it so" sh -c '"$0" policy compile placed.yaml 2>&1 | grep -q "placed.yaml:6:49: "' "$HELM_REAL"
+ok "and as JSON" sh -c '"$@" policy lint placed.yaml --json | python3 -c "import json,sys; d=json.load(sys.stdin); x=[p for p in d[\"problems\"] if p[\"severity\"]==\"error\"][0]; assert (x[\"line\"],x[\"column\"],x[\"word\"])==(6,49,\"reed\"), x"' sh "$HELM_REAL"
+printf 'format: helm.policy.v1\nname: x\nversion: "1"\nmissing_is: false\nrules:\n  - {id: a, action: b, verdict: ALLOW}\n' >plain.yaml
+ok "a word that YAML takes for something else is that word" helm policy lint plain.yaml
 finish

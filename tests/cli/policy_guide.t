@@ -20,7 +20,7 @@ typed() { # typed LINE: as a person at a terminal where only a person may, in a 
     eval "set -- $1"
     terminal -- "$@"
     ;;
-  "helm approval trust "*)
+  "helm approval trust "* | "helm key trust add "*)
     eval "set -- $1"
     terminal TRUST -- "$@"
     ;;

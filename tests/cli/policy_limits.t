@@ -71,6 +71,38 @@ ok "also from the receipts alone" [ "$(used)" = 2 ]
 ok "which are sound" says 0 "" helm log check
 ok "and then the budget is used up" sh -c 'printf %s "$0" | grep -q BUDGET_EXCEEDED' "$(tell pre u3)"
 
+# ---- whose count it is: projects without a workspace share one; a workspace that an agent makes has none of its own ----
+fresh_workspace
+cat >day.yaml <<'EOT'
+format: helm.policy.v1
+name: day
+version: "1"
+coverage: open
+rules:
+  - {id: no-touch, action: EXECUTE_COMMAND, verdict: DENY, all: [{field: tool, op: equals, value: touch}]}
+limits:
+  budgets:
+    - {id: calls, limit: 3, unit: requests, period: day}
+EOT
+ok "lint says whose count it is" says 0 "projects without a workspace of their own share the default one" helm policy lint day.yaml
+terminal -- helm policy use day.yaml >/dev/null
+mkdir -p one two/inner own
+agent init --path two >/dev/null
+ok "what is done in one project" says 0 "1" helm run -- echo 1
+in_dir() { (cd "$1" && shift && "$@"); }
+ok "and in another" says 0 "2" in_dir one helm run -- echo 2
+ok "is one sum" [ "$(used)" = 2 ]
+ok "a workspace that an agent made does not have the limit once more" says 25 "counted in $ws, and this place does not stand alone" helm run --path two -- echo 3
+ok "with what to do" says 25 "have a person let this place stand alone" helm run --path two -- echo 3
+ok "nor for a hook there" sh -c 'printf %s "$0" | grep -q BUDGET_ERROR' "$(cd two && printf '{"session_id":"s","cwd":"%s","tool_name":"Write","tool_input":{"file_path":"a","content":"x"},"tool_use_id":"t"}' "$PWD" | agent hook pre-tool --client claude-code 2>&1)"
+agent init --path two/inner >/dev/null
+ok "nor in one inside it" says 25 "does not stand alone" helm run --path two/inner -- echo 3
+ok "its limits say so" says 0 "denied here" in_dir two helm policy limits
+ok "rules of the policy hold there as before" says 25 "no-touch" helm run --path two -- touch x
+ok "nothing of that was counted" [ "$(used)" = 2 ]
+terminal -- helm init --path own >/dev/null
+ok "a person's own workspace stands alone" says 0 "4" helm run --path own -- echo 4
+
 cases="$HELM_SOURCE/tests/cases/bounds"
 ok "the cases of envelopes" says 0 "2 passed, 0 failed" helm conform run --suite envelope --cases "$cases"
 ok "the states of an effect" says 0 "2 passed, 0 failed" helm conform run --suite lifecycle --cases "$cases"

@@ -60,8 +60,24 @@ ok "the receipt's policy is the one that was shown" sh -c "grep '\"shell-asks\"'
 helm policy new two-people --out prod.yaml >/dev/null
 ok "a policy that closes the doors of this place says so" says 0 "every call of an agent (AGENT_TOOL_CALL) is denied here" terminal -- helm policy use prod.yaml
 ok "and they are closed" says 25 "gate coverage" helm run -- ls
+ok "a refusal names what no rule covers, and the policy" says 25 "No rule of the policy allows EXECUTE_COMMAND (ls) under any condition. (policy two-people 1" helm run -- ls
+ok "and where to look" says 25 "'helm policy show'" helm run -- ls
+ok "at the hook, too" sh -c 'printf "%s" "$0" | grep "allows AGENT_TOOL_CALL (Read) under any condition. (policy two-people 1" | grep -q "helm policy show"' "$(call Read '{"file_path":"/etc/hosts"}')"
+ok "status names the policy in use" says 0 "policy=two-people 1, closed" helm status
+ok "its short form, too" says 0 "The policy in use is two-people 1, closed: what no rule allows is denied" helm status --brief
+ok "and the dashboard" says 0 "The policy in use is two-people 1, closed: what no rule allows is denied" helm dashboard
+ok "doctor does not say that there is none" sh -c '! printf "%s" "$0" | grep -q "policy_file=" && printf "%s" "$0" | grep -q "guard_policy_of_the_tree="' "$(helm doctor)"
+ok "for scripts the member is as it was" says 0 '"policy_file":' sh -c '"$@" || true' sh env HOME="$scratch/home" "$HELM_REAL" doctor --json
+helm policy new two-tools --out template.yaml --name template >/dev/null
+ok "the template of two tools passes its tests" says 0 "6 passed, 0 failed" helm policy test template.yaml
+terminal -- helm policy use template.yaml >/dev/null
+verdict() { printf "%s" "$1" | grep -c '"deny"'; }
+ok "and in use it lets an agent read" test "$(verdict "$(call Read '{"file_path":"/etc/hosts"}')")" = 0
+ok "but not write anywhere" test "$(verdict "$(call Write '{"file_path":"here.txt","content":"a"}')")" = 1
+ok "nor use another tool" test "$(verdict "$(call Grep '{"pattern":"x"}')")" = 1
 sed 's/^version:.*/&\ncoverage: open/' prod.yaml >open.yaml
 ok "one that is open does not" sh -c '! printf %s "$0" | grep -q "is denied here"' "$(terminal -- helm policy use open.yaml 2>&1)"
+ok "and status says that it is" says 0 "policy=two-people 1, open" helm status
 cat >bound.yaml <<'EOT'
 format: helm.policy.v1
 name: bound

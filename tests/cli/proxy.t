@@ -131,6 +131,29 @@ st, b, h = x.ask(PATHS["chat"], b"\x1f\x8b", {"Content-Encoding": "gzip"})
 ok("so is one that cannot be looked at", st == 415, st, b)
 st, b, h = x.ask("/v1/../secret", method="GET")
 ok("and a path that climbs", st == 400, st, b)
+# Byte for byte, as no library sends it.
+def raw(target=b"/v1/chat/completions", *lines, body=None):
+    text = body if body is not None else json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi"}]}).encode()
+    s = socket.create_connection(("127.0.0.1", int(x.ready["base_url"].rsplit(":", 1)[1])), 10)
+    s.sendall(b"\r\n".join((b"POST " + target + b" HTTP/1.1", b"Host: 127.0.0.1", b"Content-Type: application/json", b"Connection: close") + lines + (b"Content-Length: %d" % len(text), b"", b"")) + text)
+    out = b""
+    while True:
+        piece = s.recv(65536)
+        if not piece: return int(out.split(b" ")[1]) if out else 0
+        out += piece
+before = len(m.seen)
+for what, target in (("no path", b"http://evil.example/v1/chat/completions"), ("the name of another host", b".evil.example/v1/chat/completions"), ("somebody at another host", b":x@evil.example/v1/chat/completions"),
+                     ("a path that climbs in another spelling", b"/v1/%2e%2e/%2E./admin"), ("or by the other slash", b"/v1/..%5c..\\admin"), ("what is no text", b"/v1/%00/x"), ("what is cut off", b"/v1/x%2")):
+    got = raw(target)
+    ok("a target that is %s is refused" % what, got == 400, got)
+for what, line in (("a name with a space behind it", b"Transfer-Encoding : chunked"), ("a name that is none", b"X-(a): x"), ("a control character", b"X-A: a\x01b")):
+    ok("a header with %s is refused" % what, raw(b"/v1/chat/completions", line) == 400)
+search = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [{"type": "web_search"}]}).encode()
+for target in (b"/v1/chat%2Fcompletions", b"/v1/chat/completion%73", b"/v1/chat/completions/", b"/v1//chat//completions"):
+    for start in (b"", b"\xef\xbb\xbf"):
+        got = raw(target, body=start + search)
+        ok("%s%s: what the vendor would carry out is decided, however the path is spelled" % (target.decode(), " with a mark before it" if start else ""), got in (400, 403), got)
+ok("none of it reached the vendor", len(m.seen) == before, m.seen[before:])
 
 before = len(m.seen)
 def raw(text):

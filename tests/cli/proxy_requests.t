@@ -154,6 +154,22 @@ time.sleep(1.3)
 st, b, h = x.chat(headers={"X-Helm-Session-ID": "old"})
 ok("and one that is too old", st == 403 and json.loads(b)["helm"]["status"] == "PROXY_WALLCLOCK_LIMIT", st, b)
 x.stop()
+prices = {"format": "helm.prices.v1", "date": "2026-11-01", "currency": "USD", "models": {"custom/priced": {"input_per_million_cents": 1, "output_per_million_cents": 1}}}
+with open(p.dir + "/plain.json", "w") as f: json.dump(prices, f)
+signed = json.loads(p.helm("proxy", "sign-prices", p.dir + "/plain.json").stdout)
+def starts(table, keys):
+    with open(p.dir + "/table.json", "w") as f: json.dump(table, f)
+    words = config("upstreams: [{id: a, url: '%s'}]\nprices: %s/table.json\nprice_keys: %s\n" % (m.url, p.dir, json.dumps(keys)))
+    q = subprocess.Popen([HELM, "proxy", "--port", "0", "--policy", p.policy] + list(words), env=p.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    line = q.stdout.readline()
+    q.terminate()
+    return bool(line) or q.stderr.read().decode()[-300:]
+own, other = signed["signature"]["key"], "ed25519:" + "0" * 64
+dearer = dict(signed, models={"custom/priced": {"input_per_million_cents": 0, "output_per_million_cents": 0}})
+ok("a table of prices is signed, and used where that key counts", signed["models"] == prices["models"] and starts(signed, [own]) is True, signed, starts(signed, [own]))
+ok("one that nobody signed is not, where keys are named", "not signed" in str(starts(prices, [own])))
+ok("nor one by another key", "not signed" in str(starts(signed, [other])))
+ok("one that was changed since is used nowhere", "its signature is none" in str(starts(dearer, [own])) and "its signature is none" in str(starts(dearer, [])))
 with open(p.dir + "/prices.json", "w") as f:
     json.dump({"format": "helm.prices.v1", "date": "2026-11-01", "currency": "USD", "models": {"custom/priced": {"input_per_million_cents": 1000000, "output_per_million_cents": 1000000}}}, f)
 x = Proxy(p, None, *config("upstreams: [{id: a, url: '%s'}]\nprices: %s/prices.json\nlimits: {assumed_output_tokens: 100}\nbudgets:\n  - {id: money, unit: cents, limit: 400, period: day, per: principal}\n" % (m.url, p.dir)))

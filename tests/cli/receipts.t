@@ -104,6 +104,39 @@ done
 ok "an old id is found" shows rcpt_dec-00000000000000000000000000000003 receipts-000001.jsonl "$(grep -n 'rcpt_dec-00000000000000000000000000000003' "$long/.helm/receipts-000001.jsonl" | head -1 | cut -d: -f1)"
 ok "a number that is not there" says 1 "no receipt" helm receipts show 99999 --path "$long"
 ok "one task of many" says 0 "rcpt_out_dec-00000000000000000000000000000010" helm receipts list --path "$long" --task task-1 --limit 0
+same_with_index() { # the same answer with the index as without, and after the file was mended, when every line lies elsewhere
+  helm receipts list --path "$long" --limit 0 "$@" >"$scratch/.without"
+  exits 0 helm db init --path "$long"
+  helm receipts list --path "$long" --limit 0 "$@" >"$scratch/.with"
+  cmp "$scratch/.without" "$scratch/.with" || return 1
+  exits 0 helm run --path "$long" --task-id "later-$#" -- true
+  says 0 "later-$#" helm receipts list --path "$long" --task "later-$#" --json || return 1
+  rm "$long/.helm/ops-index.sqlite3"
+}
+ok "one task, by the index" same_with_index --task task-1
+ok "one session, by the index" same_with_index --session session-1 --verdict ALLOW
+exits 0 helm db init --path "$long"
+ok "an old id, by the index" shows rcpt_dec-00000000000000000000000000000003 receipts-000001.jsonl "$(grep -n 'rcpt_dec-00000000000000000000000000000003' "$long/.helm/receipts-000001.jsonl" | head -1 | cut -d: -f1)"
+shift_lines() { # as a repair leaves it: other offsets, the same receipts
+  cp "$long/.helm/receipts-000002.jsonl" "$scratch/.two"
+  { printf '\n\n\n\n\n\n\n\n\n'; cat "$scratch/.two"; } >"$long/.helm/receipts-000002.jsonl"
+  helm receipts list --path "$long" --limit 0 --task "$1" >"$scratch/.with"
+  mv "$long/.helm/ops-index.sqlite3" "$scratch/.index"
+  helm receipts list --path "$long" --limit 0 --task "$1" >"$scratch/.without"
+  mv "$scratch/.index" "$long/.helm/ops-index.sqlite3"
+  cp "$scratch/.two" "$long/.helm/receipts-000002.jsonl"
+  [ -s "$scratch/.with" ] && cmp "$scratch/.without" "$scratch/.with"
+}
+ok "an index of other offsets finds the same" shift_lines task-700
+if strace -o /dev/null true 2>/dev/null; then
+  opens_two() { # opens_two ARGS...: how often the second file is read
+    strace -f -y -e trace=read,pread64 -o "$scratch/.trace" env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" receipts list --path "$long" "$@" >/dev/null 2>&1
+    grep -c "<$long/.helm/receipts-000002.jsonl>" "$scratch/.trace"
+  }
+  reads_no_other() { [ "$(opens_two --task task-3)" -eq 0 ] && [ "$(opens_two --limit 0)" -gt 0 ]; }
+  ok "a task of the first file is not looked for in the second" reads_no_other
+fi
+rm "$long/.helm/ops-index.sqlite3"
 printf 'no receipt\n' | cat - "$long/.helm/receipts-000001.jsonl" >"$scratch/.spoilt" && cat "$scratch/.spoilt" >"$long/.helm/receipts-000001.jsonl"
 ok "what is not shown is not read" sh -c '! "$@" 2>&1 | grep -q "no receipts"' - env -i HOME="$scratch/home" "$HELM_REAL" receipts list --path "$long"
 ok "and what is read is said to be none" says 0 "1 lines are no receipts" helm receipts list --path "$long" --limit 0

@@ -18,6 +18,9 @@ lacks() { page && ! grep -F -e "$1" "$scratch/.page"; }
 
 # ---- the first session: honest work ----
 helm run --task-id honest-1 --task-name 'describe the router' -- sh -c 'echo x >docs/router.md' >/dev/null
+helm run --task-id honest-4 --task-name 'probe it' -- test -e docs/probe.md >/dev/null 2>&1
+touch docs/probe.md
+helm run --task-id honest-5 --task-name 'probe it' -- test -e docs/probe.md >/dev/null 2>&1
 helm run --task-id honest-2 --task-name 'deploy the router' -- sh -c 'exit 3' >/dev/null 2>&1
 ok "an agent writes what it learned" governed memory write --layer long_term_memory --text 'Decision: the router answers on port 8443'
 ok "a person, too" helm memory write --layer long_term_memory --text 'Releases of the router are cut on Tuesdays'
@@ -60,6 +63,7 @@ ok "the client is given the page" says 0 '"hookEventName":"SessionStart"' sh -c 
 ok "without a secret" sh -c '! grep -q "ghp_PLANTED" "$1"' - "$scratch/.stdout"
 ok "and without an instruction" sh -c '! grep -qi "PLANTED\|ignore previous\|ignore the above" "$1"' - "$scratch/.stdout"
 ok "true: what failed" has 'deploy the router'
+ok "and not what works by now" lacks 'failed (test -e docs/probe.md)'
 ok "what was decided" has 'the router answers on port 8443'
 ok "what a person said" has 'cut on Tuesdays'
 ok "what was talked about" has 'talk about the router'

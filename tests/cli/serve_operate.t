@@ -158,6 +158,18 @@ ok("the socket is left to whoever comes next", os.path.exists(d + "given"))
 wide = socket.create_server(("0.0.0.0", 0))
 q, ready = activated([wide.fileno()])
 ok("one that others reach needs TLS all the same", ready is None and q.wait(60) == 2)
+p.env["WATCHDOG_USEC"] = "600000"
+s = Server(p)
+heard = []
+while len(heard) < 4: heard.append(inbox.recv(100))
+ok("a manager that wants signs of life gets them", sorted(heard) == [b"READY=1"] + 3 * [b"WATCHDOG=1"], heard)
+s.stop()
+while inbox.recv(100) != b"STOPPING=1": pass
+p.env["WATCHDOG_PID"] = "1"
+s = Server(p); s.stop()
+heard = [inbox.recv(100), inbox.recv(100)]
+ok("signs that are meant for another process are not given", heard == [b"READY=1", b"STOPPING=1"], heard)
+del p.env["WATCHDOG_USEC"], p.env["WATCHDOG_PID"]
 del p.env["NOTIFY_SOCKET"]
 
 # ---- by the headers, and all together ----

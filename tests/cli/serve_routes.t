@@ -323,4 +323,13 @@ PY
 PYTHONPATH=$HELM_SOURCE/tests/tools python3 only.py "$scratch" >only.out
 ok "then the key of a caller answers for nobody over HTTP" sh -c 'grep -c "^ok [12] " only.out | grep -qx 2 || { cat only.out; exit 1; }'
 ok "what profile or the policy in use deny stays denied" sh -c 'grep -c "^ok [34] " only.out | grep -qx 2 || { cat only.out; exit 1; }'
+ok "what is not offered is listed as such" says 0 "not offered: WebAuthn" helm serve routes
+helm serve routes --json >routes.json
+ok "in JSON, too, and nothing else is" python3 -c '
+import json
+rows = json.load(open("routes.json"))
+no = [r for r in rows if r["offered"] is False]
+assert len(no) >= 10 and all(r["what"].startswith("not offered: ") for r in no)
+assert all(r["offered"] is True for r in rows if r["path"] == "/api/v1/evaluate")
+assert not [r for r in rows if r["offered"] and r["what"].startswith("not offered")]'
 finish

@@ -9,7 +9,13 @@ recorded=$HELM_SOURCE/../shared/vectors/surfaces/sdk/ts_client_requests.json
 export HELM_BUILD HELM_SOURCE
 PYTHONPATH=$HELM_SOURCE/tests/tools python3 - "$recorded" <<'PY'
 from serve import *
+import hashlib
 p = Place()
+# A server of tools that a person has added (tests/cli/mcp.t has persons).
+tree = os.path.join(p.home, ".helm/trees", hashlib.sha256(os.path.join(p.home, ".helm/workspace").encode()).hexdigest())
+os.makedirs(tree, mode=0o700, exist_ok=True)
+with open(os.open(tree + "/mcp.json", os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+    json.dump({"version": 1, "servers": {"s": {"command": "true", "state": "quarantined", "added_at": "2026-01-01T00:00:00Z", "launch_sha256": "sha256:00"}}}, f)
 s = Server(p)
 guide = open(SOURCE + "/docs/guides/serve.md").read()
 absent = {l.split("`")[1] for l in guide.split("## What is not offered")[1].split("\n## ")[0].splitlines() if l.startswith("| `")}

@@ -67,6 +67,8 @@ ok "a full disk at each call of it" sweep FAIL_AT skill new new
 ok "ended while a draft is promoted" sweep KILL_AT skill promote-draft --name d --approve
 ok "ended while claims are kept" sweep KILL_AT skill-lifecycle negative-claims --persist
 ok "ended while candidates are offered" sweep KILL_AT skill-promotion digest
+printf 'id: one\ntitle: T\nuse_when: [x]\nprofile: inspect_local\nsteps:\n  - {name: one, run: "true"}\nrequired_evidence: [process_exit]\nstop_conditions: {success: [x]}\n' >"$scratch/.start/.helm/workspace/references/loops/one.yaml"
+ok "ended while a loop runs, at each call, and resumed" sweep KILL_AT loops run one
 calls=12
 ok "a full disk while a loop runs" sweep FAIL_AT loops run two
 finish

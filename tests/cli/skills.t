@@ -206,4 +206,6 @@ ok "usage counts" [ "$(helm skill usage paths --json | field 0.left_contract)" -
 ok "route finds by words" says 0 '"direct"' helm skill route paths please --min-score 30 --json
 ok "nothing fits" exits 1 helm skill route xyzzy
 ok "a typo is answered with the nearest name" says 1 "did you mean paths" helm skill show pths
+ok "programs and variables that a skill needs, as the Python Helm takes them" helm skill create --name needs --description x --bins jq git --env TOKEN HOME2
+ok "are all in its text" sh -c 'grep -q jq "$1" && grep -q git "$1" && grep -q HOME2 "$1"' - "$w/skills/needs/SKILL.md"
 finish

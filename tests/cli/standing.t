@@ -97,6 +97,14 @@ ok "destructive=checkpoint is told everywhere" everywhere "checkpoint"
 ok "also by the first sentence" first "what destroys is saved first and then runs"
 ok "which does not say that all is well" sh -c '! printf %s "$0" | grep -q "All is well"' "$(helm status --brief)"
 
+fresh
+helm run -- true >/dev/null
+ok "a head is kept elsewhere" helm log anchor --to "$scratch/elsewhere.json"
+ok "and that is nothing wrong" sh -c '! printf %s "$0" | grep -q anchors' "$(helm status --brief; helm doctor --skip-discovery)"
+echo '{"anchors": {}}' >"$state/log/anchors.json"
+ok "anchors that are no list are" everywhere "is not a list of anchors" 1
+ok "what doctor says to people is no JSON" sh -c '! printf %s "$0" | grep -qE "[[{]\""' "$(helm doctor)"
+
 # (f) state files that cannot be read
 for file in workspace.json freeze.json approvals.json profile-pause-state.json checkpoints/index.json setup.json log/anchors.json long-running-runtime.json; do
   fresh

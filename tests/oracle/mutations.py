@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """mutations.py TOOLS KEYS CHAIN PACK: thousands of changed receipts, bundles, chains and packs before two verifiers.
+mutations.py --every-byte TOOLS KEYS CHAIN PACK: each byte of each receipt of the chain, and of the pack, changed.
 
 TOOLS is the directory of verify_tool, which answers as `helm verify` does, and sign_tool; KEYS is the one of root.key and root.pub.  The
 other verifier is verify_receipt.py and verify_pack.py, written from docs/formats.  Both must accept the same documents and refuse the
@@ -219,8 +220,7 @@ def others(tools, seed, receipt):
             "a free one": signed(tools, seed, receipt, **stranger, **free)}
 
 
-def main(tools, key_dir, chain_file, pack_file):
-    r = random.Random(20261116)
+def read(key_dir, chain_file, pack_file):
     with open(key_dir + "/root.key", encoding="ascii") as file:
         seed = file.read().strip()
     with open(key_dir + "/root.pub", encoding="ascii") as file:
@@ -229,19 +229,11 @@ def main(tools, key_dir, chain_file, pack_file):
         lines = file.read().splitlines()
     with open(pack_file, "rb") as file:
         pack = file.read()
-    chain, rows = [json.loads(text) for text in lines], mutate_pack.read(pack_file)
-    more = others(tools, seed, chain[0])
-    receipts = chain + 2 * list(more.values())
-    bundle = json.dumps({"receipts": chain[:2]}, indent=2, ensure_ascii=False).encode()
-    whole = {"a receipt": line(chain[1]), "a bundle": bundle, "a chain": b"\n".join(lines) + b"\n", "a pack": pack}
-    whole.update({name: line(receipt) for name, receipt in more.items()})
-    documents = [(what, data, None) for what, data in whole.items()]
-    for what in ("a receipt", "a bundle"):
-        documents += [("flip of " + what, data, False) for data in flips(whole[what])]
-    documents += [("flip of a pack", data, False) for data in flips(pack, max(1, len(pack) // 1500))]
-    for count, what, make in ((4000, "receipt", lambda: one_receipt(r, receipts)), (2000, "bundle", lambda: one_bundle(r, chain[:4])),
-                              (2000, "chain", lambda: one_chain(r, lines)), (2000, "pack", lambda: one_pack(r, rows, pack))):
-        documents += [(what, make(), None) for _ in range(count)]
+    return seed, key, lines, pack
+
+
+def judge(tools, key, documents, whole):
+    """Both verifiers about each document; how many differ from each other, or from what is wanted."""
     answers = [answer for at in range(0, len(documents), 500) for answer in ask(tools + "/verify_tool", key, documents[at:at + 500])]
     keys, wrong, accepted, asks = [bytes.fromhex(key)], 0, 0, 0
     for (what, data, wanted), answer in zip(documents, answers, strict=True):
@@ -259,5 +251,33 @@ def main(tools, key_dir, chain_file, pack_file):
     return 1 if wrong else 0
 
 
+def every_byte(tools, key_dir, chain_file, pack_file):
+    _, key, lines, pack = read(key_dir, chain_file, pack_file)
+    whole = {f"receipt {at}": text for at, text in enumerate(lines)} | {"the pack": pack}
+    documents = [(what, data, None) for what, data in whole.items()]
+    for what, data in whole.items():
+        documents += [(f"flip of {what}", changed, False) for changed in flips(data)]
+    return judge(tools, key, documents, whole)
+
+
+def main(tools, key_dir, chain_file, pack_file):
+    r = random.Random(20261116)
+    seed, key, lines, pack = read(key_dir, chain_file, pack_file)
+    chain, rows = [json.loads(text) for text in lines], mutate_pack.read(pack_file)
+    more = others(tools, seed, chain[0])
+    receipts = chain + 2 * list(more.values())
+    bundle = json.dumps({"receipts": chain[:2]}, indent=2, ensure_ascii=False).encode()
+    whole = {"a receipt": line(chain[1]), "a bundle": bundle, "a chain": b"\n".join(lines) + b"\n", "a pack": pack}
+    whole.update({name: line(receipt) for name, receipt in more.items()})
+    documents = [(what, data, None) for what, data in whole.items()]
+    for what in ("a receipt", "a bundle"):
+        documents += [("flip of " + what, data, False) for data in flips(whole[what])]
+    documents += [("flip of a pack", data, False) for data in flips(pack, max(1, len(pack) // 1500))]
+    for count, what, make in ((4000, "receipt", lambda: one_receipt(r, receipts)), (2000, "bundle", lambda: one_bundle(r, chain[:4])),
+                              (2000, "chain", lambda: one_chain(r, lines)), (2000, "pack", lambda: one_pack(r, rows, pack))):
+        documents += [(what, make(), None) for _ in range(count)]
+    return judge(tools, key, documents, whole)
+
+
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(every_byte(*sys.argv[2:]) if sys.argv[1] == "--every-byte" else main(*sys.argv[1:]))

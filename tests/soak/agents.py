@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 
-from model import differ, read_tree, write_tree
+from model import LITTLE_BYTES, differ, read_tree, write_tree
 from place import Place
 
 
@@ -29,7 +29,7 @@ class Agent(threading.Thread):
             (30, self.hook), (6, self.hook_denied), (14, self.run_ok), (4, self.run_failing), (3, self.run_denied),
             (3, self.run_approved), (2, self.run_long), (3, self.run_destroying), (5, self.save), (3, self.restore), (2, self.prune),
             (2, self.rotate), (4, self.check), (1, self.repair_nothing), (1, self.damage), (2, self.export), (2, self.freeze),
-            (8, self.govern), (1, self.rebuild), (2, self.look), (1, self.archive),
+            (8, self.govern), (1, self.rebuild), (2, self.look), (2, self.archive),
         ]
         self.without = args.without.split(",")
         self.ops = [op for op in self.ops if op[1].__name__ not in self.without]
@@ -384,9 +384,12 @@ class Agent(threading.Thread):
             os.unlink(old)
 
     def archive(self):
-        """Closed files go to another place, beside everybody who works; killed on the way, they are in one of the two."""
+        """Closed files go to another place, beside everybody who works; killed on the way, they are in one of the two.  Some come back."""
         s, since = self.s, self.since()
         with s.moves:
+            if self.r.random() < 0.4:
+                self.bring_back()
+                return
             before = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + self.r.choice((-60, 345600))))  # some were written with a clock ahead
             done = self.call("archive", ["archive", "--before", before, "--to", s.archive, "--json"], kill=0.4)
             if done.killed:
@@ -395,6 +398,24 @@ class Agent(threading.Thread):
                 s.refused(since, "an archive is refused", done)
             else:
                 s.counts.add("archives")
+
+    def bring_back(self):
+        """As a person would: a copy beside its place, and then its name."""
+        s, found = self.s, []
+        for folder in ("", "segments"):
+            where = os.path.join(s.archive, folder)
+            found += [os.path.join(folder, n) for n in (sorted(os.listdir(where)) if os.path.isdir(where) else [])
+                      if n.endswith((".jsonl", ".zst")) and not os.path.exists(os.path.join(s.state, folder, n))]
+        for name in self.r.sample(found, min(len(found), self.r.randint(1, 3))):
+            new = os.path.join(s.state, "coming-back")
+            try:
+                shutil.copyfile(os.path.join(s.archive, name), new)
+                os.chmod(new, 0o600)
+                os.rename(new, os.path.join(s.state, name))
+                s.counts.add("brought_back")
+            except OSError:  # the disk is full
+                with contextlib.suppress(OSError):
+                    os.unlink(new)
 
     # ---- the rest ----
 
@@ -450,6 +471,16 @@ class Filler(threading.Thread):
         super().__init__(daemon=True)
         self.s, self.stop_at, self.r = site, stop, random.Random("%s/filler" % seed)
 
+    def wait_until_free(self):
+        """A process that was forked while the file was open holds it until it has begun its own program, on a busy machine for long."""
+        time.sleep(0.3)
+        for _ in range(600):
+            room = os.statvfs(self.s.root)
+            if room.f_bavail * room.f_frsize > 2 * LITTLE_BYTES:
+                return
+            time.sleep(0.1)
+        self.s.counts.note("%s: the disk stays full by itself" % self.s.name)
+
     def run(self):
         path = os.path.join(self.s.root, "filler")
         while not self.stop_at.wait(self.r.uniform(4, 12)):
@@ -466,6 +497,6 @@ class Filler(threading.Thread):
                 self.s.counts.add("full_disks")
                 time.sleep(self.r.uniform(0.2, 1.5))
                 os.unlink(path)
-                time.sleep(0.3)
+                self.wait_until_free()
                 with self.s.lock:
                     self.s.trouble += 1

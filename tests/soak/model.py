@@ -66,6 +66,7 @@ class Counts:
         self.by_op = collections.Counter()
         self.log = open(log_path, "a", encoding="utf-8")
         self.seen = set()
+        self.late = []  # what it was, and beside what
 
     def add(self, what, n=1):
         with self.lock:
@@ -94,8 +95,8 @@ class Counts:
 class Done:
     """How one call of helm ended."""
 
-    def __init__(self, code, out, err, killed):
-        self.code, self.out, self.err, self.killed = code, out, err, killed
+    def __init__(self, code, out, err, killed, took=0.0):
+        self.code, self.out, self.err, self.killed, self.took = code, out, err, killed, took
 
     def __str__(self):
         return "exit %s, stdout %r, stderr %r" % (self.code, self.out[:1500], self.err[:1500])
@@ -157,7 +158,7 @@ class Site:
         if args[0] == "hook":  # by a client of its own: whoever calls a hook is no person, and we are one below
             prefix = list(prefix) + [sys.executable, AGENT]
         started = time.monotonic()
-        self.going[threading.get_ident()] = "%s since %.1f" % (kind, started)
+        self.going[threading.get_ident()] = (kind, started)
         p = subprocess.Popen(list(prefix) + [program] + args, cwd=self.work, env=self.env(extra), stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         timer, shot = None, []
@@ -193,7 +194,7 @@ class Site:
         self.counts.add("ops")
         with self.counts.lock:
             self.counts.by_op[kind] += 1
-        done = Done(p.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), killed)
+        done = Done(p.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), killed, took)
         if p.returncode in (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT, -signal.SIGILL, -signal.SIGFPE):
             self.counts.found("false_alarms", "%s: %s crashed: %s" % (self.name, args, done))
         return done
@@ -213,7 +214,11 @@ class Site:
         room = os.statvfs(self.root)
         if "could not be decided in time" in done.out and os.getloadavg()[0] > 2 * (os.cpu_count() or 1):
             self.counts.add("late")  # others use this machine as well
-            self.counts.note("%s: late, beside %s" % (self.name, sorted(self.going.values())))
+            text = "%s: %s, after %.1f s, load %.1f, beside %s: %s" % (
+                self.name, what, done.took, os.getloadavg()[0],
+                sorted("%s for %.1f s" % (k, time.monotonic() - t) for k, t in list(self.going.values())), done)
+            self.counts.late.append(text)
+            self.counts.note("late: " + text)
         elif self.is_calm(since) and room.f_bavail * room.f_frsize > LITTLE_BYTES:
             self.counts.found("false_alarms", "%s: %s: %s" % (self.name, what, done))
         else:

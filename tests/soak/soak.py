@@ -18,8 +18,8 @@ A process that was killed told nothing, so nothing is expected of it, except tha
 nothing was damaged and the disk was not full.
 
 The seed decides what each agent does and when it is killed; the order in which the kernel runs them is not ours, so a seed makes
-the same load again, not the same moment.  Prints one line of counts; exit 1, with the directory kept, when any of the three is
-not zero."""
+the same load again, not the same moment.  Prints one line of counts, and where every finding is noted, which is kept always; exit 1,
+with the directory kept, when any of the three is not zero."""
 import argparse
 import os
 import shutil
@@ -101,16 +101,21 @@ def main():
     for text in errors:
         print(text)
     counts.note("calls: %s" % dict(counts.by_op))
-    print("soak: seed=%d minutes=%.1f ops=%d kills=%d clock_steps=%d rotations=%d damages=%d repairs=%d prunes=%d exports=%d archives=%d "
+    print("soak: seed=%d minutes=%.1f ops=%d kills=%d clock_steps=%d rotations=%d damages=%d repairs=%d prunes=%d exports=%d archives=%d brought_back=%d "
           "approvals=%d freezes=%d acts=%d mended=%d typed=%d full_disks=%d refused_in_trouble=%d late=%d "
           "lost=%d false_alarms=%d wrong_states=%d" % (
               seed, (time.monotonic() - started) / 60, n["ops"], n["kills"], n["clock_steps"], n["rotations"], n["damages"],
-              n["repairs"], n["prunes"], n["exports"], n["archives"], n["approvals"], n["freezes"], n["acts"], n["mended"], n["typed"],
+              n["repairs"], n["prunes"], n["exports"], n["archives"], n["brought_back"], n["approvals"], n["freezes"], n["acts"], n["mended"], n["typed"],
               n["full_disks"], n["refused_in_trouble"], n["late"], n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
+    for text in counts.late[:20]:
+        print("soak: late: %s" % text[:2000])
     if failed or args.keep:
         print("soak: what it left is in %s" % root)
     else:
+        kept = root + ".findings"
+        shutil.copyfile(os.path.join(root, "findings"), kept)
         shutil.rmtree(root, ignore_errors=True)
+        print("soak: what it noted is in %s" % kept)
     return 1 if failed else 0
 
 

@@ -2,7 +2,7 @@
 """mcp_server.py — an MCP server for tests, over standard input and output.
 
 What it offers and how it behaves is a JSON file, read again for each list: {"tools": [...], "pages": 1, "delay": {"tool": seconds}, "die": "tool",
-"lie": "tool", "flood": n, "answers": {"tool": result}, "progress": [1, 2], "progress_says": {}, "errors": {"tool": error}}.  Tools answer with what they were given; some do more, by their names: write_file, read_file, environment, network, home."""
+"lie": "tool", "flood": n, "answers": {"tool": result}, "progress": [1, 2], "progress_says": {}, "errors": {"tool": error}, "asks": {"tool": [method, params]}, "logs": {"tool": [params]}, "prompts": [...], "resources": [...], "listed": file}.  Tools answer with what they were given; some do more, by their names: write_file, read_file, environment, network, home."""
 import json, os, socket, sys, threading, time
 
 PLAN = sys.argv[1]
@@ -67,6 +67,19 @@ def do(name, args):
 
 
 cancelled = set()
+asked = {}
+
+
+def ask(method, params):
+    """Asks the client; gives what it answers."""
+    id, answer = "q%d" % len(asked), {}
+    asked[id] = answer
+    say({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    until = time.time() + 30
+    while "m" not in answer and time.time() < until:
+        time.sleep(0.01)
+    m = answer.get("m", {"error": "none"})
+    return text(json.dumps(m.get("result") or m.get("error"), sort_keys=True))
 
 
 def call(m):
@@ -86,7 +99,13 @@ def call(m):
         time.sleep(0.01)
     if m["id"] in cancelled:
         return
+    for line in p.get("logs", {}).get(name, []):
+        say({"jsonrpc": "2.0", "method": "notifications/message", "params": line})
+        time.sleep(0.02)
     try:
+        if name in p.get("asks", {}):
+            method, params = p["asks"][name]
+            p["answers"] = {name: ask(method, params)}
         result = p.get("answers", {}).get(name) or do(name, args)
     except Exception as e:
         result = text("failed: %s" % e, isError=True)
@@ -103,6 +122,9 @@ def call(m):
 
 def lists(m):
     p = plan()
+    if p.get("listed"):
+        with open(p["listed"], "a") as f:
+            f.write("x")
     tools, pages = p["tools"], p.get("pages", 1)
     size = (len(tools) + pages - 1) // pages or 1
     at = int(m.get("params", {}).get("cursor", 0))
@@ -132,9 +154,34 @@ for line in sys.stdin:
             say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
     elif method == "notifications/cancelled":
         cancelled.add(m["params"]["requestId"])
+    elif "method" not in m and m.get("id") in asked:
+        asked[m["id"]]["m"] = m
+    elif method == "resources/list" and "resources" in plan():
+        at, all = int(m.get("params", {}).get("cursor", 0)), plan()["resources"]
+        result = {"resources": all[at:at + 1]}
+        if at + 1 < len(all):
+            result["nextCursor"] = str(at + 1)
+        say({"jsonrpc": "2.0", "id": m["id"], "result": result})
     elif method == "resources/list":
         say({"jsonrpc": "2.0", "id": m["id"], "result": {"resources": [{"uri": "test://a", "name": "a"}]}})
+    elif method == "resources/templates/list":
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {"resourceTemplates": [{"uriTemplate": "test://template/{id}/data", "name": "t"}]}})
+    elif method == "resources/subscribe":
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {}})
+        if plan().get("updates"):
+            say({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": m["params"]["uri"]}})
+    elif method in ("resources/unsubscribe", "logging/setLevel"):
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {}})
+    elif method == "prompts/list":
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {"prompts": plan().get("prompts", [])}})
+    elif method == "prompts/get":
+        said = plan().get("said", {}).get(m["params"]["name"]) or [{"role": "user", "content": {"type": "text", "text": json.dumps(m["params"], sort_keys=True)}}]
+        said = json.loads(json.dumps(said).replace("$ARGS", ", ".join("%s='%s'" % i for i in sorted(m["params"].get("arguments", {}).items()))))
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {"messages": said}})
+    elif method == "completion/complete":
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {"completion": {"values": [json.dumps(m["params"]["ref"], sort_keys=True)], "total": 1, "hasMore": False}}})
     elif method == "resources/read":
-        say({"jsonrpc": "2.0", "id": m["id"], "result": {"contents": [{"uri": m["params"]["uri"], "text": "hello"}]}})
+        known = [c for c in plan().get("contents", []) if c["uri"] == m["params"]["uri"]]
+        say({"jsonrpc": "2.0", "id": m["id"], "result": {"contents": known or [{"uri": m["params"]["uri"], "mimeType": "text/plain", "text": "hello"}]}})
     elif "id" in m and "method" in m:
         say({"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32601, "message": "no"}})

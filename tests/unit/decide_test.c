@@ -787,6 +787,13 @@ static void every_loss_speaks_for_itself(void **state)
 	d = judge(p, "workspace_edit", two, 2);
 	assert_int_equal(d.ask_count, 3);
 	assert_true(can_undo(&d));
+	p = with_file(
+		"{\"version\": 1, \"profile_rules\": {\"workspace_edit\": {\"on_destructive\": \"deny\"}}}",
+		false);
+	d = judge(p, "workspace_edit", two, 2);
+	assert_int_equal(d.verdict, V_DENY);
+	assert_string_equal(d.decisive->rule, "profile.destructive");
+	assert_int_equal(d.reason_code, REASON_INSUFFICIENT_PRIVILEGE);
 	p = with_file("{\"version\": 1, \"profile_rules\": {\"workspace_edit\": {\"on_write\": "
 		      "\"require_approval\"}}}",
 		false);

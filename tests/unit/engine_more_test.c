@@ -589,9 +589,45 @@ static void shipped_policies_compile(void **state)
 	assert_string_equal(outcome(&a, &j), "DENY SANDBOX_VIOLATION sandbox");
 }
 
+/* What the policy itself wants to be bound is bound by whatever is not allowed, and by nothing that is; a name that the rule binds is the rule's. */
+static void what_is_refused_binds_what_the_policy_names(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"{'format':'helm.policy.v1','name':'p','binds':{'trace_hash':'facts.trace','step':'params.step'},'layers':[{'name':'L','priority':0,'rules':["
+		"{'id':'0','actions':['act'],'verdict':'ALLOW'},"
+		"{'id':'1','actions':['act'],'all':[{'field':'params.step','op':'equals','value':1}],'verdict':'DENY','binds':{'step':'params.other'}}]}]}";
+	static const struct {
+		const char *ask, *step;
+		enum gate_id gate;
+	} rows[] = { { "{'params':{'step':1,'other':'own'}}", "own", GATE_RULES },
+		{ "{'effect_type':'other','params':{'step':2}}", "2", GATE_COVERAGE },
+		{ "{'effect_type':'other'}", "absent", GATE_COVERAGE } };
+	struct judgement j;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct submission q = asked(&a, rows[i].ask);
+		struct facts f = { .known = quoted(&a, "{'trace':['x']}") };
+		engine_judge(&a, compiled(&a, text), &q, &f, &j);
+		assert_int_equal(j.verdict, V_DENY);
+		assert_int_equal(j.gate, rows[i].gate);
+		assert_true(text_starts(json_get_text(j.bound, "trace_hash", ""), "sha256:"));
+		const struct json *step = json_get(judgement_answer(&j, j.gate).bound, "step");
+		assert_string_equal(json_text(step) ? json_text(step) : step->text, rows[i].step);
+	}
+	AUTO(arena_done) struct arena a = { 0 };
+	struct submission q = asked(&a, "{'params':{'step':2}}");
+	struct facts f = { 0 };
+	engine_judge(&a, compiled(&a, text), &q, &f, &j);
+	assert_int_equal(j.verdict, V_ALLOW);
+	assert_null(j.bound);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_refused_binds_what_the_policy_names),
 		cmocka_unit_test(odd_questions_are_answered),
 		cmocka_unit_test(nothing_is_refused),
 		cmocka_unit_test(a_long_part_of_a_path_is_no_name),

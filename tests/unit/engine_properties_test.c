@@ -2,6 +2,7 @@
  * unsaid allows only through a condition that is listed.  Policies, questions and facts are made at random from a fixed seed. */
 #include "decide/authority/authority.h"
 #include "tools/engine_fixture.h"
+#include "tools/seed.h"
 #include "tools/unit.h"
 
 #include <string.h>
@@ -343,5 +344,6 @@ int main(void)
 		cmocka_unit_test(a_rule_about_something_else_changes_nothing),
 	};
 
+	seed = seed_or(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* expression_properties_test.c — what holds for every expression: laws of logic with errors in them, and that nothing a text does breaks out
  * of its limits.  Expressions are made at random from a fixed seed. */
 #include "decide/expression/expression.h"
+#include "tools/seed.h"
 #include "tools/unit.h"
 
 #include <string.h>
@@ -202,5 +203,6 @@ int main(void)
 		cmocka_unit_test(any_text_ends),
 	};
 
+	seed = seed_or(seed);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,7 @@ static void ask_policy(const char *file, const struct ruleset *rules, const stru
 	AUTO(arena_done) struct arena a = { 0 };
 	const struct json *request = json_get(test, "request");
 	struct submission ask = { .effect_type = json_get_text(request, "action", ""),
+		.tool = json_get_text(request, "tool", NULL),
 		.effect_id = "t",
 		.principal = "agent-7",
 		.params = json_get(request, "params"),

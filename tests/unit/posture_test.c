@@ -802,7 +802,7 @@ static void a_long_chain_is_not_held(void **state)
 	assert_int_equal(store_fill(sys_real(), x.ws->state_fd, x.k.key, &plan, &e), OK);
 	AUTO(arena_done) struct arena a = { .limit_bytes = 1 << 20 };
 	const struct json *act;
-	assert_int_equal(posture_in_chain(sys_real(), &a, x.ws, NULL, &act, &e), OK);
+	assert_int_equal(posture_in_chain(sys_real(), &a, x.ws, &(struct posture_search){ 0 }, &act, &e), OK);
 	assert_non_null(act);
 	kernel_fixture_done(&x);
 }

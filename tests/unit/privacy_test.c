@@ -106,6 +106,10 @@ static const struct {
 	{ "api_key=your-key-here-1a2b3c4d5e6f7a8b", "SECRET 0 38", "" },
 	{ "https://ann:secret1word@host/", "SECRET 8 23", "" },
 	{ "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----\n", "SECRET 0 58", NULL },
+	{ "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----\n", "SECRET 0 58", "" },
+	{ "mark = \"-----BEGIN OPENSSH PRIVATE KEY-----\"\nx = 1\n", "SECRET 8 51", "" },
+	{ "-----BEGIN RSA PRIVATE KEY-----\\nMIIEpA\\n", "SECRET 0 41", NULL },
+	{ "5F44 6473 7798 4071", "CREDIT_CARD 2 19", "" }, /* codes, and no letter touches a card */
 	{ "password=ann@corp.io", "SECRET 0 20", "EMAIL 9 20" }, /* the earlier counts */
 };
 

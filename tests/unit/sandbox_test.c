@@ -495,6 +495,10 @@ static void test_unix_sockets(void **state)
 	REFUSED(rules, "unix", at("s"), NULL);
 	rules.unix_sockets = true;
 	WORKS(rules, "unix", at("s"), NULL);
+	rules = usual(NETWORK_FULL); /* they come along where mounts can cover what leads out */
+	WORKS(rules, "unix", at("s"), NULL);
+	rules.no_namespaces = true, rules.waived = ~0u;
+	REFUSED(rules, "unix", at("s"), NULL);
 	close(fd);
 }
 

@@ -9,8 +9,8 @@
 
 /* Does the document fit schemas/NAME.schema.json?  E_INPUT with SCHEMA_VIOLATION and the first member that does not. */
 int authority_document(struct arena *a, const char *name, const struct json *doc, struct err *e);
-/* The sections "egress", "mcp", "privilege", "taint" and "threat" of a policy (docs/formats/policy-authority.md): those that are there are
- * as they must be.  POLICY_DOCUMENT otherwise. */
+/* The sections "egress", "mcp", "privilege", "taint", "threat", "delegation" and "capability" of a policy (docs/formats/policy-authority.md): those
+ * that are there are as they must be.  POLICY_DOCUMENT otherwise. */
 int authority_sections(struct arena *a, const struct json *policy, struct err *e);
 
 /* ---- stop ---- */
@@ -54,11 +54,13 @@ struct identity_facts {
 };
 
 struct delegation_facts {
-	const struct json *session; /* the document; NULL: one was claimed that is not known */
-	const char *verifier; /* what the caller showed; or NULL */
+	const struct json *sessions; /* list of documents that count here; or NULL */
+	const char *named; /* which of them the caller means; NULL: any that was given to who asks */
+	const char *proof; /* digest of what the caller showed, "sha256:..."; or NULL */
 	const struct json *revoked; /* list of session ids; or NULL */
-	const struct json *spent; /* {nonce: ...}: used before; or NULL */
-	bool is_begun; /* its nonce began this very session of the caller, on record */
+	const struct drawn *drawn; /* nonces that were used, and what they began; NULL: nothing */
+	const char *error; /* why that is not known: then none counts; or NULL */
+	const char *run; /* the caller's own session, which a nonce begins; NULL: it has none */
 	const char *policy_hash; /* of the policy in use; NULL: any */
 	const char *risk; /* of the effect: low, medium, high, critical; NULL: not known */
 	bool needs_mfa; /* only sessions made with a second factor */
@@ -75,6 +77,8 @@ struct delegator {
 /* May this session be made?  DELEGATION_DOCUMENT, DELEGATION_WIDER (names what is too much), DELEGATION_TIME with E_DENIED. */
 int delegation_mint(struct arena *a, const struct json *session, const struct delegator *from, int64_t now_us,
 	struct err *e);
+/* The section "delegation" of a policy, which fits its schema: each session once, a part of what its delegator has.  POLICY_DOCUMENT. */
+int delegation_section(struct arena *a, const struct json *section, struct err *e);
 
 enum tier { TIER_RESTRICTED, TIER_STANDARD, TIER_ELEVATED, TIER_SYSTEM, TIER_COUNT };
 struct privilege_facts {
@@ -96,7 +100,10 @@ struct capability_facts {
 	const struct json *issuers; /* list of public keys in hex whose tokens count; or NULL */
 	const char *task; /* what the caller works on; or NULL */
 	const char *args_sha256; /* of the arguments; or NULL */
+	bool is_required; /* what is not registered is asked about */
 };
+/* The section "capability" of a policy, which fits its schema: manifests and plans are ones, under their own names.  POLICY_DOCUMENT. */
+int capability_section(struct arena *a, const struct json *section, struct err *e);
 /* A manifest by itself; a plan against the capabilities it names (CAPABILITY_PLAN). */
 int capability_manifest_check(struct arena *a, const struct json *manifest, struct err *e);
 int capability_plan_check(

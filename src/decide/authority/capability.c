@@ -193,23 +193,53 @@ static void judge_change(struct judging *j, const struct json *manifest, struct 
 			ret, REASON_APPROVAL_REQUIRED, "capability", "Data would leave the machine with it.");
 }
 
-void gate_capability(struct judging *j, struct gate_answer *ret)
+/* What the tool of the question is registered as; NULL: nothing. */
+static const struct json *manifest_of_tool(const struct json *manifests, const char *tool)
+{
+	json_each_member (m, manifests)
+		if (tool && text_eq(json_get_text(json_get(m->value, "binding"), "ref", ""), tool))
+			return m->value;
+	return NULL;
+}
+
+/* What is called must be what it is said to be.  NULL when there is nothing more to look at. */
+static const struct json *manifest_for(struct judging *j, struct gate_answer *ret)
 {
 	const struct capability_facts *f = j->facts->capability;
-	const struct json *named = json_get(j->ask->context, "capability_id");
+	const struct json *named = json_get(j->ask->context, "capability_id"),
+			  *own = manifest_of_tool(f->manifests, j->ask->tool);
 	const char *id = json_text(named) ? json_text(named) : "";
 
-	if (!f)
+	/* What the caller says it is makes nothing registered. */
+	if (!own && f->is_required && !j->ask->is_tool_beside) {
+		gate_escalate(ret, REASON_CAPABILITY_UNKNOWN, "capability",
+			arena_printf(j->a, "Nothing is registered for '%.80s'.",
+				j->ask->tool ? j->ask->tool : j->ask->effect_type));
+		return NULL;
+	}
+	if (!named && !own)
+		return NULL;
+	if (named && own && !text_eq(json_get_text(own, "capability_id", ""), id)) {
+		gate_deny(ret, REASON_CAPABILITY_MANIFEST_DRIFT, "capability",
+			"What is called is registered as another capability than the one that is named.");
+		return NULL;
+	}
+	const struct json *manifest = own ? own : json_get(f->manifests, id);
+	if (manifest && !capability_manifest_check(j->a, manifest, NULL))
+		return manifest;
+	gate_escalate(ret, REASON_CAPABILITY_UNKNOWN, "capability",
+		arena_printf(j->a, "Capability '%.80s' is not registered.", id));
+	return NULL;
+}
+
+void gate_capability(struct judging *j, struct gate_answer *ret)
+{
+	if (!j->facts->capability)
 		return;
 	ret->is_active = true;
-	if (!named)
+	const struct json *manifest = manifest_for(j, ret);
+	if (!manifest)
 		return;
-	const struct json *manifest = json_get(f->manifests, id);
-	if (!manifest || capability_manifest_check(j->a, manifest, NULL)) {
-		gate_escalate(ret, REASON_CAPABILITY_UNKNOWN, "capability",
-			arena_printf(j->a, "Capability '%.80s' is not registered.", id));
-		return;
-	}
 	const char *hash = json_sha256(j->a, manifest);
 	const struct json *pin = json_get(j->ask->context, "capability_manifest_hash");
 	if (pin && !(json_text(pin) && text_eq(json_text(pin), hash))) {
@@ -224,4 +254,42 @@ void gate_capability(struct judging *j, struct gate_answer *ret)
 	if (ret->verdict != V_DENY)
 		judge_token(j, manifest, hash, !is_read, ret);
 	bind_text(j, ret, "capability_manifest_hash", hash);
+}
+
+/* ---- the section of a policy ---- */
+
+/* A tool that two manifests bind would be either. */
+static int check_binding(const struct json *manifests, const struct json *manifest, struct err *e)
+{
+	const char *ref = json_get_text(json_get(manifest, "binding"), "ref", "");
+	const struct json *first = manifest_of_tool(manifests, ref);
+
+	return first == manifest ? OK
+				 : err_set(e, E_INPUT, "CAPABILITY_BINDING", "'%s' binds '%s', too",
+					   json_get_text(first, "capability_id", ""), ref);
+}
+
+static int bad(struct err *e, const char *kind, const char *name, const struct err *why)
+{
+	return err_set(e, E_INPUT, "POLICY_DOCUMENT", "policy: section \"capability\", %s '%s': %s", kind,
+		name, why->text);
+}
+
+int capability_section(struct arena *a, const struct json *section, struct err *e)
+{
+	const struct json *manifests = json_get(section, "manifests");
+	struct err why = { 0 };
+
+	json_each_member (m, manifests) {
+		if (capability_manifest_check(a, m->value, &why) || check_binding(manifests, m->value, &why))
+			return bad(e, "manifest", m->name, &why);
+		if (!text_eq(m->name, json_get_text(m->value, "capability_id", "")))
+			return err_set(e, E_INPUT, "POLICY_DOCUMENT",
+				"policy: section \"capability\", manifest '%s': it is for '%s'", m->name,
+				json_get_text(m->value, "capability_id", ""));
+	}
+	json_each_member (m, json_get(section, "plans"))
+		if (capability_plan_check(a, m->value, manifests, &why))
+			return bad(e, "plan", m->name, &why);
+	return OK;
 }

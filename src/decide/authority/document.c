@@ -26,17 +26,25 @@ int authority_document(struct arena *a, const char *name, const struct json *doc
 
 int authority_sections(struct arena *a, const struct json *policy, struct err *e)
 {
-	static const char *const names[] = { "egress", "mcp", "privilege", "taint", "threat" };
+	static const struct {
+		const char *name;
+		int (*check)(struct arena *a, const struct json *section,
+			struct err *e); /* beyond its schema; or NULL */
+	} rows[] = { { "egress", NULL }, { "mcp", NULL }, { "privilege", NULL }, { "taint", NULL },
+		{ "threat", NULL }, { "delegation", delegation_section },
+		{ "capability", capability_section } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const struct json *section = json_get(policy, names[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct json *section = json_get(policy, rows[i].name);
 		if (!section)
 			continue;
 		struct json *alone = json_new(a, JSON_OBJECT);
-		json_set(a, alone, names[i], json_copy(a, section));
+		json_set(a, alone, rows[i].name, json_copy(a, section));
 		if (authority_document(a, "policy-authority", alone, e))
-			return err_set(e, E_INPUT, "POLICY_DOCUMENT", "policy: section \"%s\" %s", names[i],
-				arena_strdup(a, e->text));
+			return err_set(e, E_INPUT, "POLICY_DOCUMENT", "policy: section \"%s\" %s",
+				rows[i].name, arena_strdup(a, e->text));
+		if (rows[i].check && rows[i].check(a, section, e))
+			return e->rc;
 	}
 	return OK;
 }
@@ -103,6 +111,11 @@ const struct json *section_of(const struct judging *j, const char *name)
 const char *who_asks(const struct judging *j)
 {
 	return j->facts->principal ? j->facts->principal : j->ask->principal;
+}
+
+const char *once_key(struct judging *j, const char *kind, const char *name)
+{
+	return arena_printf(j->a, "%s:%zu:%s", kind, strlen(name), name);
 }
 
 /* What is bound so far belongs to this judging: it may grow. */

@@ -20,6 +20,8 @@ bool signature_holds(const char *public_key, struct bytes message, const char *s
 const struct json *section_of(const struct judging *j, const char *name);
 /* Who asks: as authenticated, and as claimed only when nobody authenticated them. */
 const char *who_asks(const struct judging *j);
+/* The key of what is used once: parts with their lengths in front, so that no two things share one. */
+const char *once_key(struct judging *j, const char *kind, const char *name);
 /* A member for the receipt. */
 void bind_text(struct judging *j, struct gate_answer *ret, const char *name, const char *value);
 

@@ -84,6 +84,8 @@ struct policy_input {
 
 struct policy_reading {
 	enum policy_shape shape;
+	struct bytes text; /* of the file, and its name, as they were given */
+	const char *file;
 	struct json *document; /* helm.policy.v1; NULL when there is an error */
 	struct json *source; /* the tree as it was written; NULL when it is no tree */
 	struct policy_problems problems;
@@ -96,6 +98,9 @@ struct policy_reading {
 /* OK when there is a document.  E_INPUT otherwise: *e is the first error, problems has all. E_LIMIT for what is too large.  *ret is filled either way. */
 int policy_document_read(
 	struct arena *a, const struct policy_input *in, struct policy_reading *ret, struct err *e);
+
+/* What ruleset_compile() said against the document, with its place in the file: one problem more, and *e says the same. */
+int policy_compile_error(struct arena *a, struct policy_reading *from, struct err *e);
 
 /* ---- tests beside a policy ---- */
 
@@ -160,6 +165,12 @@ struct bytes policy_format(
 
 /* What is signed: "HELM/PolicyBundle/v1\n" and the canonical JSON of the whole document without `signature`. */
 struct bytes policy_signed_bytes(struct arena *a, const struct json *document);
+/* The same of other documents that are signed so, each kind by a domain of its own. */
+#define POLICY_DOMAIN "HELM/PolicyBundle/v1\n"
+#define PRICES_DOMAIN "HELM/PriceTable/v1\n"
+struct bytes document_signed_bytes(struct arena *a, const char *domain, const struct json *document);
+/* Is its signature one of these bytes by the key that it names?  Whether that key counts is another question. */
+bool document_is_signed(struct arena *a, const char *domain, const struct json *document);
 /* Put {key, signature} of a signer into a copy of the document. */
 struct json *policy_signed(struct arena *a, const struct json *document, const uint8_t pub[SIGN_PUBLIC],
 	const uint8_t sig[SIGN_SIZE]);

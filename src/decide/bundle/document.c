@@ -8,8 +8,7 @@
 #include <string.h>
 
 #define SETTINGS \
-	"limits", "egress", "mcp", "privilege", "taint", "threat", "sandbox", "delegation", "capability", \
-		"assumptions", "identity", "pdp", "stop"
+	"limits", "egress", "mcp", "privilege", "taint", "threat", "sandbox", "delegation", "capability"
 
 static const char *const operators[] = {
 #define OP_NAME(id, name, takes) name,
@@ -176,10 +175,19 @@ static void read_version(struct reading *r)
 			"this program reads policies of format helm.policy.v1 only");
 }
 
+/* Unquoted, YAML takes one of the words for something else. */
+static void read_missing(struct reading *r, const struct json *v)
+{
+	const char *word = v ? TAKE_WORD(r, v, "'missing_is'", "POLICY_DOCUMENT", "false", "escalate") : NULL;
+
+	if (word)
+		json_sets(r->a, r->document, "missing_is", word);
+}
+
 static void read_members(struct reading *r)
 {
-	static const char *const kept[] = { "requires_gates", "missing_is", "schemas", "output_schemas",
-		"regions", "graph", SETTINGS };
+	static const char *const kept[] = { "binds", "requires_gates", "schemas", "output_schemas", "regions",
+		"graph", SETTINGS };
 	const struct json *packs = take_list(r, r->tree, "packs", "POLICY_PACK");
 	const struct json *requirements = json_get(r->tree, "requirements");
 
@@ -204,6 +212,7 @@ static void read_members(struct reading *r)
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (json_get(r->tree, kept[i]))
 			json_set(r->a, r->document, kept[i], json_copy(r->a, json_get(r->tree, kept[i])));
+	read_missing(r, json_get(r->tree, "missing_is"));
 }
 
 void read_document(struct reading *r)
@@ -211,7 +220,7 @@ void read_document(struct reading *r)
 	read_version(r);
 	(void)TAKE_ONLY(r, r->tree, "POLICY_MEMBER", "format", "name", "version", "epoch", "coverage",
 		"requires_gates", "missing_is", "layers", "rules", "packs", "requirements", "schemas",
-		"output_schemas", "regions", "graph", "signature", SETTINGS);
+		"output_schemas", "regions", "graph", "binds", "signature", SETTINGS);
 	make_document(r, take_text(r, r->tree, "name", "POLICY_DOCUMENT"),
 		scalar_text(r->a, json_get(r->tree, "version")), "closed");
 	take_settings(r, r->tree);

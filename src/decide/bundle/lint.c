@@ -351,7 +351,8 @@ static void check_limits(struct linting *l, const struct json *limits)
 		}
 	first = first ? first : json_get_text(json_at(json_get(limits, "spend"), 0), "id", NULL);
 	if (first)
-		add(l, NULL, POLICY_NOTE, "POLICY_LIMIT_PLACE", first, "",
+		add(l, NULL, POLICY_NOTE, "POLICY_LIMIT_PLACE", first,
+			"projects without a workspace of their own share the default one, and its limits",
 			"what is used up is counted in each workspace by itself: two workspaces have the limit twice");
 	if (has_session && !has_other)
 		add(l, NULL, POLICY_WARNING, "POLICY_LIMIT_SESSION", first,

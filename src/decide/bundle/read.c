@@ -263,7 +263,7 @@ int policy_document_read(
 	struct err local;
 
 	e = e ? e : &local;
-	*ret = (struct policy_reading){ .name = "", .version = "" };
+	*ret = (struct policy_reading){ .text = in->text, .file = in->name, .name = "", .version = "" };
 	if (in->text.n > POLICY_MAX_BYTES) {
 		(void)err_set(e, E_LIMIT, "POLICY_SIZE", "%s has more than %d MiB", in->name,
 			POLICY_MAX_BYTES >> 20);

@@ -5,16 +5,21 @@
 
 #include <string.h>
 
-static const char prefix[] = "HELM/PolicyBundle/v1\n";
+static const char prefix[] = POLICY_DOMAIN;
 
 struct bytes policy_signed_bytes(struct arena *a, const struct json *document)
+{
+	return document_signed_bytes(a, prefix, document);
+}
+
+struct bytes document_signed_bytes(struct arena *a, const char *domain, const struct json *document)
 {
 	struct json *bare = json_copy(a, document);
 	struct buf b;
 
 	(void)json_remove(bare, "signature");
 	buf_init(&b, a);
-	buf_adds(&b, prefix);
+	buf_adds(&b, domain);
 	json_canonical(&b, bare);
 	return buf_bytes(&b);
 }
@@ -67,14 +72,25 @@ static bool is_root(const struct policy_trust *t, const char *key)
 	return false;
 }
 
-/* Present but not verifiable is worse than absent: never used, whatever is required. */
-static int check_signature(
-	struct arena *a, const struct json *document, const struct policy_trust *t, struct err *e)
+bool document_is_signed(struct arena *a, const char *domain, const struct json *document)
 {
 	const struct json *s = json_get(document, "signature");
 	const char *key = json_get_text(s, "key", ""), *value = json_get_text(s, "value", "");
 	uint8_t pub[SIGN_PUBLIC], sig[SIGN_SIZE];
 	struct err why;
+
+	return text_eq(json_get_text(s, "algorithm", ""), "ed25519") &&
+		key_parse_public(bytes_of(key), "signature", pub, &why) == OK &&
+		hex_decode(value, strlen(value), sig, SIGN_SIZE, true) &&
+		sign_verify(pub, document_signed_bytes(a, domain, document), sig);
+}
+
+/* Present but not verifiable is worse than absent: never used, whatever is required. */
+static int check_signature(
+	struct arena *a, const struct json *document, const struct policy_trust *t, struct err *e)
+{
+	const struct json *s = json_get(document, "signature");
+	const char *key = json_get_text(s, "key", "");
 
 	if (!s)
 		return t->must_be_signed ? err_set(e, E_DENIED, "POLICY_SIGNATURE_INVALID",
@@ -83,9 +99,7 @@ static int check_signature(
 	if (!text_eq(json_get_text(s, "algorithm", ""), "ed25519"))
 		return err_set(e, E_DENIED, "POLICY_SIGNATURE_INVALID",
 			"the policy is signed by an algorithm that is not known here");
-	if (key_parse_public(bytes_of(key), "the policy's signature", pub, &why) ||
-		!hex_decode(value, strlen(value), sig, SIGN_SIZE, true) ||
-		!sign_verify(pub, policy_signed_bytes(a, document), sig))
+	if (!document_is_signed(a, prefix, document))
 		return err_set(e, E_DENIED, "POLICY_SIGNATURE_INVALID",
 			"the policy's signature is not one of its bytes by key %s; have it signed again",
 			key);

@@ -116,9 +116,12 @@ void gate_policy(struct judging *j, struct gate_answer *ret)
 	ret->is_active = true;
 	if (f->is_refused)
 		gate_deny(ret, f->refused_code, NULL, f->refused_text);
-	else if (!j->rules && f->is_required)
+	else if (!j->rules && f->is_required) {
+		struct json *bound = json_new(j->a, JSON_OBJECT);
 		not_ready(ret, REASON_NO_POLICY_DEFINED, "No policy is in use, and one is required here.");
-	else if (f->fresh_us > 0 &&
+		json_sets(j->a, bound, "policy_epoch", "absent");
+		ret->bound = bound;
+	} else if (f->fresh_us > 0 &&
 		(f->verified_us > j->facts->now_us || j->facts->now_us - f->verified_us > f->fresh_us))
 		not_ready(ret, REASON_PDP_ERROR, "The policy was verified too long ago to be relied on.");
 	else if (f->has_promised_epoch && (!j->rules || ruleset_epoch(j->rules) != f->promised_epoch))
@@ -238,6 +241,13 @@ static void check_required(struct judging *j, struct judgement *ret)
 	decide_by(ret, GATE_POLICY, &x);
 }
 
+/* What the policy wants to be on record of whatever is not allowed. */
+static void bind_always(struct judging *j, struct judgement *ret)
+{
+	ret->bound = bind_fields(j, ret->bound, &j->rules->binds);
+	ret->answers[ret->gate].bound = ret->bound;
+}
+
 static void keep_fired(struct judging *j, const struct matched *m, struct judgement *ret)
 {
 	ret->fired_count = m->fired_n;
@@ -308,6 +318,8 @@ void engine_judge(struct arena *a, const struct ruleset *rules, const struct sub
 		ask_gates(&j, due, ret);
 	}
 	check_required(&j, ret);
+	if (ret->verdict != V_ALLOW && rules)
+		bind_always(&j, ret);
 	if (j.matched)
 		keep_fired(&j, &m, ret);
 	ret->active_packs = j.active_packs;

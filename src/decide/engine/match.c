@@ -136,6 +136,8 @@ static inline void fetch(const struct bucket *b)
 {
 	const char *p = (const char *)b->whole.one;
 
+	if (!p)
+		return;
 	__builtin_prefetch(p);
 	__builtin_prefetch(p + 64);
 	__builtin_prefetch(p + 128);
@@ -191,12 +193,24 @@ static bool is_covered(const struct judging *j)
 	return false;
 }
 
+/* Names what was asked for, so that nobody has to guess which rule is missing. */
+static const char *uncovered(const struct judging *j)
+{
+	const char *action = j->ask->effect_type, *tool = j->ask->tool;
+
+	if (!action || !*action)
+		return "No rule of the policy allows a request without an action.";
+	action = text_safe(j->a, action, strnlen(action, 100), false);
+	tool = tool && *tool ? text_safe(j->a, tool, strnlen(tool, 100), false) : NULL;
+	return arena_printf(j->a, "No rule of the policy allows %s%s%s%s under any condition.", action,
+		tool ? " (" : "", tool ? tool : "", tool ? ")" : "");
+}
+
 void gate_coverage(struct judging *j, struct gate_answer *ret)
 {
 	ret->is_active = true;
 	if (!j->ask->is_tool_beside && !is_covered(j))
-		gate_deny(ret, REASON_NO_POLICY_DEFINED, NULL,
-			"No rule of the policy allows this action under any condition.");
+		gate_deny(ret, REASON_NO_POLICY_DEFINED, NULL, uncovered(j));
 }
 
 /* ---- rules ---- */
@@ -413,17 +427,18 @@ static struct json *evidence(struct arena *a, const char *name, const struct jso
 	return json_copy(a, v);
 }
 
-static const struct json *bound_by(struct judging *j, const struct rule_about *about)
+const struct json *bind_fields(struct judging *j, const struct json *bound, const struct bindings *names)
 {
 	struct json scratch, *made;
 
-	if (!about->bind_n)
-		return about->bound;
-	made = about->bound ? json_copy(j->a, about->bound) : json_new(j->a, JSON_OBJECT);
-	for (size_t i = 0; i < about->bind_n; i++) {
-		const struct binding *b = &about->binds[i];
-		json_set(j->a, made, b->name,
-			evidence(j->a, b->name, field_value(j, b->field, NULL, &scratch)));
+	if (!names->n)
+		return bound;
+	made = bound ? json_copy(j->a, bound) : json_new(j->a, JSON_OBJECT);
+	for (size_t i = 0; i < names->n; i++) {
+		const struct binding *b = &names->list[i];
+		if (!json_get(made, b->name))
+			json_set(j->a, made, b->name,
+				evidence(j->a, b->name, field_value(j, b->field, NULL, &scratch)));
 	}
 	return made;
 }
@@ -438,7 +453,7 @@ void answer_rule(struct judging *j, struct gate_answer *ret, const struct rule *
 	ret->detail_code = r->about->detail_code;
 	ret->origin = r->about->origin;
 	ret->text = r->about->text;
-	ret->bound = bound_by(j, r->about);
+	ret->bound = bind_fields(j, r->about->bound, &r->about->binds);
 }
 
 void gate_rules(struct judging *j, struct gate_answer *ret)

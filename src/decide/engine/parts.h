@@ -194,16 +194,21 @@ const char *op_name(enum op op);
 
 /* ---- rules ---- */
 
+/* Names in a receipt, and the fields that stand under them. */
+struct binding {
+	const char *name;
+	const struct field *field;
+};
+struct bindings {
+	const struct binding *list;
+	size_t n;
+};
+
 /* What is only needed to explain a rule. */
 struct rule_about {
 	const char *detail_code, *text, *origin; /* each may be NULL */
 	const struct json *bound; /* what a receipt must bind when it decides, whatever is asked; or NULL */
-	const struct binding *binds; /* and what it must bind of the question and the facts */
-	size_t bind_n;
-};
-struct binding {
-	const char *name;
-	const struct field *field;
+	struct bindings binds; /* and what it must bind of the question and the facts */
 };
 
 /* What is needed to ask it stands together: rule, tests and their texts are one piece of memory (rules_pack). */
@@ -303,12 +308,12 @@ struct ruleset {
 	const struct dsl_policy *graph; /* or NULL */
 	struct limits *limits; /* or NULL */
 	uint32_t configured; /* gates that the policy itself configures, as bits */
+	struct bindings binds; /* of every answer that is not ALLOW, whatever gate gives it */
 	bool is_plain; /* rules by name, in layers, about whole questions: match_plain() */
 };
 
 /* rules.c */
-int rules_compile(struct arena *a, struct ruleset *r, const struct json *layers, const struct json *packs,
-	struct err *e);
+int rules_compile(struct arena *a, struct ruleset *r, const struct json *document, struct err *e);
 int rules_index(struct arena *a, struct ruleset *r, const struct json *requirements, struct err *e);
 /* By its text; NULL, and *ret as it was, when it is none. */
 const struct reason *code_find(const char *name, enum reason_code *ret);
@@ -342,6 +347,8 @@ void match_begin(struct judging *j, struct matched *m);
 /* Most questions are about what the rules of a plain policy allow, and one of those rules holds: that one.  NULL: whatever else comes out (a rule that
  * forbids or asks and holds or cannot be evaluated, two that allow, none); the gates `coverage` and `rules` know what to say about it. */
 const struct rule *match_plain(struct judging *j);
+/* `bound` with what those names stand for; what it has already stays as it is. */
+const struct json *bind_fields(struct judging *j, const struct json *bound, const struct bindings *names);
 /* What a rule that holds says. */
 void answer_rule(struct judging *j, struct gate_answer *ret, const struct rule *r);
 

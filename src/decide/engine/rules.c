@@ -114,9 +114,8 @@ static int read_approvers(struct reader *d, const struct json *doc, struct rule 
 }
 
 /* {name in the receipt: field}. */
-static int read_binds(struct reader *d, const struct json *doc)
+static int read_binds(struct reader *d, const struct json *map, struct bindings *ret)
 {
-	const struct json *map = json_get(doc, "binds");
 	struct binding *binds;
 
 	if (!map)
@@ -125,7 +124,7 @@ static int read_binds(struct reader *d, const struct json *doc)
 		return bad(d, "must be an object of 1 to 16 names and fields:", "binds");
 	binds = arena_alloc(d->a, map->n * sizeof(*binds));
 	json_each_member (m, map) {
-		struct binding *b = &binds[d->about.bind_n++];
+		struct binding *b = &binds[ret->n++];
 		if (!m->name_n || m->name[strspn(m->name, "abcdefghijklmnopqrstuvwxyz0123456789_")] ||
 			text_eq(m->name, "approvers"))
 			return bad(d, "names under \"binds\" are of small letters, digits and '_', and not",
@@ -136,7 +135,7 @@ static int read_binds(struct reader *d, const struct json *doc)
 		if (field_compile(d->a, &d->shared, json_text(m->value), d->where, false, &b->field, d->e))
 			return d->e->rc;
 	}
-	d->about.binds = binds;
+	ret->list = binds;
 	return OK;
 }
 
@@ -271,12 +270,13 @@ static int read_rule(struct reader *d, const struct json *doc, size_t place, siz
 	if (!r.id || !r.id[0])
 		return bad(d, "needs a text that is not empty:", "id");
 	if (read_verdict(d, json_get_text(doc, "verdict", NULL), &r.verdict) || read_code(d, doc, &r) ||
-		read_texts(d, doc) || read_approvers(d, doc, &r) || read_binds(d, doc) ||
+		read_texts(d, doc) || read_approvers(d, doc, &r) ||
+		read_binds(d, json_get(doc, "binds"), &d->about.binds) ||
 		read_kinds(d, json_get(doc, "effects"), &r) || read_actions(d, json_get(doc, "actions")) ||
 		read_tests(d, json_get(doc, "all"), &r) || read_when(d, doc, &r))
 		return d->e->rc;
-	r.is_simple = !r.when && !d->about.bind_n;
-	if (d->about.detail_code || d->about.text || d->about.origin || d->about.bound || d->about.bind_n) {
+	r.is_simple = !r.when && !d->about.binds.n;
+	if (d->about.detail_code || d->about.text || d->about.origin || d->about.bound || d->about.binds.n) {
 		struct rule_about *kept = arena_alloc(d->a, sizeof(*kept));
 		*kept = d->about;
 		r.about = kept;
@@ -423,10 +423,10 @@ static int read_groups(struct reader *d, struct json **items, size_t n, bool are
 	return OK;
 }
 
-int rules_compile(struct arena *a, struct ruleset *r, const struct json *layers, const struct json *packs,
-	struct err *e)
+int rules_compile(struct arena *a, struct ruleset *r, const struct json *document, struct err *e)
 {
-	struct reader d = { .a = a, .r = r, .e = e };
+	const struct json *layers = json_get(document, "layers"), *packs = json_get(document, "packs");
+	struct reader d = { .a = a, .r = r, .e = e, .where = "policy" };
 	size_t n = 0, at = 0;
 
 	if (count_rules(layers, "layers", &n, e) || count_rules(packs, "packs", &n, e))
@@ -442,7 +442,8 @@ int rules_compile(struct arena *a, struct ruleset *r, const struct json *layers,
 	table_begin(&d.shared.names, a, 64);
 	r->rules = arena_alloc(a, (n + 1) * sizeof(*r->rules));
 	r->groups = arena_zalloc(a, r->layer_n + r->pack_n + 1, sizeof(*r->groups));
-	if (read_groups(&d, sorted(a, layers, layer_order), r->layer_n, false, &at) ||
+	if (read_binds(&d, json_get(document, "binds"), &r->binds) ||
+		read_groups(&d, sorted(a, layers, layer_order), r->layer_n, false, &at) ||
 		read_groups(&d, sorted(a, packs, pack_order), r->pack_n, true, &at))
 		return e->rc;
 	r->rule_n = at;

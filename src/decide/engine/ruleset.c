@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* Members that other folders understand; who reads one checks it. */
-static const char *const sections[] = { "limits", "egress", "mcp", "privilege", "threat", "taint" };
+static const char *const sections[] = { "limits", "egress", "mcp", "privilege", "threat", "taint",
+	"delegation", "capability" };
 
 static bool is_section(const char *name)
 {
@@ -29,7 +30,7 @@ static int check_members(const struct json *doc, struct err *e)
 {
 	static const char *const names[] = { "format", "name", "version", "epoch", "coverage",
 		"requires_gates", "missing_is", "layers", "packs", "requirements", "schemas",
-		"output_schemas", "regions", "sandbox", "graph" };
+		"output_schemas", "regions", "sandbox", "graph", "binds" };
 
 	if (!json_is(doc, JSON_OBJECT))
 		return bad(e, "a document must be an object, not", json_type_name(doc));
@@ -221,7 +222,7 @@ int ruleset_compile(struct arena *a, const struct json *document, struct ruleset
 
 	if (check_members(document, e) || read_head(a, document, r, e) ||
 		read_required(json_get(document, "requires_gates"), r, e) ||
-		rules_compile(a, r, json_get(document, "layers"), json_get(document, "packs"), e) ||
+		rules_compile(a, r, document, e) ||
 		rules_index(a, r, json_get(document, "requirements"), e) ||
 		read_schemas(a, json_get(document, "schemas"), "schemas", &r->schema_names, &r->schemas, e) ||
 		read_schemas(a, json_get(document, "output_schemas"), "output_schemas", &r->output_names,

@@ -48,7 +48,8 @@ static int read_rows(struct checkpoint_store *st, struct row_reader *r, struct e
 {
 	struct sys *s = st->sys;
 	AUTO(arena_done) struct arena a = { 0 };
-	AUTO(close_fd) int fd = s->open(s, st->ledger_fd, "task-ledger.jsonl", O_RDONLY | O_NOFOLLOW, 0, 0);
+	AUTO(close_fd)
+	int fd = s->open(s, st->ledger_fd, "task-ledger.jsonl", O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	size_t cap = BLOCK * 2, n = 0;
 	char *text = arena_text(&a, cap);
 

@@ -438,7 +438,8 @@ int checkpoint_load_archive(struct plan *p, struct err *e)
 	if (!text_ends(path, ".tar.gz"))
 		return err_set(e, E_INPUT, "CHECKPOINT_FORMAT",
 			"checkpoint '%s' has a format this version does not read", id);
-	AUTO(close_fd) int fd = s->open(s, p->st->root_fd, path, O_RDONLY | O_NOFOLLOW, 0, RESOLVE_INSIDE);
+	AUTO(close_fd)
+	int fd = s->open(s, p->st->root_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, RESOLVE_INSIDE);
 	if (fd < 0)
 		return err_sys(e, "CHECKPOINT_ARCHIVE", "cannot open the archive of checkpoint '%s'", id);
 	if ((!p->req->is_dry_run && checkpoint_make_dirs(p->st, e)) || choose_paths(p, e) ||

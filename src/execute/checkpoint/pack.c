@@ -191,7 +191,8 @@ static bool are_rows_ok(const uint8_t *rows, uint64_t count, uint64_t limit)
 /* Reads the index only.  Nothing of the pack is in the table unless all of its index is right. */
 static int load_pack(struct pool *p, const char *name, struct err *e)
 {
-	AUTO(close_fd) int fd = p->sys->open(p->sys, p->dir_fd, name, O_RDONLY | O_NOFOLLOW, 0, 0);
+	AUTO(close_fd)
+	int fd = p->sys->open(p->sys, p->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	struct stat st;
 	uint8_t tail[TRAILER_SIZE], digest[SHA256_SIZE];
 
@@ -260,8 +261,8 @@ static int pack_fd(struct pool *p, uint32_t pack, int *ret, struct err *e)
 	if (p->open[slot].fd < 0 || p->open[slot].pack != pack) {
 		close_fd(&p->open[slot].fd);
 		p->open[slot].pack = pack;
-		p->open[slot].fd =
-			p->sys->open(p->sys, p->dir_fd, p->packs[pack].name, O_RDONLY | O_NOFOLLOW, 0, 0);
+		p->open[slot].fd = p->sys->open(
+			p->sys, p->dir_fd, p->packs[pack].name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 		if (p->open[slot].fd < 0)
 			return err_sys(e, "CHECKPOINT_READ", "cannot open pack '%s'", p->packs[pack].name);
 	}

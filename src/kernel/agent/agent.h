@@ -61,6 +61,9 @@ bool agent_is_inside(void);
 
 /* Carry out what a decision permits, with our streams.  *ret_code is the command's exit code. */
 int agent_ask_outside(struct sys *s, struct arena *a, const char *id, int *ret_code, struct err *e);
+/* Be the gateway to tools, which runs outside with our streams.  `servers`: [id]; none: all. */
+int agent_ask_gateway(
+	struct sys *s, struct arena *a, const struct json *servers, int *ret_code, struct err *e);
 /* {task_id, client, profile, started_at, calls, ...} of the session we are in. */
 int agent_ask_status(struct sys *s, struct arena *a, struct json **ret, struct err *e);
 

@@ -83,17 +83,17 @@ static void wait_for_answer(struct sys *s, int conn, int signals)
 	}
 }
 
-int agent_ask_outside(struct sys *s, struct arena *a, const char *id, int *ret_code, struct err *e)
+/* What runs outside in our place has our streams. */
+static int ask_with_streams(
+	struct sys *s, struct arena *a, const struct json *line, int *ret_code, struct err *e)
 {
 	AUTO(close_fd) int fd = desk_connect();
-	struct json *line = json_new(a, JSON_OBJECT), *answer;
+	struct json *answer;
 	const int streams[] = { 0, 1, 2 };
 
 	if (fd < 0)
 		return nobody(e);
 	AUTO(close_fd) int signals = hear_signals();
-	json_sets(a, line, "ask", "outside");
-	json_sets(a, line, "id", id);
 	int rc = talk_send(fd, a, line, streams, e);
 	if (rc == OK) {
 		wait_for_answer(s, fd, signals);
@@ -104,4 +104,23 @@ int agent_ask_outside(struct sys *s, struct arena *a, const char *id, int *ret_c
 	if (rc == OK)
 		*ret_code = (int)json_get_int(answer, "exit_code", 1);
 	return rc;
+}
+
+int agent_ask_outside(struct sys *s, struct arena *a, const char *id, int *ret_code, struct err *e)
+{
+	struct json *line = json_new(a, JSON_OBJECT);
+
+	json_sets(a, line, "ask", "outside");
+	json_sets(a, line, "id", id);
+	return ask_with_streams(s, a, line, ret_code, e);
+}
+
+int agent_ask_gateway(
+	struct sys *s, struct arena *a, const struct json *servers, int *ret_code, struct err *e)
+{
+	struct json *line = json_new(a, JSON_OBJECT);
+
+	json_sets(a, line, "ask", "gateway");
+	json_set(a, line, "servers", json_copy(a, servers));
+	return ask_with_streams(s, a, line, ret_code, e);
 }

@@ -201,15 +201,34 @@ static void answer_hook(
 	(void)fds_send(fd, buf_bytes(&text), NULL, 0);
 }
 
+static int check_streams(const int *streams, struct err *e)
+{
+	for (int i = 0; i < 3; i++)
+		if (streams[i] < 0)
+			return err_set(e, E_INPUT, "AGENT_STREAMS", "its three streams must come along");
+	return OK;
+}
+
+static int answer_gateway(struct session *s, struct json *ret, struct arena *a, const struct json *line,
+	int conn, int *streams, struct err *e)
+{
+	int code, rc = check_streams(streams, e);
+
+	if (rc == OK)
+		rc = gateway_outside(s, a, json_get(line, "servers"), streams, conn, &code, e);
+	if (rc == OK)
+		json_seti(a, ret, "exit_code", code);
+	return rc;
+}
+
 static int answer_outside(struct session *s, struct json *ret, struct arena *a, const struct json *line,
 	int conn, int *streams, struct err *e)
 {
 	const char *id = json_get_text(line, "id", "");
-	int code, rc;
+	int code, rc = check_streams(streams, e);
 
-	for (int i = 0; i < 3; i++)
-		if (streams[i] < 0)
-			return err_set(e, E_INPUT, "AGENT_STREAMS", "its three streams must come along");
+	if (rc)
+		return rc;
 	struct permit *p = permit_take(s, id);
 	if (!p)
 		return err_set(e, E_DENIED, "AGENT_PERMIT",
@@ -271,6 +290,8 @@ static void serve(struct session *s, const struct desk_caller *caller)
 		answer_hook(s, &a, caller->pid, line, body, fd);
 	else if (rc == OK && text_eq(ask, "outside"))
 		rc = answer_outside(s, answer, &a, line, fd, streams, &e);
+	else if (rc == OK && text_eq(ask, "gateway"))
+		rc = answer_gateway(s, answer, &a, line, fd, streams, &e);
 	else if (rc == OK && text_eq(ask, "status"))
 		answer_status(s, &a, answer);
 	else if (rc == OK)

@@ -208,7 +208,7 @@ static void be_child(struct session *s, const struct permit *p, const int stream
 /* ---- in the supervisor ---- */
 
 /* Signals from the one who asked go on to it; when that one has gone, it is asked to end. */
-static void attend(struct session *s, pid_t child, int pidfd, int conn)
+void outside_attend(struct session *s, pid_t child, int pidfd, int conn)
 {
 	for (;;) {
 		struct pollfd p[] = { { pidfd, POLLIN, 0 }, { conn, POLLIN, 0 } };
@@ -242,7 +242,7 @@ int outside_run(
 		be_child(s, p, streams, parent);
 	AUTO(close_fd) int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
 	if (pidfd >= 0)
-		attend(s, child, pidfd, conn);
+		outside_attend(s, child, pidfd, conn);
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return err_sys(e, "AGENT_OUTSIDE", "its end was not seen");

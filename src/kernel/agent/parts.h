@@ -1,7 +1,7 @@
 /* parts.h — inside agent/: one session as its supervisor knows it, and how the two sides talk.
  *
- * What is said.  The one inside sends a line of JSON: {"ask": "hook" | "outside" | "status", ..., "bytes": N}, and N bytes behind it.
- * The supervisor answers with one line of JSON, {"error": {...}} when it has none.  With "outside" three descriptors go along
+ * What is said.  The one inside sends a line of JSON: {"ask": "hook" | "outside" | "gateway" | "status", ..., "bytes": N}, and N bytes behind it.
+ * The supervisor answers with one line of JSON, {"error": {...}} when it has none.  With "outside" and "gateway" three descriptors go along
  * with the line, and every later byte is the number of a signal for what runs.  A hook gets what it is to say: "EXIT OUT ERR" on a line, and
  * so many bytes for its standard output and error. */
 #ifndef KERNEL_AGENT_PARTS_H
@@ -16,7 +16,8 @@ enum {
 	AGENT_BYTES = 8 << 20,
 	AGENT_THREADS = 64,
 	AGENT_JUDGES = 16,
-	AGENT_WAITING = 128
+	AGENT_WAITING = 128,
+	AGENT_GATEWAYS = 24
 };
 
 /* What may be done outside, once. */
@@ -64,6 +65,7 @@ struct session {
 	struct {
 		int64_t calls, refused, asked, outside;
 	} count;
+	size_t gateways; /* that run for it */
 };
 
 /* ---- desk.c ---- */
@@ -88,6 +90,14 @@ void permit_free(struct permit *p);
 /* To its end; `conn` is the caller's.  *ret is its exit code. */
 int outside_run(
 	struct session *s, const struct permit *p, const int streams[3], int conn, int *ret, struct err *e);
+
+/* Until that process has ended, or whoever is at `conn` has gone; signals that come by it go on. */
+void outside_attend(struct session *s, pid_t child, int pidfd, int conn);
+
+/* ---- gateway.c ---- */
+/* The gateway to tools outside of the walls, with these streams, to its end.  `servers`: [id], of the registry; none: all.  MCP_BUSY: too many run. */
+int gateway_outside(struct session *s, struct arena *a, const struct json *servers, const int streams[3],
+	int conn, int *ret, struct err *e);
 
 /* ---- talk.c ---- */
 /* One line.  fds NULL: none. */

@@ -252,7 +252,8 @@ static int approve(struct kernel *k, struct arena *a, const char *id, const stru
 		who = &named;
 	}
 	struct json *proof = NULL;
-	rc = t ? grant_draft(a, request, t, &g, e) : approval_check_signed(k, a, request, message, &g, e);
+	rc = t ? grant_draft(a, request, t, &g, e)
+	       : approval_check_signed(k, a, request, message, who, &g, e);
 	if (rc == OK && quorum_of(request) > 1) {
 		rc = join(&st, entry, who, &g, &proof, ret_receipt, e);
 		if (rc || !proof)

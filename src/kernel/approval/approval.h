@@ -53,9 +53,10 @@ int approval_approve(struct kernel *k, struct arena *a, const char *id, const st
  * is about something else. */
 int approval_approve_signed(struct kernel *k, struct arena *a, const char *id, struct bytes message,
 	const struct person *who, struct json **ret_receipt, struct err *e);
-/* The bytes that an OpenSSH key signs to say yes on these terms (docs/formats/approvals.md); and what they would grant. */
+/* The bytes that an OpenSSH key or a passkey signs to say yes on these terms (docs/formats/approvals.md); and what they would grant. */
+enum signed_with { SIGNED_WITH_SSH, SIGNED_WITH_PASSKEY };
 int approval_message(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
-	struct bytes *ret, struct err *e);
+	enum signed_with with, struct bytes *ret, struct err *e);
 int approval_message_read(struct arena *a, struct bytes text, struct grant *ret, struct err *e);
 int approval_deny(struct kernel *k, struct arena *a, const char *id, const char *reason,
 	const struct person *who, struct json **ret_receipt, struct err *e);

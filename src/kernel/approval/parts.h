@@ -42,6 +42,6 @@ int quorum_of(const struct json *request);
 
 /* signed.c: the message is an answer to this very question, on terms that a person may give: *ret is what it grants. */
 int approval_check_signed(struct kernel *k, struct arena *a, const struct json *request, struct bytes message,
-	struct grant *ret, struct err *e);
+	const struct person *who, struct grant *ret, struct err *e);
 
 #endif

@@ -12,10 +12,11 @@
 #include "base/text.h"
 #include "kernel/act.h"
 #include "kernel/approval/parts.h"
+#include "kernel/passkey.h"
 
 #include <string.h>
 
-static const char RESPONDER[] = "a registered ssh key"; /* metadata.approver says which */
+static const char SSH_RESPONDER[] = "a registered ssh key"; /* metadata.approver says which */
 enum { LATEST_S = 24 * 3600, EARLY_S = 60, LONGEST_S = 30 * 24 * 3600 };
 
 static struct bytes message_of(struct arena *a, const struct grant *g, const char *request_sha256)
@@ -24,7 +25,7 @@ static struct bytes message_of(struct arena *a, const struct grant *g, const cha
 }
 
 int approval_message(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
-	struct bytes *ret, struct err *e)
+	enum signed_with with, struct bytes *ret, struct err *e)
 {
 	struct json *entry;
 	struct grant g;
@@ -43,7 +44,7 @@ int approval_message(struct kernel *k, struct arena *a, const char *id, const st
 		return rc;
 	g.id = arena_printf(a, "grant-%.12s", name);
 	g.created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
-	g.responder = RESPONDER;
+	g.responder = with == SIGNED_WITH_PASSKEY ? PASSKEY_RESPONDER : SSH_RESPONDER;
 	*ret = message_of(a, &g, json_sha256(a, json_get(entry, "request")));
 	return OK;
 }
@@ -103,12 +104,18 @@ static bool is_drafted(struct arena *a, const struct json *request, const struct
 		return false;
 	g.id = said->id;
 	g.created_us = said->created_us;
-	g.responder = RESPONDER;
+	g.responder = said->responder;
 	return bytes_eq(message, message_of(a, &g, json_sha256(a, request)));
 }
 
+/* The kind of key that has signed, as the answer itself names it. */
+static const char *responder_of(const struct person *who)
+{
+	return json_get(who->proof, "ssh_key") ? SSH_RESPONDER : PASSKEY_RESPONDER;
+}
+
 int approval_check_signed(struct kernel *k, struct arena *a, const struct json *request, struct bytes message,
-	struct grant *ret, struct err *e)
+	const struct person *who, struct grant *ret, struct err *e)
 {
 	struct grant said;
 	int rc = approval_message_read(a, message, &said, e);
@@ -117,6 +124,9 @@ int approval_check_signed(struct kernel *k, struct arena *a, const struct json *
 		rc = check_terms(k, a, &said, e);
 	if (rc)
 		return rc;
+	if (!text_eq(said.responder ? said.responder : "", responder_of(who)))
+		return err_set(
+			e, E_DENIED, "APPROVAL_MESSAGE", "this answer was written for another kind of key");
 	if (!is_drafted(a, request, &said, false, message) && !is_drafted(a, request, &said, true, message))
 		return err_set(e, E_DENIED, "APPROVAL_MESSAGE",
 			"this answer is not about request %s as it was asked",

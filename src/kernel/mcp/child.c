@@ -239,6 +239,9 @@ static void hide_places(struct child *c)
 	hide_homes(c, list);
 	for (size_t i = 0; (secret = secret_system_at(i)); i++)
 		json_pushs(c->a, list, path_clean(c->a, secret));
+	for (size_t i = 0; (secret = secret_door_at(i)); i++) /* its own home and /tmp have none */
+		if (secret[0] == '/' && !text_starts(secret, "/tmp/"))
+			json_pushs(c->a, list, path_clean(c->a, secret));
 	for (size_t i = 0; c->home && (secret = secret_place_at(i)); i++)
 		json_pushs(c->a, list, path_clean(c->a, arena_printf(c->a, "%s/%s", c->home, secret)));
 	c->rules.hidden = list_of(c, list);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/toml.h"
+#include "model/command.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -207,7 +208,7 @@ static bool is_ours(const struct json *entry)
 {
 	const char *command = json_get_text(entry, "command", "");
 
-	return text_eq(path_base(command), "helm") &&
+	return command_is_program(path_base(command)) &&
 		text_eq(json_text(json_at(json_get(entry, "args"), 0))
 				? json_text(json_at(json_get(entry, "args"), 0))
 				: "",

@@ -192,6 +192,7 @@ static const struct {
 	{ "timeout_s", NUMBER, false },
 	{ "start_s", NUMBER, false },
 	{ "wait_s", NUMBER, false },
+	{ "list_s", NUMBER, false },
 	{ "result_kb", NUMBER, false },
 	{ "memory_mb", NUMBER, false },
 	{ "processes", NUMBER, false },

@@ -212,6 +212,8 @@ struct authority_known {
 	struct mcp_facts mcp;
 	struct privilege_facts privilege;
 	struct identity_facts identity;
+	struct delegation_facts delegation;
+	struct capability_facts capability;
 };
 
 /* A door whose callers show a key knows whose it is.  Asking for others is what some of them are for, so it is looked at where a policy requires that gate. */
@@ -242,6 +244,43 @@ static bool is_mcp_call(struct arena *a, const char *tool, struct mcp_facts *f)
 	return true;
 }
 
+/* How bad what is asked can be, by the class of its effect; what nobody has classified is high. */
+static const char *risk_of(const struct policy_question *q)
+{
+	static const char *const names[] = { "low", "low", "medium", "high", "critical" };
+	const char *class = effect_class(q->action, q->proposal);
+
+	return class[0] == 'E' && class[1] >= '0' && class[1] <= '4' ? names[class[1] - '0'] : "critical";
+}
+
+/* Sessions and manifests are those of the policy, which a person has put in use.  Which session a caller means, and what it shows for that, is the door's word; a session
+ * of the delegate is what the door knows as one, and where it knows none all that the delegate does. */
+static void add_given(const struct ruleset *rules, const struct policy_question *q, struct authority_known *k,
+	struct facts *facts)
+{
+	const struct json *delegation = ruleset_section(rules, "delegation"),
+			  *capability = ruleset_section(rules, "capability");
+
+	if (delegation) {
+		k->delegation = (struct delegation_facts){ .sessions = json_get(delegation, "sessions"),
+			.named = json_get_text(q->known, "delegation_session", NULL),
+			.proof = json_get_text(q->known, "delegation_proof", NULL),
+			.revoked = json_get(delegation, "revoked"),
+			.drawn = q->drawn,
+			.error = q->drawn_error,
+			.run = q->session,
+			.risk = risk_of(q),
+			.needs_mfa = json_get_bool(delegation, "require_mfa", false) };
+		facts->delegation = &k->delegation;
+	}
+	if (capability) {
+		k->capability = (struct capability_facts){ .manifests = json_get(capability, "manifests"),
+			.plans = json_get(capability, "plans"),
+			.is_required = json_get_bool(capability, "required", false) };
+		facts->capability = &k->capability;
+	}
+}
+
 static void add_authority(struct arena *a, const struct ruleset *rules, const struct policy_question *q,
 	struct authority_known *k, struct facts *facts)
 {
@@ -260,6 +299,7 @@ static void add_authority(struct arena *a, const struct ruleset *rules, const st
 	}
 	if (ruleset_requires(rules, GATE_IDENTITY) && add_identity(a, q, &k->identity))
 		facts->identity = &k->identity;
+	add_given(rules, q, k, facts);
 }
 
 static void keep_draws(struct arena *a, const struct judgement *j, struct policy_answer *p)
@@ -488,14 +528,35 @@ static struct policy_facts state_of(
 	return about;
 }
 
-static struct policy_answer *ask_one(struct arena *a, const struct json *word, const struct json *entry,
+const char *policy_counted_at(const struct posture *at, const struct json *entry)
+{
+	const char *own = json_get_text(json_get(at->own, "policy"), "sha256", "");
+
+	return text_eq(own, json_get_text(entry, "sha256", "")) ? NULL : at->outer;
+}
+
+/* What a place above bounds is counted there.  A place that no person lets stand alone has none of it for itself: otherwise whoever makes places has the limit as often as they like. */
+static void count_elsewhere(struct arena *a, const char *at, struct policy_question *q)
+{
+	q->drawn = NULL;
+	q->drawn_error = arena_printf(
+		a, "What this policy bounds is counted in %s, and this place does not stand alone.", at);
+}
+
+static struct policy_answer *ask_one(struct arena *a, const struct posture *at, const struct json *entry,
 	const struct loaded *l, const struct policy_question *q, const struct decision *guard)
 {
-	const struct policy_facts about = state_of(a, word, entry, l);
+	const struct policy_facts about = state_of(a, at->word, entry, l);
+	const char *elsewhere = policy_counted_at(at, entry);
 	struct policy_question whole = *q;
 
 	whole.known = policy_known(a, entry, q);
+	if (elsewhere)
+		count_elsewhere(a, elsewhere, &whole);
 	struct policy_answer *p = (struct policy_answer *)policy_judge(a, l->rules, &about, &whole, guard);
+	if (elsewhere && p->text && whole.drawn_error && text_eq(p->text, whole.drawn_error))
+		p->instead =
+			"Work there, or have a person let this place stand alone: 'helm workspace trust'.";
 	if (!p->sha256) {
 		p->sha256 = arena_strdup(a, l->sha256);
 		p->name = arena_strdup(a, json_get_text(entry, "name", ""));
@@ -522,15 +583,21 @@ const char *policy_trouble(struct sys *s, struct arena *a, const struct workspac
 	return NULL;
 }
 
+/* Does what it says rest on what was used up? */
+static bool counts(const struct ruleset *rules)
+{
+	return ruleset_limits(rules) || ruleset_section(rules, "delegation");
+}
+
 bool policy_is_bounded(struct sys *s, struct arena *a, const struct workspace *ws, const struct ruleset *door)
 {
-	if (door && ruleset_limits(door))
+	if (door && counts(door))
 		return true;
 	if (!policy_is_in_use(s, ws))
 		return false;
 	const struct policy_memo *m = loaded(s, a, ws, posture_of(s, ws)->word);
 	for (size_t i = 0; i < m->n; i++)
-		if (m->list[i].rules && ruleset_limits(m->list[i].rules))
+		if (m->list[i].rules && counts(m->list[i].rules))
 			return true;
 	return false;
 }
@@ -552,10 +619,10 @@ const struct policy_answer *policy_ask(struct sys *s, struct arena *a, const str
 
 	if (!policy_is_in_use(s, ws))
 		return worst;
-	const struct json *word = posture_of(s, ws)->word;
-	const struct policy_memo *m = loaded(s, a, ws, word);
+	const struct posture *at = posture_of(s, ws);
+	const struct policy_memo *m = loaded(s, a, ws, at->word);
 	for (size_t i = 0; i < m->n; i++)
-		worst = stricter(a, worst, ask_one(a, word, entry_at(word, i), &m->list[i], q, guard));
+		worst = stricter(a, worst, ask_one(a, at, entry_at(at->word, i), &m->list[i], q, guard));
 	/* Where the door has a policy of its own, no other one answers for a person. */
 	if (door && worst)
 		worst->lifts = NULL;
@@ -589,10 +656,14 @@ static const char *said_by(struct arena *a, const struct policy_answer *p)
 /* A policy that was revoked, lost or put in use too long ago lacks no signature; and where no rule is named, none can be read. */
 static const char *remedy_of(const struct policy_answer *p)
 {
+	if (p->instead)
+		return p->instead;
 	if (p->code == REASON_POLICY_NOT_READY)
 		return "A person puts another policy in use: 'helm policy use FILE', or 'helm policy use --none' to go back.";
 	if (p->code == REASON_POLICY_VIOLATION && !p->rule)
 		return "'helm policy explain' with the id of the receipt says what would change the answer.";
+	if (p->code == REASON_NO_POLICY_DEFINED && !p->rule)
+		return "'helm policy show' lists what the policy in use allows; a person adds a rule for this and puts it in use: 'helm policy use FILE'.";
 	return reason_get(p->code)->remedy;
 }
 

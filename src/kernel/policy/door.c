@@ -241,7 +241,7 @@ bool policy_is_door_fact(const char *name)
 {
 	static const char *const own[] = { "door", "client", "profile", "containment", "workspace", "cwd",
 		"supervised", "principal", "session", "now", "utc_hour", "utc_weekday", "places",
-		"places_partial", "key_id", "key_principal" };
+		"places_partial", "key_id", "key_principal", "delegation_session", "delegation_proof" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
 		if (text_eq(own[i], name))

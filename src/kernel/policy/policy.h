@@ -19,6 +19,8 @@
 #include "decide/engine/engine.h"
 #include "kernel/act.h"
 
+struct posture; /* posture.h */
+
 enum { POLICY_LIMIT_BYTES = 64 << 20 };
 
 /* What a person wants to be in use from now on. */
@@ -126,6 +128,7 @@ struct policy_answer {
 	enum verdict verdict; /* of the policy alone, without the guard's word */
 	enum reason_code code; /* meaningful unless V_ALLOW */
 	const char *rule, *origin, *text, *gate; /* of what decided; or NULL */
+	const char *instead; /* what to do, where the remedy of the code does not fit; or NULL */
 	const char *roster_sha256;
 	const struct json *bound; /* what the receipt must bind, by what decided; or NULL */
 	const char **asks; /* "policy:ID" for each thing that must be approved */
@@ -146,6 +149,8 @@ enum verdict policy_with_guard(const struct policy_answer *p, const struct decis
 const struct json *policy_places(struct sys *s, struct arena *a, const struct workspace *ws);
 /* The candidate that decides beside it, compiled once; NULL: there is none, or it cannot be used. */
 const struct ruleset *policy_shadow_rules(struct sys *s, struct arena *a, const struct workspace *ws);
+/* The place whose record counts what this entry of the standing word bounds; NULL: the one that it is asked in. */
+const char *policy_counted_at(const struct posture *at, const struct json *entry);
 /* Is one in use here?  Cheap. */
 bool policy_is_in_use(struct sys *s, const struct workspace *ws);
 /* One digest of all that decides here: `rules`, which is that of profiles and guard rules, with the policies that hold and what was revoked.  What

@@ -62,5 +62,5 @@ int policy_source_compile(
 	struct json *document = json_copy(a, reading.document);
 	(void)json_remove(document, "signature");
 	rc = ruleset_compile(a, document, ret, e);
-	return rc ? err_wrap(e, "%s", path) : OK;
+	return rc ? policy_compile_error(a, &reading, e) : OK;
 }

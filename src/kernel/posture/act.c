@@ -23,6 +23,7 @@ struct place {
 	struct arena *a;
 	const char *dir;
 	int lock_fd, dir_fd;
+	bool is_patient; /* a person waits: what is lost is looked for to the end */
 };
 
 static void place_close(struct place *p)
@@ -89,6 +90,8 @@ static int finish(struct place *p, const struct json *receipt, struct err *e)
 	if (rc == OK)
 		rc = drop(p, POSTURE_NEW, e);
 	if (rc == OK)
+		rc = drop(p, POSTURE_SEARCH, e);
+	if (rc == OK)
 		rc = drop(p, POSTURE_INTENT, e);
 	return rc ? rc : sync_names(p, e);
 }
@@ -101,7 +104,8 @@ static int newest_act(struct place *p, const struct json **ret, struct err *e)
 	int rc = doc_read(s, p->a, p->dir_fd, POSTURE_FILE, POSTURE_LIMIT, 0, &now, e);
 
 	if (rc == OK || rc == E_MISSING || rc == E_CORRUPT || rc == E_INPUT)
-		rc = posture_in_chain(s, p->a, p->k->ws, NULL, ret, e);
+		rc = posture_in_chain(
+			s, p->a, p->k->ws, &(struct posture_search){ .is_patient = p->is_patient }, ret, e);
 	const struct json *word = rc ? NULL : json_get(json_get(*ret, "metadata"), "posture");
 	if (rc == OK &&
 		(!text_eq(json_get_text(word, "root", ""), posture_name(p->a, p->k->ws->root)) ||
@@ -110,8 +114,25 @@ static int newest_act(struct place *p, const struct json **ret, struct err *e)
 	return rc;
 }
 
+/* Over everything else that is in it. */
+static const char *intent_sum(struct arena *a, const struct json *intent)
+{
+	struct json *rest = json_copy(a, intent);
+
+	(void)json_remove(rest, "sha256");
+	return json_sha256(a, rest);
+}
+
+static bool is_whole_intent(struct arena *a, const struct json *intent)
+{
+	return json_is(json_get(intent, "posture"), JSON_OBJECT) &&
+		json_get_int(intent, "since_file", 0) > 0 &&
+		text_eq(json_get_text(intent, "sha256", ""), intent_sum(a, intent));
+}
+
 /* Under the lock: what somebody else left unfinished.  The digest of the snapshot finds the act; each has its own, because each
- * names the moment it was made at.  Where that cannot be found out now, the intent stays, and with it the stricter snapshot. */
+ * names the moment it was made at.  An intent that is as it was written says which file of the chain was the newest then: the act is in none
+ * before it.  Where it cannot be found out now, the intent stays, and with it the stricter snapshot. */
 static int finish_other(struct place *p, struct err *e)
 {
 	const struct json *act = NULL;
@@ -120,10 +141,12 @@ static int finish_other(struct place *p, struct err *e)
 
 	if (rc == E_MISSING)
 		return OK;
-	const struct json *word = rc ? NULL : json_get(intent, "posture");
-	if (word)
-		rc = posture_in_chain(p->k->sys, p->a, p->k->ws, json_sha256(p->a, word), &act, e);
-	if (!act && (rc == OK || rc == E_CORRUPT || rc == E_INPUT))
+	if (rc == OK && is_whole_intent(p->a, intent))
+		rc = posture_in_chain(p->k->sys, p->a, p->k->ws,
+			&(struct posture_search){ .digest = json_sha256(p->a, json_get(intent, "posture")),
+				.since = (unsigned)json_get_int(intent, "since_file", 0) },
+			&act, e);
+	else if (rc == OK || rc == E_CORRUPT || rc == E_INPUT)
 		rc = newest_act(p, &act, e);
 	if (rc)
 		return rc;
@@ -138,17 +161,24 @@ static int take_effect(
 	struct arena *a = p->a;
 	struct json *intent = json_new(a, JSON_OBJECT), *receipt;
 	struct act whole = *act;
+	unsigned file;
+	int rc = receipts_newest(k->sys, k->ws->state_fd, &file, e);
+
+	if (rc)
+		return rc;
 
 	json_seti(a, word, "version", 1);
 	json_sets(a, word, "root", posture_name(a, k->ws->root));
 	json_sets(a, word, "at", text_time_iso(a, k->sys->now_us(k->sys)));
 	json_set(a, intent, "posture", word);
 	json_sets(a, intent, "effect_id", act->effect_id);
+	json_seti(a, intent, "since_file", file);
+	json_sets(a, intent, "sha256", intent_sum(a, intent));
 	whole.about = act->about ? json_copy(a, act->about) : json_new(a, JSON_OBJECT);
 	json_set(a, whole.about, "posture", word);
 	whole.output_hash = json_sha256(a, word);
 	act_sign(a, k->person, word, whole.about);
-	int rc = put(p, POSTURE_INTENT, intent, e);
+	rc = put(p, POSTURE_INTENT, intent, e);
 	if (rc)
 		return rc;
 	rc = act_record(k, a, &whole, &receipt, e);
@@ -163,12 +193,28 @@ static int take_effect(
 	return OK;
 }
 
+/* Nobody can read what was forbidden here: everything is, until a person lifts that. */
+static int freeze_unknown(struct place *p, struct json **ret)
+{
+	struct json *word = json_new(p->a, JSON_OBJECT), *all = json_new(p->a, JSON_OBJECT);
+
+	json_sets(p->a, all, "reason", "what was decided here before is in an archive that cannot be read");
+	json_sets(p->a, all, "at", text_time_iso(p->a, p->k->sys->now_us(p->k->sys)));
+	json_set(p->a, doc_part(p->a, word, "freezes"), "*", all);
+	tree_adopt_strict(p->k->sys, p->a, p->k->ws, word);
+	*ret = word;
+	return OK;
+}
+
 /* What the new snapshot begins with.  Where the old one cannot be believed, what the chain says was forbidden. */
 static int present_word(struct place *p, struct json **ret, struct err *e)
 {
 	struct kernel *k = p->k;
 	struct posture now;
 	struct json *word;
+	struct err own = { 0 };
+
+	e = e ? e : &own;
 
 	posture_read(k->sys, p->a, k->ws, &now);
 	if (now.is_unreadable)
@@ -177,7 +223,10 @@ static int present_word(struct place *p, struct json **ret, struct err *e)
 			now.broken);
 	if (now.broken) {
 		const struct json *act;
-		int rc = posture_in_chain(k->sys, p->a, k->ws, NULL, &act, e);
+		int rc = posture_in_chain(k->sys, p->a, k->ws,
+			&(struct posture_search){ .is_patient = p->is_patient }, &act, e);
+		if (rc && text_eq(e->code, "POSTURE_AWAY"))
+			return freeze_unknown(p, ret);
 		if (rc)
 			return rc;
 		word = posture_only_strict(p->a, json_get(json_get(act, "metadata"), "posture"));
@@ -194,7 +243,8 @@ static int present_word(struct place *p, struct json **ret, struct err *e)
 int posture_change(struct kernel *k, struct arena *a, const struct act *act, posture_edit *edit, void *arg,
 	struct json **ret_receipt, struct err *e)
 {
-	AUTO(place_close) struct place p = { .k = k, .a = a, .lock_fd = -1, .dir_fd = -1 };
+	AUTO(place_close)
+	struct place p = { .k = k, .a = a, .lock_fd = -1, .dir_fd = -1, .is_patient = true };
 	struct json *word;
 	int rc = place_open(&p, DOC_LOCK_MS, e);
 
@@ -220,7 +270,11 @@ static int note_new(
 	json_sets(a, place, "at", text_time_iso(a, s->now_us(s)));
 	json_setb(a, place, "stands_alone", stands_alone);
 	int rc = file_mkdirs(s, AT_FDCWD, dir, 0700, e);
-	return rc ? rc : doc_replace(s, a, AT_FDCWD, &whole, place, e);
+	if (rc == OK)
+		rc = doc_replace(s, a, AT_FDCWD, &whole, place, e);
+	if (rc == OK) /* what it says stays true as long as the state directory is the same */
+		(void)s->unlink(s, AT_FDCWD, arena_printf(a, "%s/" POSTURE_SEARCH, dir), 0);
+	return rc;
 }
 
 /* Does not wait for anybody: whoever holds the lock finishes it. */
@@ -234,7 +288,8 @@ void posture_settle(struct kernel *k)
 
 	if (!now->is_unfinished || now->broken || place_open(&p, 0, NULL) || finish_other(&p, NULL) ||
 		file_exists(k->sys, p.dir_fd, POSTURE_FILE) ||
-		posture_in_chain(k->sys, &a, k->ws, NULL, &act, NULL) || present_word(&p, &word, NULL))
+		posture_in_chain(k->sys, &a, k->ws, &(struct posture_search){ 0 }, &act, NULL) ||
+		present_word(&p, &word, NULL))
 		return;
 	if (act)
 		(void)take_effect(&p, &(struct act){ .effect_id = "helm.workspace/adopt", .type = "setting" },

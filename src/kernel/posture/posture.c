@@ -252,57 +252,6 @@ struct json *posture_only_strict(struct arena *a, const struct json *word)
 
 /* ---- reading ---- */
 
-struct look_back {
-	struct sys *s;
-	struct arena *a;
-	const struct workspace *ws;
-	const char *digest; /* or NULL */
-	const struct json *found;
-	bool is_doubtful; /* there is one of this digest, and it could not be believed */
-};
-
-static int is_an_act(void *arg, struct json *row)
-{
-	struct look_back *l = arg;
-
-	if (l->digest && !text_eq(json_get_text(row, "output_hash", ""), l->digest))
-		return 0;
-	if (posture_believe(l->s, l->a, l->ws, row))
-		l->found = row;
-	else if (l->digest)
-		l->is_doubtful = true;
-	return l->found != NULL;
-}
-
-/* Lines are searched as text, newest first, and only those with the word in them are read and kept: a chain has millions of others.  The newest file may be closed and begun again meanwhile: then there are more files than
- * before, and what was in it is in one of them. */
-int posture_in_chain(struct sys *s, struct arena *a, const struct workspace *ws, const char *digest,
-	const struct json **ret, struct err *e)
-{
-	struct look_back l = { s, a, ws, digest, NULL, false };
-	size_t n = 0, before;
-	char **files;
-	int rc = OK;
-
-	*ret = NULL;
-	if (ws->state_fd < 0)
-		return OK;
-	do {
-		before = n;
-		rc = receipts_files(s, a, ws->state_fd, &files, &n, e);
-		for (size_t i = n; rc == OK && i-- > 0 && n != before && !l.found;)
-			rc = rows_back(s, a, ws->state_fd, files[i], 0, digest ? digest : "posture",
-				is_an_act, &l, e);
-	} while (rc == OK && n != before && !l.found);
-	if (rc)
-		return err_wrap(e, "the acts on record cannot be read");
-	*ret = l.found;
-	return l.found || !l.is_doubtful
-		? OK
-		: err_set(e, E_CORRUPT, "POSTURE_DOUBT",
-			  "an act on record is signed by no key of this user that can be read now");
-}
-
 /* Nothing is lost where nothing was decided yet.  E_MISSING: nobody says that of this place. */
 static int read_new_place(struct sys *s, struct arena *a, const char *root, struct posture *p, struct err *e)
 {
@@ -324,7 +273,7 @@ static int recover(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct posture *p, struct err *e)
 {
 	const struct json *act;
-	int rc = posture_in_chain(s, a, ws, NULL, &act, e);
+	int rc = posture_in_chain(s, a, ws, &(struct posture_search){ 0 }, &act, e);
 
 	p->is_unfinished = true;
 	if (rc || !act)

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/setup/parts.h"
+#include "model/command.h"
 
 #include <string.h>
 
@@ -128,7 +129,9 @@ bool setup_is_ours(struct arena *a, const struct json *command, const char *clie
 	const char *text = json_text(command);
 	struct json *words = text ? setup_words(a, text) : NULL;
 
-	if (!words || !text_starts(path_base(word_at(words, 0)), "helm") ||
+	if (!words ||
+		!(text_starts(path_base(word_at(words, 0)), "helm") ||
+			command_is_program(path_base(word_at(words, 0)))) ||
 		!text_eq(word_at(words, 1), "hook") ||
 		!(text_eq(word_at(words, 2), "pre-tool") || text_eq(word_at(words, 2), "post-tool") ||
 			text_eq(word_at(words, 2), "session-start")))

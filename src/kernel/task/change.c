@@ -12,7 +12,8 @@
 static bool is_terminal(const char *status)
 {
 	static const char *const ends[] = { "completed", "failed", "blocked", "timeout", "handoff_required",
-		"archived", "stale", NULL };
+		"archived", "stale", "needs_verification", "browser_blocked", "browser_requires_approval",
+		"browser_cleanup_required", NULL };
 
 	for (const char *const *s = ends; *s; s++)
 		if (text_eq(status, *s))
@@ -33,8 +34,7 @@ static void forget_run(struct json *row)
 		(void)json_remove(row, fields[i]);
 }
 
-/* Added to what is there, without duplicates. */
-static void add_evidence(struct arena *a, struct json *row, const char *const *evidence, size_t n)
+void task_evidence_add(struct arena *a, struct json *row, const char *const *evidence, size_t n)
 {
 	struct json *all = json_get(row, "completion_evidence");
 
@@ -51,6 +51,17 @@ static void add_evidence(struct arena *a, struct json *row, const char *const *e
 	}
 }
 
+int task_evidence_check(const char *const *evidence, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *colon = strchr(evidence[i], ':');
+		if (!colon || colon == evidence[i] || !colon[1])
+			return err_set(e, E_USAGE, "TASK_EVIDENCE",
+				"evidence is KIND:VALUE, for example test:pytest; not '%.200s'", evidence[i]);
+	}
+	return OK;
+}
+
 /* Changes that make no sense are refused unless forced; claims without evidence are refused always. */
 static int check_jump(const struct task_change *c, const char *status, struct err *e)
 {
@@ -61,16 +72,10 @@ static int check_jump(const struct task_change *c, const char *status, struct er
 	if (bad && !c->force)
 		return err_set(
 			e, E_USAGE, "TASK_JUMP", "the task is %s; --force does it all the same", status);
-	for (size_t i = 0; i < c->evidence_count; i++) {
-		const char *colon = strchr(c->evidence[i], ':');
-		if (!colon || colon == c->evidence[i] || !colon[1])
-			return err_set(e, E_USAGE, "TASK_EVIDENCE",
-				"evidence is KIND:VALUE, for example test:pytest; not '%s'", c->evidence[i]);
-	}
 	if (c->to == TASK_COMPLETE && !c->evidence_count)
 		return err_set(
 			e, E_USAGE, "TASK_EVIDENCE", "say what shows that it is done: --evidence KIND:VALUE");
-	return OK;
+	return task_evidence_check(c->evidence, c->evidence_count, e);
 }
 
 /* A retry is a task of its own that names its parent. */
@@ -117,7 +122,7 @@ static void apply(struct json *row, struct arena *a, const struct task_change *c
 		json_sets(a, row, "heartbeat_at", now);
 	}
 	if (c->to == TASK_COMPLETE)
-		add_evidence(a, row, c->evidence, c->evidence_count);
+		task_evidence_add(a, row, c->evidence, c->evidence_count);
 	if (c->next_action)
 		json_sets(a, row, "next_action", c->next_action);
 	json_sets(a, row, "status", states[c->to]);

@@ -7,28 +7,35 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
+#include "remember/harness.h"
 #include "remember/memory.h"
 
 #include <string.h>
 
 enum { LOOKED_AT = 200, DAYS = 7, DAY_S = 24 * 3600, MOST = 20 };
 
-/* For Python the module or script tells more than the interpreter does. */
-static const char *tool_of(const struct json *row)
+/* For an interpreter the module or script tells more than its own name does. */
+static const char *tool_of(struct arena *a, const struct json *row)
 {
 	const struct json *command = json_get(row, "command");
-	const char *head = json_text(json_at(command, 0)), *base = head ? path_base(head) : "";
+	const char **argv = arena_zalloc(a, json_is(command, JSON_ARRAY) ? command->n + 1 : 1, sizeof(*argv));
+	size_t n = 0;
 
 	if (text_eq(json_get_text(row, "runtime_backend", ""), "conversation"))
 		return "conversation";
-	if (text_starts(base, "python") && command->n > 1) {
-		const char *first = json_text(json_at(command, 1));
-		if (first && text_eq(first, "-m"))
-			return json_text(json_at(command, 2)) ? json_text(json_at(command, 2)) : base;
-		if (first && first[0] != '-')
-			return path_base(first);
-	}
-	return base;
+	json_each (word, command)
+		argv[n++] = json_text(word) ? json_text(word) : "";
+	return harness_tool(a, argv, n);
+}
+
+/* Did somebody look, and say what was seen? */
+static bool has_evidence(const struct json *row)
+{
+	for (enum harness_kind k = 0; k < EVIDENCE_KINDS; k++)
+		if (json_is(json_get(json_get(json_get(row, "meta"), "harness"), harness_evidence[k].member),
+			    JSON_OBJECT))
+			return true;
+	return false;
 }
 
 static struct failure_place place_of(const struct workspace *ws)
@@ -208,12 +215,13 @@ struct json *task_experience(struct arena *a, const struct json *row)
 		    *skills = json_new(a, JSON_ARRAY), *flags = json_new(a, JSON_ARRAY);
 	const struct json *grant = json_get(row, "tool_grant");
 	static const char *const lists[] = { "granted", "requires_approval", "denied" };
-	bool service = text_eq(json_get_text(row, "profile", ""), "service_ops");
+	const bool is_seen = has_evidence(row);
+	bool service = !is_seen && text_eq(json_get_text(row, "profile", ""), "service_ops");
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		json_each (name, json_get(grant, lists[i]))
 			json_push(a, tools, name);
-	json_pushs(a, selected, tool_of(row));
+	json_pushs(a, selected, tool_of(a, row));
 	if (json_get_text(row, "skill", NULL))
 		json_pushs(a, skills, json_get_text(row, "skill", NULL));
 	if (service) {
@@ -222,7 +230,10 @@ struct json *task_experience(struct arena *a, const struct json *row)
 		json_push(a, flags, flag);
 	}
 	json_sets(a, signal, "status", json_get_text(row, "status", ""));
-	json_sets(a, signal, "evidence_state", service ? "missing_required" : "missing_optional");
+	json_sets(a, signal, "evidence_state",
+		is_seen		  ? "present"
+			: service ? "missing_required"
+				  : "missing_optional");
 	json_setb(a, signal, "user_correction", false);
 	json_set(a, doc, "memory_candidates", json_new(a, JSON_ARRAY));
 	json_set(a, doc, "memory_selected", json_new(a, JSON_ARRAY));

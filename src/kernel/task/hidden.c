@@ -86,6 +86,74 @@ static void hide_system(const struct task *t, struct json *list)
 		hide_place(t, place, path_clean(t->a, place), list);
 }
 
+/* Where a person's ssh keys are open, the agent that holds them is, too: everything around its socket is hidden, and it is not. */
+static void hide_around(const struct task *t, const char *place, const char *path, struct json *list)
+{
+	const char *agent = t->k->sys->getenv(t->k->sys, "SSH_AUTH_SOCK");
+	char **names = NULL;
+	size_t n = 0;
+
+	if (!agent || agent[0] != '/' || !path_is_below(path_clean(t->a, agent), path) ||
+		!is_open_place(t, ".ssh/", "/")) {
+		hide_place(t, place, path, list);
+		return;
+	}
+	if (!file_is_dir(t->k->sys, AT_FDCWD, path) ||
+		file_list(t->k->sys, t->a, AT_FDCWD, path, &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++)
+		hide_around(t, place, arena_printf(t->a, "%s/%s", path, names[i]), list);
+}
+
+/* /tmp/tmux-*: each that is there. */
+static void hide_named(const struct task *t, const char *place, struct json *list)
+{
+	const char *slash = strrchr(place, '/'), *dir = arena_strndup(t->a, place, (size_t)(slash - place));
+	const size_t n = strlen(slash + 1) - 1;
+	char **names = NULL;
+	size_t count = 0;
+
+	if (file_list(t->k->sys, t->a, AT_FDCWD, dir, &names, &count, NULL))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(names[i], slash + 1, n) == 0)
+			hide_place(t, place, arena_printf(t->a, "%s/%s", dir, names[i]), list);
+}
+
+/* The socket that a variable names: TMUX=/path,1,0, unix:path=/path,guid=..., unix:///path. */
+static void hide_variable(const struct task *t, const char *variable, const char *place, struct json *list)
+{
+	const char *value = t->k->sys->getenv(t->k->sys, variable), *from = value ? strchr(value, '/') : NULL;
+
+	if (!from || (value[0] != '/' && !text_starts(value, "unix:")))
+		return;
+	from += strspn(from, "/") - 1;
+	hide_around(t, place, path_clean(t->a, arena_strndup(t->a, from, strcspn(from, ",;"))), list);
+}
+
+/* A run with the whole network may use sockets in the file system, too.  Those behind which somebody starts programs for it would lead
+ * out of its walls. */
+static void hide_doors(const struct task *t, struct json *list)
+{
+	static const char *const variables[][2] = { { "TMUX", "/tmp/tmux-*" },
+		{ "XDG_RUNTIME_DIR", "/run/user/" }, { "DBUS_SESSION_BUS_ADDRESS", "/run/user/" },
+		{ "DBUS_SYSTEM_BUS_ADDRESS", "/run/dbus/" }, { "DOCKER_HOST", "/run/docker.sock" },
+		{ "CONTAINER_HOST", "/run/podman/" } };
+	const char *place, *home = t->k->ws->home;
+
+	for (size_t i = 0; (place = secret_door_at(i)); i++) {
+		if (text_ends(place, "*"))
+			hide_named(t, place, list);
+		else if (place[0] == '/')
+			hide_around(t, place, path_clean(t->a, place), list);
+		else if (home)
+			hide_place(
+				t, place, path_clean(t->a, arena_printf(t->a, "%s/%s", home, place)), list);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		hide_variable(t, variables[i][0], variables[i][1], list);
+}
+
 /* Is a program that the run may start looked for there? */
 static bool has_programs(const struct task *t, const char *dir)
 {
@@ -192,6 +260,8 @@ const char *const *task_hidden(const struct task *t)
 		place_add(t->a, list, t->k->ws->state_dir);
 	hide_homes(t, list);
 	hide_system(t, list);
+	if (profile_reach(t->profile) == NETWORK_FULL)
+		hide_doors(t, list);
 	for (const char *const *p = t->profile->terms ? t->profile->terms->hidden : NULL; p && *p; p++) {
 		const char *path = path_clean(t->a, path_join(t->a, task_tree(t), *p));
 		if (file_exists(t->k->sys, AT_FDCWD, path))

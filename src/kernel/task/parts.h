@@ -53,6 +53,8 @@ struct task {
 	struct json *digests; /* of the rows written so far */
 	struct open_run open; /* locked while it lasts */
 	bool is_ended; /* the last row is written */
+	struct json *browser; /* what was said about a session of a browser; or NULL */
+	bool is_browser_held; /* and it counts */
 	/* what is asked */
 	struct task_program program;
 	struct request request;
@@ -101,6 +103,24 @@ int task_put_final(struct task *t, struct err *e);
 void task_tell_end(struct task *t);
 /* An argv as a person would type it. */
 char *task_preview(struct arena *a, const char *const *argv, size_t argc);
+
+/* A row of the task in this state, which is not its state: it goes on as it was. */
+int task_put_aside(struct task *t, const char *status, struct err *e);
+
+/* ---- browser.c ---- */
+
+#define BROWSER_OWES "browser_cleanup_required"
+/* Before the first row: what is to be said about the session goes into t->browser and the row; and is noted when it does not count. */
+int task_browser_look(struct task *t, struct err *e);
+/* Into the request: what it blocks or asks, where it counts. */
+void task_browser_hold(struct task *t);
+/* The state of a run that was stopped for it, with its exit code; NULL: something else stopped it. */
+const char *task_browser_stopped(struct task *t);
+/* It was asked about, and may be done. */
+int task_browser_allowed(struct task *t, struct err *e);
+/* It ended well, and nobody has said that its session is closed. */
+bool task_browser_owes(struct task *t);
+int task_browser_exit(const struct task *t, int exit_code);
 
 /* ---- failure.c ---- */
 

@@ -156,7 +156,8 @@ static const char *real_program(const struct task *t, const char *name)
 static void add_interpreters(const struct task *t, const char *path, struct json *list)
 {
 	char line[256];
-	AUTO(close_fd) int fd = path ? t->k->sys->open(t->k->sys, AT_FDCWD, path, O_RDONLY, 0, 0) : -1;
+	AUTO(close_fd)
+	int fd = path ? t->k->sys->open(t->k->sys, AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0, 0) : -1;
 	ssize_t n = fd < 0 ? -1 : t->k->sys->read(t->k->sys, fd, line, sizeof(line) - 1);
 	const char *const *words;
 	size_t count = 0;

@@ -222,6 +222,15 @@ int task_put_row(struct task *t, const char *status, struct err *e)
 	return rc;
 }
 
+int task_put_aside(struct task *t, const char *status, struct err *e)
+{
+	struct json *row = json_copy(t->a, t->row);
+
+	json_sets(t->a, row, "status", status);
+	json_sets(t->a, row, "updated_at", now(t));
+	return append(t, TASK_LEDGER, row, e);
+}
+
 /* The row that ends the task, with what can be counted about its failure. */
 int task_put_last(struct task *t, const char *status, const char *stage, const char *reason, struct err *e)
 {
@@ -443,6 +452,8 @@ int task_put_final(struct task *t, struct err *e)
 	}
 	if (why)
 		t->report->message = why;
+	if (!r->exit_code && task_browser_owes(t))
+		status = BROWSER_OWES;
 	const struct settlement *settled = &t->report->handling.settled;
 	if (settled->checkpoint_id && (!settled->by || text_eq(settled->by, "checkpoint")))
 		t->report->hint = arena_printf(a, "%s; it can be undone with: helm checkpoint restore %s",

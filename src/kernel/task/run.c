@@ -140,6 +140,7 @@ static void make_request(struct task *t)
 			.argv = spec->argv,
 			.argc = spec->argc,
 			.preview = json_get_text(t->row, "command_preview", NULL),
+			.caption = json_get_text(t->row, "command_preview", NULL),
 			.task_id = t->id,
 			.task_name = json_get_text(t->row, "task_name", NULL),
 			.task_goal = spec->task_goal,
@@ -249,7 +250,12 @@ static int wait_for_person(struct task *t, struct err *e)
 	json_sets(a, pause, "resume_command", resume);
 	json_set(a, pause, "expires_at", json_get(h->question, "expires_at"));
 	json_set(a, t->row, "runtime_pause", pause);
-	add_hint(t, arena_printf(a, "to approve: helm approval approve %s", id));
+	add_hint(t,
+		h->decision.approvers > 1
+			? arena_printf(a,
+				  "to approve: helm approval approve %s --key FILE, by each of %d people", id,
+				  h->decision.approvers)
+			: arena_printf(a, "to approve: helm approval approve %s", id));
 	add_hint(t,
 		resume ? arena_printf(a, "then:       %s", resume)
 		       : arena_printf(a, "then:       repeat the same command with --approval-id %s", id));
@@ -300,6 +306,9 @@ static int stop_blocked(struct task *t, struct err *e)
 		if (rc)
 			return rc;
 	}
+	const char *browser = task_browser_stopped(t);
+	if (browser)
+		return task_put_last(t, browser, "browser", why, e);
 	return task_put_last(t, "blocked",
 		d->has_denied_group && d->action < ACTION_DENY ? "tool_grant" : "guard", why, e);
 }
@@ -474,7 +483,7 @@ static int put_end_rows(struct task *t, struct err *e)
 	struct err late = { 0 };
 	int rc = task_put_command_log(t, e), late_rc = task_put_final(t, &late);
 
-	t->report->exit_code = t->result->exit_code;
+	t->report->exit_code = task_browser_exit(t, t->result->exit_code);
 	tell_lost_output(t);
 	return first_error(rc, e, late_rc, &late);
 }
@@ -614,9 +623,12 @@ static int go_through(struct task *t, struct err *e)
 	struct handling *h = &t->report->handling;
 
 	make_request(t);
-	int rc = task_put_row(t, "queued", e);
+	int rc = task_browser_look(t, e);
+	if (rc == OK)
+		rc = task_put_row(t, "queued", e);
 	if (rc)
 		return rc;
+	task_browser_hold(t);
 	kernel_decide(t->k, &t->request, h);
 	if (t->spec->guard_json)
 		return stop_audited(t, e);
@@ -630,7 +642,9 @@ static int go_through(struct task *t, struct err *e)
 		return stop_blocked(t, e);
 	if (is_remote(t))
 		return stop_handed_off(t, e);
-	rc = carry_out(t, e);
+	rc = task_browser_allowed(t, e);
+	if (rc == OK)
+		rc = carry_out(t, e);
 	return put_outcome(t, rc, e);
 }
 

@@ -52,7 +52,14 @@ struct held_place {
 #define LOOP_CONDITION \
 	"loop_condition" /* in meta: it only asks, and ending with another code than 0 is an answer */
 
+/* What a run says about the browser it will use. */
+struct run_browser {
+	const char *action, *url_pattern, *site_note; /* or NULL */
+	bool needs_login, wants_parallel;
+};
+
 struct run_spec {
+	const struct run_browser *browser; /* or NULL */
 	const char *profile;
 	const char *const *argv;
 	size_t argc;
@@ -115,6 +122,10 @@ struct task_change {
 /* `newest` is the task's newest row.  E_USAGE when the move makes no sense from there. */
 int task_change(struct sys *s, struct arena *a, struct workspace *ws, const struct json *newest,
 	const struct task_change *c, struct json **ret, struct err *e);
+
+/* completion_evidence of a row: KIND:VALUE each, added to what is there without duplicates.  E_USAGE TASK_EVIDENCE. */
+int task_evidence_check(const char *const *evidence, size_t n, struct err *e);
+void task_evidence_add(struct arena *a, struct json *row, const char *const *evidence, size_t n);
 
 /* ---- pauses ---- */
 

@@ -205,9 +205,10 @@ static const char *runner_value(const struct walk *w, const char *name, size_t n
 {
 	const char *tmpdir = w->at->tmpdir ? w->at->tmpdir : "/tmp";
 
-	if (is_one_of("GITHUB_WORKSPACE CI_PROJECT_DIR", name, n))
+	/* Elsewhere its directories are not set, and what is deleted below one would be everything there is. */
+	if (w->at->on_runner && is_one_of("GITHUB_WORKSPACE CI_PROJECT_DIR", name, n))
 		return w->at->workspace;
-	if (is_one_of("RUNNER_TEMP", name, n))
+	if (w->at->on_runner && is_one_of("RUNNER_TEMP", name, n))
 		return arena_printf(w->a, "%s/runner", tmpdir);
 	if (is_one_of("GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STEP_SUMMARY GITHUB_STATE", name, n))
 		return arena_printf(w->a, "%s/_runner_file_commands/%.*s", tmpdir, (int)n, name);

@@ -31,7 +31,8 @@ enum what {
 	MUTATES,
 	DECODES,
 	KILLS,
-	SQL
+	SQL,
+	FOREIGN
 };
 
 /* The functions that are looked for. `owner` is what must stand before the dot: "" is nothing, NULL is
@@ -122,7 +123,7 @@ static const struct {
 	{ "system", AWK, NULL, RUNS_TEXT, 0 },
 	{ "sh", RUBY, "", RUNS_TEXT, 0 }, /* of rake */
 	{ "run shell", OTHER, "", RUNS_TEXT, 0 },
-	{ "exec cmd command sh", OTHER, NULL, RUNS_TEXT, 0 },
+	{ "exec cmd command sh run_command", OTHER, NULL, RUNS_TEXT, 0 },
 	{ "eval exec", PY, "", EVALS, 0 },
 	{ "eval", PERL | RUBY | NODE | PHP, NULL, EVALS, 0 },
 	{ "instance_eval class_eval Function runInThisContext runInNewContext assert create_function "
@@ -148,6 +149,8 @@ static const struct {
 	{ "loads", PY, "marshal pickle", DECODES, 0 },
 	{ "decode", PY, "codecs base64", DECODES, 0 },
 	{ "kill killpg posix_kill", ANY, NULL, KILLS, 0 },
+	{ "syscall dlopen cdef", ANY & ~OTHER, NULL, FOREIGN, 0 },
+	{ "Process ProcessBuilder", OTHER, NULL, RUNS_TEXT, 0 },
 	{ "execute executescript executemany query exec_query raw rawQuery", PY | NODE | RUBY | PHP, NULL,
 		SQL, 0 },
 };
@@ -351,6 +354,10 @@ static void act(struct code *c, size_t i, enum what what, unsigned flags)
 		break;
 	case SQL:
 		sql_effect(c, i);
+		break;
+	case FOREIGN: /* the kernel, or a library of another language: by number or by name, what it does is not seen */
+		if (is_mark(&c->v[i + 1], "(") || c->v[i + 1].kind == T_NUMBER || is_mark(&c->v[i + 1], "&"))
+			fx(c->k, TAG_DYNAMIC_CODE, NULL, 0);
 		break;
 	}
 }

@@ -390,6 +390,24 @@ static bool is_dangerous_path(struct code *c, const char *text)
 		strstr(text, "/.profile") || strstr(text, "/.git/hooks");
 }
 
+/* Path.home() / ".aws" / "credentials", join(home, ".ssh", "id_rsa"): names that follow each other, with what separates them, as
+ * one path.  NULL: it stands alone. */
+static const char *composed(struct code *c, size_t i)
+{
+	struct arena *a = walk_arena(c->k->w);
+	const char *path = c->v[i].text;
+	size_t n = 1;
+
+	if (i > 1 && is_mark(&c->v[i - 1], "/") && c->v[i - 2].kind == T_STRING)
+		return NULL; /* the middle of one */
+	for (; n < STRINGS_MAX && i + 2 < c->n &&
+		(is_mark(&c->v[i + 1], "/") || is_mark(&c->v[i + 1], ",")) && c->v[i + 2].kind == T_STRING &&
+		c->v[i + 2].n < 200;
+		i += 2, n++)
+		path = arena_printf(a, "%s/%s", path, c->v[i + 2].text);
+	return n > 1 && path[0] ? path : NULL;
+}
+
 void mentioned_effects(struct code *c)
 {
 	const struct surroundings *at = walk_surroundings(c->k->w);
@@ -397,13 +415,14 @@ void mentioned_effects(struct code *c)
 		const struct token *t = &c->v[i];
 		if (t->kind != T_STRING || t->is_read || !t->n)
 			continue;
-		const char *path = c->writes_unknown ? home_path(c, t->text) : t->text;
+		const char *whole = c->writes_unknown || c->reads_unknown ? composed(c, i) : NULL;
+		whole = whole ? home_path(c, whole) : t->text;
+		const char *path = c->writes_unknown ? home_path(c, whole) : whole;
 		struct word x = walk_word(c->k->w, path, c->k->c->at);
 		if (c->writes_unknown && is_dangerous_path(c, path))
 			(void)fx_path(c->k, TAG_WRITE_CODE, &x, FXF_OVERWRITE);
-		else if (c->reads_unknown && t->n < 200 && strchr(t->text, '/') &&
-			(paths_is_secret(at, t->text) ||
-				paths_holds_secrets(at, walk_arena(c->k->w), t->text)))
+		else if (c->reads_unknown && t->n < 200 && strchr(whole, '/') &&
+			(paths_is_secret(at, whole) || paths_holds_secrets(at, walk_arena(c->k->w), whole)))
 			fx(c->k, TAG_SECRET_FILE, &x, 0);
 	}
 	/* open(sys.argv[1], 'w'): the words behind the code are what it writes. */

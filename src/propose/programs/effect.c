@@ -67,7 +67,11 @@ static const struct {
 	{ "/.xinitrc", TAG_PERSISTENCE_SHELL_RC },
 	{ "/.xprofile", TAG_PERSISTENCE_SHELL_RC },
 	{ "/.xsession", TAG_PERSISTENCE_SHELL_RC },
+	{ "/.inputrc", TAG_PERSISTENCE_SHELL_RC },
+	{ "/.pam_environment", TAG_PERSISTENCE_SHELL_RC },
+	{ "/.config/environment.d/", TAG_PERSISTENCE_SHELL_RC },
 	{ "/fish/config.fish", TAG_PERSISTENCE_SHELL_RC },
+	{ "/fish/conf.d/", TAG_PERSISTENCE_SHELL_RC },
 	{ "/etc/profile", TAG_PERSISTENCE_SHELL_RC },
 	{ "/systemd/system/", TAG_PERSISTENCE_UNIT },
 	{ "/systemd/user/", TAG_PERSISTENCE_UNIT },
@@ -135,7 +139,7 @@ static enum tag place_of(const char *path)
 static bool is_sink(const struct word *x)
 {
 	return word_is_any(x, "/dev/null /dev/stdout /dev/stderr /dev/tty /dev/stdin /dev/full") ||
-		(x->certainty == CERTAIN && text_starts(x->text, "/dev/fd/"));
+		(x->certainty == CERTAIN && text_starts(x->text, "/dev/fd/") && !strchr(x->text + 8, '/'));
 }
 
 static bool is_change(enum effect_kind kind)

@@ -596,6 +596,9 @@ HANDLER(git_add)
 			!text_starts(path, "-"))
 			fx(k, TAG_SECRET_FILE, &p.operands[i], 0);
 	}
+	/* git -C ~ add -A: everything there is taken in. */
+	struct word here = walk_word(k->w, ".", k->c->at);
+	fx_read_tree(k, args_has(&p, 0) ? &here : p.operands, args_has(&p, 0) ? 1 : p.operand_count);
 	fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
@@ -653,6 +656,32 @@ static void git_place(struct call *k, const struct word *dir)
 	struct effect *e = fx_path(k, TAG_WRITE_GIT, dir, 0);
 	if (e && e->path_class != PATH_STATE)
 		e->path_class = PATH_NONE; /* a repository lies where it lies */
+}
+
+/* git mv .helm x, git stash push -- .helm, git read-tree -u --prefix=.helm/ HEAD: whichever verb changes the work tree or the index,
+ * a word of it that names the guard's own is what it changes. */
+static void git_state(struct call *k, const struct word *verb)
+{
+	struct arena *a = walk_arena(k->w);
+	const char *cwd = walk_cwd(k->w, k->c), *resolved;
+
+	if (!word_is_any(verb,
+		    "mv rm stash checkout restore reset clean switch read-tree checkout-index sparse-checkout "
+		    "apply worktree submodule"))
+		return;
+	for (size_t i = 1; cwd && i < k->rest_count; i++) {
+		const char *text = k->rest[i].text, *value = text[0] == '-' ? strchr(text, '=') : NULL;
+		if (k->rest[i].certainty != CERTAIN || !k->rest[i].text_n || (text[0] == '-' && !value) ||
+			word_is_any(&k->rest[i - 1], "-m --message"))
+			continue;
+		text = value ? value + 1 : text + strspn(text, "!:/^");
+		if (!*text || strpbrk(text, " \n") ||
+			paths_classify(walk_surroundings(k->w), a, path_clean(a, path_join(a, cwd, text)),
+				false, &resolved) != PATH_STATE)
+			continue;
+		struct word path = walk_word(k->w, text, k->rest[i].at);
+		(void)fx_path(k, TAG_WRITE_GIT, &path, 0);
+	}
 }
 
 /* Options before the subcommand are read first: they change the directory, set what git runs, or define
@@ -722,6 +751,7 @@ HANDLER(git)
 			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };
 	if (g.has_dir)
 		walk_set_cwd(k->w, k->c, &g.dir);
+	git_state(k, verb);
 	if (!k->is_elsewhere)
 		project_repository(k, verb->text);
 	run_verbs_at(k, TAG_UNKNOWN_PROGRAM);

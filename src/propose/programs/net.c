@@ -465,6 +465,10 @@ HANDLER(environment_printer)
 		run_launched(k);
 		return;
 	}
+	if (verb && text_eq(k->head, "mise") && word_is_any(verb, "run r watch w")) {
+		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+		return;
+	}
 	if (text_eq(k->head, "ssh-agent") && verb && !word_starts(verb, "-")) {
 		run_argv(k, k->rest, k->rest_count, 0, k->head);
 		return;

@@ -6,6 +6,7 @@
 #include "propose/programs/programs.h"
 
 #include "base/file.h"
+#include "model/command.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -43,6 +44,12 @@ static int compare(const char *name, size_t n, const char *row)
 const struct program *program_find(const char *name, size_t n)
 {
 	size_t low = 0, high = program_count;
+	const char *own = command_program();
+
+	if (n == strlen(own) && strncasecmp(name, own, n) == 0) {
+		name = "helm";
+		n = strlen(name);
+	}
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 		int order = compare(name, n, program_name(&programs[mid]));
@@ -458,21 +465,41 @@ void classify_unknown(struct call *k)
 			NULL, 0);
 }
 
+/* ping -c 1 HOST: the word that a program reaches.  Options and numbers are none, and this machine only where no other word is. */
+static const struct word *reached(const struct call *k)
+{
+	const struct word *local = NULL;
+
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		bool is_local = word_is_any(x, "localhost ::1") || word_starts(x, "127.");
+		if (word_starts(x, "-") ||
+			(x->certainty == CERTAIN && strspn(x->text, "0123456789") == x->text_n))
+			continue;
+		if (!is_local)
+			return x;
+		local = x;
+	}
+	return local ? local : k->rest_count ? &k->rest[0] : NULL;
+}
+
 /* By handler, by rows of verbs, or by the one tag of the program. */
 void classify_known(struct call *k)
 {
 	const struct program *p = k->program;
 	if (p->value_count)
 		classify_values(k);
-	if (p->tag == TAG_SCRIPT_BUILD || p->tag == TAG_PACKAGE_READ || p->tag == TAG_PUBLISH_DEPLOY ||
-		text_eq(program_name(p), "mise")) /* those that start files of a project */
-		project_started(k);
+	project_started(k);
 	if (p->handler)
 		program_handle(p->handler, k);
 	else if (p->verb_count)
 		run_verbs(k);
 	else
-		fx(k, p->tag, k->rest_count ? &k->rest[0] : NULL, p->flags);
+		fx(k, p->tag,
+			tag_kind(p->tag) == FX_NETWORK ? reached(k)
+				: k->rest_count	       ? &k->rest[0]
+						       : NULL,
+			p->flags);
 }
 
 /* The only argument asks for help or the version; no program does anything else then. */

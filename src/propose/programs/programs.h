@@ -182,10 +182,16 @@ bool names_command(const char *name, size_t n);
 void load_code(struct call *k, const struct word *x, const char *language);
 
 /* project.c: scripts and build files on disk, read for what reaches out of the project. */
+bool project_is_read(const struct call *k); /* may files of the project be looked into? */
+/* The text of a file, as the command has written it a moment ago, or as it lies in the workspace. */
+bool project_text(struct call *k, const char *path, struct bytes *ret);
+const char *project_here(
+	struct call *k, const char *name); /* a file next to where the command stands; or NULL */
+void project_recipe(
+	struct call *k, struct bytes text, const char *via); /* command lines of the project's own */
 void project_code(struct call *k, const char *path, const char *language);
 void project_script(struct call *k, const struct word *name); /* of package.json */
-void project_started(
-	struct call *k); /* files that the program takes in without being told: conftest.py, build.rs */
+void project_started(struct call *k); /* started.c: files that the program takes in without being told */
 void project_repository(struct call *k, const char *verb); /* what git starts by settings and hooks */
 void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);
 void project_justfile(struct call *k, const struct word *file, const struct word *goals, size_t count);

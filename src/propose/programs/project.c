@@ -45,15 +45,14 @@ static bool reaches_out(const struct effect *e)
 	}
 }
 
-static bool can_read(const struct call *k)
+bool project_is_read(const struct call *k)
 {
 	const struct surroundings *at = walk_surroundings(k->w);
 
 	return at->sys && at->inspect_scripts && !(k->c->flags & (FXF_REMOTE_SIDE | FXF_INSIDE_CONTAINER));
 }
 
-/* The text of a file, as the command has written it a moment ago, or as it lies in the workspace. */
-static bool project_text(struct call *k, const char *path, struct bytes *ret)
+bool project_text(struct call *k, const char *path, struct bytes *ret)
 {
 	const struct surroundings *at = walk_surroundings(k->w);
 	struct feed content;
@@ -63,13 +62,13 @@ static bool project_text(struct call *k, const char *path, struct bytes *ret)
 		*ret = (struct bytes){ (const uint8_t *)content.text, content.n };
 		return content.kind == FEED_KNOWN;
 	}
-	return can_read(k) && paths_classify(at, walk_arena(k->w), path, false, &resolved) == PATH_IN &&
+	return project_is_read(k) &&
+		paths_classify(at, walk_arena(k->w), path, false, &resolved) == PATH_IN &&
 		file_read(at->sys, walk_arena(k->w), AT_FDCWD, path, FILE_MAX, FILE_FOLLOW, ret, NULL) == 0 &&
 		!memchr(ret->p, 0, ret->n);
 }
 
-/* A file next to where the command stands. */
-static const char *here(struct call *k, const char *name)
+const char *project_here(struct call *k, const char *name)
 {
 	const char *cwd = walk_cwd(k->w, k->c);
 
@@ -95,7 +94,7 @@ void project_code(struct call *k, const char *path, const char *language)
 	walk_keep(k->w, mark, reaches_out);
 }
 
-static void run_recipe(struct call *k, struct bytes text, const char *via)
+void project_recipe(struct call *k, struct bytes text, const char *via)
 {
 	struct walk_mark mark = walk_mark(k->w);
 	struct command inner = *k->c; /* what a recipe prints is not followed */
@@ -104,157 +103,11 @@ static void run_recipe(struct call *k, struct bytes text, const char *via)
 	walk_keep(k->w, mark, reaches_out);
 }
 
-/* ---- files that a program takes from where it stands, without being told ---- */
-
-/* tox.ini: "commands = ...", and the lines below it that stand further in. */
-static void run_ini(struct call *k, struct bytes text, const char *path)
-{
-	bool is_inside = false;
-
-	while (text.p && text.n) {
-		struct bytes line = text_cut(&text, '\n');
-		const char *equals = line.n ? memchr(line.p, '=', line.n) : NULL;
-		bool is_more = line.n && strchr(" \t", line.p[0]);
-		if (!is_more)
-			is_inside = equals &&
-				(memmem(line.p, (size_t)(equals - (const char *)line.p), "command", 7) ||
-					memmem(line.p, (size_t)(equals - (const char *)line.p), "_cmd", 4));
-		if (!is_inside)
-			continue;
-		const char *from = is_more ? (const char *)line.p : equals + 1;
-		run_recipe(k,
-			(struct bytes){
-				(const uint8_t *)from, line.n - (size_t)(from - (const char *)line.p) },
-			path);
-	}
-}
-
-/* Every text in mise.toml that stands where commands do: run, script and what hooks say. */
-static void run_toml(struct call *k, const struct json *x, bool is_command, const char *path)
-{
-	if (json_is(x, JSON_STRING) && is_command)
-		run_recipe(k, (struct bytes){ (const uint8_t *)x->text, x->n }, path);
-	if (json_is(x, JSON_ARRAY))
-		json_each (item, x)
-			run_toml(k, item, is_command, path);
-	if (json_is(x, JSON_OBJECT))
-		json_each_member (m, x)
-			run_toml(k, m->value,
-				is_command ||
-					list_has("run run_windows hooks script cmd", m->name, m->name_n),
-				path);
-}
-
-/* //go:generate COMMAND */
-static void run_generate(struct call *k, struct bytes text, const char *path)
-{
-	static const char mark[] = "//go:generate ";
-
-	while (text.p && text.n) {
-		struct bytes line = text_cut(&text, '\n');
-		if (line.n > sizeof(mark) && memcmp(line.p, mark, sizeof(mark) - 1) == 0)
-			run_recipe(k, (struct bytes){ line.p + sizeof(mark) - 1, line.n - sizeof(mark) + 1 },
-				path);
-	}
-}
-
-static void run_started(struct call *k, const char *path, const char *language)
-{
-	struct bytes text;
-	struct json *doc;
-
-	if (list_has("ini toml go", language, strlen(language)) && !project_text(k, path, &text))
-		return;
-	if (text_eq(language, "ini"))
-		run_ini(k, text, path);
-	else if (text_eq(language, "go"))
-		run_generate(k, text, path);
-	else if (!text_eq(language, "toml"))
-		project_code(k, path, language);
-	else if (toml_parse(walk_arena(k->w), text, path, &doc, NULL) == 0)
-		run_toml(k, doc, false, path);
-}
-
-/* pytest takes in each conftest.py on the way to the tests that are named, and the tests. */
-static void run_tests(struct call *k)
-{
-	struct arena *a = walk_arena(k->w);
-
-	for (size_t i = 0; i < k->rest_count && i < 16; i++) {
-		const struct word *x = &k->rest[i];
-		if (x->certainty != CERTAIN || x->text[0] == '-' || !x->text_n)
-			continue;
-		char *name = arena_strndup(a, x->text, strcspn(x->text, ":"));
-		if (text_ends(name, ".py"))
-			project_code(k, here(k, name), "python");
-		for (char *end = name + strlen(name); end; end = strrchr(name, '/')) {
-			*end = '\0';
-			project_code(k, here(k, arena_printf(a, "%s/conftest.py", name)), "python");
-		}
-	}
-}
-
-void project_started(struct call *k)
-{
-	static const struct {
-		const char *programs, *file, *language;
-		const char *word; /* only with this word among the arguments; or NULL */
-	} files[] = {
-		{ "pytest py.test tox nox", "conftest.py", "python", NULL },
-		{ "pytest py.test tox nox", "tests/conftest.py", "python", NULL },
-		{ "pip pip3 uv pipx", "setup.py", "python", "." },
-		{ "pip pip3 uv pipx", "setup.py", "python", "-e" },
-		{ "build flit hatch", "setup.py", "python", NULL },
-		{ "tox", "tox.ini", "ini", NULL },
-		{ "tox", "setup.cfg", "ini", NULL },
-		{ "nox", "noxfile.py", "python", NULL },
-		{ "scons", "SConstruct", "python", NULL },
-		{ "fab", "fabfile.py", "python", NULL },
-		{ "rake", "Rakefile", "ruby", NULL },
-		{ "bundle bundler", "Gemfile", "ruby", NULL },
-		{ "rspec", "spec/spec_helper.rb", "ruby", NULL },
-		{ "gulp", "gulpfile.js", "node", NULL },
-		{ "grunt", "Gruntfile.js", "node", NULL },
-		{ "webpack", "webpack.config.js", "node", NULL },
-		{ "jest", "jest.config.js", "node", NULL },
-		{ "vite vitest", "vite.config.js", "node", NULL },
-		{ "vite vitest", "vite.config.ts", "node", NULL },
-		{ "rollup", "rollup.config.js", "node", NULL },
-		{ "cargo", "build.rs", "rust", NULL },
-		{ "gradle gradlew", "build.gradle", "groovy", NULL },
-		{ "gradle gradlew", "settings.gradle", "groovy", NULL },
-		{ "gradle gradlew", "build.gradle.kts", "groovy", NULL },
-		{ "mise", "mise.toml", "toml", NULL },
-		{ "mise", ".mise.toml", "toml", NULL },
-		{ "mise", ".config/mise.toml", "toml", NULL },
-		{ "go", "generate.go", "go", "generate" },
-		{ "go", "gen.go", "go", "generate" },
-		{ "go", "main.go", "go", "generate" },
-		{ "go", "doc.go", "go", "generate" },
-		{ "go", "tools.go", "go", "generate" },
-	};
-
-	if (!can_read(k) && !*walk_notes(k->w))
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		bool is_meant = !files[i].word;
-		if (!list_has(files[i].programs, k->head, strlen(k->head)))
-			continue;
-		for (size_t j = 0; j < k->rest_count && !is_meant; j++)
-			is_meant = word_is(&k->rest[j], files[i].word);
-		const char *path = is_meant ? here(k, files[i].file) : NULL;
-		if (path)
-			run_started(k, path, files[i].language);
-	}
-	if (list_has("pytest py.test", k->head, strlen(k->head)))
-		run_tests(k);
-}
-
 /* npm run NAME: the script of that name, and those before and after it. */
 void project_script(struct call *k, const struct word *name)
 {
 	static const char *const around[] = { "pre", "", "post" };
-	const char *path = here(k, "package.json");
+	const char *path = project_here(k, "package.json");
 	struct bytes text;
 	struct json *doc;
 
@@ -265,7 +118,7 @@ void project_script(struct call *k, const struct word *name)
 		const char *script = json_get_text(json_get(doc, "scripts"),
 			arena_printf(walk_arena(k->w), "%s%s", around[i], name->text), NULL);
 		if (script)
-			run_recipe(k, bytes_of(script),
+			project_recipe(k, bytes_of(script),
 				arena_printf(walk_arena(k->w), "package.json: %s", name->text));
 	}
 }
@@ -341,7 +194,7 @@ static void add_included(struct call *k, struct bytes line, struct buf *to, stru
 	for (p += strcspn(p, " \t"); *p && *p != '#';) {
 		p += strspn(p, " \t\r");
 		size_t n = strcspn(p, " \t\r#"), before = seen->n;
-		const char *path = n && !memchr(p, '$', n) ? here(k, arena_strndup(a, p, n)) : NULL;
+		const char *path = n && !memchr(p, '$', n) ? project_here(k, arena_strndup(a, p, n)) : NULL;
 		p += n;
 		if (path)
 			add_goal(seen, path);
@@ -404,7 +257,7 @@ static void run_goals(
 		for (size_t j = 0; is_target && !is_meant && j < g.n; j++)
 			is_meant = list_has(list[i].where + 7, g.names[j], strlen(g.names[j]));
 		if (is_target && is_meant)
-			run_recipe(k, list[i].text,
+			project_recipe(k, list[i].text,
 				arena_printf(walk_arena(k->w), "%s: %s", path, list[i].where));
 	}
 }
@@ -480,7 +333,7 @@ void project_justfile(struct call *k, const struct word *file, const struct word
 	struct bytes text;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *path = here(k, file ? file->text : names[i]);
+		const char *path = project_here(k, file ? file->text : names[i]);
 		if (path && project_text(k, path, &text)) {
 			run_goals(k, path, from_just(k, text), goals, count);
 			return;
@@ -504,7 +357,7 @@ static void run_templated(struct call *k, const struct json *x, const char *via)
 			buf_addc(&to, *p);
 		p = end ? end + 1 : p;
 	}
-	run_recipe(k, buf_bytes(&to), via);
+	project_recipe(k, buf_bytes(&to), via);
 }
 
 /* What a task, or a part of it, runs; the tasks that it names are added to the goals. */
@@ -584,10 +437,10 @@ static bool run_included(struct call *k, const struct json *doc, const char *nam
 								   : json_text(m->value);
 		if (!place || (name && (!text_starts(name, m->name) || name[m->name_n] != ':')))
 			continue;
-		const char *path = here(k, place);
+		const char *path = project_here(k, place);
 		bool is_read = read_taskfile(k, path, &inner);
 		for (size_t i = 0; !is_read && i < ARRAY_SIZE(taskfiles); i++) {
-			path = here(k, path_join(a, place, taskfiles[i]));
+			path = project_here(k, path_join(a, place, taskfiles[i]));
 			is_read = read_taskfile(k, path, &inner);
 		}
 		if (is_read)
@@ -605,7 +458,7 @@ void project_taskfile(struct call *k, const struct word *file, const struct word
 	const char *path = NULL;
 
 	for (size_t i = 0; !doc && i < ARRAY_SIZE(taskfiles); i++) {
-		path = here(k, file ? file->text : taskfiles[i]);
+		path = project_here(k, file ? file->text : taskfiles[i]);
 		if (!read_taskfile(k, path, &doc))
 			doc = NULL;
 	}
@@ -635,7 +488,7 @@ void project_taskfile(struct call *k, const struct word *file, const struct word
 static const char *repository(struct call *k, struct bytes *ret_config)
 {
 	struct arena *a = walk_arena(k->w);
-	const char *dir = here(k, ".");
+	const char *dir = project_here(k, ".");
 
 	for (int up = 0; dir && up < 32; up++) {
 		const char *git = path_clean(a, path_join(a, dir, ".git"));
@@ -667,7 +520,7 @@ static void run_hooks(struct call *k, const char *dir, const char *names)
 		else if (memmem(text.p, first, "node", 4))
 			project_code(k, path, "node");
 		else
-			run_recipe(k, text, path);
+			project_recipe(k, text, path);
 		fx_name(k, TAG_SCRIPT_BUILD, path, 0);
 	}
 }
@@ -720,7 +573,7 @@ static void run_settings(struct settings *s, struct bytes config, const char *di
 		else if (n == 14 && strncasecmp(x->text, "core.hookspath", n) == 0)
 			s->hooks = path_join(a, path_join(a, s->git, ".."), value);
 		else if (!is_alias || (n - 6 == strlen(s->verb) && strncmp(x->text + 6, s->verb, n - 6) == 0))
-			run_recipe(s->k,
+			project_recipe(s->k,
 				(struct bytes){ (const uint8_t *)value + (*value == '!'),
 					strlen(value) - (*value == '!') },
 				arena_strndup(a, x->text, n));

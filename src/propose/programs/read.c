@@ -409,8 +409,10 @@ HANDLER(openssl)
 		return;
 	}
 	for (size_t i = 1; i < k->rest_count && word_is(&k->rest[0], "engine"); i++)
-		if (word_has(&k->rest[i], "/")) /* openssl engine /tmp/x.so */
-			load_code(k, &k->rest[i], "so");
+		if (word_has(&k->rest[i], "/")) { /* openssl engine /tmp/x.so, -pre SO_PATH:/tmp/x.so */
+			struct word file = word_tail(&k->rest[i], strcspn(k->rest[i].text, "/"));
+			load_code(k, word_has(&k->rest[i], ":/") ? &file : &k->rest[i], "so");
+		}
 	/* Making a new key for a test server does not reveal an old one. */
 	bool makes_key = k->rest_count &&
 		(word_is_any(&k->rest[0], "genrsa genpkey ecparam dhparam gendsa x509 ca") ||

@@ -517,6 +517,11 @@ static void run_module(struct call *k, struct word *v, size_t n)
 		run_argv(k, v, n, 0, "python -m");
 		return;
 	}
+	struct call at = *k; /* what it takes in, under its own name */
+	at.head = v[0].certainty == CERTAIN ? v[0].text : "";
+	at.rest = v + 1;
+	at.rest_count = n - 1;
+	project_started(&at);
 	if (run_file_module(k, &v[0], v + 1, n - 1) || run_code_module(k, &v[0], v + 1, n - 1))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -525,6 +530,15 @@ static void run_module(struct call *k, struct word *v, size_t n)
 			return;
 		}
 	fx(k, v[0].certainty == CERTAIN ? TAG_SCRIPT_FILE : TAG_DYNAMIC_TEXT, &v[0], 0);
+	if (v[0].certainty != CERTAIN)
+		return;
+	/* A module of the project: a.b is a/b.py, or the package a/b. */
+	struct arena *a = walk_arena(k->w);
+	char *file = arena_strdup(a, v[0].text);
+	for (char *dot = strchr(file, '.'); dot; dot = strchr(dot, '.'))
+		*dot = '/';
+	project_code(k, project_here(k, arena_printf(a, "%s.py", file)), "python");
+	project_code(k, project_here(k, arena_printf(a, "%s/__main__.py", file)), "python");
 }
 
 /* The language of an interpreter by its name. */
@@ -555,6 +569,7 @@ static void run_script_operand(struct call *k, struct word *v, size_t n, const c
 			project_code(k,
 				path_clean(walk_arena(k->w), path_join(walk_arena(k->w), cwd, v[0].text)),
 				language);
+		(void)fx_path(k, TAG_SCRIPT_FILE, &v[0], 0);
 		run_argv(k, v, n, 0, k->head);
 	} else {
 		run_script(k, &v[0], language);
@@ -709,7 +724,11 @@ HANDLER(expect)
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "+c= f=", &p);
 	bool has_input = k->c->in.kind == FEED_KNOWN && !p.operand_count && !p.values[1];
 	if (!p.values[0] && !has_input) {
-		classify_unknown(k);
+		const struct word *file = p.values[1] ? p.values[1] : p.operand_count ? p.operands : NULL;
+		if (file)
+			run_script(k, file, "expect");
+		else
+			classify_unknown(k);
 		return;
 	}
 	struct word script = p.values[0]

@@ -152,11 +152,28 @@ static struct word whole_command(struct call *k, const struct word *x, struct wo
 	return value;
 }
 
+/* wget -e output_document=FILE: a setting that an option has, too. */
+static void judge_file_setting(struct call *k, const struct word *x, size_t n)
+{
+	struct word file = word_tail(x, n + 1 + strspn(x->text + n + 1, "= "));
+
+	if (list_has("output_document logfile save_cookies warc_file rejected_log", x->text, n))
+		(void)fx_path(k, TAG_WRITE_FILE, &file, FXF_OVERWRITE);
+	else if (list_has("post_file body_file input load_cookies", x->text, n))
+		fx_read(k, &file, 1);
+	else if (list_has("dir_prefix", x->text, n)) {
+		file = word_below(k, &file);
+		(void)fx_path(k, TAG_WRITE_FILE, &file, FXF_OVERWRITE);
+	}
+}
+
 /* NAME=value, or "NAME value" as ssh has it.  A bare file name is a file of settings. */
 static void judge_setting(struct call *k, const struct word *x)
 {
 	size_t n = strcspn(x->text, "= ");
 
+	if (n < x->known_n && text_starts(k->head, "wget"))
+		judge_file_setting(k, x, n);
 	if (n >= x->known_n || !names_command(x->text, n))
 		return;
 	struct word value = word_tail(x, n + 1 + strspn(x->text + n + 1, "= "));
@@ -291,6 +308,10 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 		break;
 	case VALUE_NODEOPTIONS:
 		classify_assignment(k, &(struct assignment){ .name = "NODE_OPTIONS", .value = *x });
+		break;
+	case VALUE_DOCKERHOST:
+		if (word_starts(&k->rest[0], "-"))
+			classify_assignment(k, &(struct assignment){ .name = "DOCKER_HOST", .value = *x });
 		break;
 	case VALUE_LISTEN:
 		judge_listen(k, x);

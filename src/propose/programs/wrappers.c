@@ -14,6 +14,7 @@
 #include "propose/programs/programs.h"
 
 #include "base/file.h"
+#include "model/command.h"
 
 #include <string.h>
 
@@ -130,6 +131,23 @@ HANDLER(wrapper)
 	run_inner(k, &in, flags);
 }
 
+/* setarch [MACHINE] [options] [command]: the machine may be left out. */
+HANDLER(setarch)
+{
+	static const char machines[] =
+		"linux32 linux64 i386 i486 i586 i686 athlon x86_64 uname26 ppc ppc64 "
+		"ppc64le ppc32 arm armv7l armv8l aarch64 arm64 mips mips64 mips32 s390 s390x "
+		"sparc sparc64 ia64 alpha parisc parisc64 riscv32 riscv64 loongarch64";
+	struct inner in = { 0 };
+
+	if (k->rest_count && word_is_any(&k->rest[0], machines)) {
+		k->rest++;
+		k->rest_count--;
+	}
+	read_wrapper(k, 0, &in);
+	run_inner(k, &in, 0);
+}
+
 /* perf stat, record and their kin measure a command; alone they measure the machine. */
 HANDLER(perf)
 {
@@ -207,7 +225,7 @@ static void env_split(struct call *k, const struct word *text, struct word *rest
 static void note_home(struct call *k, const struct word *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (word_is(&v[i], "helm") || (v[i].certainty == CERTAIN && text_ends(v[i].text, "/helm")))
+		if (v[i].certainty == CERTAIN && command_is_program(path_base(v[i].text)))
 			fx_name(k, TAG_TAMPER_BOUNDARY, "HOME", 0);
 }
 

@@ -17,7 +17,10 @@ static int none(struct call *c, struct err *e)
 }
 
 #define GRANTS "grants of sandboxes; the walls of a run are those of its profile (helm profile show)"
-#define REGISTRY "a registry of MCP servers; a policy names the servers that may be called"
+#define REGISTRY \
+	"adding and approving servers of tools over HTTP; that is a person's, at a terminal (helm mcp add, helm mcp approve, helm mcp scan)"
+#define PROFILES \
+	"profiles of how to log in at servers of tools; it is said where a server is added (helm mcp add)"
 #define WEBAUTHN \
 	"WebAuthn; registered keys of OpenSSH, also those on a security key, approve (helm approval message)"
 #define RELATIONS "a store of relationships; who may do what is said by keys and policies"
@@ -28,7 +31,7 @@ static int none(struct call *c, struct err *e)
 	}
 #define ABSENT(method, path, what) \
 	{ \
-		method, path, AUTH_ADMIN, SCOPE_ADMIN, RATE_ADMIN, 0, absent, what, NULL, NULL \
+		method, path, AUTH_ADMIN, SCOPE_ADMIN, RATE_ADMIN, NOT_OFFERED, absent, what, NULL, NULL \
 	}
 
 const struct route http_absent_routes[] = {
@@ -39,15 +42,12 @@ const struct route http_absent_routes[] = {
 	ABSENT("GET", "/api/v1/sandbox/grants/{id}", GRANTS),
 	ABSENT("POST", "/api/v1/sandbox/grants/{id}/verify", GRANTS),
 	ABSENT("POST", "/api/v1/sandbox/preflight", GRANTS),
-	LISTED("/api/v1/mcp/registry", REGISTRY),
 	ABSENT("POST", "/api/v1/mcp/registry", REGISTRY),
 	ABSENT("POST", "/api/v1/mcp/registry/approve", REGISTRY),
-	ABSENT("GET", "/api/v1/mcp/registry/{id}", REGISTRY),
 	ABSENT("POST", "/api/v1/mcp/registry/{id}/approve", REGISTRY),
-	ABSENT("POST", "/api/v1/mcp/registry/{id}/revoke", REGISTRY),
 	ABSENT("POST", "/api/v1/mcp/scan", REGISTRY),
-	LISTED("/api/v1/mcp/auth-profiles", REGISTRY),
-	ABSENT("PUT", "/api/v1/mcp/auth-profiles/{id}", REGISTRY),
+	LISTED("/api/v1/mcp/auth-profiles", PROFILES),
+	ABSENT("PUT", "/api/v1/mcp/auth-profiles/{id}", PROFILES),
 	ABSENT("POST", "/api/v1/approvals/{id}/webauthn/challenge", WEBAUTHN),
 	ABSENT("POST", "/api/v1/approvals/{id}/webauthn/assert", WEBAUTHN),
 	ABSENT("POST", "/api/v1/authz/check", RELATIONS),

@@ -81,7 +81,7 @@ static int status(struct call *c, struct err *e)
 	if (hash)
 		json_sets(c->a, doc, "last_checkpoint_hash", hash);
 	json_seti(c->a, doc, "open_approval_count", open);
-	json_seti(c->a, doc, "quarantined_mcp_count", 0);
+	json_seti(c->a, doc, "quarantined_mcp_count", mcp_quarantined(c));
 	json_seti(c->a, doc, "receipt_count", (int64_t)tail_length(c->server->tail));
 	json_seti(c->a, doc, "queue_length", (int64_t)work_waiting(c->server));
 	json_sets(c->a, doc, "updated_at", text_time_z(c->a, s->now_us(s)));

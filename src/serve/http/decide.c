@@ -8,6 +8,8 @@
 #include "privacy/privacy.h"
 #include "propose/propose.h"
 
+#include <string.h>
+
 struct json *call_context(struct call *c, const struct json *said)
 {
 	static const char *const names[] = { "principal", "principal_id", "agent_id", "tenant", "tenantId",
@@ -23,6 +25,18 @@ struct json *call_context(struct call *c, const struct json *said)
 	return context;
 }
 
+/* Which delegated session the caller means, and a digest of what it shows for that. */
+static void add_delegation(struct call *c, struct json *known)
+{
+	const char *session = call_header(c, "X-Helm-Delegation-Session"),
+		   *shown = call_header(c, "X-Helm-Delegation-Verifier");
+
+	if (session)
+		json_sets(c->a, known, "delegation_session", session);
+	if (shown)
+		json_sets(c->a, known, "delegation_proof", sha256_prefixed(c->a, shown, strlen(shown)));
+}
+
 static struct json *facts_of(struct call *c, const struct tool_question *q)
 {
 	struct json *known = q->known ? json_copy(c->a, q->known) : json_new(c->a, JSON_OBJECT);
@@ -32,6 +46,7 @@ static struct json *facts_of(struct call *c, const struct tool_question *q)
 		json_sets(c->a, known, "key_id", c->who.key_id);
 		json_sets(c->a, known, "key_principal", c->who.principal);
 	}
+	add_delegation(c, known);
 	return known;
 }
 

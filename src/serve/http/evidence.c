@@ -96,19 +96,10 @@ static void end_export(const bool *is_first)
 		__atomic_store_n(&is_exporting, false, __ATOMIC_RELEASE);
 }
 
-static int export_session(struct call *c, struct err *e)
+int evidence_export(struct call *c, struct evidence_choice *choice, struct bytes *ret, struct err *e)
 {
-	const char *session = json_get_text(c->body, "session_id", ""),
-		   *format = json_get_text(c->body, "format", "tar.gz");
-	struct evidence_choice choice = { .session = session };
 	AUTO(evidence_close) struct evidence found = { 0 };
-	struct bytes pack;
-	bool is_packed = text_eq(format, "tar.gz");
 
-	if (!*session)
-		return call_refuse(c, e, 400, "BAD_REQUEST", "session_id must be there");
-	if (!is_packed && !text_eq(format, "tar"))
-		return call_refuse(c, e, 400, "BAD_REQUEST", "format is tar.gz or tar");
 	if (key_keeper(c->k->recorder.key))
 		return call_refuse(
 			c, e, 501, "NOT_OFFERED", "the key is kept by a signer, which signs no packs");
@@ -117,19 +108,33 @@ static int export_session(struct call *c, struct err *e)
 		call_send_header(c, "Retry-After", "1");
 		return call_refuse(c, e, 503, "CONCURRENCY_LIMIT_EXCEEDED", "another pack is being made");
 	}
-	int rc = choose_session(c, &choice, e);
+	int rc = choice->session ? choose_session(c, choice, e) : OK;
 	if (rc)
 		return rc;
 	call_hold(c);
 	sign_head(c);
-	rc = evidence_collect(c->server->sys, c->a, c->server->ws->state_fd, &choice, &found, e);
+	rc = evidence_collect(c->server->sys, c->a, c->server->ws->state_fd, choice, &found, e);
 	if (rc == E_MISSING)
 		return call_refuse(c, e, 409, "CONFLICT", "nothing is on record of this session");
 	if (rc == OK && found.total_bytes > EXPORT_MOST)
 		return call_refuse(c, e, 413, "TOO_LARGE",
 			"this is too much for one answer: helm evidence export writes it to a file");
-	if (rc == OK)
-		rc = make_pack(c, &found, &pack, e);
+	return rc ? rc : make_pack(c, &found, ret, e);
+}
+
+static int export_session(struct call *c, struct err *e)
+{
+	const char *session = json_get_text(c->body, "session_id", ""),
+		   *format = json_get_text(c->body, "format", "tar.gz");
+	struct evidence_choice choice = { .session = session };
+	struct bytes pack;
+	bool is_packed = text_eq(format, "tar.gz");
+
+	if (!*session)
+		return call_refuse(c, e, 400, "BAD_REQUEST", "session_id must be there");
+	if (!is_packed && !text_eq(format, "tar"))
+		return call_refuse(c, e, 400, "BAD_REQUEST", "format is tar.gz or tar");
+	int rc = evidence_export(c, &choice, &pack, e);
 	if (rc)
 		return rc;
 	if (is_packed)

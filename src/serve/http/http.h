@@ -46,6 +46,9 @@ struct json *call_context(struct call *c, const struct json *said);
 int call_context_add(
 	struct call *c, struct json *context, const char *name, const struct json *value, struct err *e);
 
+/* mcp.c: servers of tools that nobody has approved, of the caller's tenant. */
+int64_t mcp_quarantined(struct call *c);
+
 /* ---- receipts.c: what stands in the chain, on disk, and belongs to the caller's tenant ---- */
 
 struct receipts_filter {
@@ -72,5 +75,11 @@ int receipts_find(struct call *c, const char *id, struct json **ret, struct err 
 const char *receipt_session(const struct json *receipt);
 /* Signed by this workspace's key, and as it was signed. */
 bool receipt_verifies(struct call *c, const struct json *receipt);
+
+/* ---- evidence.c ---- */
+
+/* A signed pack of what was chosen, whole, in memory; one at a time.  A session is bound to the caller's tenant. */
+struct evidence_choice;
+int evidence_export(struct call *c, struct evidence_choice *choice, struct bytes *ret, struct err *e);
 
 #endif

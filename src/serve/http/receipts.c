@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_USUAL = 100, LIST_MOST = 1000, HEARTBEAT_S = 15, KEY_S = 2, LINES_MOST = 2000 };
+enum { LIST_USUAL = 100, LIST_MOST = 1000, HEARTBEAT_S = 15, LINES_MOST = 2000 };
 
 /* ---- which ones ---- */
 
@@ -314,29 +314,11 @@ static void read_more(struct following *f)
 		f->beat_us = now;
 }
 
-/* A key that was revoked, has ended or lost its scope meanwhile hears nothing more. */
-static bool may_listen(struct following *f)
-{
-	AUTO(arena_done) struct arena a = { 0 };
-	struct sys *s = f->server->sys;
-	int64_t now = s->mono_us(s);
-	struct json *keys;
-	struct err e = { 0 };
-
-	if (!f->key_id || now - f->asked_us < (int64_t)KEY_S * 1000000)
-		return true;
-	f->asked_us = now;
-	if (apikeys_load(s, &a, f->server->ws, &keys, &e))
-		return false;
-	const struct json *row = json_get(json_get(keys, "keys"), f->key_id);
-	return row && !apikey_over(row, s->now_us(s)) && apikey_row_scopes(row) & (SCOPE_READ | SCOPE_ADMIN);
-}
-
 static int64_t fill(struct events *s, char *to, size_t room)
 {
 	struct following *f = (struct following *)s;
 
-	if (!may_listen(f))
+	if (!auth_still(f->server, f->key_id, SCOPE_READ, &f->asked_us))
 		return -1;
 	if (f->sent == f->text.n)
 		read_more(f);

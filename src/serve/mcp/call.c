@@ -3,7 +3,7 @@
  * Nothing is sent before its decision is on disk, and only ALLOW is sent, or what a person's observe grant lets pass for a time, which is
  * labelled so.  What is not allowed is no error of the protocol: the answer says so to the model, with the reason and, where a
  * person can permit it, the id of the question. */
-#include "serve/mcp/mcp.h"
+#include "serve/mcp/calling.h"
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -14,22 +14,6 @@
 #include <string.h>
 
 enum { LOOK_US = 300000, PREVIEW = 300 };
-
-struct calling {
-	const char *exposed, *server, *tool;
-	const struct json *row; /* of the registry */
-	const struct json *pinned; /* the approved tool; or NULL */
-	const struct json *definition; /* by which it is checked */
-	struct json *args;
-	struct upstream *u;
-	struct mcp_answer said;
-	struct request *r;
-	struct handling h;
-	const char *grant; /* the observe grant by which it goes on; or NULL */
-	int64_t wait_until_us, sent_us; /* of a person's answer; when it was sent */
-	const char *approval; /* what is waited for */
-	const char *method; /* of something else than a call of a tool: it is passed on as it is; or NULL */
-};
 
 static struct sys *sys_of(const struct flight *f)
 {
@@ -259,7 +243,7 @@ static struct json *judged_args(struct flight *f, const struct calling *c)
 	return judged;
 }
 
-static int decide_call(struct flight *f, struct calling *c, const char *bad_args, struct err *e)
+int calling_decide(struct flight *f, struct calling *c, const char *bad_args, struct err *e)
 {
 	struct arena *a = &f->a;
 	struct json *bound = json_new(a, JSON_OBJECT);
@@ -270,6 +254,7 @@ static int decide_call(struct flight *f, struct calling *c, const char *bad_args
 		json_set(a, bound, "args", c->args);
 	const struct tool_question q = { .tool = arena_printf(a, "mcp__%s__%s", c->server, c->tool),
 		.action = "AGENT_TOOL_CALL",
+		.principal = c->principal,
 		.session = f->guest->id,
 		.args = judged_args(f, c),
 		.draft = bound,
@@ -290,11 +275,11 @@ static int decide_call(struct flight *f, struct calling *c, const char *bad_args
 
 /* For the evening report; the receipt is what proves.  Each receipt waits for the rows before it to be on disk, so the two of a call that is made are
  * written together, behind its outcome: the next receipt binds both. */
-static void note(struct flight *f, const struct calling *c, const char *outcome, const char *digest)
+void calling_note(struct flight *f, const struct calling *c, const char *outcome, const char *digest)
 {
 	struct arena *a = &f->a;
 	struct kernel *k = f->call.k;
-	struct json *row = json_new(a, JSON_OBJECT);
+	struct json *row = json_new(a, JSON_OBJECT), *signed_as = json_new(a, JSON_OBJECT);
 	struct err e = { 0 };
 
 	json_sets(a, row, "at",
@@ -320,6 +305,10 @@ static void note(struct flight *f, const struct calling *c, const char *outcome,
 	} else {
 		json_sets(a, row, "outcome", outcome);
 		json_sets(a, row, "outcome_sha256", digest);
+		/* Both halves of this call are in the chain: nobody has to wait until its rows are bound. */
+		json_sets(a, signed_as, "decision_id", c->h.decision_id);
+		json_sets(a, signed_as, "verdict", verdict_name(c->h.verdict));
+		json_set(a, row, "signed", signed_as);
 	}
 	if (ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, &e))
 		log_line(f->g->server, "warning", NULL, "%s", e.text);
@@ -396,7 +385,7 @@ static bool waits(struct flight *f, struct calling *c)
 
 /* ---- there and back ---- */
 
-static void taint(struct flight *f, const struct calling *c)
+void calling_taint(struct flight *f, const struct calling *c)
 {
 	struct guest *u = f->guest;
 	const char *label = arena_printf(&f->a, "mcp:%s", c->server);
@@ -430,7 +419,7 @@ static void tell_failure(struct flight *f, const struct calling *c, const char *
 		flight_answer(f, failure(f, text, decision_meta(f, c)));
 }
 
-static void tell_result(struct flight *f, struct calling *c)
+static void tell_guest(struct flight *f, struct calling *c)
 {
 	struct arena *a = &f->a;
 	struct json *meta;
@@ -456,10 +445,11 @@ static void tell_result(struct flight *f, struct calling *c)
 	}
 	if (!c->method)
 		json_set(a, meta, "helm/decision", decision_meta(f, c));
+	pass_rename(f, c);
 	flight_answer(f, result_of_era(f, f->result, c->method != NULL));
 }
 
-static int step_outcome(struct flight *f, struct err *e)
+int calling_outcome(struct flight *f, struct err *e)
 {
 	struct calling *c = f->state;
 	struct arena *a = &f->a;
@@ -475,27 +465,31 @@ static int step_outcome(struct flight *f, struct err *e)
 	json_seti(a, happened, "result_bytes", (int64_t)f->result_bytes);
 	if (f->result || f->error)
 		result_check(f, c->row, c->method ? NULL : c->definition, happened);
+	if (f->result && c->checked)
+		c->checked(f, c, happened);
 	if (f->trouble)
 		json_sets(a, happened, "trouble", f->trouble);
 	if (f->error)
 		json_seti(a, happened, "error_code", json_get_int(f->error, "code", 0));
 	const char *status = ending(f);
 	int rc = kernel_outcome(f->call.k, c->r, &c->h, happened, status, e);
-	note(f, c, NULL, NULL);
-	note(f, c, text_eq(status, "COMPLETED") ? "done" : "failed", digest);
+	calling_note(f, c, NULL, NULL);
+	calling_note(f, c, text_eq(status, "COMPLETED") ? "done" : "failed", digest);
 	if (f->result || f->error)
-		taint(f, c);
+		calling_taint(f, c);
 	if (rc) {
 		log_line(f->g->server, "error", NULL, "%s: %s", e->code, e->text);
 		tell_failure(f, c,
 			"The call was made, but what came of it could not be recorded; its result is held back.");
 		return OK;
 	}
-	tell_result(f, c);
+	if (c->told)
+		c->told(f, c);
+	(c->tell ? c->tell : tell_guest)(f, c);
 	return OK;
 }
 
-static void dispatch(struct flight *f, struct calling *c)
+void calling_dispatch(struct flight *f, struct calling *c)
 {
 	struct arena *a = &f->a;
 	struct sys *s = sys_of(f);
@@ -507,13 +501,13 @@ static void dispatch(struct flight *f, struct calling *c)
 	}
 	f->method = c->method ? c->method : "tools/call";
 	f->timeout_us = json_get_int(c->row, "timeout_s", MCP_TIMEOUT_S) * 1000000;
-	f->step = step_outcome;
+	f->step = calling_outcome;
 	f->state = c;
 	c->sent_us = s->mono_us(s);
 	f->to = c->u->is_own ? NULL : c->u;
 	/* Its word about its progress is read before its result. */
-	if (f->progress_token)
-		taint(f, c);
+	if (f->progress_token || is_passed(c->row, "logging"))
+		calling_taint(f, c);
 	/* From here to its outcome there is no way back. */
 	f->call.is_made = true;
 	(void)call_hold(&f->call);
@@ -527,7 +521,7 @@ static int run_own(struct flight *f, struct calling *c, struct err *e)
 	if (rc)
 		f->trouble = arena_strdup(&f->a, e->text);
 	*e = (struct err){ 0 };
-	return step_outcome(f, e);
+	return calling_outcome(f, e);
 }
 
 int step_call(struct flight *f, struct err *e)
@@ -539,7 +533,7 @@ int step_call(struct flight *f, struct err *e)
 	if (answer == STILL_OPEN)
 		f->wake_us = sys_of(f)->mono_us(sys_of(f)) + LOOK_US;
 	if (answer == NO_YES) {
-		note(f, c, NULL, NULL);
+		calling_note(f, c, NULL, NULL);
 		deny(f, c);
 	}
 	if (answer != SAID_YES)
@@ -547,7 +541,7 @@ int step_call(struct flight *f, struct err *e)
 	if (!read_call(f, c) || !find_tool(f, c))
 		return OK;
 	bool is_bad = mcp_check_args(&f->a, c->definition, c->args, &bad) != OK;
-	int rc = decide_call(f, c, is_bad ? bad.text : NULL, e);
+	int rc = calling_decide(f, c, is_bad ? bad.text : NULL, e);
 	if (rc)
 		return rc;
 	if (waits(f, c)) {
@@ -558,7 +552,7 @@ int step_call(struct flight *f, struct err *e)
 	if (rc)
 		return rc;
 	if (c->h.verdict != V_ALLOW && !c->grant) {
-		note(f, c, NULL, NULL);
+		calling_note(f, c, NULL, NULL);
 		if (is_bad)
 			flight_refuse(f, RPC_BAD_PARAMS,
 				arena_printf(&f->a, "PEP validation failed: %s: %s", bad.code, bad.text));
@@ -566,70 +560,6 @@ int step_call(struct flight *f, struct err *e)
 			deny(f, c);
 		return OK;
 	}
-	dispatch(f, c);
+	calling_dispatch(f, c);
 	return c->u->is_own ? run_own(f, c, e) : OK;
-}
-
-/* ---- resources, prompts, completions ---- */
-
-/* A person let this server pass them on: word for word, decided about and on record like a call. */
-static bool passes(const struct json *row, const char *method)
-{
-	static const struct {
-		const char *before, *word;
-	} words[] = { { "resources/", "resources" }, { "prompts/", "prompts" },
-		{ "completion/", "completions" } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		json_each (one, json_get(row, "passes"))
-			if (text_starts(method, words[i].before) && json_text(one) &&
-				text_eq(json_text(one), words[i].word))
-				return true;
-	return false;
-}
-
-/* The one server of this gateway that passes such things on: what they name does not say whose it is. */
-static const struct json *passing_server(struct flight *f, const char **ret_id)
-{
-	const struct json *servers = f->snap ? json_get(f->snap->registry, "servers") : NULL, *found = NULL;
-	int64_t now = sys_of(f)->now_us(sys_of(f));
-
-	json_each_member (m, servers)
-		if (!found && is_offered(f, m->name) && text_eq(mcp_state(m->value, now), "approved") &&
-			passes(m->value, f->rpc.method)) {
-			found = m->value;
-			*ret_id = m->name;
-		}
-	return found;
-}
-
-int step_pass(struct flight *f, struct err *e)
-{
-	struct calling *c = arena_zalloc(&f->a, 1, sizeof(*c));
-
-	c->row = passing_server(f, &c->server);
-	if (!c->row) {
-		flight_refuse(f, RPC_NO_METHOD, "Method not found");
-		return OK;
-	}
-	c->method = c->tool = f->rpc.method;
-	c->u = upstream_get(f->g, c->server, c->row);
-	if (!upstream_want(c->u, f))
-		return OK;
-	c->args = f->rpc.params ? json_copy(&f->a, f->rpc.params) : json_new(&f->a, JSON_OBJECT);
-	(void)json_remove(c->args, "_meta");
-	c->said = (struct mcp_answer){ .action = ACTION_ALLOW, .effect = "read", .pin = { "", "" } };
-	int rc = decide_call(f, c, NULL, e);
-	if (rc)
-		return rc;
-	if (c->h.verdict == V_ALLOW) {
-		dispatch(f, c);
-		return OK;
-	}
-	note(f, c, NULL, NULL);
-	flight_refuse(f, RPC_INTERNAL,
-		arena_printf(&f->a, "Access Denied: %s",
-			c->h.decision.summary ? c->h.decision.summary
-					      : reason_get(c->h.decision.reason_code)->meaning));
-	return OK;
 }

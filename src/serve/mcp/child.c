@@ -37,7 +37,7 @@ struct child {
 	struct rpc_lines lines;
 	struct out to;
 	enum greeting greeting;
-	bool is_stateless;
+	bool is_stateless, was_greeted;
 	int64_t asked_id, start_deadline_us; /* the request of the greeting that is not answered */
 	struct offer *offer; /* as far as it was told */
 	int pages;
@@ -58,15 +58,11 @@ static int64_t setting(struct upstream *u, const char *name, int64_t fallback)
 
 /* ---- writing ---- */
 
-static void put(struct child *c, struct arena *a, const struct json *message)
+static void put_line(struct child *c, const char *line, size_t n)
 {
-	struct buf text;
-
-	buf_init(&text, a);
-	json_write(&text, message, 0);
-	buf_addc(&text, '\n');
 	struct out *o = &c->to;
-	if (o->n + text.n - o->at > OUT_MOST) {
+
+	if (o->n + n + 1 - o->at > OUT_MOST) {
 		c->trouble = "it does not read what it is sent";
 		return;
 	}
@@ -75,14 +71,24 @@ static void put(struct child *c, struct arena *a, const struct json *message)
 		o->n -= o->at;
 		o->at = 0;
 	}
-	if (o->n + text.n > o->room) {
-		o->room = o->n + text.n + PIECE;
+	if (o->n + n + 1 > o->room) {
+		o->room = o->n + n + 1 + PIECE;
 		o->p = realloc(o->p, o->room);
 		if (!o->p)
 			BUG("out of memory");
 	}
-	memcpy(o->p + o->n, text.p, text.n);
-	o->n += text.n;
+	memcpy(o->p + o->n, line, n);
+	o->n += n;
+	o->p[o->n++] = '\n';
+}
+
+static void put(struct child *c, struct arena *a, const struct json *message)
+{
+	struct buf text;
+
+	buf_init(&text, a);
+	json_write(&text, message, 0);
+	put_line(c, text.p, text.n);
 }
 
 static void write_some(struct child *c)
@@ -112,7 +118,7 @@ static void add_meta(struct child *c, struct arena *a, struct json *params)
 		meta = json_new(a, JSON_OBJECT);
 		json_set(a, params, "_meta", meta);
 	}
-	const struct json *hello = upstream_hello(a);
+	const struct json *hello = upstream_hello(a, NULL);
 	json_sets(a, meta, "io.modelcontextprotocol/protocolVersion", MCP_STATELESS);
 	json_set(a, meta, "io.modelcontextprotocol/clientInfo", json_copy(a, json_get(hello, "clientInfo")));
 	json_set(a, meta, "io.modelcontextprotocol/clientCapabilities", json_new(a, JSON_OBJECT));
@@ -120,7 +126,7 @@ static void add_meta(struct child *c, struct arena *a, struct json *params)
 
 static void ask(struct child *c, const char *method, struct json *params, struct arena *a)
 {
-	c->asked_id = ++c->u->next_id;
+	c->asked_id = upstream_next_id(c->u);
 	add_meta(c, a, params);
 	put(c, a, rpc_request(a, c->asked_id, method, params));
 }
@@ -142,6 +148,7 @@ static void greeted(struct child *c)
 	struct offer *o = c->offer;
 
 	c->greeting = GREETED;
+	c->was_greeted = true;
 	c->asked_id = 0;
 	c->offer = NULL;
 	o->refs++;
@@ -206,7 +213,7 @@ static void send_flight(struct child *c, struct flight *f)
 	AUTO(arena_done) struct arena a = { 0 };
 	struct json *params = json_copy(&a, f->params), *meta = json_get(params, "_meta");
 
-	f->upstream_id = ++c->u->next_id;
+	f->upstream_id = upstream_next_id(c->u);
 	if (f->progress_token) {
 		if (!meta) {
 			meta = json_new(&a, JSON_OBJECT);
@@ -223,6 +230,11 @@ static void send_all(struct child *c)
 	struct upstream *u = c->u;
 
 	pthread_mutex_lock(&u->lock);
+	for (struct saying *s; (s = u->saying);) {
+		u->saying = s->next;
+		put_line(c, s->text, s->n);
+		free(s);
+	}
 	for (struct flight *f; c->greeting == GREETED && !u->is_listing && (f = u->sending);) {
 		u->sending = f->next_pending;
 		send_flight(c, f);
@@ -310,12 +322,14 @@ static void end_some(struct child *c, struct flight **list, bool was_sent)
 
 /* ---- reading ---- */
 
-static void refuse_question(struct child *c, struct arena *a, const struct rpc *m)
+static void hear_question(struct child *c, struct arena *a, struct bytes line, const struct rpc *m)
 {
-	put(c, a,
-		text_eq(m->method, "ping")
-			? rpc_result(a, m->id, json_new(a, JSON_OBJECT))
-			: rpc_error(a, m->id, RPC_NO_METHOD, "this is not offered to servers"));
+	if (text_eq(m->method, "ping"))
+		put(c, a, rpc_result(a, m->id, json_new(a, JSON_OBJECT)));
+	else if (!c->was_greeted)
+		put(c, a, rpc_error(a, m->id, RPC_NO_METHOD, "this is not offered to servers"));
+	else
+		question_heard(c->u, line, m, NULL);
 }
 
 static void list_again(struct child *c, struct arena *a)
@@ -324,6 +338,7 @@ static void list_again(struct child *c, struct arena *a)
 	bool is_new = c->greeting == GREETED && !c->u->is_listing;
 	if (is_new)
 		c->u->is_listing = true;
+	c->u->must_list = false;
 	pthread_mutex_unlock(&c->u->lock);
 	if (!is_new)
 		return;
@@ -349,11 +364,11 @@ static void hear_line(struct child *c, struct bytes line)
 	} else if (m.kind == RPC_RESPONSE) {
 		hear_answer(c, &m, line.n);
 	} else if (m.kind == RPC_REQUEST) {
-		refuse_question(c, &a, &m);
+		hear_question(c, &a, line, &m);
 	} else if (m.kind == RPC_NOTIFICATION && text_eq(m.method, "notifications/tools/list_changed")) {
 		list_again(c, &a);
 	} else if (m.kind == RPC_NOTIFICATION) {
-		upstream_said(c->u, &a, &m);
+		upstream_said(c->u, &a, &m, NULL);
 	}
 }
 
@@ -493,6 +508,17 @@ static bool is_over(struct upstream *u)
 	return is;
 }
 
+static void list_if_asked(struct child *c)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+
+	pthread_mutex_lock(&c->u->lock);
+	bool is_asked = c->u->must_list && c->greeting == GREETED;
+	pthread_mutex_unlock(&c->u->lock);
+	if (is_asked)
+		list_again(c, &a);
+}
+
 static void live(struct child *c)
 {
 	struct upstream *u = c->u;
@@ -511,6 +537,7 @@ static void live(struct child *c)
 			read_errors(c);
 		if (p[0].revents)
 			read_some(c);
+		list_if_asked(c);
 		send_all(c);
 		end_some(c, &u->pending, true);
 		end_some(c, &u->sending, false);
@@ -533,7 +560,10 @@ void *upstream_child(void *arg)
 	if (record_start(&c, &e) || start(&c, &e)) {
 		c.trouble = e.text;
 	} else {
-		ask(&c, "initialize", upstream_hello(&a), &a);
+		struct snapshot *snap = snapshot_take(u->g);
+		struct json *hello = upstream_hello(&a, upstream_row(u, snap));
+		snapshot_drop(u->g, snap);
+		ask(&c, "initialize", hello, &a);
 		live(&c);
 	}
 	if (is_over(u))

@@ -88,6 +88,8 @@ static void sleep_until(struct flight *f)
 	pthread_mutex_lock(&g->lock);
 	f->next_asleep = g->asleep;
 	g->asleep = f;
+	if (f->ask.p)
+		question_ask(f);
 	if (!g->has_ticker && pthread_create(&thread, NULL, be_ticker, g) == 0) {
 		pthread_detach(thread);
 		g->has_ticker = true;
@@ -176,10 +178,12 @@ struct flight *flight_new(struct guest *u, struct bytes text, unsigned scopes)
 		.fd = -1,
 		.who = { u->principal, u->tenant, NULL, scopes } };
 	f->step = flight_begin;
+	f->began_us = g->server->sys->mono_us(g->server->sys);
 	rpc_read(&f->a, text, &f->rpc);
 	f->progress_token = json_get(json_get(f->rpc.params, "_meta"), "progressToken");
 	pthread_mutex_lock(&g->lock);
 	g->flights++;
+	f->number = ++g->next_number;
 	if (u->flight_count++ >= MCP_FLIGHTS_EACH)
 		f->step = refuse_many;
 	f->next = u->flights;

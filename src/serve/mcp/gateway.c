@@ -169,6 +169,8 @@ struct guest *guest_new(struct gateway *g, const char *principal, const char *te
 	u->refs = 2;
 	u->used_us = s->mono_us(s);
 	u->taint = json_new(&u->a, JSON_ARRAY);
+	u->watched = json_new(&u->a, JSON_OBJECT);
+	u->level = MCP_LEVEL;
 	copy(u->principal, sizeof(u->principal), principal);
 	copy(u->tenant, sizeof(u->tenant), tenant);
 	copy(u->version, sizeof(u->version), "2025-03-26");
@@ -206,6 +208,13 @@ struct guest *guest_find(struct gateway *g, const char *id)
 	return found;
 }
 
+void guest_hold(struct guest *u)
+{
+	pthread_mutex_lock(&u->g->lock);
+	u->refs++;
+	pthread_mutex_unlock(&u->g->lock);
+}
+
 void guest_drop(struct guest *u)
 {
 	struct gateway *g = u->g;
@@ -235,7 +244,7 @@ bool guest_cancel(struct guest *u, const struct json *id)
 
 	pthread_mutex_lock(&g->lock);
 	for (struct flight *f = u->flights; f && id; f = f->next)
-		if (f->rpc.id && json_eq(f->rpc.id, id)) {
+		if (!f->is_question && f->rpc.id && json_eq(f->rpc.id, id)) {
 			__atomic_store_n(&f->is_cancelled, 1, __ATOMIC_SEQ_CST);
 			is_there = true;
 		}

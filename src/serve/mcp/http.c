@@ -1,7 +1,8 @@
 /* http.c — guests over HTTP: the streamable transport at /mcp.
  *
- * One POST is one message.  A request is answered with one JSON document, or, when it wants to hear of its progress, with a stream of events
- * whose last one is the answer.  Denials are answers: 200.  A page in a browser must not reach this by a name that leads here, so Host
+ * One POST is one message.  A request is answered with one JSON document, or, when there may be something to hear before that (its progress, what a
+ * server logs or asks), with a stream of events whose last one is the answer.  GET opens the stream of a session for what answers nothing.
+ * Denials are answers: 200.  A page in a browser must not reach this by a name that leads here, so Host
  * and Origin are looked at. */
 #include "serve/mcp/mcp.h"
 
@@ -56,6 +57,21 @@ static int check_origin(struct call *c, struct err *e)
 	return OK;
 }
 
+/* Clients ask for a stream without knowing what it is good for: it is there where something may come by it, or was wanted. */
+static bool has_stream(struct call *c)
+{
+	struct gateway *g = c->server->gateway;
+	struct snapshot *s = snapshot_take(g);
+	bool is_there = !c->server->o.is_open || json_get_bool(g->o, "stream", false);
+
+	json_each_member (m, s ? json_get(s->registry, "servers") : NULL) {
+		const struct json *passes = json_get(m->value, "passes");
+		is_there |= passes && passes->n && is_served(g, m->name);
+	}
+	snapshot_drop(g, s);
+	return is_there;
+}
+
 /* ---- which guest ---- */
 
 /* Who has no session of the protocol's own is one guest for each caller: what tainted it stays. */
@@ -104,8 +120,10 @@ static int find_guest(
 		return call_refuse(
 			c, e, 404, "NOT_FOUND", "this session is over, or was none; begin with initialize");
 	}
-	if (is_hello)
+	if (is_hello) {
+		(*ret)->is_told = has_stream(c);
 		call_send_header(c, "Mcp-Session-Id", arena_strdup(c->a, (*ret)->id));
+	}
 	return OK;
 }
 
@@ -152,12 +170,15 @@ static void send_back(struct flight *f, struct bytes message, bool is_last)
 
 /* ---- a stream of events ---- */
 
-enum { TELLING_MOST = 256 << 10 };
+enum { TELLING_MOST = 256 << 10, BEAT_S = 15 };
 struct telling {
 	struct events events;
 	struct server *server;
 	pthread_mutex_t lock;
-	struct flight *f; /* NULL: its last message is here */
+	struct flight *f; /* NULL: its last message is here, or it is the stream of a session */
+	struct guest *guest; /* of such a stream, until it ends */
+	char key_id[65]; /* by which it was opened; "": by none that could end */
+	int64_t asked_us, beat_us;
 	char *p;
 	size_t at, n, room;
 	int refs; /* of the connection and of the flight */
@@ -174,18 +195,52 @@ static void telling_unref(struct telling *s)
 	}
 }
 
+/* Under its lock.  So that a client that is gone is found out, and those between do not think so of us. */
+static size_t telling_beat(struct telling *s, char *to, size_t n, size_t room)
+{
+	static const char beat[] = ": still here\n\n";
+	int64_t now = s->server->sys->mono_us(s->server->sys);
+
+	if (!s->beat_us || n)
+		s->beat_us = now;
+	if (n || now - s->beat_us < BEAT_S * INT64_C(1000000) || room < strlen(beat))
+		return 0;
+	s->beat_us = now;
+	memcpy(to, beat, strlen(beat));
+	return strlen(beat);
+}
+
 static int64_t telling_fill(struct events *ev, char *to, size_t room)
 {
 	struct telling *s = (struct telling *)ev;
 
+	if (s->key_id[0] && !auth_still(s->server, s->key_id, SCOPE_EVALUATE, &s->asked_us))
+		return -1;
 	pthread_mutex_lock(&s->lock);
 	size_t n = s->n - s->at < room ? s->n - s->at : room;
 	if (n)
 		memcpy(to, s->p + s->at, n);
 	s->at += n;
-	bool is_over = !n && !s->f;
+	n += telling_beat(s, to, n, room);
+	bool is_over = !n && !s->f && !s->guest;
 	pthread_mutex_unlock(&s->lock);
 	return is_over ? -1 : (int64_t)n;
+}
+
+/* The stream of a session: the lock of the gateway keeps `teller` and `tell` together. */
+static void leave_stream(struct guest *u, struct telling *s)
+{
+	pthread_mutex_lock(&u->g->lock);
+	bool is_mine = u->teller == s;
+	u->g->streams--;
+	if (is_mine) {
+		u->tell = NULL;
+		u->teller = NULL;
+	}
+	pthread_mutex_unlock(&u->g->lock);
+	if (is_mine)
+		telling_unref(s);
+	guest_drop(u);
 }
 
 /* The client closed it: in the newer era that is how a request is called off. */
@@ -199,9 +254,13 @@ static void telling_done(struct events *ev)
 		__atomic_store_n(&s->f->is_cancelled, 1, __ATOMIC_SEQ_CST);
 		g = s->f->g;
 	}
+	struct guest *guest = s->guest;
+	s->guest = NULL;
 	pthread_mutex_unlock(&s->lock);
 	if (g)
 		upstreams_wake(g);
+	if (guest)
+		leave_stream(guest, s);
 	telling_unref(s);
 }
 
@@ -217,21 +276,27 @@ static void telling_add(struct telling *s, const void *from, size_t n)
 	s->n += n;
 }
 
-static void telling_send(struct flight *f, struct bytes message, bool is_last)
+/* Under its lock.  Who does not read misses what answers nothing, and never an answer. */
+static void telling_put(struct telling *s, struct bytes message, bool is_answer)
 {
 	static const char before[] = "event: message\ndata: ", after[] = "\n\n";
+
+	if (s->at == s->n)
+		s->at = s->n = 0;
+	if (!message.p || (!is_answer && s->n >= TELLING_MOST))
+		return;
+	telling_add(s, before, strlen(before));
+	telling_add(s, message.p, message.n);
+	telling_add(s, after, strlen(after));
+}
+
+static void telling_send(struct flight *f, struct bytes message, bool is_last)
+{
 	struct telling *s = f->transport;
 	struct server *server = s->server;
 
 	pthread_mutex_lock(&s->lock);
-	if (s->at == s->n)
-		s->at = s->n = 0;
-	/* Who does not read misses progress, and never the answer. */
-	if (message.p && (is_last || s->n < TELLING_MOST)) {
-		telling_add(s, before, strlen(before));
-		telling_add(s, message.p, message.n);
-		telling_add(s, after, strlen(after));
-	}
+	telling_put(s, message, is_last);
 	if (is_last)
 		s->f = NULL;
 	pthread_mutex_unlock(&s->lock);
@@ -251,6 +316,7 @@ static void answer_by_stream(struct call *c, struct flight *f)
 	};
 	pthread_mutex_init(&s->lock, NULL);
 	f->send = telling_send;
+	f->can_hear = true;
 	f->transport = s;
 	call_stream(c, &s->events);
 	flight_go(f);
@@ -286,6 +352,17 @@ static const char *disagreement(const struct call *c, const struct rpc *m)
 static bool is_known_version(const char *version)
 {
 	return !version || mcp_speaks(version) || text_eq(version, MCP_STATELESS);
+}
+
+/* Is there something to hear before the answer? */
+static bool may_stream(const struct flight *f)
+{
+	bool does_something = text_eq(f->rpc.method, "tools/call") || text_eq(f->rpc.method, "prompts/get") ||
+		text_eq(f->rpc.method, "resources/read");
+
+	return f->progress_token ||
+		(does_something && !f->is_stateless &&
+			(some_pass(f, "logging") || some_pass(f, "sampling") || some_pass(f, "elicitation")));
 }
 
 static int post(struct call *c, struct err *e)
@@ -328,7 +405,7 @@ static int post(struct call *c, struct err *e)
 	f->call.who.key_id = c->who.key_id ? arena_strdup(&f->a, c->who.key_id) : NULL;
 	call_send_header(
 		c, "Mcp-Protocol-Version", is_stateless ? MCP_STATELESS : arena_strdup(c->a, u->version));
-	if (f->progress_token && accept && strstr(accept, "text/event-stream")) {
+	if (may_stream(f) && accept && strstr(accept, "text/event-stream")) {
 		answer_by_stream(c, f);
 		return OK;
 	}
@@ -337,6 +414,85 @@ static int post(struct call *c, struct err *e)
 	f->transport = c;
 	c->owner = f;
 	c->defer = take_off;
+	return OK;
+}
+
+/* ---- the stream of a session ---- */
+
+/* Under the lock of the gateway. */
+static void tell_stream(struct guest *u, struct bytes line)
+{
+	struct telling *s = u->teller;
+
+	pthread_mutex_lock(&s->lock);
+	telling_put(s, line, false);
+	pthread_mutex_unlock(&s->lock);
+	listen_wake(s->server);
+}
+
+/* It hears no more: another one takes its place, or the session is over.  Under the lock of the gateway; the reference of the guest is the caller's then. */
+static struct telling *end_stream(struct guest *u)
+{
+	struct telling *old = u->teller;
+
+	u->tell = NULL;
+	u->teller = NULL;
+	return old;
+}
+
+static void finish_stream(struct telling *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	struct guest *u = s->guest;
+	s->guest = NULL;
+	pthread_mutex_unlock(&s->lock);
+	listen_wake(s->server);
+	if (u) {
+		pthread_mutex_lock(&u->g->lock);
+		u->g->streams--;
+		pthread_mutex_unlock(&u->g->lock);
+		guest_drop(u);
+	}
+	telling_unref(s);
+}
+
+static int open_stream(struct call *c, struct err *e)
+{
+	struct guest *u = guest_find(c->server->gateway, call_header(c, "Mcp-Session-Id"));
+	struct telling *s;
+
+	if (!u || !text_eq(u->principal, c->who.principal) || !text_eq(u->tenant, c->who.tenant)) {
+		if (u)
+			guest_drop(u);
+		return call_refuse(c, e, 404, "NOT_FOUND", "there is no such session");
+	}
+	pthread_mutex_lock(&u->g->lock);
+	bool is_full = u->g->streams >= MCP_STREAMS;
+	u->g->streams += !is_full;
+	pthread_mutex_unlock(&u->g->lock);
+	if (is_full) {
+		guest_drop(u);
+		call_send_header(c, "Allow", "POST, DELETE");
+		return call_refuse(c, e, 405, "METHOD_NOT_ALLOWED", "there are too many streams");
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		BUG("out of memory");
+	*s = (struct telling){
+		.events = { telling_fill, telling_done }, .server = c->server, .guest = u, .refs = 2
+	};
+	pthread_mutex_init(&s->lock, NULL);
+	snprintf(s->key_id, sizeof(s->key_id), "%s", c->who.key_id ? c->who.key_id : "");
+	s->asked_us = c->server->sys->mono_us(c->server->sys);
+	pthread_mutex_lock(&u->g->lock);
+	struct telling *old = end_stream(u);
+	u->teller = s;
+	u->tell = tell_stream;
+	pthread_mutex_unlock(&u->g->lock);
+	finish_stream(old);
+	call_stream(c, &s->events);
 	return OK;
 }
 
@@ -349,9 +505,11 @@ static int get(struct call *c, struct err *e)
 	if (rc)
 		return rc;
 	if (accept && strstr(accept, "text/event-stream")) {
+		if (call_header(c, "Mcp-Session-Id") && has_stream(c))
+			return open_stream(c, e);
 		call_send_header(c, "Allow", "POST, DELETE");
-		return call_refuse(
-			c, e, 405, "METHOD_NOT_ALLOWED", "nothing is sent here that was not asked for");
+		return call_refuse(c, e, 405, "METHOD_NOT_ALLOWED",
+			"a stream is opened for a session: send Mcp-Session-Id");
 	}
 	mcp_push_versions(c->a, versions);
 	json_sets(c->a, doc, "server_name", "helm-governance");
@@ -372,8 +530,14 @@ static int end_session(struct call *c, struct err *e)
 		return rc;
 	struct guest *u = id ? guest_find(c->server->gateway, id) : NULL;
 	bool is_mine = u && text_eq(u->principal, c->who.principal) && text_eq(u->tenant, c->who.tenant);
-	if (is_mine)
+	struct telling *heard = NULL;
+	if (is_mine) {
+		pthread_mutex_lock(&u->g->lock);
+		heard = end_stream(u);
+		pthread_mutex_unlock(&u->g->lock);
 		guest_end(u);
+	}
+	finish_stream(heard);
 	if (u)
 		guest_drop(u);
 	if (!is_mine)

@@ -13,22 +13,22 @@ enum { LIST_TTL_MS = 5000 };
 
 static struct json *capabilities_of(struct flight *f)
 {
-	static const struct {
-		const char *word, *capability;
-	} passed[] = { { "resources", "resources" }, { "prompts", "prompts" },
-		{ "completions", "completions" } };
+	static const char *const passed[] = { "resources", "prompts", "completions", "logging" };
 	struct arena *a = &f->a;
 	struct json *all = json_new(a, JSON_OBJECT), *tools = json_new(a, JSON_OBJECT);
-	const struct json *servers = f->snap ? json_get(f->snap->registry, "servers") : NULL;
+	bool is_told = f->guest->is_told && !f->is_stateless;
 
-	json_setb(a, tools, "listChanged", f->guest->tell != NULL && !f->is_stateless);
+	json_setb(a, tools, "listChanged", is_told);
 	json_set(a, all, "tools", tools);
-	json_each_member (m, servers)
-		json_each (word, json_get(m->value, "passes"))
-			for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
-				if (json_text(word) && text_eq(json_text(word), passed[i].word) &&
-					is_offered(f, m->name))
-					json_set(a, all, passed[i].capability, json_new(a, JSON_OBJECT));
+	for (size_t i = 0; i < ARRAY_SIZE(passed); i++) {
+		struct json *one = json_new(a, JSON_OBJECT);
+		if (is_told && i < 2)
+			json_setb(a, one, "listChanged", true);
+		if (is_told && i == 0)
+			json_setb(a, one, "subscribe", true);
+		if (some_pass(f, passed[i]))
+			json_set(a, all, passed[i], one);
+	}
 	return all;
 }
 
@@ -51,6 +51,7 @@ static int initialize(struct flight *f)
 	struct arena *a = &f->a;
 	struct json *result = json_new(a, JSON_OBJECT);
 	struct guest *u = f->guest;
+	const struct json *said = json_get(f->rpc.params, "capabilities");
 	const char *asked = json_get_text(f->rpc.params, "protocolVersion", NULL),
 		   *name = json_get_text(json_get(f->rpc.params, "clientInfo"), "name", "");
 
@@ -64,6 +65,8 @@ static int initialize(struct flight *f)
 	pthread_mutex_lock(&f->g->lock);
 	snprintf(u->version, sizeof(u->version), "%s", version);
 	snprintf(u->client, sizeof(u->client), "%.64s", name);
+	u->may_sample = json_is(json_get(said, "sampling"), JSON_OBJECT);
+	u->may_elicit = json_is(json_get(said, "elicitation"), JSON_OBJECT);
 	pthread_mutex_unlock(&f->g->lock);
 	json_sets(a, result, "protocolVersion", version);
 	json_set(a, result, "capabilities", capabilities_of(f));
@@ -104,19 +107,25 @@ static int discover(struct flight *f)
 
 /* ---- tools ---- */
 
-bool is_offered(const struct flight *f, const char *id)
+bool is_served(const struct gateway *g, const char *id)
 {
-	const struct json *only = json_get(f->g->o, "servers"),
-			  *row = f->snap ? json_get(json_get(f->snap->registry, "servers"), id) : NULL;
+	const struct json *only = json_get(g->o, "servers");
 
-	if (!f->has_own && text_eq(id, MCP_OWN) && json_get_bool(row, "own", false))
-		return false;
 	if (!only || !only->n)
 		return true;
 	json_each (one, only)
 		if (json_text(one) && text_eq(json_text(one), id))
 			return true;
 	return false;
+}
+
+bool is_offered(const struct flight *f, const char *id)
+{
+	const struct json *row = f->snap ? json_get(json_get(f->snap->registry, "servers"), id) : NULL;
+
+	if (!f->has_own && text_eq(id, MCP_OWN) && json_get_bool(row, "own", false))
+		return false;
+	return is_served(f->g, id);
 }
 
 /* A configuration may name some of them. */
@@ -268,8 +277,10 @@ int flight_begin(struct flight *f, struct err *e)
 		int (*step)(struct flight *, struct err *);
 	} steps[] = { { "tools/list", step_list }, { "tools/call", step_call },
 		{ "resources/list", step_pass }, { "resources/templates/list", step_pass },
-		{ "resources/read", step_pass }, { "prompts/list", step_pass }, { "prompts/get", step_pass },
-		{ "completion/complete", step_pass } };
+		{ "resources/read", step_pass }, { "resources/subscribe", step_pass },
+		{ "resources/unsubscribe", step_pass }, { "prompts/list", step_pass },
+		{ "prompts/get", step_pass }, { "completion/complete", step_pass },
+		{ "logging/setLevel", step_level } };
 	const char *method = f->rpc.method;
 
 	if (f->rpc.kind == RPC_BAD) {
@@ -282,7 +293,7 @@ int flight_begin(struct flight *f, struct err *e)
 		return initialize(f);
 	if (text_eq(method, "server/discover"))
 		return discover(f);
-	if (text_eq(method, "ping") || text_eq(method, "logging/setLevel")) {
+	if (text_eq(method, "ping")) {
 		flight_answer(f, json_new(&f->a, JSON_OBJECT));
 		return OK;
 	}
@@ -297,6 +308,8 @@ int flight_begin(struct flight *f, struct err *e)
 
 void guest_heard(struct guest *u, const struct rpc *m)
 {
+	if (m->kind == RPC_RESPONSE)
+		question_answered(u, m);
 	if (m->kind == RPC_NOTIFICATION && text_eq(m->method, "notifications/cancelled"))
 		(void)guest_cancel(u, json_get(m->params, "requestId"));
 }

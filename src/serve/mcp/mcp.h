@@ -25,6 +25,11 @@ enum {
 	MCP_TIMEOUT_S = 60,
 	MCP_START_S = 30,
 	MCP_RESULT_KB = 1024,
+	MCP_LIST_S = 60,
+	MCP_ASK_S = 600,
+	MCP_LEVEL = 1, /* info */
+	MCP_QUESTIONS = 16,
+	MCP_STREAMS = 128,
 	MCP_IDLE_S = 1800,
 	MCP_SESSIONS = 4000,
 	MCP_SESSIONS_EACH = 500,
@@ -59,7 +64,8 @@ struct gateway {
 	struct upstream *upstreams;
 	struct guest *guests;
 	struct flight *asleep;
-	size_t guest_count, flights;
+	size_t guest_count, flights, streams;
+	uint64_t next_number; /* of flights */
 	bool is_over, has_ticker;
 };
 int gateway_start(struct server *s, const struct json *options, struct err *e);
@@ -87,13 +93,19 @@ struct guest {
 	int64_t used_us;
 	struct json *taint; /* labels; in `a`, under the lock of the gateway */
 	struct arena a;
+	struct json *watched; /* {server: {uri: true}} that it wants to hear of; the same */
+	bool is_told; /* its transport can tell it things that it did not ask for */
+	int level; /* of what servers log: that and what is graver is passed on */
+	bool may_sample, may_elicit; /* as it said in its hello */
 	struct flight *flights; /* on their way, under the lock of the gateway */
 	size_t flight_count;
-	/* A message to it that answers nothing; NULL: there is no way to it. */
+	/* A message to it that answers nothing; NULL: there is no way to it.  Under the lock of the gateway. */
 	void (*tell)(struct guest *u, struct bytes line);
+	void *teller; /* of the transport */
 };
 struct guest *guest_new(struct gateway *g, const char *principal, const char *tenant, struct err *e);
 struct guest *guest_find(struct gateway *g, const char *id); /* NULL: it is not known, or was away too long */
+void guest_hold(struct guest *u); /* one more reference */
 void guest_drop(struct guest *u); /* gives back what new or find gave */
 void guest_end(struct guest *u); /* it is not found any more; what is on its way is cancelled */
 /* To all guests that can be told. */
@@ -102,6 +114,11 @@ void guests_tell(struct gateway *g, const char *method);
 /* ---- flights ---- */
 
 struct upstream;
+struct saying {
+	struct saying *next;
+	size_t n;
+	char text[];
+};
 struct want {
 	struct flight *f;
 	struct want *next;
@@ -114,6 +131,9 @@ struct flight {
 	struct snapshot *snap;
 	struct flight *next, **self; /* in the guest's list */
 	struct rpc rpc;
+	uint64_t number;
+	bool is_question; /* a server's, to the guest */
+	bool can_hear; /* its guest hears what is sent before the answer */
 	bool is_stateless; /* of the era without sessions */
 	bool has_own; /* Helm's own tools are for this caller */
 
@@ -128,7 +148,9 @@ struct flight {
 	int wants; /* upstreams that it waits for, and one for the worker that runs its step; atomic */
 	bool is_waiting; /* for upstreams: the same step again, then */
 	int tries; /* of starting what had failed */
+	int64_t began_us;
 	int64_t wake_us; /* step again at that time; 0: it does not wait for a person */
+	struct bytes ask; /* the guest, when it waits */
 	struct flight *next_asleep;
 
 	/* and back */
@@ -170,6 +192,8 @@ struct upstream {
 	pthread_mutex_t lock; /* of what follows */
 	enum upstream_state state;
 	bool is_listing, has_thread;
+	bool must_list; /* its list is older than a call may rely on */
+	int64_t listed_us;
 	bool is_ending; /* for good */
 	bool is_dismissed; /* until somebody wants it again */
 	struct offer *offer;
@@ -178,8 +202,12 @@ struct upstream {
 	struct want *wants;
 	struct flight *pending; /* sent */
 	struct flight *sending; /* to be sent */
+	struct saying *saying; /* messages to be sent that are no flights */
+	uint64_t
+		starts; /* so often it was started: an answer to what an earlier one asked is not for this one */
+	size_t questions; /* of it, that are open */
 	int wake; /* eventfd: there is something to send, or to cancel */
-	int64_t next_id;
+	int64_t last_id; /* atomic */
 	pthread_t thread;
 	char session[257], version[16]; /* of one that is reached by url */
 	char *token; /* of client credentials */
@@ -187,7 +215,8 @@ struct upstream {
 	size_t threads;
 };
 struct upstream *upstream_get(struct gateway *g, const char *id, const struct json *row);
-/* Is it ready, or has it failed for now?  Otherwise false: it is being started, and `f` goes on when it is either. */
+/* Is it ready, with a list of its tools that is new enough, or has it failed for now?  Otherwise false: it is being started or asked, and `f` goes on when it
+ * is either. */
 bool upstream_want(struct upstream *u, struct flight *f);
 /* Its offer, to be given back; NULL and why there is none. */
 struct offer *upstream_offer(struct upstream *u, char why[400]);
@@ -196,6 +225,7 @@ void offer_drop(struct upstream *u, struct offer *o);
 void upstream_send(struct upstream *u, struct flight *f);
 void upstreams_wake(struct gateway *g); /* they look whether somebody does not wait any more */
 void upstream_stop(struct upstream *u);
+int64_t upstream_next_id(struct upstream *u);
 /* Those that are not in the registry any more, or may not run, are ended. */
 void upstreams_dismiss(struct gateway *g, const struct snapshot *now);
 
@@ -207,13 +237,31 @@ struct offer *offer_new(void);
 /* The tools of one page; false: there are more than are looked at. */
 bool offer_add(struct offer *o, const struct json *page);
 void flight_back(struct flight *f, const char *trouble); /* ended: to its next step */
-struct json *upstream_hello(struct arena *a);
+struct json *upstream_hello(struct arena *a, const struct json *row);
 const struct json *upstream_row(const struct upstream *u, const struct snapshot *s);
 void *upstream_child(void *upstream); /* the thread of a child */
-void *upstream_web(void *upstream); /* the thread that greets an address */
+void *upstream_web(void *upstream); /* the thread that greets an address, or asks again for its tools */
 void upstream_send_web(struct upstream *u, struct flight *f);
-/* What it says by itself: progress, list_changed, questions. */
-void upstream_said(struct upstream *u, struct arena *a, const struct rpc *m);
+/* What it says by itself: progress, what it logs, news.  `f`: what it was asked when it said it; NULL: anything that waits for it. */
+void upstream_said(struct upstream *u, struct arena *a, const struct rpc *m, struct flight *f);
+/* A message to it that nobody waits for, if it is still the one that was started then; 0: whichever. */
+void upstream_say(struct upstream *u, uint64_t starts, struct bytes message);
+void upstream_say_web(struct upstream *u, struct bytes message);
+
+/* ---- news.c: what servers say to guests by themselves ---- */
+
+int step_level(struct flight *f, struct err *e); /* logging/setLevel */
+
+/* ---- question.c: what servers ask guests ---- */
+
+/* One of its server asks.  It is decided about, and answered by upstream_say(); or refused at once. */
+void question_heard(struct upstream *u, struct bytes text, const struct rpc *m, struct flight *carrier);
+/* It does not want to know any more. */
+void question_dropped(struct upstream *u, const struct json *id);
+/* A guest answers one.  What was not asked is nothing. */
+void question_answered(struct guest *u, const struct rpc *m);
+/* Under the lock of the gateway, when somebody can answer it: it goes to the guest. */
+void question_ask(struct flight *f);
 
 /* ---- steps ---- */
 
@@ -221,13 +269,20 @@ int step_list(struct flight *f, struct err *e); /* tools/list */
 int step_call(struct flight *f, struct err *e); /* tools/call */
 int step_ask(struct flight *f,
 	struct err *e); /* what all servers of the options offer: {id: {tools} or {error}} */
-int step_pass(struct flight *f, struct err *e); /* resources, prompts, completions */
+/* pass.c: resources, prompts, completions, of every server that a person let pass them on. */
+int step_pass(struct flight *f, struct err *e);
+bool is_passed(const struct json *row, const char *word);
+/* Does one of the servers that this gateway offers pass on that?  Approved ones only. */
+bool some_pass(const struct flight *f, const char *word);
+/* A resource of this server has changed: whoever watches it is told. */
+void pass_updated(struct upstream *u, const struct json *params);
 /* A tool by the name that guests know it by; its upstream's own name in *ret_tool. */
 const struct json *tool_by_name(
 	struct flight *f, const char *exposed, const char **ret_server, const char **ret_tool);
 /* How it is called here: "<id>__<tool>", or with the prefix that a person chose. */
 const char *exposed_name(struct arena *a, const struct flight *f, const char *server, const char *tool);
-/* Which servers this gateway offers. */
+/* Which servers this gateway was started for, and which of them it offers. */
+bool is_served(const struct gateway *g, const char *id);
 bool is_offered(const struct flight *f, const char *id);
 /* Members that a result of the era without sessions has. */
 struct json *result_of_era(struct flight *f, struct json *result, bool is_list);
@@ -243,6 +298,11 @@ int own_run(struct flight *f, const char *tool, const struct json *args, struct 
 void result_check(struct flight *f, const struct json *row, const struct json *tool, struct json *about);
 /* What of a server's word about its progress is passed on: numbers, and a short text in which nothing is found. */
 struct json *progress_check(struct arena *a, const struct json *row, const struct json *params);
+
+/* What of a line of its log; NULL: nothing. */
+struct json *told_check(struct arena *a, const struct json *row, const struct json *params);
+/* How many secrets stand in the texts of this; *ret_grave: [name] of what in them speaks to the model. */
+size_t texts_check(struct arena *a, const struct json *v, struct json **ret_grave);
 
 struct json *result_text(struct arena *a, const char *text, bool is_error);
 

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { DEEPEST = 64, PROGRESS_MOST = 1024 };
+enum { DEEPEST = 64, PROGRESS_MOST = 1024, LOG_MOST = 4096 };
 
 struct json *result_text(struct arena *a, const char *text, bool is_error)
 {
@@ -39,6 +39,13 @@ static bool is_shape(const struct json *result)
 		if (!json_is(one, JSON_OBJECT) || !json_get_text(one, "type", NULL))
 			return false;
 	return true;
+}
+
+/* In the era without sessions a server asks by a result that is none. */
+static bool is_unfinished(const struct json *result)
+{
+	return !text_eq(json_get_text(result, "resultType", "complete"), "complete") ||
+		json_get(result, "inputRequests");
 }
 
 static bool keeps_promise(struct flight *f, const struct json *tool, struct err *e)
@@ -146,6 +153,33 @@ struct json *progress_check(struct arena *a, const struct json *row, const struc
 	return told;
 }
 
+size_t texts_check(struct arena *a, const struct json *v, struct json **ret_grave)
+{
+	struct json *said = json_new(a, JSON_ARRAY);
+	size_t n = look_through(a, v, 0, said);
+
+	*ret_grave = grave_ones(a, said);
+	return n;
+}
+
+struct json *told_check(struct arena *a, const struct json *row, const struct json *params)
+{
+	struct json *told = json_new(a, JSON_OBJECT), *grave;
+	struct buf text;
+
+	buf_init(&text, a);
+	json_write(&text, json_get(params, "data"), 0);
+	if (!json_get(params, "data") || text.n > LOG_MOST)
+		return NULL;
+	(void)texts_check(a, params, &grave);
+	if (grave->n)
+		return NULL;
+	json_set(a, told, "data", json_copy(a, json_get(params, "data")));
+	if (json_get_bool(row, "redact", false))
+		privacy_redact_json(a, told);
+	return told;
+}
+
 static void hold_back(
 	struct flight *f, struct json *about, const char *trouble, const char *text, bool is_call)
 {
@@ -159,7 +193,11 @@ void result_check(struct flight *f, const struct json *row, const struct json *t
 	int64_t most = json_get_int(row, "result_kb", MCP_RESULT_KB) * 1024;
 	struct err e = { 0 };
 
-	if (f->result && tool && !is_shape(f->result))
+	if (f->result && is_unfinished(f->result))
+		hold_back(f, about, "the server asks instead of answering",
+			"The server asks for more instead of answering; that is not offered to it here.",
+			tool != NULL);
+	else if (f->result && tool && !is_shape(f->result))
 		hold_back(f, about, "the result is none of the protocol",
 			"The server's result is not one of the protocol; it is held back.", true);
 	else if ((int64_t)f->result_bytes > most)

@@ -62,7 +62,8 @@ static bool is_doubled(struct flight *f)
 
 	pthread_mutex_lock(&f->g->lock);
 	for (struct flight *o = f->guest->flights; o; o = o->next)
-		is_there |= o != f && o->rpc.id && f->rpc.id && json_eq(o->rpc.id, f->rpc.id);
+		is_there |=
+			o != f && !o->is_question && o->rpc.id && f->rpc.id && json_eq(o->rpc.id, f->rpc.id);
 	pthread_mutex_unlock(&f->g->lock);
 	return is_there;
 }
@@ -85,12 +86,11 @@ static void hear(struct guest *u, struct bytes line)
 		guest_heard(u, &m);
 		return;
 	}
-	pthread_mutex_lock(&u->g->lock);
-	u->refs++;
-	pthread_mutex_unlock(&u->g->lock);
+	guest_hold(u);
 	struct flight *f = flight_new(u, line, SCOPE_EVALUATE | SCOPE_READ);
 	f->has_own = true;
 	f->send = send_back;
+	f->can_hear = true;
 	if (is_doubled(f))
 		f->step = refuse_double;
 	flight_go(f);
@@ -167,6 +167,7 @@ int stdio_serve(struct server *s, struct err *e)
 	if (!u)
 		return e->rc;
 	u->tell = tell;
+	u->is_told = true;
 	listen_to(u, signals);
 	await_flights(g);
 	guest_end(u);

@@ -121,7 +121,8 @@ void upstream_is_ready(struct upstream *u, struct offer *o)
 	offer_unref(u->offer);
 	u->offer = o;
 	u->state = UP_READY;
-	u->is_listing = false;
+	u->is_listing = u->must_list = false;
+	u->listed_us = u->g->server->sys->mono_us(u->g->server->sys);
 	u->failures = 0;
 	struct want *w = take_wants(u);
 	pthread_mutex_unlock(&u->lock);
@@ -150,14 +151,20 @@ void upstream_has_failed(struct upstream *u, const char *why)
 	u->failures++;
 	u->retry_us = s->mono_us(s) + (wait > BACKOFF_MOST_US ? BACKOFF_MOST_US : wait);
 	u->state = UP_FAILED;
-	u->is_listing = false;
+	u->is_listing = u->must_list = false;
 	u->has_thread = false;
 	snprintf(u->why, sizeof(u->why), "%s", why);
 	struct want *w = take_wants(u);
 	struct flight *lost = u->pending, *unsent = u->sending;
+	struct saying *saying = u->saying;
 	u->pending = u->sending = NULL;
+	u->saying = NULL;
 	pthread_mutex_unlock(&u->lock);
 	tell_wants(w);
+	for (struct saying *next; saying; saying = next) {
+		next = saying->next;
+		free(saying);
+	}
 	for (struct flight *next; lost; lost = next) {
 		next = lost->next_pending;
 		flight_back(lost, "the server ended before it answered");
@@ -166,6 +173,13 @@ void upstream_has_failed(struct upstream *u, const char *why)
 		next = unsent->next_pending;
 		flight_back(unsent, "the server ended before it was asked");
 	}
+}
+
+static void wake(struct upstream *u)
+{
+	const uint64_t one = 1;
+
+	(void)!write(u->wake, &one, sizeof(one));
 }
 
 /* A thread of its own, without signals: they are the main thread's. */
@@ -186,6 +200,7 @@ static bool start_thread(struct upstream *u)
 static void begin(struct upstream *u)
 {
 	u->state = UP_STARTING;
+	u->starts++;
 	u->has_thread = true;
 	u->is_dismissed = false;
 	if (start_thread(u))
@@ -205,27 +220,47 @@ static void own_offer(struct upstream *u)
 	u->state = UP_READY;
 }
 
+/* Under the lock.  One that says nothing when its tools change is found out here, before a call relies on what it said long ago. */
+static void list_if_old(struct upstream *u, const struct flight *f, int64_t old_s)
+{
+	bool is_old = u->state == UP_READY && !u->is_own && !u->is_listing && !u->must_list &&
+		json_get(u->offer->capabilities, "tools") && u->listed_us + old_s * 1000000 < f->began_us;
+
+	if (!is_old || (u->is_web && u->has_thread))
+		return;
+	u->must_list = true;
+	u->has_thread = true;
+	if (u->is_web && !start_thread(u))
+		u->must_list = u->has_thread = false;
+}
+
 bool upstream_want(struct upstream *u, struct flight *f)
 {
 	struct sys *s = u->g->server->sys;
+	int64_t old_s = json_get_int(upstream_row(u, f->snap), "list_s", MCP_LIST_S);
 	struct want *w = arena_alloc(&f->a, sizeof(*w)); /* not under the lock: memory may run out */
 
 	pthread_mutex_lock(&u->lock);
 	if (u->is_own && !u->offer)
 		own_offer(u);
 	if (!u->is_ending &&
-		(u->state == UP_IDLE ||
+		((u->state == UP_IDLE && !u->has_thread) ||
 			(u->state == UP_FAILED && s->mono_us(s) >= u->retry_us && !u->has_thread &&
 				f->tries++ == 0)))
 		begin(u);
-	bool is_settled = u->is_ending || (u->state == UP_READY && !u->is_listing) || u->state == UP_FAILED;
+	list_if_old(u, f, old_s);
+	bool is_asked = u->must_list || u->is_listing;
+	bool is_settled = u->is_ending || (u->state == UP_READY && !is_asked) || u->state == UP_FAILED;
 	if (!is_settled) {
 		*w = (struct want){ f, u->wants };
 		u->wants = w;
 		f->is_waiting = true;
 		__atomic_add_fetch(&f->wants, 1, __ATOMIC_SEQ_CST);
 	}
+	bool is_told = u->must_list && !u->is_web;
 	pthread_mutex_unlock(&u->lock);
+	if (is_told)
+		wake(u);
 	return is_settled;
 }
 
@@ -246,11 +281,9 @@ struct offer *upstream_offer(struct upstream *u, char why[400])
 
 /* ---- sending ---- */
 
-static void wake(struct upstream *u)
+int64_t upstream_next_id(struct upstream *u)
 {
-	const uint64_t one = 1;
-
-	(void)!write(u->wake, &one, sizeof(one));
+	return __atomic_add_fetch(&u->last_id, 1, __ATOMIC_SEQ_CST);
 }
 
 void upstream_send(struct upstream *u, struct flight *f)
@@ -325,43 +358,30 @@ void upstream_stop(struct upstream *u)
 	}
 }
 
-/* ---- what it says by itself ---- */
+/* ---- messages that nobody waits for ---- */
 
-struct json *upstream_hello(struct arena *a)
+void upstream_say(struct upstream *u, uint64_t starts, struct bytes message)
 {
-	struct json *params = json_new(a, JSON_OBJECT), *info = json_new(a, JSON_OBJECT);
+	enum { SAYING_MOST = 256 };
+	struct saying *s = calloc(1, sizeof(*s) + message.n), **last = &u->saying;
+	size_t n = 0;
 
-	json_sets(a, info, "name", "helm");
-	json_sets(a, info, "version", HELM_VERSION);
-	json_sets(a, params, "protocolVersion", MCP_LATEST);
-	/* Nothing is offered to it: no roots, no sampling, no elicitation. */
-	json_set(a, params, "capabilities", json_new(a, JSON_OBJECT));
-	json_set(a, params, "clientInfo", info);
-	return params;
-}
-
-/* Under u->lock: its token is the number that the request had. */
-static void pass_progress(struct upstream *u, struct arena *a, const struct json *params)
-{
-	int64_t token;
-
-	if (!json_int(json_get(params, "progressToken"), &token))
-		return;
+	if (!s)
+		BUG("out of memory");
+	s->n = message.n;
+	memcpy(s->text, message.p, message.n);
 	pthread_mutex_lock(&u->lock);
-	for (struct flight *f = u->pending; f; f = f->next_pending)
-		if (f->upstream_id == token && f->progress_token) {
-			struct json *told = progress_check(a, upstream_row(u, f->snap), params);
-			struct buf text;
-			json_set(a, told, "progressToken", json_copy(a, f->progress_token));
-			buf_init(&text, a);
-			json_write(&text, rpc_notification(a, "notifications/progress", told), 0);
-			f->send(f, buf_bytes(&text), false);
-		}
+	bool is_same = u->state == UP_READY && !u->is_ending && (!starts || starts == u->starts);
+	for (; *last; last = &(*last)->next)
+		n++;
+	bool is_taken = is_same && !u->is_web && n < SAYING_MOST;
+	if (is_taken)
+		*last = s;
 	pthread_mutex_unlock(&u->lock);
-}
-
-void upstream_said(struct upstream *u, struct arena *a, const struct rpc *m)
-{
-	if (text_eq(m->method, "notifications/progress"))
-		pass_progress(u, a, m->params);
+	if (is_taken)
+		wake(u);
+	else
+		free(s);
+	if (is_same && u->is_web)
+		upstream_say_web(u, message);
 }

@@ -22,6 +22,8 @@ struct exchange {
 	struct snapshot *snap;
 	int64_t timeout_ms;
 	int *is_cancelled; /* or NULL */
+	struct flight *f; /* what it is asked; or NULL */
+	size_t heard; /* so much of the answer was listened to */
 };
 
 static void exchange_done(struct exchange *x)
@@ -138,6 +140,18 @@ static int token_of(struct exchange *x, const char **ret, struct err *e)
 
 /* ---- one message there, one back ---- */
 
+static void add_data(struct buf *data, struct bytes line)
+{
+	const char *s = (const char *)line.p;
+
+	if (line.n <= 5 || memcmp(s, "data:", 5) != 0)
+		return;
+	size_t skip = s[5] == ' ' ? 6 : 5;
+	if (data->n)
+		buf_addc(data, '\n');
+	buf_add(data, s + skip, line.n - skip);
+}
+
 /* Of the events, the data of the one that answers. */
 static bool read_events(struct arena *a, struct bytes text, const struct json *id, struct rpc *ret)
 {
@@ -149,13 +163,7 @@ static bool read_events(struct arena *a, struct bytes text, const struct json *i
 		struct bytes line = text_cut(&rest, '\n');
 		if (line.n && line.p[line.n - 1] == '\r')
 			line.n--;
-		const char *s = (const char *)line.p;
-		if (line.n > 5 && memcmp(s, "data:", 5) == 0) {
-			size_t skip = s[5] == ' ' ? 6 : 5;
-			if (data.n)
-				buf_addc(&data, '\n');
-			buf_add(&data, s + skip, line.n - skip);
-		}
+		add_data(&data, line);
 		if ((!line.n || !rest.p) && data.n) {
 			rpc_read(a, buf_bytes(&data), ret);
 			if (ret->kind == RPC_RESPONSE && json_eq(ret->id, id))
@@ -164,6 +172,60 @@ static bool read_events(struct arena *a, struct bytes text, const struct json *i
 		}
 	}
 	return false;
+}
+
+/* Events that are complete, as they come: what answers is read at the end; here is what it says meanwhile. */
+static void hear_event(struct exchange *x, struct bytes event)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct bytes rest = event;
+	struct buf data;
+	struct rpc m;
+
+	buf_init(&data, &a);
+	while (rest.p) {
+		struct bytes line = text_cut(&rest, '\n');
+		if (line.n && line.p[line.n - 1] == '\r')
+			line.n--;
+		add_data(&data, line);
+	}
+	if (!data.n)
+		return;
+	rpc_read(&a, buf_bytes(&data), &m);
+	if (m.kind == RPC_NOTIFICATION)
+		upstream_said(x->u, &a, &m, x->f);
+	else if (m.kind == RPC_REQUEST)
+		question_heard(x->u, buf_bytes(&data), &m, x->f);
+}
+
+static void hear_more(void *arg, struct bytes so_far)
+{
+	struct exchange *x = arg;
+	const char *p = (const char *)so_far.p;
+
+	for (size_t at = x->heard; at < so_far.n; at++) {
+		bool is_end = p[at] == '\n' && at > x->heard &&
+			(p[at - 1] == '\n' || (p[at - 1] == '\r' && at > x->heard + 1 && p[at - 2] == '\n'));
+		if (!is_end)
+			continue;
+		hear_event(x, (struct bytes){ so_far.p + x->heard, at - x->heard });
+		x->heard = at + 1;
+	}
+}
+
+/* By its number the server says how far it is. */
+static void begin_flight(struct exchange *x, int64_t id, struct json *params)
+{
+	struct json *meta = json_get(params, "_meta");
+
+	x->f->upstream_id = id;
+	if (!x->f->progress_token)
+		return;
+	if (!meta) {
+		meta = json_new(&x->a, JSON_OBJECT);
+		json_set(&x->a, params, "_meta", meta);
+	}
+	json_seti(&x->a, meta, "progressToken", id);
 }
 
 static const char *expanded(struct exchange *x, const char *text)
@@ -205,7 +267,9 @@ static int tell(struct exchange *x, const struct json *message, struct web_answe
 		.body = buf_bytes(&text),
 		.timeout_ms = x->timeout_ms,
 		.most_bytes = MCP_LINE_MOST,
-		.is_cancelled = x->is_cancelled };
+		.is_cancelled = x->is_cancelled,
+		.heard = x->f ? hear_more : NULL,
+		.heard_arg = x };
 	(void)add_headers(x, &q);
 	return web_ask(&x->a, &q, said, e);
 }
@@ -213,9 +277,9 @@ static int tell(struct exchange *x, const struct json *message, struct web_answe
 static int ask(struct exchange *x, const char *method, struct json *params, struct rpc *ret,
 	struct web_answer *said, struct err *e)
 {
-	pthread_mutex_lock(&x->u->lock);
-	int64_t id = ++x->u->next_id;
-	pthread_mutex_unlock(&x->u->lock);
+	int64_t id = upstream_next_id(x->u);
+	if (x->f)
+		begin_flight(x, id, params);
 	struct json *message = rpc_request(&x->a, id, method, params);
 	int rc = tell(x, message, said, e);
 
@@ -268,7 +332,7 @@ static int greet(struct exchange *x, struct offer *o, struct err *e)
 	pthread_mutex_lock(&u->lock);
 	u->session[0] = u->version[0] = '\0';
 	pthread_mutex_unlock(&u->lock);
-	int rc = ask(x, "initialize", upstream_hello(&x->a), &m, &said, e);
+	int rc = ask(x, "initialize", upstream_hello(&x->a, x->row), &m, &said, e);
 	if (rc)
 		return rc;
 	if (m.error)
@@ -286,6 +350,23 @@ static int greet(struct exchange *x, struct offer *o, struct err *e)
 	return rc || !json_get(o->capabilities, "tools") ? rc : list_tools(x, o, e);
 }
 
+/* Of one that was greeted: in the session that there is, or else in a new one. */
+static int list_again(struct exchange *x, struct offer *o, struct err *e)
+{
+	struct upstream *u = x->u;
+
+	pthread_mutex_lock(&u->lock);
+	o->capabilities = json_copy(&o->a, u->offer->capabilities);
+	o->name = arena_strdup(&o->a, u->offer->name);
+	o->version = arena_strdup(&o->a, u->offer->version);
+	pthread_mutex_unlock(&u->lock);
+	if (!json_get(o->capabilities, "tools") || list_tools(x, o, e) == OK)
+		return OK;
+	*e = (struct err){ 0 };
+	o->tools = json_new(&o->a, JSON_ARRAY);
+	return greet(x, o, e);
+}
+
 void *upstream_web(void *arg)
 {
 	struct upstream *u = arg;
@@ -294,9 +375,12 @@ void *upstream_web(void *arg)
 	struct err e = { 0 };
 	int rc = exchange_begin(&x, &e);
 
+	pthread_mutex_lock(&u->lock);
+	bool is_known = u->must_list && u->offer;
+	pthread_mutex_unlock(&u->lock);
 	x.timeout_ms = json_get_int(x.row, "start_s", MCP_START_S) * 1000;
 	if (rc == OK)
-		rc = greet(&x, o, &e);
+		rc = is_known ? list_again(&x, o, &e) : greet(&x, o, &e);
 	exchange_done(&x);
 	if (rc) {
 		offer_drop(u, o);
@@ -339,8 +423,11 @@ static const char *call_it(struct exchange *x, struct flight *f, struct err *e)
 	struct rpc m;
 	int rc = exchange_begin(x, e);
 
-	x->timeout_ms = f->timeout_us / 1000;
+	/* A person may be asked meanwhile. */
+	bool asks = is_passed(x->row, "sampling") || is_passed(x->row, "elicitation");
+	x->timeout_ms = f->timeout_us / 1000 + (asks ? MCP_ASK_S * 1000 : 0);
 	x->is_cancelled = &f->is_cancelled;
+	x->f = f;
 	if (rc == OK)
 		rc = ask(x, f->method, json_copy(&x->a, f->params), &m, &said, e);
 	if (said.status == 404)
@@ -371,30 +458,88 @@ static void *be_call(void *arg)
 	return NULL;
 }
 
-void upstream_send_web(struct upstream *u, struct flight *f)
+/* A thread that `u` counts, without signals: they are the main thread's.  False: there are too many. */
+static bool start_counted(struct upstream *u, void *(*fn)(void *), void *arg)
 {
-	struct sent *sent = malloc(sizeof(*sent));
 	sigset_t all, old;
 	pthread_t thread;
 
-	if (!sent)
-		BUG("out of memory");
-	*sent = (struct sent){ u, f };
 	pthread_mutex_lock(&u->lock);
 	bool is_full = u->threads >= CALLS_MOST;
 	u->threads += !is_full;
 	pthread_mutex_unlock(&u->lock);
+	if (is_full)
+		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	bool is_there = !is_full && pthread_create(&thread, NULL, be_call, sent) == 0;
+	bool is_there = pthread_create(&thread, NULL, fn, arg) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (is_there) {
 		pthread_detach(thread);
-		return;
+		return true;
 	}
-	free(sent);
 	pthread_mutex_lock(&u->lock);
-	u->threads -= !is_full;
+	u->threads--;
 	pthread_mutex_unlock(&u->lock);
+	return false;
+}
+
+void upstream_send_web(struct upstream *u, struct flight *f)
+{
+	struct sent *sent = malloc(sizeof(*sent));
+
+	if (!sent)
+		BUG("out of memory");
+	*sent = (struct sent){ u, f };
+	if (start_counted(u, be_call, sent))
+		return;
+	free(sent);
 	flight_back(f, "too many calls wait for it");
+}
+
+/* ---- answers to what it asked ---- */
+
+struct said {
+	struct upstream *u;
+	size_t n;
+	char text[];
+};
+
+static void *be_saying(void *arg)
+{
+	struct said *said = arg;
+	struct exchange x = { .u = said->u };
+	struct web_answer answer = { 0 };
+	struct json *message;
+	struct err e = { 0 };
+	int rc = exchange_begin(&x, &e);
+
+	x.timeout_ms = MCP_TIMEOUT_S * 1000;
+	if (rc == OK)
+		rc = json_parse(&x.a, (struct bytes){ (const uint8_t *)said->text, said->n }, "answer", NULL,
+			&message, &e);
+	if (rc == OK)
+		rc = tell(&x, message, &answer, &e);
+	if (rc)
+		log_line(said->u->g->server, "warning", NULL, "server '%s' could not be answered: %s",
+			said->u->id, e.text);
+	exchange_done(&x);
+	pthread_mutex_lock(&said->u->lock);
+	said->u->threads--;
+	pthread_mutex_unlock(&said->u->lock);
+	free(said);
+	return NULL;
+}
+
+void upstream_say_web(struct upstream *u, struct bytes message)
+{
+	struct said *said = calloc(1, sizeof(*said) + message.n);
+
+	if (!said)
+		BUG("out of memory");
+	said->u = u;
+	said->n = message.n;
+	memcpy(said->text, message.p, message.n);
+	if (!start_counted(u, be_saying, said))
+		free(said);
 }

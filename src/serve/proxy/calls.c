@@ -1,6 +1,7 @@
 /* calls.c — calls of tools as they are put together: what all wire forms have in common. */
 #include "base/text.h"
 #include "serve/proxy/form.h"
+#include "serve/serve.h"
 
 #include <string.h>
 
@@ -494,11 +495,19 @@ static bool other_rewrite_event(struct arena *a, struct assembly *x, struct json
 const struct form form_other = { "other", other_event, other_document, shape_openai_error, other_error,
 	other_rewrite, other_rewrite_event };
 
-/* By how the path ends: what stands before it is the vendor's. */
-const struct form *form_of_path(const char *path)
+/* By how the path ends: what stands before it is the vendor's.  As the vendor may read it: decoded, without slashes that say nothing. */
+const struct form *form_of_path(const char *said)
 {
-	const char *responses = strstr(path, "/responses");
+	AUTO(arena_done) struct arena a = { 0 };
+	char *path = path_decoded(&a, said, strlen(said)), *to = path;
 
+	if (!path)
+		return &form_other;
+	for (const char *p = path; *p; p++)
+		if (*p != '/' || (p[1] && p[1] != '/'))
+			*to++ = *p;
+	*to = '\0';
+	const char *responses = strstr(path, "/responses");
 	if (text_ends(path, "/chat/completions"))
 		return &form_chat;
 	if (text_ends(path, "/messages"))

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "decide/authority/authority.h"
+#include "decide/bundle/bundle.h"
 #include "serve/proxy/parts.h"
 
 #include <fcntl.h>
@@ -124,8 +125,33 @@ static int read_budget(struct proxy *p, const struct json *doc, struct err *e)
 	return OK;
 }
 
+static bool is_trusted(const struct json *keys, const char *key)
+{
+	json_each (one, keys)
+		if (json_text(one) && text_eq(json_text(one), key))
+			return true;
+	return false;
+}
+
+/* A signature that is there must hold, and where keys are named it must be by one of them. */
+static int check_prices(
+	struct proxy *p, const char *file, const struct json *doc, const struct json *keys, struct err *e)
+{
+	const char *key = json_get_text(json_get(doc, "signature"), "key", "");
+
+	if (json_get(doc, "signature") && !document_is_signed(&p->a, PRICES_DOMAIN, doc))
+		return err_set(e, E_DENIED, "PROXY_PRICES",
+			"%s: its signature is none of these prices; sign it again: helm proxy sign-prices FILE",
+			file);
+	if (keys && keys->n && !is_trusted(keys, key))
+		return err_set(e, E_DENIED, "PROXY_PRICES",
+			"%s: it is not signed by a key of price_keys; 'helm proxy sign-prices FILE' signs it",
+			file);
+	return OK;
+}
+
 /* The one inside the program, unless another one is named.  Receipts say which it was. */
-static int read_prices(struct proxy *p, const char *file, struct err *e)
+static int read_prices(struct proxy *p, const char *file, const struct json *keys, struct err *e)
 {
 	static const char shipped[] = "share/serve/prices.json";
 	struct json *doc = NULL;
@@ -140,6 +166,8 @@ static int read_prices(struct proxy *p, const char *file, struct err *e)
 		rc = json_parse(&p->a, text, file ? file : shipped, NULL, &doc, e);
 	if (rc == OK)
 		rc = fits(p, "prices", doc, e);
+	if (rc == OK && file)
+		rc = check_prices(p, file, doc, keys, e);
 	if (rc)
 		return rc;
 	p->prices = doc;
@@ -205,5 +233,5 @@ int config_read(struct proxy *p, const struct json *doc, struct err *e)
 	p->redact = labels_of(json_get(doc, "redact"));
 	p->refuse = labels_of(json_get(doc, "refuse"));
 	p->pins = json_get(doc, "pins");
-	return read_prices(p, json_get_text(doc, "prices", NULL), e);
+	return read_prices(p, json_get_text(doc, "prices", NULL), json_get(doc, "price_keys"), e);
 }

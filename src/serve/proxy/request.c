@@ -344,6 +344,25 @@ static int read_json(struct call *c, struct proxy *p, struct arena *scratch, str
 	return OK;
 }
 
+/* However it is spelled: a path, without anything by which it could lead out of the vendor's own. */
+static bool is_vendor_path(struct arena *a, const char *path)
+{
+	const char *decoded = path_decoded(a, path, strlen(path));
+
+	if (!decoded || *path != '/' || strpbrk(path, " \t\r\n#"))
+		return false;
+	for (const char *p = decoded; *p;) {
+		size_t n = strcspn(p, "/\\");
+		if ((n == 1 && *p == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+			return false;
+		for (size_t i = 0; i < n; i++)
+			if ((unsigned char)p[i] < 0x20 || p[i] == 0x7f)
+				return false;
+		p += n + (p[n] != '\0');
+	}
+	return true;
+}
+
 int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -352,7 +371,7 @@ int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err 
 	bool has_body = c->raw.n > 0;
 	size_t at = 0;
 
-	if (strstr(c->path, "/../") || text_ends(c->path, "/..") || strpbrk(c->path, " \t\r\n#"))
+	if (!is_vendor_path(&scratch, c->path))
 		return call_refuse(c, e, 400, "BAD_REQUEST", "this is no path of a vendor");
 	if (has_body && (int64_t)c->raw.n > p->request_bytes)
 		return call_refuse(c, e, 413, "TOO_LARGE", "a request has at most %lld bytes",
@@ -360,7 +379,7 @@ int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err 
 	if (has_body && coding && strcasecmp(coding, "identity") != 0)
 		return call_refuse(c, e, 415, "UNSUPPORTED_MEDIA_TYPE",
 			"a body that is compressed cannot be looked at; send it as it is");
-	while (at < c->raw.n && strchr(" \t\r\n", c->raw.p[at]) && c->raw.p[at])
+	while (at < c->raw.n && strchr(" \t\r\n\xef\xbb\xbf", c->raw.p[at]) && c->raw.p[at])
 		at++;
 	bool is_json = has_body &&
 		(q.form != &form_other || is_json_type(call_header(c, "Content-Type")) ||

@@ -1,0 +1,277 @@
+/* cmd_fleet.c — helm fleet: this machine as one of many.  helm-serve has the network, and does what has to do with it. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_approval.h"
+#include "cli/cmd_serve.h"
+#include "kernel/fleet/fleet.h"
+#include "kernel/person.h"
+#include "kernel/workspace.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#define HOW_TO_JOIN "helm fleet join URL --token-file FILE, with a token of 'helm fleet token' at the centre"
+
+const struct opt fleet_join_opts[] = {
+	{ "token-file", OPT_VALUE, "FILE",
+		"the token of 'helm fleet token' at the centre is in this file; - is standard input", NULL,
+		false },
+	{ "ca", OPT_VALUE, "FILE", "certificates that count for the ledger, in PEM (those of the system)",
+		NULL, false },
+	{ "ship", OPT_VALUE, "WHAT",
+		"what leaves this machine: receipts, or also captions, the redacted beginnings of commands (receipts)",
+		"receipts|captions", false },
+	{ 0 },
+};
+
+static struct json *question(struct cli *r, const char *verb)
+{
+	struct json *q = json_new(r->a, JSON_OBJECT);
+
+	json_sets(r->a, q, "do", verb);
+	return q;
+}
+
+/* What the other program says about it, or the error that it printed. */
+static int ask_ship(struct cli *r, struct json *q, struct json **ret, struct err *e)
+{
+	struct json *options = json_new(r->a, JSON_OBJECT);
+	int code;
+
+	json_set(r->a, options, "ship", q);
+	return serve_ask(r, options, 300000, ret, &code, e);
+}
+
+static int read_token(struct cli *r, const char **ret, struct err *e)
+{
+	const char *file = opt_text(r, "token-file", NULL);
+	struct bytes text;
+
+	*ret = NULL;
+	if (!file)
+		return OK;
+	int rc = file_read(r->sys, r->a, AT_FDCWD, file, 16384, FILE_FOLLOW, &text, e);
+	if (rc)
+		return rc;
+	char *token = arena_strndup(r->a, (const char *)text.p, text.n);
+	token[strcspn(token, " \r\n")] = '\0';
+	*ret = token;
+	return OK;
+}
+
+static int load(struct cli *r, struct json **ret_joined, struct json **ret_state, struct err *e)
+{
+	const char *home;
+	int rc = workspace_helm_home(r->sys, r->a, &home, e);
+
+	if (rc == OK)
+		rc = fleet_joined(r->sys, r->a, home, ret_joined, e);
+	if (rc == OK)
+		rc = fleet_state(r->sys, r->a, home, ret_state, e);
+	return rc;
+}
+
+static int need_joined(struct cli *r, struct json **ret, struct err *e)
+{
+	struct json *state;
+	int rc = load(r, ret, &state, e);
+
+	return rc || *ret ? rc
+			  : err_set(e, E_MISSING, "FLEET_NOT_JOINED",
+				    "this user has joined no fleet; to join one: " HOW_TO_JOIN);
+}
+
+int cmd_fleet_join(struct cli *r, struct err *e)
+{
+	struct json *q = question(r, "join"), *answer, *joined;
+	const char *token, *url = r->arg_count ? r->args[0] : NULL, *ca = opt_text(r, "ca", NULL);
+	int rc = read_token(r, &token, e);
+
+	if (rc == OK && !url != !token)
+		rc = err_set(e, E_USAGE, "USAGE",
+			"give the URL of the ledger and --token-file to join; neither, to add this workspace to the fleet that was joined");
+	if (rc == OK && !url)
+		rc = need_joined(r, &joined, e);
+	if (rc == OK && url && !serve_url_is_private(url))
+		rc = err_set(e, E_USAGE, "USAGE", "'%s' is not https://, and not of this machine", url);
+	if (rc == OK)
+		rc = person_is_outside(r->sys, r->a, r->ws, e);
+	if (rc)
+		return rc;
+	if (token)
+		json_sets(r->a, q, "token", token);
+	if (url) {
+		size_t n = strlen(url);
+		json_sets(r->a, q, "url", arena_strndup(r->a, url, n && url[n - 1] == '/' ? n - 1 : n));
+	}
+	if (ca)
+		json_sets(r->a, q, "ca", workspace_named(r->sys, r->a, ca));
+	json_sets(r->a, q, "ship", opt_text(r, "ship", "receipts"));
+	json_sets(r->a, q, "workspace", r->ws->root);
+	rc = ask_ship(r, q, &answer, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, answer);
+	else
+		out(r, "Joined %s as node %s.  'helm fleet sync' sends what is recorded; the service of docs/guides/fleet.md goes on doing so.\n",
+			json_get_text(answer, "origin", ""), json_get_text(answer, "node", ""));
+	return 0;
+}
+
+/* ---- how it stands ---- */
+
+static int print_state(struct cli *r, const struct json *joined, const struct json *state)
+{
+	bool is_sound = true;
+
+	out(r, "Fleet %s, node %s, %s\n", json_get_text(joined, "origin", ""),
+		json_get_text(joined, "node", ""), json_get_text(joined, "url", ""));
+	out(r, "Last contact: %s\n", json_get_text(state, "contact", "never"));
+	json_each_member (m, json_get(state, "chains")) {
+		const struct json *stopped = json_get(m->value, "stopped");
+		out(r, "%s  %lld of %lld receipts are in the ledger  %s\n", m->name,
+			(long long)json_get_int(m->value, "acked", 0),
+			(long long)json_get_int(m->value, "head", 0),
+			json_get_text(m->value, "workspace", ""));
+		if (stopped)
+			out(r, "  STOPPED %s: %s\n", json_get_text(stopped, "code", ""),
+				json_get_text(stopped, "why", ""));
+		is_sound &= !stopped;
+	}
+	static const char *const wrong[] = { "stopped", "alarm", "away" };
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		const struct json *one = json_get(state, wrong[i]);
+		if (one)
+			out(r, "%s %s: %s\n",
+				i == 2	    ? "Not reached"
+					: i ? "ALARM"
+					    : "STOPPED",
+				json_get_text(one, "code", ""), json_get_text(one, "why", ""));
+		is_sound &= !one;
+	}
+	if (json_get(state, "checkpoint"))
+		out(r, "Checkpoint: %lld leaves, checked\n",
+			(long long)json_get_int(state, "checkpoint_size", 0));
+	out(r, "Orders obeyed: %lld", (long long)json_get_int(state, "order", 0));
+	out(r, json_get_int(state, "lease", 0) ? "; lease %lld s\n" : "\n",
+		(long long)json_get_int(state, "lease", 0));
+	return is_sound ? 0 : 1;
+}
+
+static int print_report(struct cli *r, const struct json *state)
+{
+	struct json *joined, *kept;
+	struct err e = { 0 };
+
+	if (load(r, &joined, &kept, &e) || !joined)
+		return 0;
+	return print_state(r, joined, state);
+}
+
+int cmd_fleet_status(struct cli *r, struct err *e)
+{
+	struct json *joined, *state, *doc = json_new(r->a, JSON_OBJECT);
+	int rc = load(r, &joined, &state, e);
+
+	if (rc)
+		return rc;
+	if (!joined && !r->is_json)
+		out(r, "This user has joined no fleet.  To join one: " HOW_TO_JOIN "\n");
+	if (r->is_json) {
+		json_set(r->a, doc, "joined", joined ? joined : json_new(r->a, JSON_NULL));
+		json_set(r->a, doc, "state", state);
+		out_json(r, doc);
+	}
+	return joined && !r->is_json ? print_state(r, joined, state) : 0;
+}
+
+int cmd_fleet_sync(struct cli *r, struct err *e)
+{
+	struct json *answer;
+	int rc = ask_ship(r, question(r, "sync"), &answer, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, answer);
+		return 0;
+	}
+	out(r, "Sent %lld receipts.\n", (long long)json_get_int(answer, "sent", 0));
+	return print_report(r, answer);
+}
+
+int cmd_fleet_ship(struct cli *r, struct err *e)
+{
+	struct json *options = json_new(r->a, JSON_OBJECT);
+
+	json_set(r->a, options, "ship", question(r, "run"));
+	return serve_become(r, options, e);
+}
+
+int cmd_fleet_rejoin(struct cli *r, struct err *e)
+{
+	struct json *q = question(r, "rejoin"), *answer;
+	int rc = person_is_outside(r->sys, r->a, r->ws, e);
+
+	if (rc)
+		return rc;
+	json_sets(r->a, q, "workspace", r->ws->root);
+	rc = ask_ship(r, q, &answer, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, answer);
+	else
+		out(r, "The chain begins again in the ledger, which keeps what it had.  'helm fleet sync' sends it.\n");
+	return 0;
+}
+
+/* ---- the end of it ---- */
+
+const struct opt fleet_leave_opts[] = {
+	PERSON_KEY,
+	{ 0 },
+};
+
+static int leave_one(
+	struct cli *r, const char *root, const struct person *who, const struct json *joined, struct err *e)
+{
+	AUTO(fleet_close) struct workspace *ws = NULL;
+	AUTO(kernel_close) struct kernel k = { 0 };
+	int rc = workspace_open(r->sys, r->a, root, 0, &ws, e);
+
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, ws, &k, e);
+	k.person = who->key ? who : NULL;
+	return rc ? rc : fleet_leave(&k, r->a, joined, e);
+}
+
+/* On record here, told there where that is possible, then forgotten. */
+int cmd_fleet_leave(struct cli *r, struct err *e)
+{
+	struct json *joined, *answer;
+	struct person who = { 0 };
+	struct err away = { 0 };
+	int rc = need_joined(r, &joined, e);
+
+	if (rc == OK)
+		rc = person_here(r, &who, e);
+	json_each (root, rc == OK ? json_get(joined, "workspaces") : NULL)
+		if (rc == OK)
+			rc = leave_one(r, json_text(root), &who, joined, e);
+	key_free(&who.key);
+	if (rc)
+		return rc;
+	if (ask_ship(r, question(r, "sync"), &answer, &away))
+		warn(r, "the ledger could not be told: %s", away.text);
+	rc = fleet_forget(r->sys, r->a, r->ws->helm_home, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, joined);
+	else
+		out(r, "Left %s.  The ledger keeps what it has.\n", json_get_text(joined, "origin", ""));
+	return 0;
+}

@@ -1,0 +1,490 @@
+/* cmd_fleet_centre.c — helm fleet at the centre: for a person who has the ledger's database. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_approval.h"
+#include "cli/cmd_serve.h"
+#include "kernel/workspace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DATABASE \
+	{ \
+		"database", OPT_VALUE, "CONNINFO", \
+			"of the ledger, as libpq takes it: 'host=/run/postgresql dbname=helm' (HELM_FLEET_DATABASE)", \
+			NULL, false \
+	}
+#define TENANT \
+	{ \
+		"tenant", OPT_VALUE, "NAME", "which tenant (the only one)", NULL, false \
+	}
+#define SIGNER \
+	{ \
+		"signer", OPT_VALUE, "SOCKET", \
+			"where 'helm signer log' listens (HELM_FLEET_SIGNER, or /run/helm-log/socket)", \
+			NULL, false \
+	}
+
+const struct opt serve_fleet_opts[] = {
+	DATABASE,
+	SIGNER,
+	{ "witnesses", OPT_VALUE, "FILE",
+		"whose cosignatures a checkpoint needs before it is published (c2sp.org/tlog-policy)", NULL,
+		false },
+	TENANT,
+	{ "days", OPT_INT, "N", "retain: months that ended before so many days are detached (400)", NULL,
+		false },
+	{ "login", OPT_VALUE, "ROLE", "migrate: the role that servers log in as; made when there is none",
+		NULL, false },
+	{ "port", OPT_INT, "N", "where to listen; 0: any that is free, named on standard output (7715)", NULL,
+		false },
+	{ "bind", OPT_VALUE, "ADDRESS", "on which address (127.0.0.1)", NULL, false },
+	{ "listen", OPT_VALUE, "unix:PATH", "also, or with --port -1 only, on a socket of this machine", NULL,
+		false },
+	{ "tls-cert", OPT_VALUE, "FILE", "certificate chain in PEM", NULL, false },
+	{ "tls-key", OPT_VALUE, "FILE", "and its key", NULL, false },
+	{ "insecure-remote", OPT_FLAG, NULL,
+		"listen beyond this machine without TLS: what is recorded can be read on the way", NULL,
+		false },
+	{ "workers", OPT_INT, "N", "so many requests are verified at once, at most 256 (32)", NULL, false },
+	{ 0 },
+};
+const struct opt fleet_tenant_opts[] = {
+	DATABASE,
+	SIGNER,
+	{ 0 },
+};
+const struct opt fleet_token_opts[] = {
+	DATABASE,
+	TENANT,
+	{ "uses", OPT_INT, "N", "so many machines may join with it (1)", NULL, false },
+	{ "expires", OPT_VALUE, "DURATION", "it opens nothing after 12h, 30d, ... (1d)", NULL, false },
+	{ 0 },
+};
+const struct opt fleet_read_opts[] = {
+	DATABASE,
+	TENANT,
+	{ 0 },
+};
+
+static int start(struct cli *r, const char *verb, struct json **ret, struct err *e)
+{
+	const char *database = opt_text(r, "database", r->sys->getenv(r->sys, "HELM_FLEET_DATABASE"));
+
+	if (!database || !*database)
+		return err_set(e, E_USAGE, "USAGE",
+			"say where the ledger is: --database 'host=/run/postgresql dbname=helm', or HELM_FLEET_DATABASE");
+	*ret = json_new(r->a, JSON_OBJECT);
+	json_sets(r->a, *ret, "do", verb);
+	json_sets(r->a, *ret, "database", database);
+	return OK;
+}
+
+static void add_tenant(struct cli *r, struct json *q)
+{
+	if (opt_text(r, "tenant", NULL))
+		json_sets(r->a, q, "tenant", opt_text(r, "tenant", ""));
+}
+
+static void add_signer(struct cli *r, struct json *q)
+{
+	const char *socket = opt_text(r, "signer", r->sys->getenv(r->sys, "HELM_FLEET_SIGNER"));
+
+	json_sets(r->a, q, "signer", socket && *socket ? socket : "/run/helm-log/socket");
+}
+
+static int ask(struct cli *r, struct json *q, struct json **ret, struct err *e)
+{
+	struct json *options = json_new(r->a, JSON_OBJECT);
+	int code;
+
+	json_set(r->a, options, "fleet_do", q);
+	return serve_ask(r, options, 600000, ret, &code, e);
+}
+
+static int ask_and_show(struct cli *r, struct json *q, struct err *e)
+{
+	struct json *answer;
+	int rc = ask(r, q, &answer, e);
+
+	if (rc == OK)
+		out_result(r, answer);
+	return rc;
+}
+
+/* A list as a table of its own, or the sentence that it is empty. */
+static int ask_and_list(struct cli *r, struct json *q, const char *empty,
+	void (*print)(struct cli *, const struct json *), struct err *e)
+{
+	struct json *answer;
+	int rc = ask(r, q, &answer, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, answer);
+	else if (!answer->n)
+		out(r, "%s\n", empty);
+	else
+		print(r, answer);
+	return 0;
+}
+
+/* ---- the server ---- */
+
+static int migrate(struct cli *r, struct err *e)
+{
+	struct json *q, *answer;
+	int rc = start(r, "migrate", &q, e);
+
+	if (rc == OK && opt_text(r, "login", NULL))
+		json_sets(r->a, q, "login", opt_text(r, "login", ""));
+	if (rc == OK)
+		rc = ask(r, q, &answer, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, answer);
+	else
+		out(r, "The ledger is at version %lld (it was at %lld).\n",
+			(long long)json_get_int(answer, "to", 0), (long long)json_get_int(answer, "from", 0));
+	return 0;
+}
+
+/* rebuild, retain, tiles DIR: what is done now and then. */
+static int keep(struct cli *r, struct err *e)
+{
+	struct json *q;
+	bool is_tiles = text_eq(r->args[0], "tiles");
+
+	if (r->arg_count != (is_tiles ? 2 : 1) ||
+		(!is_tiles && !text_eq(r->args[0], "rebuild") && !text_eq(r->args[0], "retain")))
+		return err_set(
+			e, E_USAGE, "USAGE", "say migrate, rebuild, retain, tiles DIR, or nothing to serve");
+	int rc = start(r, r->args[0], &q, e);
+	if (rc)
+		return rc;
+	add_tenant(r, q);
+	json_seti(r->a, q, "days", opt_int(r, "days", 400));
+	if (is_tiles)
+		json_sets(r->a, q, "dir", workspace_named(r->sys, r->a, r->args[1]));
+	return ask_and_show(r, q, e);
+}
+
+int cmd_serve_fleet(struct cli *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *q;
+
+	if (r->arg_count)
+		return text_eq(r->args[0], "migrate") && r->arg_count == 1 ? migrate(r, e) : keep(r, e);
+	int rc = start(r, "serve", &q, e);
+	if (rc == OK && opt_text(r, "witnesses", NULL))
+		json_sets(r->a, q, "witnesses", workspace_named(r->sys, r->a, opt_text(r, "witnesses", "")));
+	if (rc == OK)
+		rc = serve_listening(r, 7715, doc, e);
+	if (rc)
+		return rc;
+	add_signer(r, q);
+	json_set(r->a, doc, "fleet", q);
+	return serve_become(r, doc, e);
+}
+
+/* ---- tenants and tokens ---- */
+
+int cmd_fleet_tenant(struct cli *r, struct err *e)
+{
+	struct json *q;
+	bool is_add = text_eq(r->args[0], "add") && r->arg_count == 2;
+
+	if (!is_add && !(text_eq(r->args[0], "list") && r->arg_count == 1))
+		return err_set(e, E_USAGE, "USAGE", "say add NAME, or list");
+	int rc = start(r, is_add ? "tenant add" : "tenants", &q, e);
+	if (rc)
+		return rc;
+	add_signer(r, q);
+	if (is_add)
+		json_sets(r->a, q, "name", r->args[1]);
+	return ask_and_show(r, q, e);
+}
+
+int cmd_fleet_token(struct cli *r, struct err *e)
+{
+	struct json *q, *answer;
+	int64_t us = 86400000000LL;
+	int rc = start(r, "token", &q, e);
+
+	if (rc == OK && opt_text(r, "expires", NULL) && !cli_duration(opt_text(r, "expires", ""), &us))
+		rc = err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d",
+			opt_text(r, "expires", ""));
+	if (rc)
+		return rc;
+	add_tenant(r, q);
+	json_seti(r->a, q, "uses", opt_int(r, "uses", 1));
+	json_seti(r->a, q, "seconds", us / 1000000);
+	json_sets(r->a, q, "by", arena_printf(r->a, "user:%u", (unsigned)r->sys->euid(r->sys)));
+	rc = ask(r, q, &answer, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, answer);
+	else
+		out(r, "%s\n", json_get_text(answer, "token", ""));
+	return 0;
+}
+
+/* ---- machines ---- */
+
+static void print_nodes(struct cli *r, const struct json *list)
+{
+	static const char *const heads[] = { "NODE", "HOST", "USER", "STANDS", "SILENT", "RECEIPTS",
+		"BACKLOG", "ORDER", "WRONG" };
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+
+	json_each (one, list) {
+		int64_t silent = json_get_int(one, "silent_s", -1);
+		const char *cells[] = { json_get_text(one, "node", ""), json_get_text(one, "host", ""),
+			json_get_text(one, "user", ""),
+			json_get_bool(one, "frozen", false)
+				? arena_printf(r->a, "%s, frozen", json_get_text(one, "standing", ""))
+				: json_get_text(one, "standing", ""),
+			silent < 0 ? "never" : arena_printf(r->a, "%lld s", (long long)silent),
+			arena_printf(r->a, "%lld", (long long)json_get_int(one, "receipts", 0)),
+			arena_printf(r->a, "%lld", (long long)json_get_int(one, "backlog", 0)),
+			arena_printf(r->a, "%lld", (long long)json_get_int(one, "order", 0)),
+			json_get_text(one, "wrong", "") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+}
+
+int cmd_fleet_nodes(struct cli *r, struct err *e)
+{
+	struct json *q;
+	int rc = start(r, "nodes", &q, e);
+
+	if (rc)
+		return rc;
+	add_tenant(r, q);
+	return ask_and_list(r, q, "No machine has joined yet.", print_nodes, e);
+}
+
+/* ---- orders ---- */
+
+const struct opt fleet_order_opts[] = {
+	DATABASE,
+	TENANT,
+	SIGNER,
+	{ "node", OPT_LIST, "NODE", "only this machine, by its number (repeatable); without it: all", NULL,
+		false },
+	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
+	{ 0 },
+};
+
+/* One order: signed, numbered, and in the database, from where the machines fetch it. */
+static int order(struct cli *r, const char *kind, struct json *body, struct err *e)
+{
+	struct json *q, *answer, *nodes = json_new(r->a, JSON_ARRAY);
+	const char **list;
+	size_t n = opt_list(r, "node", &list);
+	int rc = start(r, "order", &q, e);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		json_pushs(r->a, nodes, list[i]);
+	add_tenant(r, q);
+	add_signer(r, q);
+	json_sets(r->a, q, "kind", kind);
+	json_set(r->a, q, "nodes", nodes);
+	if (opt_text(r, "reason", NULL))
+		json_sets(r->a, body, "reason", opt_text(r, "reason", ""));
+	json_set(r->a, q, "body", body);
+	json_sets(r->a, q, "by", arena_printf(r->a, "user:%u", (unsigned)r->sys->euid(r->sys)));
+	rc = ask(r, q, &answer, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, answer);
+	else
+		out(r, "Order %lld is given.  'helm fleet orders' says who has obeyed.\n",
+			(long long)json_get_int(answer, "seq", 0));
+	return 0;
+}
+
+int cmd_fleet_freeze(struct cli *r, struct err *e)
+{
+	return order(r, "freeze", json_new(r->a, JSON_OBJECT), e);
+}
+
+int cmd_fleet_unfreeze(struct cli *r, struct err *e)
+{
+	return order(r, "unfreeze", json_new(r->a, JSON_OBJECT), e);
+}
+
+int cmd_fleet_lease(struct cli *r, struct err *e)
+{
+	struct json *body = json_new(r->a, JSON_OBJECT);
+	int64_t us = 0;
+
+	if (!text_eq(r->args[0], "off") && (!cli_duration(r->args[0], &us) || us < 60 * 1000000LL))
+		return err_set(e, E_USAGE, "USAGE", "'%s' is no lease: 15m, 1h, at least one minute, or off",
+			r->args[0]);
+	json_seti(r->a, body, "seconds", us / 1000000);
+	return order(r, "lease", body, e);
+}
+
+int cmd_fleet_revoke_key(struct cli *r, struct err *e)
+{
+	struct json *body = json_new(r->a, JSON_OBJECT);
+
+	json_sets(r->a, body, "key", r->args[0]);
+	return order(r, "revoke_key", body, e);
+}
+
+static void print_orders(struct cli *r, const struct json *list)
+{
+	static const char *const heads[] = { "ORDER", "KIND", "GIVEN", "OBEYED", "NOT YET" };
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+
+	json_each (one, list) {
+		struct buf missing;
+		buf_init(&missing, r->a);
+		json_each (node, json_get(one, "missing"))
+			buf_addf(&missing, "%s%s", missing.n ? ", " : "", json_text(node));
+		const char *cells[] = { arena_printf(r->a, "%lld", (long long)json_get_int(one, "seq", 0)),
+			json_get_text(one, "kind", ""), json_get_text(one, "at", ""),
+			arena_printf(r->a, "%lld of %lld", (long long)json_get_int(one, "obeyed", 0),
+				(long long)json_get_int(one, "meant", 0)),
+			missing.p };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+}
+
+int cmd_fleet_orders(struct cli *r, struct err *e)
+{
+	struct json *q;
+	int rc = start(r, "orders", &q, e);
+
+	if (rc)
+		return rc;
+	add_tenant(r, q);
+	return ask_and_list(r, q, "Nothing was ordered yet.", print_orders, e);
+}
+
+/* ---- what was recorded ---- */
+
+const struct opt fleet_search_opts[] = {
+	DATABASE,
+	TENANT,
+	{ "stopped", OPT_FLAG, NULL, "only what was denied or asked about", NULL, false },
+	{ "principal", OPT_VALUE, "WHO", "only of this one: agent:claude-code, user:1000", NULL, false },
+	{ "tool", OPT_VALUE, "NAME", "only of this tool or program", NULL, false },
+	{ "rule", OPT_VALUE, "RULE", "only what this rule decided", NULL, false },
+	{ "node", OPT_VALUE, "NODE", "only of this machine", NULL, false },
+	{ "decision", OPT_VALUE, "ID", "only this decision", NULL, false },
+	{ "text", OPT_VALUE, "TEXT", "only what has this in its caption, where captions are shipped", NULL,
+		false },
+	{ "since", OPT_VALUE, "DURATION", "only what came in the last 12h, 30d, ...", NULL, false },
+	{ "limit", OPT_INT, "N", "at most so many, newest first (100)", NULL, false },
+	{ 0 },
+};
+
+static void print_found(struct cli *r, const struct json *list)
+{
+	static const char *const heads[] = { "RECEIVED", "HOST", "USER", "VERDICT", "TOOL", "PRINCIPAL",
+		"RULE", "CAPTION" };
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+
+	json_each (one, list) {
+		const char *caption = json_get_text(one, "caption", "");
+		const char *cells[] = { arena_strndup(r->a, json_get_text(one, "received_at", ""), 19),
+			json_get_text(one, "host", ""), json_get_text(one, "user", ""),
+			*json_get_text(one, "verdict", "") ? json_get_text(one, "verdict", "")
+							   : json_get_text(one, "type", ""),
+			json_get_text(one, "tool", ""), json_get_text(one, "principal", ""),
+			json_get_text(one, "rule", ""), text_safe(r->a, caption, strlen(caption), false) };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+}
+
+int cmd_fleet_search(struct cli *r, struct err *e)
+{
+	static const char *const texts[] = { "principal", "tool", "rule", "node", "decision", "text" };
+	struct json *q;
+	int64_t us = 0, limit = opt_int(r, "limit", 100), node;
+	int rc = start(r, "search", &q, e);
+
+	if (rc == OK && opt_text(r, "since", NULL) && !cli_duration(opt_text(r, "since", ""), &us))
+		rc = err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d",
+			opt_text(r, "since", ""));
+	if (rc == OK && opt_text(r, "node", NULL) && !text_int(opt_text(r, "node", ""), &node))
+		rc = err_set(e, E_USAGE, "USAGE",
+			"--node takes the number of a machine; 'helm fleet nodes' shows them");
+	if (rc == OK && (limit < 1 || limit > 10000))
+		rc = err_set(e, E_USAGE, "USAGE", "--limit takes a number from 1 to 10000");
+	if (rc)
+		return rc;
+	add_tenant(r, q);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (opt_text(r, texts[i], NULL))
+			json_sets(r->a, q, texts[i], opt_text(r, texts[i], ""));
+	json_setb(r->a, q, "stopped", opt_flag(r, "stopped"));
+	json_seti(r->a, q, "since_s", us / 1000000);
+	json_seti(r->a, q, "limit", limit);
+	return ask_and_list(r, q, "Nothing was found.", print_found, e);
+}
+
+int cmd_fleet_audit(struct cli *r, struct err *e)
+{
+	struct json *q, *answer;
+	int rc = start(r, "audit", &q, e);
+
+	if (rc)
+		return rc;
+	add_tenant(r, q);
+	rc = ask(r, q, &answer, e);
+	if (rc)
+		return rc;
+	const struct json *findings = json_get(answer, "findings");
+	if (r->is_json) {
+		out_json(r, answer);
+		return findings->n ? 1 : 0;
+	}
+	out(r, "%lld machines, %lld chains, %lld receipts, %lld leaves in the tree\n",
+		(long long)json_get_int(answer, "machines", 0), (long long)json_get_int(answer, "chains", 0),
+		(long long)json_get_int(answer, "receipts", 0), (long long)json_get_int(answer, "leaves", 0));
+	json_each (one, findings)
+		out(r, "%s  %s: %s\n", json_get_text(one, "kind", ""), json_get_text(one, "what", ""),
+			json_get_text(one, "text", ""));
+	if (!findings->n)
+		out(r, "Every chain is whole, the tiles lead to the root, every machine was heard.\n");
+	return findings->n ? 1 : 0;
+}
+
+const struct opt fleet_export_opts[] = {
+	DATABASE,
+	TENANT,
+	{ "out", OPT_VALUE, "FILE", "where to write it", NULL, true },
+	{ "node", OPT_VALUE, "NODE", "only of this machine", NULL, false },
+	{ 0 },
+};
+
+int cmd_fleet_export(struct cli *r, struct err *e)
+{
+	struct json *q;
+	int64_t node;
+	int rc = start(r, "export", &q, e);
+
+	if (rc == OK && opt_text(r, "node", NULL) && !text_int(opt_text(r, "node", ""), &node))
+		rc = err_set(e, E_USAGE, "USAGE",
+			"--node takes the number of a machine; 'helm fleet nodes' shows them");
+	if (rc)
+		return rc;
+	add_tenant(r, q);
+	if (opt_text(r, "node", NULL))
+		json_sets(r->a, q, "node", opt_text(r, "node", ""));
+	json_sets(r->a, q, "out", workspace_named(r->sys, r->a, opt_text(r, "out", "")));
+	return ask_and_show(r, q, e);
+}

@@ -1,0 +1,191 @@
+/* obey.c — orders of the centre: looked at, and done (docs/formats/fleet-orders.md).
+ *
+ * An order is one link of a chain of its own, signed by the control key that was pinned at joining; a number that is missing, or a link that does
+ * not continue, means that nothing more is obeyed.  What it wants is done by the functions that the command line uses, so each ends where a
+ * person's own act would: in the standing word, in the approvals, and in a receipt that names the order. */
+#include "base/doc.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/act.h"
+#include "kernel/fleet/fleet.h"
+#include "kernel/freeze.h"
+#include "kernel/log_keeper.h"
+#include "proof/note.h"
+
+#include <string.h>
+
+static int wrong(struct err *e, const char *what)
+{
+	return err_set(e, E_DENIED, "FLEET_ORDER", "an order of the centre %s; nothing more is obeyed", what);
+}
+
+static bool is_signed(
+	struct arena *a, const struct json *joined, const struct json *order, struct bytes message)
+{
+	const char *vkey = json_get_text(joined, "control_vkey", ""),
+		   *text = json_get_text(order, "signature", "");
+	struct note_key key;
+	uint8_t signature[SIGN_SIZE];
+
+	return note_key_parse(a, bytes_of(vkey), "control key", &key, NULL) == OK &&
+		hex_decode(text, strlen(text), signature, sizeof(signature), true) &&
+		sign_verify(key.pub, message, signature);
+}
+
+int fleet_order_check(struct arena *a, const struct json *joined, const struct json *order, int64_t after,
+	const char *last_hash, const char **ret_hash, struct err *e)
+{
+	if (!json_is(order, JSON_OBJECT) || !text_eq(json_get_text(order, "version", ""), FLEET_ORDER_V1))
+		return wrong(e, "is of no version that is known here");
+	if (!text_eq(json_get_text(order, "origin", ""), json_get_text(joined, "origin", "?")))
+		return wrong(e, "is of another origin");
+	if (json_get_int(order, "seq", -1) != after + 1)
+		return wrong(e, "is not the next one");
+	if (!text_eq(json_get_text(order, "prev_hash", "?"), last_hash))
+		return wrong(e, "does not continue the one before it");
+	if (!is_signed(a, joined, order, log_order_message(a, order)))
+		return wrong(e, "is not signed by the control key that was pinned at joining");
+	*ret_hash = log_order_hash(a, order);
+	return OK;
+}
+
+bool fleet_order_is_for(const struct json *order, const char *node)
+{
+	const struct json *nodes = json_get(order, "nodes");
+
+	if (!nodes || !nodes->n)
+		return true;
+	json_each (one, nodes)
+		if (text_eq(json_text(one) ? json_text(one) : "", node))
+			return true;
+	return false;
+}
+
+/* {seq, hash, kind}: what a receipt says of it. */
+static struct json *named(struct arena *a, const struct json *order, const char *hash)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+
+	json_seti(a, doc, "seq", json_get_int(order, "seq", 0));
+	json_sets(a, doc, "hash", hash);
+	json_sets(a, doc, "kind", json_get_text(order, "kind", ""));
+	json_sets(a, doc, "origin", json_get_text(order, "origin", ""));
+	return doc;
+}
+
+/* ---- what each kind does ---- */
+
+struct obeying {
+	struct kernel *k;
+	struct arena *a;
+	const struct json *joined, *order, *body;
+	struct json *name;
+	const char *done;
+};
+
+static int record(struct obeying *x, struct json *more, struct err *e)
+{
+	struct json *about = more ? more : json_new(x->a, JSON_OBJECT), *receipt;
+
+	json_set(x->a, about, "order", x->name);
+	return act_record(x->k, x->a,
+		&(struct act){ .effect_id = "helm.fleet/order", .type = "fleet", .about = about }, &receipt,
+		e);
+}
+
+static int freeze(struct obeying *x, struct err *e)
+{
+	struct json *receipt;
+	const char *reason = json_get_text(x->body, "reason", "");
+
+	x->done = "everything is frozen";
+	return freeze_by_order(x->k, x->a, x->name, reason, false, &receipt, e);
+}
+
+/* What is not frozen need not be lifted, and that is on record, too. */
+static int unfreeze(struct obeying *x, struct err *e)
+{
+	struct json *receipt;
+	int rc =
+		freeze_by_order(x->k, x->a, x->name, json_get_text(x->body, "reason", ""), true, &receipt, e);
+
+	x->done = "the freeze is lifted";
+	if (rc && text_eq(e->code, "FREEZE_NOT")) {
+		x->done = "nothing was frozen";
+		rc = record(x, NULL, e);
+	}
+	return rc;
+}
+
+static int lease(struct obeying *x, struct err *e)
+{
+	int64_t seconds = json_get_int(x->body, "seconds", 0);
+	struct json *about = json_new(x->a, JSON_OBJECT);
+
+	json_seti(x->a, about, "lease_seconds", seconds);
+	int rc = record(x, about, e);
+	if (rc == OK)
+		rc = fleet_lease_renew(x->k->sys, x->a, x->k->ws->helm_home, seconds, e);
+	x->done =
+		seconds ? arena_printf(x->a, "the lease is %lld s", (long long)seconds) : "there is no lease";
+	return rc;
+}
+
+static int only_record(struct obeying *x, struct err *e)
+{
+	x->done = "it is on record";
+	return record(x, NULL, e);
+}
+
+int fleet_obey(struct kernel *k, struct arena *a, const struct json *joined, const struct json *order,
+	const char *hash, const char **ret_done, struct err *e)
+{
+	static const struct {
+		const char *kind;
+		int (*fn)(struct obeying *x, struct err *e);
+	} kinds[] = { { "freeze", freeze }, { "unfreeze", unfreeze }, { "lease", lease },
+		{ "revoke_key", only_record } };
+	struct obeying x = { .k = k,
+		.a = a,
+		.joined = joined,
+		.order = order,
+		.body = json_get(order, "body"),
+		.name = named(a, order, hash) };
+	const char *kind = json_get_text(order, "kind", "");
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (text_eq(kinds[i].kind, kind)) {
+			int rc = kinds[i].fn(&x, e);
+			if (rc == OK)
+				*ret_done = x.done;
+			return rc;
+		}
+	return wrong(e, "is of no kind that is known here");
+}
+
+int fleet_note_checkpoint(struct kernel *k, struct arena *a, const char *origin, const char *checkpoint,
+	const char *why, struct err *e)
+{
+	struct json *about = json_new(a, JSON_OBJECT), *receipt;
+
+	json_sets(a, about, "origin", origin);
+	json_sets(a, about, "checkpoint", checkpoint);
+	json_sets(a, about, "because", why);
+	return act_record(k, a,
+		&(struct act){ .effect_id = "helm.fleet/checkpoint", .type = "fleet", .about = about },
+		&receipt, e);
+}
+
+int fleet_leave(struct kernel *k, struct arena *a, const struct json *joined, struct err *e)
+{
+	struct json *about = json_new(a, JSON_OBJECT), *receipt;
+
+	json_sets(a, about, "kind", "leave");
+	json_sets(a, about, "origin", json_get_text(joined, "origin", ""));
+	int rc = act_record(k, a,
+		&(struct act){ .effect_id = "helm.fleet/leave", .type = "fleet", .about = about }, &receipt,
+		e);
+	if (rc == OK)
+		rc = freeze_by_order(k, a, about, "this machine leaves the fleet", true, &receipt, e);
+	return rc && text_eq(e->code, "FREEZE_NOT") ? OK : rc;
+}

@@ -1,0 +1,51 @@
+/* passkey.h — keys of people that live in their browsers' authenticators (docs/formats/approvals.md, "Signed by a passkey").
+ *
+ * Such a key stands among the approvers like any other, and answers like one: what it signs is the whole answer, so that whoever carries it can
+ * change nothing.  It signs only when its owner touches it and proves to be there.  One is registered by who has an invitation, and
+ * inviting is a person's act. */
+#ifndef KERNEL_PASSKEY_H
+#define KERNEL_PASSKEY_H
+
+#include "kernel/kernel.h"
+#include "kernel/person.h"
+#include "proof/webauthn.h"
+
+#define PASSKEY_RESPONDER "a registered passkey" /* metadata.approver says which */
+#define PASSKEY_ACT_DOMAIN "helm:act:v1\n"
+
+/* What came from a page: the door says under which origin and name it listens, and brings ECDSA along when it has it. */
+struct passkey_given {
+	const char *origin, *rp_id;
+	webauthn_es256 *es256; /* or NULL */
+	const struct json *assertion; /* {id, authenticator_data, client_data_json, signature} in base64url */
+};
+/* A registered passkey has signed exactly this message.  *ret_label (or NULL) is whose it is.  APPROVER_UNKNOWN, those of webauthn_check(), and
+ * WEBAUTHN_COUNTER when the authenticator has counted less than before: then there are two of it. */
+int person_open_passkey(struct sys *s, struct arena *a, struct bytes message, const struct passkey_given *g,
+	struct person *ret, const char **ret_label, struct err *e);
+/* The same for a challenge of the door's own, to come in. */
+int passkey_login(struct sys *s, struct arena *a, const uint8_t challenge[SHA256_SIZE],
+	const struct passkey_given *g, const char **ret_key_id, const char **ret_label, struct err *e);
+/* What stands in a receipt as metadata.approver is a signature over this message by the key of this row; Ed25519 only. */
+bool passkey_proof_holds(
+	struct arena *a, const struct json *row, const struct json *proof, struct bytes message);
+/* Ids of the credentials that are registered for this name, in base64url. */
+int passkey_credentials(struct sys *s, struct arena *a, const char *rp_id, struct json **ret, struct err *e);
+
+/* The bytes that say a person's act that is no answer with a grant: deny, freeze, unfreeze. */
+struct bytes passkey_message(struct arena *a, const struct json *act);
+
+/* ---- registering ---- */
+
+/* Whoever has the word may register one key under this name, once, until then.  The act is on record. */
+int passkey_invite(struct kernel *k, struct arena *a, const char *label, int64_t expires_us,
+	const struct person *who, const char **ret_word, struct err *e);
+/* The name of an invitation that is open; E_DENIED PASSKEY_INVITE.  `take`: it is used up with this. */
+int passkey_invited(struct sys *s, struct arena *a, const struct workspace *ws, const char *word, bool take,
+	const char **ret_label, struct err *e);
+/* A key that was made for this challenge becomes an approver; on record first.  *ret_key_id names it.  `by` says who let it in. */
+int passkey_add(struct kernel *k, struct arena *a, const struct webauthn_wanted *w, struct bytes client_data,
+	struct bytes attestation_object, const char *label, const char *by, const char **ret_key_id,
+	struct err *e);
+
+#endif

@@ -1,0 +1,209 @@
+/* batch.c — what a machine sends: one zstd frame with a header line, lines of its chain byte for byte, and captions
+ * (docs/formats/fleet-batch.md).
+ *
+ * Every receipt is verified before it is stored: strict JSON, canonical bytes, its place behind the one before, and its signature under a key of the
+ * node in the order of its history.  A caption is taken only when its digest stands in the receipt it is about. */
+#include "base/hash.h"
+#include "base/text.h"
+#include "base/zst.h"
+#include "kernel/fleet/fleet.h"
+#include "proof/preimage.h"
+#include "serve/fleet/parts.h"
+
+#include <string.h>
+
+static int wrong(struct err *e, const char *what)
+{
+	return err_set(e, E_INPUT, "FLEET_BATCH", "%s", what);
+}
+
+static int unpack(struct arena *a, struct bytes body, struct bytes *ret, struct err *e)
+{
+	AUTO(zst_done) struct zst z = { 0 };
+	size_t n;
+
+	if (body.n > BATCH_BYTES)
+		return err_set(e, E_INPUT, "FLEET_BATCH", "a batch has at most %d bytes", BATCH_BYTES);
+	int rc = zst_says(body, &n, e);
+	if (rc == OK && n > BATCH_RAW)
+		return err_set(e, E_INPUT, "FLEET_BATCH", "a batch unpacks to at most %d bytes", BATCH_RAW);
+	if (rc)
+		return err_set(
+			e, E_INPUT, "FLEET_BATCH", "%s", "the body is not one zstd frame that says its size");
+	char *text = arena_text(a, n + 1);
+	rc = zst_unpack(&z, body, text, n, e);
+	text[rc ? 0 : n] = '\0';
+	*ret = (struct bytes){ (const uint8_t *)text, n };
+	return rc ? wrong(e, "the frame is damaged") : OK;
+}
+
+static int take_header(struct arena *a, struct bytes line, const char *session, struct batch *ret,
+	int64_t *ret_count, struct err *e)
+{
+	static const char *const members[] = { "count", "first", "prev_hash", "session_id", "version" };
+	struct json *head;
+	struct buf again;
+
+	if (json_parse(a, line, "header", NULL, &head, NULL) || !json_is(head, JSON_OBJECT) ||
+		head->n != ARRAY_SIZE(members))
+		return wrong(e, "the first line is no header of a batch");
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (!json_get(head, members[i]))
+			return err_set(e, E_INPUT, "FLEET_BATCH", "the header has no %s", members[i]);
+	buf_init(&again, a);
+	json_canonical(&again, head);
+	if (!bytes_eq(buf_bytes(&again), line))
+		return wrong(e, "the header is not canonical JSON");
+	if (!text_eq(json_get_text(head, "version", ""), FLEET_BATCH_V1))
+		return wrong(e, "the version of the batch is not known here");
+	*ret_count = json_get_int(head, "count", -1);
+	ret->first = json_get_int(head, "first", -1);
+	ret->session = json_get_text(head, "session_id", "");
+	const char *before = json_get_text(head, "prev_hash", "?");
+	if (*ret_count < 1 || *ret_count > BATCH_RECEIPTS || ret->first < 1)
+		return err_set(e, E_INPUT, "FLEET_BATCH", "a batch has 1 to %d receipts, from a clock on",
+			BATCH_RECEIPTS);
+	if (!text_eq(ret->session, session))
+		return wrong(e, "the header names another chain than the path");
+	ret->before = (struct hash){ 0 };
+	if (ret->first == 1 ? *before != '\0' : !hash_from_hex(before, &ret->before))
+		return wrong(e, "prev_hash is not the hash before the first receipt");
+	return OK;
+}
+
+static int take_receipt(struct arena *a, struct bytes line, struct line_of *ret, struct err *e)
+{
+	*ret = (struct line_of){ .text = line };
+	int rc = json_parse(a, line, "receipt", NULL, &ret->receipt, e);
+
+	if (rc == OK && !json_is(ret->receipt, JSON_OBJECT))
+		rc = wrong(e, "it is no object");
+	return rc ? rc : receipt_chain_hash(a, ret->receipt, ret->chain.b, e);
+}
+
+static int take_caption(struct arena *a, struct bytes line, struct batch *b, struct err *e)
+{
+	struct json *doc;
+
+	if (json_parse(a, line, "caption", NULL, &doc, NULL) || !json_is(doc, JSON_OBJECT) || doc->n != 2)
+		return wrong(e, "a line behind the receipts is no caption");
+	const char *id = json_get_text(doc, "decision_id", ""), *text = json_get_text(doc, "text", NULL);
+	if (!text)
+		return wrong(e, "a caption has no text");
+	const char *digest = sha256_hex(a, text, strlen(text));
+	for (size_t i = 0; i < b->n; i++) {
+		const struct json *about = json_get(b->lines[i].receipt, "metadata");
+		if (!text_eq(json_get_text(b->lines[i].receipt, "decision_id", ""), id) ||
+			!text_eq(json_get_text(about, "preview_sha256", ""), digest))
+			continue;
+		b->lines[i].caption = text;
+		return OK;
+	}
+	return wrong(e, "a caption is about no receipt of the batch, or its digest does not stand there");
+}
+
+int batch_read(struct arena *a, struct bytes body, const char *session, struct batch *ret, struct err *e)
+{
+	struct bytes rest;
+	int64_t count = 0;
+	int rc = unpack(a, body, &rest, e);
+
+	if (rc == OK)
+		rc = take_header(a, text_cut(&rest, '\n'), session, ret, &count, e);
+	if (rc)
+		return rc;
+	ret->lines = arena_zalloc(a, (size_t)count, sizeof(*ret->lines));
+	ret->n = (size_t)count;
+	for (size_t i = 0; i < ret->n; i++) {
+		if (!rest.n)
+			return wrong(e, "there are fewer receipts than the header says");
+		rc = take_receipt(a, text_cut(&rest, '\n'), &ret->lines[i], e);
+		if (rc || !rest.p)
+			return err_set(e, E_INPUT, "FLEET_BATCH", "line %zu is no whole receipt", i + 2);
+	}
+	while (rc == OK && rest.n)
+		rc = take_caption(a, text_cut(&rest, '\n'), ret, e);
+	return rc;
+}
+
+/* ---- verifying ---- */
+
+static int check_place(
+	const struct line_of *line, const char *session, int64_t clock, const char *before, struct err *e)
+{
+	if (!text_eq(json_get_text(line->receipt, "session_id", ""), session))
+		return wrong(e, "it is of another chain");
+	if (json_get_int(line->receipt, "lamport_clock", -1) != clock)
+		return err_set(e, E_INPUT, "FLEET_RECEIPT", "its clock is not %lld", (long long)clock);
+	return text_eq(json_get_text(line->receipt, "prev_hash", "?"), before)
+		? OK
+		: wrong(e, "its prev_hash is not the hash of the receipt before it");
+}
+
+static int check_signed(
+	struct arena *scratch, struct line_of *line, const struct trust *trust, int64_t order, struct err *e)
+{
+	struct verification v = { .a = scratch, .trust = trust, .kind = "receipt" };
+	struct json *receipt;
+	struct hash chain;
+
+	if (!verify_receipt_line(&v, line->text, "receipt", &receipt, &chain) || v.error ||
+		!hash_eq(&chain, &line->chain))
+		return err_set(e, E_INPUT, "FLEET_RECEIPT", "%s", v.text ? v.text : "it does not verify");
+	if (v.integrity != ANSWER_YES || v.trusted != ANSWER_YES || !v.signer_key)
+		return wrong(e, "it is not signed by a key of this machine");
+	if ((int64_t)v.signer_key->order < order)
+		return wrong(e, "it is signed by an older key than a receipt before it");
+	line->order = v.signer_key->order;
+	return OK;
+}
+
+int batch_verify(struct arena *a, const struct batch *b, size_t from, const struct chain_row *at,
+	const struct trust *trust, size_t *ret_bad, struct err *e)
+{
+	const struct hash *before = from ? &b->lines[from - 1].chain : &b->before;
+	int64_t clock = b->first + (int64_t)from, order = at->key_order;
+	AUTO(arena_done) struct arena scratch = { 0 };
+
+	for (size_t i = from; i < b->n; i++, clock++) {
+		struct line_of *line = &b->lines[i];
+		int rc = check_place(line, b->session, clock, clock == 1 ? "" : hash_hex(a, before), e);
+		if (rc == OK)
+			rc = check_signed(&scratch, line, trust, order, e);
+		if (rc) {
+			*ret_bad = i;
+			return rc;
+		}
+		arena_reset(&scratch);
+		before = &line->chain;
+		order = line->order;
+	}
+	return OK;
+}
+
+int batch_pack(struct arena *a, const struct batch *b, size_t from, struct bytes *ret, size_t *ret_raw,
+	struct err *e)
+{
+	AUTO(zst_done) struct zst z = { 0 };
+	const uint8_t *first = b->lines[from].text.p;
+	const struct bytes *last = &b->lines[b->n - 1].text;
+	struct bytes raw = { first, (size_t)(last->p + last->n + 1 - first) };
+	uint8_t *to = arena_alloc(a, zst_bound(raw.n));
+	size_t n;
+	int rc = zst_pack(&z, raw, 1, to, zst_bound(raw.n), &n, e);
+
+	*ret = (struct bytes){ to, n };
+	*ret_raw = raw.n;
+	return rc;
+}
+
+int verdict_number(const struct json *receipt)
+{
+	static const char *const names[] = { "ALLOW", "DENY", "ESCALATE" };
+	const char *verdict = json_get_text(receipt, "verdict", "");
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_eq(verdict, names[i]))
+			return (int)i + 1;
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* centre.h — inside serve/fleet/: what a person at the centre does, one function each. */
+#ifndef SERVE_FLEET_CENTRE_H
+#define SERVE_FLEET_CENTRE_H
+
+#include "kernel/log_keeper.h"
+#include "serve/fleet/parts.h"
+
+struct centre {
+	struct sys *sys;
+	struct arena *a;
+	const char *database;
+	struct log_line *signer; /* NULL until centre_signer() */
+	const struct json *q; /* what was asked */
+	struct db *d;
+	struct tenant tenant; /* that it is about */
+};
+
+/* A connection as this role, in a transaction of the tenant that q names (the only one when it names none). */
+int centre_open(struct centre *c, const char *role, struct err *e);
+
+/* The keeper of the logs' keys, by the socket that q names. */
+int centre_signer(struct centre *c, struct err *e);
+
+/* All give what there is to say in *ret. */
+typedef int centre_verb(struct centre *c, struct json **ret, struct err *e);
+centre_verb centre_tenant_add, centre_tenants, centre_token, centre_nodes, centre_order, centre_orders,
+	centre_search, centre_audit, centre_rebuild, centre_retain, centre_tiles, centre_export;
+
+#endif

@@ -1,0 +1,179 @@
+/* centre_order.c — orders are given: signed by the keeper of the control key as the next link of their chain, then kept.
+ *
+ * Killed in between, an order is signed and nobody has it; the keeper gives it back for the next one, and it is kept first.  So the chain that
+ * machines follow has no second order under one number. */
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/fleet/fleet.h"
+#include "serve/fleet/centre.h"
+
+#include <string.h>
+
+static int newest(struct centre *c, int64_t *ret_seq, const char **ret_hash, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	int rc = pg_ask(c->d, "SELECT seq, body FROM directive ORDER BY seq DESC LIMIT 1", NULL, 0, &rows, e);
+	struct json *last;
+
+	*ret_seq = 0;
+	*ret_hash = "";
+	if (rc || !rows.n)
+		return rc;
+	rc = json_parse(c->a, pg_bytes(&rows, 0, 1), "order", NULL, &last, e);
+	*ret_seq = pg_int(&rows, 0, 0);
+	if (rc == OK)
+		*ret_hash = log_order_hash(c->a, last);
+	return rc;
+}
+
+static int end_key(struct centre *c, const struct json *order, struct err *e)
+{
+	const char *hex = json_get_text(json_get(order, "body"), "key", "");
+	uint8_t key[KEY_SIZE];
+
+	if (!text_eq(json_get_text(order, "kind", ""), "revoke_key") || !trust_parse_key(hex, key))
+		return OK;
+	return pg_do(c->d,
+		"INSERT INTO revoked_key(tenant_id, key, since, seq) VALUES ($1, $2, now(), $3) ON CONFLICT DO NOTHING",
+		(struct pg_value[]){ pg_i(c->a, c->tenant.id), pg_b((struct bytes){ key, sizeof(key) }),
+			pg_i(c->a, json_get_int(order, "seq", 0)) },
+		3, NULL, e);
+}
+
+static int keep(struct centre *c, const struct json *order, struct err *e)
+{
+	struct buf text;
+	struct hash h;
+
+	buf_init(&text, c->a);
+	json_canonical(&text, order);
+	(void)hash_from_hex(log_order_hash(c->a, order), &h);
+	int rc = pg_do(c->d,
+		"INSERT INTO directive(tenant_id, seq, kind, body, hash, made_by) VALUES ($1, $2, $3, $4, $5, $6)",
+		(struct pg_value[]){ pg_i(c->a, c->tenant.id), pg_i(c->a, json_get_int(order, "seq", 0)),
+			pg_t(json_get_text(order, "kind", "")), pg_b(buf_bytes(&text)),
+			pg_b((struct bytes){ h.b, sizeof(h.b) }), pg_t(json_get_text(c->q, "by", "")) },
+		6, NULL, e);
+	return rc ? rc : end_key(c, order, e);
+}
+
+static struct json *draft(struct centre *c, int64_t seq, const char *prev)
+{
+	struct json *doc = json_new(c->a, JSON_OBJECT);
+
+	json_sets(c->a, doc, "version", FLEET_ORDER_V1);
+	json_sets(c->a, doc, "origin", c->tenant.origin);
+	json_seti(c->a, doc, "seq", seq);
+	json_sets(c->a, doc, "kind", json_get_text(c->q, "kind", ""));
+	json_set(c->a, doc, "nodes", json_copy(c->a, json_get(c->q, "nodes")));
+	json_set(c->a, doc, "body", json_copy(c->a, json_get(c->q, "body")));
+	json_sets(c->a, doc, "at", text_time_z(c->a, c->sys->now_us(c->sys)));
+	json_sets(c->a, doc, "prev_hash", prev);
+	return doc;
+}
+
+static int check(struct centre *c, struct err *e)
+{
+	uint8_t key[KEY_SIZE];
+	int64_t id;
+
+	if (text_eq(json_get_text(c->q, "kind", ""), "revoke_key") &&
+		!trust_parse_key(json_get_text(json_get(c->q, "body"), "key", ""), key))
+		return err_set(e, E_USAGE, "USAGE",
+			"a key is 64 hex digits; 'helm fleet nodes --json' shows those of machines");
+	json_each (one, json_get(c->q, "nodes"))
+		if (!json_text(one) || !text_int(json_text(one), &id))
+			return err_set(e, E_USAGE, "USAGE",
+				"--node takes the number of a machine; 'helm fleet nodes' shows them");
+	return OK;
+}
+
+/* *ret_is_done false: an order that was lost was kept instead, and this one is to be made again behind it. */
+static int give(struct centre *c, struct json **ret, bool *ret_is_done, struct err *e)
+{
+	int64_t seq;
+	const char *prev;
+	struct json *signed_order = NULL;
+	int rc = newest(c, &seq, &prev, e);
+
+	if (rc)
+		return rc;
+	rc = log_ask_order(c->signer, c->a, c->tenant.name, draft(c, seq + 1, prev), &signed_order, e);
+	*ret_is_done = rc == OK;
+	if (rc && (!text_eq(e->code, "LOG_ORDER_TAKEN") || !signed_order))
+		return rc;
+	rc = keep(c, signed_order, e);
+	if (rc == OK)
+		rc = pg_commit(c->d, e);
+	*ret = signed_order;
+	return rc;
+}
+
+int centre_order(struct centre *c, struct json **ret, struct err *e)
+{
+	struct json *given = NULL;
+	bool is_done = false;
+	int rc = check(c, e);
+
+	if (rc == OK)
+		rc = centre_open(c, ROLE_CONSOLE, e);
+	if (rc == OK)
+		rc = centre_signer(c, e);
+	for (int tries = 0; rc == OK && !is_done && tries < 3; tries++) {
+		rc = give(c, &given, &is_done, e);
+		if (rc == OK && !is_done)
+			rc = pg_begin(c->d, c->tenant.id, e);
+	}
+	if (rc)
+		return rc;
+	*ret = json_new(c->a, JSON_OBJECT);
+	json_seti(c->a, *ret, "seq", json_get_int(given, "seq", 0));
+	json_sets(c->a, *ret, "hash", log_order_hash(c->a, given));
+	json_set(c->a, *ret, "order", given);
+	return OK;
+}
+
+/* ---- who has obeyed ---- */
+
+/* By their receipts, which name the order, not by their word. */
+int centre_orders(struct centre *c, struct json **ret, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	int rc = centre_open(c, ROLE_READ, e);
+
+	if (rc == OK)
+		rc = pg_ask(c->d,
+			"SELECT d.seq, d.body, d.made_at::text, n.node_id, n.host, EXISTS (SELECT FROM receipt r JOIN chain c USING (chain_id) "
+			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') AND c.node_id = n.node_id) FROM (SELECT * FROM directive ORDER BY seq DESC LIMIT 50) d "
+			"LEFT JOIN node n ON true ORDER BY d.seq DESC, n.host, n.node_id",
+			NULL, 0, &rows, e);
+	if (rc)
+		return rc;
+	*ret = json_new(c->a, JSON_ARRAY);
+	for (int i = 0; i < rows.n;) {
+		int64_t seq = pg_int(&rows, i, 0), meant = 0, obeyed = 0;
+		struct json *one = json_new(c->a, JSON_OBJECT), *order, *missing = json_new(c->a, JSON_ARRAY);
+		rc = json_parse(c->a, pg_bytes(&rows, i, 1), "order", NULL, &order, e);
+		if (rc)
+			return rc;
+		json_sets(c->a, one, "at", pg_text(&rows, c->a, i, 2));
+		for (; i < rows.n && pg_int(&rows, i, 0) == seq; i++) {
+			const char *node = arena_printf(c->a, "%lld", (long long)pg_int(&rows, i, 3));
+			if (pg_null(&rows, i, 3) || !fleet_order_is_for(order, node))
+				continue;
+			meant++;
+			obeyed += pg_int(&rows, i, 5) != 0;
+			if (!pg_int(&rows, i, 5))
+				json_pushs(c->a, missing,
+					arena_printf(c->a, "%s (%s)", node, pg_text(&rows, c->a, i, 4)));
+		}
+		json_seti(c->a, one, "seq", seq);
+		json_sets(c->a, one, "kind", json_get_text(order, "kind", ""));
+		json_seti(c->a, one, "meant", meant);
+		json_seti(c->a, one, "obeyed", obeyed);
+		json_set(c->a, one, "missing", missing);
+		json_set(c->a, one, "order", order);
+		json_push(c->a, *ret, one);
+	}
+	return OK;
+}

@@ -1,0 +1,294 @@
+/* db.c — PostgreSQL by libpq: the only file that knows it.
+ *
+ * Results come in binary, so that hashes and frames are neither spelled out nor read again.  Each connection takes on its role once, and says
+ * for each transaction which tenant it is about with SET LOCAL: that ends with the transaction, also behind a pooler. */
+#include "serve/fleet/db.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct db {
+	PGconn *pg;
+	bool is_in;
+};
+
+enum { OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25, OID_BYTEA = 17 };
+
+/* One line, without what libpq puts around it. */
+static int fail(struct err *e, enum rc rc, const char *code, const char *said)
+{
+	const char *from = said ? said : "";
+	size_t n;
+
+	for (const char *skip = strstr(from, "ERROR:  "); skip; skip = NULL)
+		from = skip + strlen("ERROR:  ");
+	n = strcspn(from, "\n");
+	return err_set(e, rc, code, "the database says: %.*s", (int)n, from);
+}
+
+static int fail_state(struct db *d, const PGresult *r, struct err *e)
+{
+	const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
+	const char *said = r ? PQresultErrorMessage(r) : PQerrorMessage(d->pg);
+
+	if (PQstatus(d->pg) != CONNECTION_OK || !state || strncmp(state, "08", 2) == 0 ||
+		strncmp(state, "57", 2) == 0)
+		return fail(e, E_IO, "DB_AWAY", said);
+	if (strncmp(state, "40", 2) == 0 || strcmp(state, "55P03") == 0)
+		return fail(e, E_IO, "DB_RETRY", said);
+	if (strncmp(state, "53", 2) == 0 || strncmp(state, "58", 2) == 0)
+		return fail(e, E_IO, "DB_FULL", said);
+	return strcmp(state, "42501") == 0 ? fail(e, E_DENIED, "DB_REFUSED", said)
+					   : fail(e, E_CORRUPT, "DB_WRONG", said);
+}
+
+static void no_notice(void *arg, const PGresult *r)
+{
+	(void)arg;
+	(void)r;
+}
+
+int pg_open(const char *conninfo, const char *role, struct db **ret, struct err *e)
+{
+	struct db *d = calloc(1, sizeof(*d));
+	char sql[128];
+
+	if (!d)
+		BUG("out of memory");
+	d->pg = PQconnectdb(conninfo);
+	int rc = PQstatus(d->pg) == CONNECTION_OK ? OK : fail(e, E_IO, "DB_AWAY", PQerrorMessage(d->pg));
+	if (rc == OK) {
+		(void)PQsetNoticeReceiver(d->pg, no_notice, NULL);
+		snprintf(sql, sizeof(sql), "SET search_path = fleet%s%s", role ? "; SET ROLE " : "",
+			role ? role : "");
+		rc = pg_script(d, sql, e);
+	}
+	if (rc)
+		pg_close(&d);
+	else
+		*ret = d;
+	return rc;
+}
+
+void pg_close(struct db **d)
+{
+	if (*d) {
+		PQfinish((*d)->pg);
+		free(*d);
+	}
+	*d = NULL;
+}
+
+bool pg_is_broken(const struct db *d)
+{
+	return PQstatus(d->pg) != CONNECTION_OK;
+}
+
+/* ---- transactions ---- */
+
+int pg_begin(struct db *d, int32_t tenant, struct err *e)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "BEGIN; SET LOCAL helm.tenant = '%d'", tenant);
+	if (!tenant)
+		snprintf(sql, sizeof(sql), "BEGIN");
+	int rc = pg_script(d, sql, e);
+	d->is_in = rc == OK;
+	return rc;
+}
+
+int pg_commit(struct db *d, struct err *e)
+{
+	PGresult *r = PQexec(d->pg, "COMMIT");
+	int rc = OK;
+
+	/* A transaction that failed ends with ROLLBACK, and that is no error to the database. */
+	if (PQresultStatus(r) != PGRES_COMMAND_OK)
+		rc = fail_state(d, r, e);
+	else if (strcmp(PQcmdStatus(r), "COMMIT") != 0)
+		rc = err_set(e, E_IO, "DB_RETRY", "the transaction was taken back");
+	PQclear(r);
+	d->is_in = false;
+	return rc;
+}
+
+void pg_rollback(struct db *d)
+{
+	if (d && d->is_in)
+		PQclear(PQexec(d->pg, "ROLLBACK"));
+	if (d)
+		d->is_in = false;
+}
+
+/* ---- values ---- */
+
+struct pg_value pg_i(struct arena *a, int64_t x)
+{
+	char *text = arena_printf(a, "%lld", (long long)x);
+
+	return (struct pg_value){ text, (int)strlen(text), false };
+}
+
+struct pg_value pg_t(const char *text)
+{
+	return (struct pg_value){ text, text ? (int)strlen(text) : 0, false };
+}
+
+struct pg_value pg_b(struct bytes b)
+{
+	return (struct pg_value){ b.p ? (const void *)b.p : "", (int)b.n, true };
+}
+
+static void put32(struct buf *b, uint32_t x)
+{
+	const uint8_t be[] = { (uint8_t)(x >> 24), (uint8_t)(x >> 16), (uint8_t)(x >> 8), (uint8_t)x };
+
+	buf_add(b, be, sizeof(be));
+}
+
+/* One dimension, from 1 on; the count is filled in at the end. */
+void pg_array_begin(struct pg_array *x, struct arena *a, enum pg_array_kind kind)
+{
+	static const uint32_t oids[] = { OID_INT8, OID_INT4, OID_TEXT, OID_BYTEA };
+	TABLE_COVERS(oids, DB_KINDS);
+
+	*x = (struct pg_array){ .kind = kind };
+	buf_init(&x->b, a);
+	put32(&x->b, 1);
+	put32(&x->b, 1); /* there may be nulls */
+	put32(&x->b, oids[kind]);
+	put32(&x->b, 0);
+	put32(&x->b, 1);
+}
+
+void pg_array_int(struct pg_array *x, int64_t value)
+{
+	uint64_t u = (uint64_t)value;
+
+	put32(&x->b, x->kind == DB_INT8 ? 8 : 4);
+	if (x->kind == DB_INT8)
+		put32(&x->b, (uint32_t)(u >> 32));
+	put32(&x->b, (uint32_t)u);
+	x->n++;
+}
+
+void pg_array_bytes(struct pg_array *x, struct bytes value)
+{
+	put32(&x->b, value.p ? (uint32_t)value.n : UINT32_MAX);
+	if (value.p)
+		buf_add(&x->b, value.p, value.n);
+	x->n++;
+}
+
+void pg_array_text(struct pg_array *x, const char *value)
+{
+	pg_array_bytes(x, value ? bytes_of(value) : (struct bytes){ 0 });
+}
+
+struct pg_value pg_array_value(struct pg_array *x)
+{
+	enum { COUNT_AT = 12 };
+	uint32_t n = (uint32_t)x->n;
+
+	for (size_t i = 0; i < 4; i++)
+		x->b.p[COUNT_AT + i] = (char)(n >> (24 - 8 * i));
+	return (struct pg_value){ x->b.p, (int)x->b.n, true };
+}
+
+/* ---- rows ---- */
+
+void pg_rows_done(struct pg_rows *r)
+{
+	PQclear(r->result);
+	*r = (struct pg_rows){ 0 };
+}
+
+bool pg_null(const struct pg_rows *r, int row, int column)
+{
+	return PQgetisnull(r->result, row, column);
+}
+
+int64_t pg_int(const struct pg_rows *r, int row, int column)
+{
+	const uint8_t *p = (const uint8_t *)PQgetvalue(r->result, row, column);
+	int n = PQgetlength(r->result, row, column);
+	uint64_t x = n && n < 8 && p[0] & 0x80 ? UINT64_MAX : 0;
+
+	for (int i = 0; i < n && i < 8; i++)
+		x = x << 8 | p[i];
+	return (int64_t)x;
+}
+
+struct bytes pg_bytes(const struct pg_rows *r, int row, int column)
+{
+	return (struct bytes){ (const uint8_t *)PQgetvalue(r->result, row, column),
+		(size_t)PQgetlength(r->result, row, column) };
+}
+
+char *pg_text(const struct pg_rows *r, struct arena *a, int row, int column)
+{
+	struct bytes b = pg_bytes(r, row, column);
+
+	return arena_strndup(a, (const char *)b.p, b.n);
+}
+
+/* ---- statements ---- */
+
+int pg_ask(struct db *d, const char *sql, const struct pg_value *values, int n, struct pg_rows *ret,
+	struct err *e)
+{
+	enum { MOST = 32 };
+	const char *at[MOST];
+	int lengths[MOST], formats[MOST];
+
+	if (n > MOST)
+		BUG("too many parameters");
+	for (int i = 0; i < n; i++) {
+		at[i] = values[i].p;
+		lengths[i] = values[i].n;
+		formats[i] = values[i].is_binary;
+	}
+	PGresult *r = PQexecParams(d->pg, sql, n, NULL, at, lengths, formats, 1);
+	if (PQresultStatus(r) != PGRES_TUPLES_OK && PQresultStatus(r) != PGRES_COMMAND_OK) {
+		int rc = fail_state(d, r, e);
+		PQclear(r);
+		return rc;
+	}
+	*ret = (struct pg_rows){ r, PQntuples(r), strtoll(PQcmdTuples(r), NULL, 10) };
+	return OK;
+}
+
+int pg_do(struct db *d, const char *sql, const struct pg_value *values, int n, int64_t *ret_changed,
+	struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	int rc = pg_ask(d, sql, values, n, &rows, e);
+
+	if (rc == OK && ret_changed)
+		*ret_changed = rows.changed;
+	return rc;
+}
+
+int pg_script(struct db *d, const char *sql, struct err *e)
+{
+	PGresult *r = PQexec(d->pg, sql);
+	ExecStatusType status = PQresultStatus(r);
+	int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? OK : fail_state(d, r, e);
+
+	PQclear(r);
+	return rc;
+}
+
+int pg_one(struct db *d, struct arena *a, const char *sql, const char **ret, struct err *e)
+{
+	PGresult *r = PQexec(d->pg, sql);
+	int rc = PQresultStatus(r) == PGRES_TUPLES_OK ? OK : fail_state(d, r, e);
+
+	if (rc == OK)
+		*ret = PQntuples(r) ? arena_strdup(a, PQgetvalue(r, 0, 0)) : "";
+	PQclear(r);
+	return rc;
+}

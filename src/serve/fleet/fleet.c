@@ -1,0 +1,43 @@
+/* fleet.c — the front end from start to end. */
+#include "base/text.h"
+#include "serve/fleet/parts.h"
+
+#include <stdlib.h>
+
+int fleet_start(struct server *s, const struct json *doc, struct err *e)
+{
+	struct fleet *f = arena_zalloc(&s->a, 1, sizeof(*f));
+	int rc = ledger_check(&s->a, json_get_text(doc, "database", ""), e);
+
+	if (rc)
+		return rc;
+	*f = (struct fleet){ .s = s, .conninfo = json_get_text(doc, "database", "") };
+	f->pool = dbpool_new(f->conninfo);
+	s->fleet = f;
+	rc = append_start(f, &f->appender, e);
+	if (rc == OK)
+		rc = orders_start(f, e);
+	if (rc == OK)
+		rc = sequence_start(f, doc, e);
+	return rc;
+}
+
+void fleet_quiesce(struct server *s)
+{
+	if (s->fleet)
+		orders_quiesce(s->fleet);
+}
+
+void fleet_stop(struct server *s)
+{
+	struct fleet *f = s->fleet;
+
+	if (!f)
+		return;
+	orders_quiesce(f);
+	append_stop(f->appender);
+	sequence_stop(f);
+	orders_stop(f);
+	dbpool_free(f->pool);
+	s->fleet = NULL;
+}

@@ -1,0 +1,87 @@
+/* pool.c — connections to the database that are kept open: one role each, taken by whoever needs one and given back. */
+#include "serve/fleet/parts.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEPT = 16 }; /* of each role; more are opened when they are needed, and closed afterwards */
+
+struct dbpool {
+	const char *conninfo;
+	pthread_mutex_t lock;
+	struct db *kept[POOL_ROLES][KEPT];
+	size_t n[POOL_ROLES];
+};
+
+struct dbpool *dbpool_new(const char *conninfo)
+{
+	struct dbpool *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		BUG("out of memory");
+	p->conninfo = conninfo;
+	pthread_mutex_init(&p->lock, NULL);
+	return p;
+}
+
+void dbpool_free(struct dbpool *p)
+{
+	for (size_t r = 0; p && r < POOL_ROLES; r++)
+		for (size_t i = 0; i < p->n[r]; i++)
+			pg_close(&p->kept[r][i]);
+	free(p);
+}
+
+int dbpool_take(struct dbpool *p, enum dbpool_role role, struct db **ret, struct err *e)
+{
+	static const char *const roles[] = { ROLE_INGEST, ROLE_SEQ, ROLE_READ };
+	TABLE_COVERS(roles, POOL_ROLES);
+	struct db *d = NULL;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->n[role])
+		d = p->kept[role][--p->n[role]];
+	pthread_mutex_unlock(&p->lock);
+	if (!d)
+		return pg_open(p->conninfo, roles[role], ret, e);
+	*ret = d;
+	return OK;
+}
+
+void dbpool_give(struct dbpool *p, enum dbpool_role role, struct db *d)
+{
+	if (!d)
+		return;
+	pg_rollback(d);
+	pthread_mutex_lock(&p->lock);
+	if (!pg_is_broken(d) && p->n[role] < KEPT) {
+		p->kept[role][p->n[role]++] = d;
+		d = NULL;
+	}
+	pthread_mutex_unlock(&p->lock);
+	pg_close(&d);
+}
+
+void lent_back(struct lent *l)
+{
+	dbpool_give(l->p, l->role, l->d);
+	l->d = NULL;
+}
+
+/* A connection that was kept may have been cut since: then another one is tried, once. */
+int lend(struct dbpool *p, enum dbpool_role role, int32_t tenant, struct lent *ret, struct err *e)
+{
+	int rc = OK;
+
+	for (int i = 0; i <= KEPT; i++) {
+		*ret = (struct lent){ .p = p, .role = role };
+		rc = dbpool_take(p, role, &ret->d, e);
+		if (rc == OK)
+			rc = pg_begin(ret->d, tenant, e);
+		if (rc == OK || !ret->d || !pg_is_broken(ret->d))
+			return rc;
+		lent_back(ret);
+	}
+	return rc;
+}

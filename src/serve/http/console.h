@@ -1,0 +1,24 @@
+/* console.h — inside serve/http/: what the files of the console share. */
+#ifndef SERVE_HTTP_CONSOLE_H
+#define SERVE_HTTP_CONSOLE_H
+
+#include "record/acts.h"
+#include "serve/console.h"
+#include "serve/http/http.h"
+
+/* What is about the whole installation is its own tenant's: 403. */
+int console_only_home(struct call *c, struct err *e);
+/* The acts on record, caught up; closed by AUTO(acts_close). */
+int console_acts(struct call *c, struct acts **ret, bool *ret_is_behind, struct err *e);
+/* Rows of them, pushed to an array. */
+struct console_rows {
+	struct call *c;
+	struct json *list;
+};
+int console_push(void *arg, struct json *row, struct err *e);
+/* What the query names: verdict, who, session, tool, rule, kind, q, from, to. */
+int console_filter(struct call *c, struct acts_filter *ret, struct err *e);
+/* The exact line of the receipt with this clock; NULL: there is none. */
+int console_line(struct call *c, int64_t clock, const char **ret, struct err *e);
+
+#endif

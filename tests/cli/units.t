@@ -1,0 +1,30 @@
+#!/bin/sh
+# The units of the packages: well formed, as closed as they promise, and started by commands that there are.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+units=$HELM_SOURCE/packaging/systemd
+
+for unit in "$units"/*.service; do
+  name=$(basename "$unit")
+  # Every command of ours in it exists, with those options.
+  sed -nE 's,^Exec(Start|StartPre|Reload)=/usr/bin/helm ,,p' "$unit" | while read -r line; do
+    # shellcheck disable=SC2086 # words on purpose
+    set -- $line
+    helm "$1" ${2:+"$2"} --help >/dev/null 2>&1 || helm "$1" --help >/dev/null 2>&1 || echo "$1"
+    for word in $line; do
+      case $word in --*) helm help --json | grep -q "\"${word#--}\"" || echo "$word" ;; esac
+    done
+  done >"$scratch/unknown"
+  ok "$name: its commands and options are there" test ! -s "$scratch/unknown"
+  ok "$name: nothing of it is started before it is configured" grep -q '^ConditionPathExists=/etc/helm/' "$unit"
+  ok "$name: no capabilities" grep -qx 'CapabilityBoundingSet=' "$unit"
+done
+if command -v systemd-analyze >/dev/null 2>&1; then
+  bar() { systemd-analyze security --offline=yes --threshold="$2" "$units/$1" >"$scratch/bar" 2>&1 || { tail -n 1 "$scratch/bar"; return 1; }; }
+  ok "helm-signer is exposed to 0.5 of 10 at most" bar helm-signer.service 5
+  ok "helm-serve, which is on the network, to 1.3" bar helm-serve.service 13
+  sed 's/^ProtectSystem=strict/ProtectSystem=no/; s/^NoNewPrivileges=yes//; s/^RestrictAddressFamilies=.*//' "$units/helm-signer.service" >"$scratch/open.service"
+  ok "an opened one does not pass" sh -c '! systemd-analyze security --offline=yes --threshold=5 "$1" >/dev/null 2>&1' - "$scratch/open.service"
+else
+  echo "# SKIP systemd-analyze is not here: exposure was not looked at"
+fi
+finish

@@ -1,0 +1,59 @@
+// passkey.js — keys of people: coming in with one, registering one, and signing an act with one.
+//
+// What is signed is the SHA-256 of the message, and the message is what the dialog shows: it is read apart here, not taken from the server's
+// description of it.
+import { setPage, trustKey } from './api.js';
+import { base64url, canonical, challengeOf, unbase64url } from './proof.js';
+
+const known = (ids) => ids.map((id) => ({ type: 'public-key', id: unbase64url(id) }));
+const plainError = (e) => (e.name === 'NotAllowedError' ? new Error('nothing was signed: it was cancelled, or took too long') : e);
+
+async function assertion(challenge, rpId, ids) {
+	let got;
+	try {
+		got = await navigator.credentials.get({ publicKey: { challenge, rpId, allowCredentials: known(ids), userVerification: 'required', timeout: 120000 } });
+	} catch (e) { throw plainError(e); }
+	const r = got.response;
+	return { id: base64url(new Uint8Array(got.rawId)), authenticator_data: base64url(new Uint8Array(r.authenticatorData)), client_data_json: base64url(new Uint8Array(r.clientDataJSON)), signature: base64url(new Uint8Array(r.signature)) };
+}
+
+export async function login(source) {
+	const asked = await source.post('challenge', {});
+	if (!asked.credentials.length) throw new Error('No key is registered here yet. A person invites you: helm serve invite --name NAME');
+	const got = await assertion(unbase64url(asked.challenge), asked.rp_id, asked.credentials);
+	setPage((await source.post('login', { challenge: asked.challenge, assertion: got })).page);
+}
+
+// `invite` is the word of a link, or nothing when the session itself may register.
+export async function register(source, { invite, key }) {
+	const by = invite ? { invite } : {};
+	const asked = await source.post('register/begin', by);
+	let made;
+	try {
+		made = await navigator.credentials.create({ publicKey: {
+			challenge: unbase64url(asked.challenge), rp: { id: asked.rp_id, name: 'Helm' },
+			user: { id: crypto.getRandomValues(new Uint8Array(16)), name: asked.label, displayName: asked.label },
+			pubKeyCredParams: [{ type: 'public-key', alg: -8 }, { type: 'public-key', alg: -7 }],
+			authenticatorSelection: { userVerification: 'required', residentKey: 'preferred' }, attestation: 'none', excludeCredentials: known(asked.credentials), timeout: 120000,
+		} });
+	} catch (e) { throw plainError(e); }
+	const done = await source.post('register', { ...by, challenge: asked.challenge, client_data_json: base64url(new Uint8Array(made.response.clientDataJSON)), attestation_object: base64url(new Uint8Array(made.response.attestationObject)) });
+	if (key) trustKey(key);
+	setPage(done.page);
+}
+
+/* ---- acts ---- */
+
+// The message apart: {domain, body}; refused unless it is spelled in the one form.
+export function readMessage(message) {
+	const end = message.indexOf('\n'), domain = message.slice(0, end), text = message.slice(end + 1), body = JSON.parse(text);
+	if (canonical(body) !== text || !['helm:approval:v2', 'helm:act:v1'].includes(domain)) throw new Error('the server gave something to sign that is not in the one form; nothing was signed');
+	return { domain, body };
+}
+
+export async function sign(source, path, asked) {
+	readMessage(asked.message);
+	if (!asked.credentials.length) throw new Error('No key is registered for this address. A person invites you: helm serve invite --name NAME');
+	const got = await assertion(await challengeOf(asked.message), asked.rp_id, asked.credentials);
+	return source.post(path, { message: asked.message, assertion: got });
+}

@@ -1,0 +1,141 @@
+// waiting.js — questions and their answers; stopping, and lifting a stop.
+//
+// An answer is signed by the person's key over the exact bytes that the dialog shows.  The dialog compares those bytes with the question as it
+// stands on this page: what does not fit is not offered for signing.
+import { ago, announce, badge, facts, h, link, page, plain, said, show, table, when } from './dom.js';
+import { actPath } from './acts.js';
+import { canonical, requestIsBound, sha256Text } from './proof.js';
+import { readMessage, sign } from './passkey.js';
+import { listen, setWaiting, source, state } from './app.js';
+
+/* ---- the dialog in which everything is signed ---- */
+
+// rows: what the act says, as pairs; resolves when it was signed and is on record, or null when it was left.
+function confirm(title, rows, message, verb, path, asked) {
+	const dialog = document.getElementById('dialog'), error = h('p', { class: 'small', role: 'alert' });
+	return new Promise((done) => {
+		const close = (result) => { dialog.close(); done(result); };
+		const go = async (e) => {
+			e.target.disabled = true;
+			error.textContent = '';
+			try { close(await sign(source, path, asked)); } catch (x) { show(error, h('span', { class: 'badge bad' }, plain(x.message))); e.target.disabled = false; }
+		};
+		show(dialog, h('h2', { id: 'dialog-title' }, title), facts(rows),
+			h('details', null, h('summary', null, 'The exact bytes that your key signs'), h('code', { class: 'block' }, said(message))), error,
+			h('div', { class: 'actions' }, h('button', { class: verb === 'Freeze' || verb === 'Deny' ? 'stop' : 'main', onclick: go }, verb + ' with your key'), h('button', { onclick: () => close(null) }, 'Leave it')));
+		dialog.oncancel = () => done(null);
+		dialog.showModal();
+	});
+}
+
+/* ---- a question ---- */
+
+const REACH = { exact: 'this very call', shape: 'calls with the same effects on things of the same kind' };
+
+// Does the grant that is to be signed answer the question that is shown?
+async function grantFits(body, q) {
+	const g = body.grant;
+	return body.request_sha256 === 'sha256:' + (await sha256Text(canonical(q))) && g.approval_id === q.approval_id && (g.principal ?? null) === (q.principal ?? null) &&
+		(g.reach !== 'exact' || g.args_sha256 === q.args_sha256) && canonical(g.covers) === canonical(q.covers);
+}
+
+async function approve(q, reach, hours) {
+	const asked = await source.post(`waiting/${q.approval_id}/message`, { answer: 'approve', reach, ...(reach === 'shape' ? { hours } : {}) });
+	const { domain, body } = readMessage(asked.message);
+	if (domain !== 'helm:approval:v2' || !(await grantFits(body, q))) throw new Error('what the server gave to sign is not about this question; nothing was signed');
+	const g = body.grant;
+	return confirm('Approve', [['Call', h('code', { class: 'block' }, said(q.preview))], ['Reaches', REACH[g.reach] || g.reach], ['How often', g.once ? 'once' : 'as often as it is asked'], ['For', said(g.principal || 'anybody')], ['Session', said(g.session || 'any')], ['Until', when(g.expires_at)], ['Grant', h('code', null, g.grant_id)]],
+		asked.message, 'Approve', `waiting/${q.approval_id}/answer`, asked);
+}
+
+async function deny(q, reason) {
+	const asked = await source.post(`waiting/${q.approval_id}/message`, { answer: 'deny', reason });
+	const { domain, body } = readMessage(asked.message);
+	if (domain !== 'helm:act:v1' || body.act !== 'deny' || body.approval_id !== q.approval_id || body.reason !== reason || body.request_sha256 !== 'sha256:' + (await sha256Text(canonical(q)))) throw new Error('what the server gave to sign is not this answer; nothing was signed');
+	return confirm('Deny', [['Call', h('code', { class: 'block' }, said(q.preview))], ['Reason', said(reason || '—')]], asked.message, 'Deny', `waiting/${q.approval_id}/answer`, asked);
+}
+
+function answers(q, isBound, again) {
+	const error = h('div', { 'aria-live': 'polite' });
+	if (!isBound) return h('p', { class: 'alert bad' }, 'This is not the text that was signed. It cannot be answered here.');
+	if (q.approvers > 1) return h('p', { class: 'alert' }, `This takes ${q.approvers} people, each with a key of their own: `, h('code', null, `helm approval approve ${q.approval_id} --key FILE`));
+	if (!state.me.has_keys) return h('p', { class: 'soft small' }, 'Answering here takes a registered key. ', state.me.may_register ? 'Register yours above.' : ['A person invites you: ', h('code', null, 'helm serve invite --name NAME')]);
+	const run = (f) => async (e) => {
+		const buttons = e.target.closest('.actions').querySelectorAll('button');
+		show(error);
+		for (const b of buttons) b.disabled = true;
+		try {
+			const done = await f();
+			if (done) { announce('Done; it is on record.'); return again(done); }
+		} catch (x) { show(error, h('p', { class: 'alert bad' }, plain(x.message))); }
+		for (const b of buttons) b.disabled = false;
+		return null;
+	};
+	const reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off' });
+	return h('div', null,
+		h('label', { class: 'field' }, h('span', null, 'Reason, for the record (with a denial)'), reason),
+		h('div', { class: 'actions' }, h('button', { class: 'main', onclick: run(() => approve(q, 'once')) }, 'Approve once'), h('button', { onclick: run(() => approve(q, 'shape', 8)) }, 'Approve for this shape, 8 h'), h('button', { class: 'stop', onclick: run(() => deny(q, reason.value)) }, 'Deny')), error);
+}
+
+async function card(entry, again, needsKey) {
+	const q = entry.request, bound = await requestIsBound(q, entry.decision);
+	return h('article', { class: 'card question', id: q.approval_id, 'aria-label': 'Question ' + q.approval_id },
+		h('div', { class: 'head' }, h('h2', null, said(q.risk_reason || q.pending_action)), h('span', { class: 'soft small' }, 'expires ', ago(q.expires_at))),
+		h('code', { class: 'block' }, said(q.preview)),
+		facts([
+			['Understood', h('ul', null, (q.understood || []).map((x) => h('li', null, said(x))))], ['Rule', said((q.rules || []).join(', '))], ['Who', said(q.principal)],
+			['Where', [said(q.door), ' in ', h('code', null, said(q.cwd || '—'))]], ['Session', q.session ? link('/console/session/' + encodeURIComponent(q.session), said(q.session)) : null], ['Profile', said(q.profile)],
+			['Asked', when(q.created_at)], ['Id', h('code', null, q.approval_id)], ['At a terminal', h('code', null, `helm approval approve ${q.approval_id}${needsKey || q.approvers > 1 ? ' --key FILE' : ''}`)], ['People needed', q.approvers > 1 ? String(q.approvers) : null],
+			['Text', bound ? h('span', { class: 'badge good' }, '✓ this is the text that was signed') : h('span', { class: 'badge bad' }, '✕ not the text that was signed')],
+			['Decision', entry.decision_id ? link(actPath(entry.decision_id), 'receipt and proof') : null],
+		]), answers(q, bound, again));
+}
+
+export async function waiting(main, at) {
+	const doc = await source.get('waiting'), wanted = at.query.get('id'), open = doc.waiting;
+	setWaiting(open.length);
+	const again = () => at.isCurrent() && waiting(main, at);
+	const cards = await Promise.all(open.map((entry) => card(entry, again, doc.require_key)));
+	const answered = [...doc.answered].reverse();
+	show(main, page('Waiting', open.length ? null : 'Nothing waits for an answer.', cards,
+		h('h2', null, 'Answered'),
+		table('Questions that were answered or have expired', [
+			{ title: 'Answered', class: 'tight', bare: true, cell: (x) => when(x.resolved_at || x.request.expires_at) }, { title: 'Answer', bare: true, cell: (x) => badge(x.state === 'approved' ? 'ALLOW' : x.state === 'denied' ? 'DENY' : null, x.state) },
+			{ title: 'What', bare: true, cell: (x) => h('a', { class: 'caption', href: actPath(x.decision_id || ''), 'data-go': '' }, said(x.request.preview)) }, { title: 'Asked by', cell: (x) => said(x.request.principal) }, { title: 'By', cell: (x) => h('span', { class: 'small' }, said(x.responder || '')) },
+		], answered, 'No question was answered yet.')));
+	const target = wanted && document.getElementById(wanted);
+	if (target) target.scrollIntoView({ block: 'center' });
+	listen(['asked', 'answered'], () => at.isCurrent() && !document.getElementById('dialog').open && !main.contains(document.activeElement?.closest('input')) && waiting(main, at));
+}
+
+/* ---- freeze ---- */
+
+async function freezeAct(act, principal, reason) {
+	const asked = await source.post('freeze/message', { act, principal, reason });
+	const { domain, body } = readMessage(asked.message);
+	if (domain !== 'helm:act:v1' || body.act !== act || body.principal !== principal || body.reason !== reason) throw new Error('what the server gave to sign is not this act; nothing was signed');
+	return confirm(act === 'freeze' ? 'Freeze' : 'Lift the freeze', [['Who', principal === '*' ? 'everybody' : said(principal)], ['Reason', said(reason || '—')], ['Workspace', h('code', null, said(body.workspace))]], asked.message, act === 'freeze' ? 'Freeze' : 'Lift', 'freeze', asked);
+}
+
+export async function freeze(main, at) {
+	const doc = await source.get('freeze'), error = h('div', { 'aria-live': 'polite' });
+	const who = h('select', { name: 'principal' }, h('option', { value: '*' }, 'everybody'), doc.principals.filter((x) => /^(agent|user|person):/.test(x.value)).map((x) => h('option', { value: x.value }, plain(x.value)))), reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off', required: true });
+	const run = async (f) => {
+		show(error);
+		try { if (await f()) { announce('Done; it is on record.'); await freeze(main, at); } } catch (x) { show(error, h('p', { class: 'alert bad' }, plain(x.message))); }
+	};
+	const why = (f) => h('input', { 'aria-label': 'Reason to lift the freeze of ' + plain(f.principal), placeholder: 'reason', maxlength: '200' });
+	show(main, page('Freeze', 'Frozen means: nothing is allowed any more, for one or for everybody, until a person lifts it.',
+		doc.frozen.length ? doc.frozen.map((f) => {
+			const text = why(f);
+			return h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, f.principal === '*' ? 'Everybody' : said(f.principal)), h('span', { class: 'badge bad' }, '✕ frozen')),
+				facts([['Since', when(f.since)], ['Why', said(f.reason || '—')], ['By', said(f.by || '')], ['Receipt', f.receipt_id ? link(actPath(f.receipt_id), h('code', null, f.receipt_id)) : null]]),
+				state.me.has_keys ? h('div', { class: 'actions' }, text, h('button', { onclick: () => run(() => freezeAct('unfreeze', f.principal, text.value)) }, 'Lift it')) : null);
+		}) : h('p', { class: 'alert good' }, 'Nobody is frozen.'),
+		state.me.has_keys ? h('form', { class: 'card', onsubmit: (e) => { e.preventDefault(); run(() => freezeAct('freeze', who.value, reason.value)); } }, h('h2', null, 'Freeze'), h('div', { class: 'filters' },
+			h('label', { class: 'field' }, h('span', null, 'Who'), who), h('label', { class: 'field' }, h('span', null, 'Reason'), reason)), h('button', { class: 'stop' }, 'Freeze'))
+			: h('p', { class: 'soft small' }, 'Freezing here takes a registered key; ', h('code', null, 'helm freeze'), ' works at a terminal.'), error,
+		h('h2', null, 'Before'),
+		table('Freezes and their ends', [{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.at) }, { title: 'What', bare: true, cell: (x) => h('a', { class: 'caption', href: actPath(x.id), 'data-go': '' }, said(x.caption)) }, { title: 'By', cell: (x) => said(x.who || '') }], doc.history, 'Nobody was ever frozen here.')));
+	listen(['act'], () => at.isCurrent() && !document.getElementById('dialog').open && !main.contains(document.activeElement?.closest('input')) && freeze(main, at));
+}
