@@ -44,17 +44,6 @@ static int list_ledger_row(void *arg, off_t place, uint64_t line, const struct j
 	return row ? listing_row(arg, (struct json *)row, e) : OK;
 }
 
-static int count_ledger_row(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e)
-{
-	struct part *part = arg;
-
-	(void)place;
-	(void)line;
-	(void)e;
-	part->of += row != NULL;
-	return OK;
-}
-
 /* The rows as they were written; `task list` shows one row per task instead. */
 int cmd_profile_ledger(struct cli *r, struct err *e)
 {
@@ -64,18 +53,16 @@ int cmd_profile_ledger(struct cli *r, struct err *e)
 	struct listing l;
 
 	listing_begin(&l, r, heads, ARRAY_SIZE(heads), row_cells);
-	int rc = limit ? rows_tail(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, limit, &rows, e)
+	/* One more than is shown, to know whether there are any. */
+	int rc = limit ? rows_tail(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, limit + 1, &rows, e)
 		       : rows_each(r->sys, r->ws->state_fd, TASK_LEDGER, 0, list_ledger_row, &l, e);
 	if (rc)
 		return rc;
-	struct part part = { .shown = rows ? rows->n : 0 };
-	if (limit && rows->n == limit)
-		rc = rows_each(r->sys, r->ws->state_fd, TASK_LEDGER, 0, count_ledger_row, &part, e);
-	if (rc)
-		return rc;
-	say_part(r, &part, "rows");
-	json_each (row, rows)
-		(void)listing_row(&l, row, e);
+	size_t first = rows && rows->n > limit ? rows->n - limit : 0;
+	if (first)
+		warn(r, "the last %zu rows, all with --limit 0", limit);
+	for (size_t i = first; rows && i < rows->n; i++)
+		(void)listing_row(&l, rows->items[i], e);
 	listing_end(&l);
 	return 0;
 }
