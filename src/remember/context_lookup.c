@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { MOST_ALTERNATIVES = 400, MOST_ROWS = 20000 };
+enum { MOST_ALTERNATIVES = 400, MOST_ROWS = 20000, MOST_TAIL_BYTES = 2 << 20 };
 
 /* ---- a question in the index's words ---- */
 
@@ -250,6 +250,7 @@ struct tail {
 	size_t count, room, fitting;
 	struct idset ids; /* of its rows, once all of them were parsed */
 	bool has_ids;
+	bool is_long; /* more than is held in memory: the rows are read one after the other instead */
 };
 
 static struct bytes tail_line(const struct tail *t, size_t i)
@@ -271,6 +272,10 @@ static int take_line(void *arg, off_t place, uint64_t line, struct bytes text, b
 	arena_reset(&t->x->scratch);
 	if (!may_fit && !t->wants_ids)
 		return OK;
+	if (t->text.n + text.n > MOST_TAIL_BYTES) {
+		t->is_long = true;
+		return 1;
+	}
 	if (t->count == t->room) {
 		size_t room = t->room ? 2 * t->room : 256;
 		t->lines =
@@ -334,7 +339,7 @@ static int read_tail(struct looking *l, struct tail *t, size_t *ret_damaged, str
 	/* A backslash may hide an id: then all are parsed. */
 	t->has_ids = t->wants_ids &&
 		(t->fitting + l->count > FEW || memchr(t->text.p ? t->text.p : "", '\\', t->text.n));
-	for (size_t i = t->count; rc == OK && i-- > 0;)
+	for (size_t i = t->count; rc == OK && !t->is_long && i-- > 0;)
 		if (t->has_ids || t->lines[i].may_fit)
 			offer_line(l, t, i, ret_damaged);
 	return rc;
@@ -390,8 +395,9 @@ static int index_ledger(struct search *x, struct source *s, struct indexed_sourc
 	if (rc || l.count > MOST_ROWS)
 		return rc;
 	rc = read_tail(&l, &tail, &damaged, e);
-	if (rc == OK)
-		rc = look_at_rows(&l, &tail, e);
+	if (rc || tail.is_long)
+		return rc;
+	rc = look_at_rows(&l, &tail, e);
 	if (rc == OK && damaged)
 		warn_rows(x, s, ledger_of(kind), damaged);
 	*ret_is_done = rc == OK;

@@ -11,7 +11,7 @@
 
 enum {
 	MAX_NOTE_BYTES = 16 << 20, /* of one note; larger ones are named and left out */
-	MAX_HITS = 50000, /* kept at once; the newest ones, and it is said */
+	MAX_HITS = 20000, /* kept at once; the newest ones, and it is said */
 	MAX_WARNINGS = 20,
 	MAX_SOURCES = 64,
 	EXCERPT_BYTES = 240, /* of what is too long to be shown */

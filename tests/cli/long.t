@@ -21,10 +21,10 @@ helm init --path "$scratch/many" >/dev/null
 cd "$scratch/few" || exit 1
 peak_of "$scratch/few" --version
 [ "$kib" -lt 12000 ] || skip_all "this build needs $kib KiB for nothing"
-# A decision and an outcome for each task, its four rows beside them; small files, so that there are some dozens.
+# A decision and an outcome for each task, its four rows and two calls of a client beside them; small files, so that there are some dozens.
 start=1700000000000000
-"$store" "$scratch/few/.helm" "$keys" 12000 0 250000 $start 1000000 0 || exit 1
-"$store" "$scratch/many/.helm" "$keys" 48000 0 250000 $start 1000000 0 || exit 1
+"$store" "$scratch/few/.helm" "$keys" 12000 0 250000 $start 1000000 0 2 || exit 1
+"$store" "$scratch/many/.helm" "$keys" 48000 0 250000 $start 1000000 0 2 || exit 1
 
 # grows KIB ARGS...: on the long one it ends well, needs at most so much more than on the short one, and never more than 32 MiB
 grows() {
@@ -47,6 +47,7 @@ ok "log head" grows 512 log head
 ok "log prove" grows 512 log prove 5
 ok "evidence export of a task" grows 512 evidence export --task task-7 --out "$scratch/p.tar"
 ok "profile ledger" grows 512 profile ledger
+ok "guard tune" grows 512 guard tune --days 365
 # What has buffers of a fixed size fills them with the long one: piles for comparing rows, windows for two threads, the cache of the index.
 ok "log check --all" grows 12288 log check --all
 ok "log check" grows 12288 log check
@@ -56,6 +57,7 @@ ok "status --brief" grows 16384 status --brief
 ok "dashboard" grows 16384 dashboard
 ok "report" grows 16384 report
 ok "task list" grows 16384 task list
+ok "context, before there is an index of it" grows 16384 context no-such-word
 ok "task show" grows 16384 task show task-7
 ok "log sessions" grows 16384 log sessions
 ok "approval list" grows 512 approval list

@@ -39,7 +39,7 @@ struct batch_plan {
 	struct arena a;
 	uint64_t from, n; /* receipts */
 	struct draft drafts[BATCH + 1];
-	struct buf tasks, commands;
+	struct buf tasks, commands, calls;
 	struct err e;
 	int rc;
 };
@@ -77,6 +77,27 @@ static struct json *draft_rows(struct batch_plan *b, uint64_t i, const char *tas
 			digests);
 	}
 	return digests;
+}
+
+/* Calls of a client that were let pass or refused; the next receipt binds them. */
+static void draft_calls(struct batch_plan *b, uint64_t i)
+{
+	const char *at = text_time_iso(&b->a, b->sys.sys.now_us(&b->sys.sys));
+
+	for (uint64_t k = 0; k < b->plan->calls; k++) {
+		bool is_refused = k % 16 == 7;
+		buf_addf(&b->calls,
+			"{\"agent_task\": \"session-of-a-client\", \"asked\": {\"action\": \"AGENT_TOOL_CALL\", \"effects\": "
+			"[{\"certainty\": \"certain\", \"class\": \"none\", \"kind\": \"read\", \"program\": \"ls\", \"tag\": "
+			"\"read.query\"}], \"params\": {\"command\": \"ls %llu\"}, \"principal\": \"agent:claude-code\", "
+			"\"session\": \"s\", \"tool\": \"Bash\", \"tools\": [\"ls\"]}, \"at\": \"%s\", \"client\": \"claude-code\", "
+			"\"client_pid\": 4, \"client_start\": 3820, \"cwd\": \"/w\", \"decision_id\": null, \"guard_action\": \"%s\", "
+			"\"input_sha256\": \"%s\", \"preview\": \"ls %llu\", \"rule\": %s, \"session\": \"s\", \"tool\": \"Bash\", "
+			"\"tool_use_id\": \"t-%llu-%llu\", \"verdict\": \"%s\"}\n",
+			(unsigned long long)k, at, is_refused ? "deny" : "allow", some_hash,
+			(unsigned long long)k, is_refused ? "\"deny.rm_root\"" : "null",
+			(unsigned long long)i, (unsigned long long)k, is_refused ? "DENY" : "ALLOW");
+	}
 }
 
 /* What the kernel writes for an ordinary command, before it and after it. */
@@ -143,10 +164,13 @@ static void *draft_batch(void *arg)
 	arena_reset(&b->a);
 	buf_init(&b->tasks, &b->a);
 	buf_init(&b->commands, &b->a);
+	buf_init(&b->calls, &b->a);
 	b->sys.now_us = b->plan->start_us + (int64_t)b->from * b->plan->step_us;
 	b->rc = OK;
-	for (uint64_t i = 0; b->rc == OK && i < b->n; i += 2)
+	for (uint64_t i = 0; b->rc == OK && i < b->n; i += 2) {
+		draft_calls(b, b->plan->first + (b->from + i) / 2);
 		b->rc = draft_pair(b, b->plan->first + (b->from + i) / 2, b->drafts + i);
+	}
 	return NULL;
 }
 
@@ -178,6 +202,8 @@ static int put_batch(struct recorder *r, struct batch_plan *b, struct err *e)
 		rc = append_text(r->sys, r->state_fd, TASK_LEDGER, buf_bytes(&b->tasks), e);
 	if (rc == OK && b->commands.n)
 		rc = append_text(r->sys, r->state_fd, COMMAND_LOG, buf_bytes(&b->commands), e);
+	if (rc == OK && b->calls.n)
+		rc = append_text(r->sys, r->state_fd, TOOL_CALLS, buf_bytes(&b->calls), e);
 	if (rc == OK)
 		rc = recorder_append(r, &b->a, b->drafts, b->n, NULL, e);
 	if (rc == OK && b->plan->has_tasks && b->from / BATCH % SEAL_EVERY == SEAL_EVERY - 1)

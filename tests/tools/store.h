@@ -17,6 +17,7 @@ struct store_plan {
 	 * receipt, and older pieces of the ledgers sealed. */
 	bool has_tasks;
 	uint64_t first; /* the number of the first pair, for a store that is filled in several calls */
+	uint64_t calls; /* with has_tasks: rows of tool calls before each task, of one supervised session */
 	bool is_unsynced; /* nothing is made durable: for millions, on a machine that is not switched off meanwhile */
 };
 

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <string.h>
 
-enum { LISTED = 20, STOP_STEP_US = 20000, STOP_WAIT_US = 15000000 };
+enum { LISTED = 20, TOOLS = 200, STOP_STEP_US = 20000, STOP_WAIT_US = 15000000 };
 
 /* ---- sessions ---- */
 
@@ -105,23 +105,44 @@ static int find_one(struct sys *s, struct arena *a, const struct workspace *ws, 
 
 /* ---- the report ---- */
 
+/* A session may have a million calls: of each only what is counted or listed is kept. */
+struct tool_count {
+	const char *name;
+	int64_t n;
+};
+
 struct report {
 	struct arena *a;
 	const char *id;
-	struct json *refused, *asked, *undo, *outside, *tools, *outside_seen;
+	struct json *refused, *asked, *undo, *outside, *outside_seen;
+	struct tool_count tools[TOOLS];
+	size_t tool_n;
 	int64_t calls, read, allowed, refused_n, asked_n, undo_n;
 };
 
 static void list_call(struct report *x, struct json *list, const struct json *row, const char *const *names)
 {
-	struct json *one = json_new(x->a, JSON_OBJECT);
-
 	if (list->n >= LISTED)
 		return;
+	struct json *one = json_new(x->a, JSON_OBJECT);
 	for (; *names; names++)
 		if (json_get_text(row, *names, NULL))
 			json_sets(x->a, one, *names, json_get_text(row, *names, ""));
 	json_push(x->a, list, one);
+}
+
+/* Names beyond so many are counted together. */
+static void count_tool(struct report *x, const char *name)
+{
+	size_t i = 0;
+
+	while (i < x->tool_n && !text_eq(x->tools[i].name, name))
+		i++;
+	if (i == TOOLS)
+		i--;
+	else if (i == x->tool_n)
+		x->tools[x->tool_n++].name = i == TOOLS - 1 ? "(others)" : arena_strdup(x->a, name);
+	x->tools[i].n++;
 }
 
 static int note_call(void *arg, struct json *row)
@@ -134,7 +155,7 @@ static int note_call(void *arg, struct json *row)
 	if (!verdict || !text_eq(json_get_text(row, "agent_task", ""), x->id))
 		return 0;
 	x->calls++;
-	json_seti(x->a, x->tools, tool, json_get_int(x->tools, tool, 0) + 1);
+	count_tool(x, tool);
 	if (text_eq(verdict, "DENY")) {
 		x->refused_n++;
 		list_call(x, x->refused, row, said);
@@ -167,9 +188,9 @@ static int note_outside(void *arg, struct json *row)
 	json_sets(x->a, one, "profile", json_get_text(row, "profile", ""));
 	json_sets(x->a, one, "status", json_get_text(row, "status", ""));
 	if (json_get(row, "exit_code"))
-		json_set(x->a, one, "exit_code", json_get(row, "exit_code"));
+		json_set(x->a, one, "exit_code", json_copy(x->a, json_get(row, "exit_code")));
 	if (json_get(row, "left_behind"))
-		json_set(x->a, one, "left_behind", json_get(row, "left_behind"));
+		json_set(x->a, one, "left_behind", json_copy(x->a, json_get(row, "left_behind")));
 	if (json_get_text(row, "failure_reason", NULL))
 		json_sets(x->a, one, "why", json_get_text(row, "failure_reason", ""));
 	if (x->outside->n < LISTED)
@@ -179,8 +200,10 @@ static int note_outside(void *arg, struct json *row)
 
 static void put_calls(struct report *x, struct json *doc)
 {
-	struct json *n = json_new(x->a, JSON_OBJECT);
+	struct json *n = json_new(x->a, JSON_OBJECT), *tools = json_new(x->a, JSON_OBJECT);
 
+	for (size_t i = 0; i < x->tool_n; i++)
+		json_seti(x->a, tools, x->tools[i].name, x->tools[i].n);
 	json_seti(x->a, n, "all", x->calls);
 	json_seti(x->a, n, "only_read", x->read);
 	json_seti(x->a, n, "allowed", x->allowed);
@@ -189,7 +212,7 @@ static void put_calls(struct report *x, struct json *doc)
 	json_seti(x->a, n, "outside", x->outside_seen->n);
 	json_seti(x->a, n, "can_be_undone", x->undo_n);
 	json_set(x->a, doc, "calls", n);
-	json_set(x->a, doc, "tools", x->tools);
+	json_set(x->a, doc, "tools", tools);
 	json_set(x->a, doc, "asked", x->asked);
 	json_set(x->a, doc, "refused", x->refused);
 	json_set(x->a, doc, "outside", x->outside);
@@ -213,11 +236,10 @@ int agent_report(struct sys *s, struct arena *a, const struct workspace *ws, con
 		.asked = json_new(a, JSON_ARRAY),
 		.undo = json_new(a, JSON_ARRAY),
 		.outside = json_new(a, JSON_ARRAY),
-		.tools = json_new(a, JSON_OBJECT),
 		.outside_seen = json_new(a, JSON_OBJECT) };
-	rc = rows_back(s, a, ws->state_fd, TOOL_CALLS, 0, x.id, note_call, &x, e);
+	rc = rows_back(s, NULL, ws->state_fd, TOOL_CALLS, 0, x.id, note_call, &x, e);
 	if (rc >= 0 || rc == E_MISSING)
-		rc = rows_back(s, a, ws->state_fd, TASK_LEDGER, 0, x.id, note_outside, &x, e);
+		rc = rows_back(s, NULL, ws->state_fd, TASK_LEDGER, 0, x.id, note_outside, &x, e);
 	if (rc < 0 && rc != E_MISSING)
 		return rc;
 	put_calls(&x, doc);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-	MAX_ROWS = 50000,
+	MAX_ROWS = 200000, /* looked at */
 	MAX_ANSWERS = 1000,
 	MAX_QUESTIONS = 5000,
 	MAX_SHAPES = 400,
@@ -35,12 +35,12 @@ struct tuning {
 	const struct json *requests;
 	int64_t since_us;
 	struct asked *all;
-	size_t n;
-	size_t shapes[MAX_SHAPES]; /* questions whose shape no earlier one has */
+	size_t n; /* the newest first */
+	size_t shapes[MAX_SHAPES]; /* questions whose shape no newer one has */
 	size_t shape_count;
 };
 
-/* From the newest back, since repeated questions follow each other closely. */
+/* From the last one found, since repeated questions follow each other closely. */
 static struct asked *find(struct tuning *t, const char *id)
 {
 	for (size_t i = t->n; i-- > 0;)
@@ -77,32 +77,36 @@ static void note_shape(struct tuning *t, size_t i)
 	t->shapes[t->shape_count++] = i;
 }
 
-/* Only calls within the time asked for that put a question. */
-static void read_row(struct tuning *t, const struct json *row)
+/* Only calls within the time asked for that put a question.  The row is gone afterwards: what is kept is copied. */
+static int read_row(void *arg, struct json *row)
 {
+	struct tuning *t = arg;
 	const char *id = json_get_text(row, "approval_id", NULL), *at = json_get_text(row, "at", "");
 	const char *response;
-	struct asked q = { .id = id,
-		.client = json_get_text(row, "client", ""),
-		.preview = json_get_text(row, "preview", ""),
-		.times = 1 };
+	struct asked q = { .times = 1 };
 	int64_t us;
 
-	if (!id || !text_parse_time(at, strlen(at), &us) || us < t->since_us)
-		return;
+	if (!id || !text_parse_time(at, strlen(at), &us))
+		return 0;
+	if (us < t->since_us)
+		return 1; /* and so are all before it */
 	struct asked *known = find(t, id);
 	if (known) {
 		known->times++;
-		return;
+		return 0;
 	}
-	if (t->n == MAX_QUESTIONS ||
-		covers_from_json(t->a, json_get(row, "covers"), &q.covers, &q.cover_count, NULL))
-		return;
+	struct json *covers = json_copy(t->a, json_get(row, "covers"));
+	if (covers_from_json(t->a, covers, &q.covers, &q.cover_count, NULL))
+		return 0;
+	q.id = arena_strdup(t->a, id);
+	q.client = arena_strdup(t->a, json_get_text(row, "client", ""));
+	q.preview = arena_strdup(t->a, json_get_text(row, "preview", ""));
 	response = json_get_text(json_get(t->requests, id), "response", "");
 	q.was_denied = text_eq(response, "denied");
 	q.can_widen = all_may_widen(&q);
 	t->all[t->n] = q;
 	note_shape(t, t->n++);
+	return t->n == MAX_QUESTIONS;
 }
 
 /* How many questions that no earlier proposal answers this one would have answered. */
@@ -119,7 +123,7 @@ static size_t would_save(const struct tuning *t, const struct asked *x)
  * only be looked at. */
 static const char *provable(const struct tuning *t, const struct asked *x)
 {
-	for (size_t i = t->n; i-- > 0;) {
+	for (size_t i = 0; i < t->n; i++) {
 		const struct json *entry = json_get(t->requests, t->all[i].id);
 		if (entry && answers(&t->all[i], x) && answers(x, &t->all[i]) &&
 			request_is_genuine(t->k, t->a, entry))
@@ -192,20 +196,19 @@ static struct json *choose(struct tuning *t)
 int tune_propose(struct kernel *k, struct arena *a, int64_t since_us, struct json **ret, struct err *e)
 {
 	struct tuning t = { .k = k, .a = a, .since_us = since_us };
-	struct json *rows, *approvals, *doc = json_new(a, JSON_OBJECT);
+	struct json *approvals, *doc = json_new(a, JSON_OBJECT);
 	size_t fixed = 0;
 	int rc = approvals_load(k->sys, a, k->ws, &approvals, e);
 
 	if (rc == OK)
 		rc = approvals_add_settled(k->sys, a, k->ws, MAX_ANSWERS, approvals, NULL, e);
-	if (rc == OK)
-		rc = rows_tail(k->sys, a, k->ws->state_fd, TOOL_CALLS, MAX_ROWS, &rows, e);
 	if (rc)
 		return rc;
 	t.requests = json_get(approvals, "requests");
 	t.all = arena_zalloc(a, MAX_QUESTIONS, sizeof(*t.all));
-	json_each (row, rows)
-		read_row(&t, row);
+	rc = rows_back(k->sys, NULL, k->ws->state_fd, TOOL_CALLS, MAX_ROWS, "approval_id", read_row, &t, e);
+	if (rc < 0 && rc != E_MISSING)
+		return rc;
 	for (size_t i = 0; i < t.n; i++)
 		fixed += !t.all[i].can_widen;
 	json_sets(a, doc, "since", text_time_z(a, since_us));
