@@ -4,6 +4,7 @@
  * This is all of what a profile means to the operating system; execute/ puts it up and knows no
  * profiles. */
 #include "base/file.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "clients/clients.h"
 #include "execute/egress/egress.h"
@@ -285,16 +286,21 @@ static void freeze_armed(
 {
 	const struct client *c;
 	const char *other;
+	struct names there;
 
+	names_look(t->k->sys, AT_FDCWD, root, &there);
 	for (size_t i = 0; (c = clients_at(i)); i++)
 		for (const struct client_file *f = c->files; f->path; f++) {
+			if (!names_may_have(&there, f->path))
+				continue;
 			const char *path = holder(t->a, root, f->path);
 			/* The client of a session writes beside its settings; run_session.closed has what it must not. */
 			if (!is_own(t, path))
 				freeze(t, writable, path, list);
 		}
 	for (size_t i = 0; (other = armed_closed_at(t->a, i)); i++)
-		freeze(t, writable, path_clean(t->a, arena_printf(t->a, "%s/%s", root, other)), list);
+		if (names_may_have(&there, other))
+			freeze(t, writable, path_clean(t->a, arena_printf(t->a, "%s/%s", root, other)), list);
 }
 
 /* ---- the same deeper in the tree ---- */
