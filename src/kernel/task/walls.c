@@ -424,12 +424,12 @@ static void cover_others(struct task *t)
 }
 
 /* One private directory serves all places.  Layers keep theirs beside it, out of the run's sight. */
-static void choose_own(struct task *t)
+static void choose_own(struct task *t, bool has_walls)
 {
 	const struct profile *p = t->profile;
 
 	t->tmpdir = t->tmp.path;
-	if (!t->tmp.path || is_degraded(t))
+	if (!t->tmp.path || !has_walls)
 		return;
 	if (!p->own_path_count) {
 		cover_others(t);
@@ -454,15 +454,16 @@ static void choose_own(struct task *t)
 void task_rules(struct task *t)
 {
 	const struct profile *p = t->profile;
+	const bool degraded = is_degraded(t);
 
 	t->rules = (struct sandbox_rules){
 		.network = profile_reach(p),
 		.door = t->door ? egress_inside(t->door) : 0,
 		.limits = p->limits,
 		.desk = t->spec->session,
-		.waived = is_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
+		.waived = degraded ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
-	choose_own(t);
+	choose_own(t, !degraded);
 	t->rules.exec_paths = task_programs(t);
 	t->rules.write_paths = writable_paths(t);
 	task_places(t);
