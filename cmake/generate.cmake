@@ -22,5 +22,9 @@ endfunction()
 file(GLOB program_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/propose/programs/*.c)
 file(GLOB program_texts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/share/programs/*.txt)
 helm_generate(programs ${program_sources} ${program_texts})
+# The shipped profiles (docs/formats/execution-profiles.md), with their hosts.
+file(GLOB egress_lists CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/share/egress/*.txt)
+helm_generate(profiles ${PROJECT_SOURCE_DIR}/share/execution_profiles.json ${PROJECT_SOURCE_DIR}/share/tool_groups.json
+  ${egress_lists})
 # The guard's own rules (docs/formats/guard-rules.md).
 helm_generate(rules ${PROJECT_SOURCE_DIR}/share/guard_rules.json)

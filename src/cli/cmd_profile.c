@@ -35,7 +35,7 @@ static struct json *profile_row(struct arena *a, const struct profile *p)
 	struct json *v = json_new(a, JSON_OBJECT);
 
 	json_sets(a, v, "name", p->name);
-	json_each_member (m, p->document)
+	json_each_member (m, profile_document(a, p))
 		json_set(a, v, m->name, json_copy(a, m->value));
 	return v;
 }
@@ -74,7 +74,7 @@ int cmd_profile_show(struct cli *r, struct err *e)
 
 	if (rc || (rc = profiles_get(&p, r->args[0], &found, e)))
 		return rc;
-	out_result(r, found->document);
+	out_result(r, profile_document(r->a, found));
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "clients/clients.h"
 #include "base/doc.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "clients/parts.h"
 
@@ -163,15 +164,20 @@ static void add_matching(
 			add_if_there(s, a, arena_printf(a, "%s%s", dir, names[i]), list);
 }
 
-/* A row with a '*' needs its directory listed; any other is one stat(). */
+/* A row with a '*' needs its directory listed; any other is one stat(), and most are neither, because nothing is there. */
 void clients_settings_in(
 	struct sys *s, struct arena *a, const struct client *c, const char *root, struct json *list)
 {
+	struct names there;
+
+	names_look(s, AT_FDCWD, root, &there);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		if (c && c != all[i])
 			continue;
 		for (const struct client_file *f = all[i]->files; f->path; f++)
-			if (strchr(f->path, '*'))
+			if (!names_may_have(&there, f->path))
+				continue;
+			else if (strchr(f->path, '*'))
 				add_matching(s, a, root, f->path, list);
 			else
 				add_if_there(

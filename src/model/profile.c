@@ -5,7 +5,7 @@
  * reader does not know stay in `document` and mean nothing.
  *
  * Profiles come from the program itself or from a file that a person accepted (kernel/posture/accepted.c). The same
- * code reads both, so the shipped files are held to the same rules. */
+ * code reads both, the shipped ones when the program is built (profile_shipped.c), so these are held to the same rules. */
 #include "model/profile.h"
 
 #include "base/embed.h"
@@ -446,16 +446,6 @@ int profiles_parse(struct arena *a, struct bytes text, const char *name, struct 
 	result.warning_count = r.warning_count;
 	*ret = result;
 	return OK;
-}
-
-/* The shipped profiles are read by the same code; an error in them is a mistake of the build. */
-void profiles_builtin(struct arena *a, struct profiles *ret)
-{
-	struct err e;
-
-	if (profiles_parse(a, profiles_shipped("execution_profiles.json"), "built-in",
-		    (struct bytes){ NULL, 0 }, "built-in", ret, &e))
-		BUG("the shipped profiles are not valid");
 }
 
 const struct profile *profiles_find(const struct profiles *p, const char *name)

@@ -126,7 +126,7 @@ struct profile {
 	size_t intended_for_count;
 	const char *browser_policy_ref; /* or NULL */
 	enum tool_rule tool_rules[GROUP_COUNT];
-	const struct json *document; /* as written in the file */
+	const struct json *document; /* as written in the file; NULL: ask profile_document() */
 };
 
 struct profiles {
@@ -143,8 +143,10 @@ struct profiles {
 int profiles_parse(struct arena *a, struct bytes text, const char *name, struct bytes groups,
 	const char *groups_name, struct profiles *ret, struct err *e);
 
-/* The shipped ones.  Cannot fail. */
+/* The shipped ones, from tables.  Cannot fail. */
 void profiles_builtin(struct arena *a, struct profiles *ret);
+/* As it is written, in its file or in the shipped one. */
+const struct json *profile_document(struct arena *a, const struct profile *p);
 
 /* The shipped text of "execution_profiles.json" or "tool_groups.json". */
 struct bytes profiles_shipped(const char *name);

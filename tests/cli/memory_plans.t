@@ -29,6 +29,14 @@ ok "what it deletes is touched" here --task-name 'clean up' -- rm docs/guide.md
 ok "from the record" last '"docs/guide.md" in p["touched_paths"]'
 ok "the same again" here --task-name 'write the guide' -- sh -c 'echo y >docs/guide.md'
 ok "refreshes what was before" last 'p["supersession"]["state"]=="refreshes_prior_state" and len(p["supersession"]["supersedes_task_ids"])==1'
+# Earlier tasks are read while a command runs, and once more when somebody has written to the ledger meanwhile.
+here --task-name 'look twice' --task-id long-one -- sh -c 'n=0; until [ -e "$0" ] || [ $n -gt 600 ]; do sleep 0.1; n=$((n + 1)); done' "$ws/docs/go" >/dev/null 2>&1 &
+n=0
+until grep -q '"status": "running".*"task_id": "long-one"' "$ledger" || [ $n -gt 600 ]; do sleep 0.1; n=$((n + 1)); done
+ok "beside a long run a short one of the same name" here --task-name 'look twice' --task-id short-one -- true
+: >"$ws/docs/go"
+wait
+ok "is what the long one follows, though it came after its beginning" last 'r["task_id"]=="long-one" and p["supersession"]["supersedes_task_ids"]==["short-one"]'
 ok "one that fails" exits 3 here --task-name 'stage it' -- sh -c 'exit 3'
 ok "is raw, and supersedes nothing" last 'p["quality_label"]["status"]=="raw" and p["supersession"]["state"]=="not_applicable" and p["event_types"]==[]'
 ok "words count as words" last '"word:tag" not in p["reasons"]'

@@ -26,6 +26,102 @@ static int parse(const char *text, struct profiles *ret, struct err *e)
 	return profiles_parse(&a, bytes_of(text), "p.json", (struct bytes){ NULL, 0 }, NULL, ret, e);
 }
 
+static void same_text(const char *x, const char *y)
+{
+	assert_int_equal(x == NULL, y == NULL);
+	if (x)
+		assert_string_equal(x, y);
+}
+
+static void same_list(const char *const *x, size_t n, const char *const *y, size_t m)
+{
+	assert_int_equal(x == NULL, y == NULL);
+	assert_int_equal(n, m);
+	for (size_t i = 0; i < n; i++)
+		same_text(x[i], y[i]);
+	if (x)
+		assert_null(x[n]);
+}
+
+static void same_hosts(const struct egress_rules *x, const struct egress_rules *y)
+{
+	assert_int_equal(x->n, y->n);
+	for (size_t i = 0; i < x->n; i++) {
+		same_text(x->list[i].text, y->list[i].text);
+		same_text(x->list[i].from, y->list[i].from);
+		same_text(x->list[i].host, y->list[i].host);
+		assert_int_equal(x->list[i].is_below, y->list[i].is_below);
+		assert_int_equal(x->list[i].port, y->list[i].port);
+		assert_memory_equal(x->list[i].address, y->list[i].address, EGRESS_ADDRESS);
+	}
+}
+
+/* The tables in the program say what reading the shipped files says, in every member. */
+static void tables_say_what_the_files_say(void **state)
+{
+	struct profiles made, read;
+	struct err e = { 0 };
+
+	(void)state;
+	profiles_builtin(&a, &made);
+	assert_int_equal(profiles_parse(&a, profiles_shipped("execution_profiles.json"), "built-in",
+				 profiles_shipped("tool_groups.json"), "built-in", &read, &e),
+		OK);
+	assert_int_equal(made.count, read.count);
+	assert_int_equal(made.warning_count, read.warning_count);
+	same_text(made.origin, read.origin);
+	for (size_t i = 0; i < made.count; i++) {
+		const struct profile *x = &made.list[i], *y = &read.list[i];
+		assert_true(json_eq(profile_document(&a, x), y->document));
+		assert_ptr_equal(profile_document(&a, y), y->document);
+		same_text(x->name, y->name);
+		same_text(x->description, y->description);
+		same_text(x->backend, y->backend);
+		same_text(x->runtime_backend, y->runtime_backend);
+		same_text(x->runtime_target_kind, y->runtime_target_kind);
+		same_text(x->isolation, y->isolation);
+		same_text(x->browser_policy_ref, y->browser_policy_ref);
+		same_list(x->secrets, x->secret_count, y->secrets, y->secret_count);
+		same_list(x->egress, x->egress_count, y->egress, y->egress_count);
+		same_list(x->own_paths, x->own_path_count, y->own_paths, y->own_path_count);
+		same_list(x->layers, x->layer_count, y->layers, y->layer_count);
+		same_list(x->write_paths, x->write_path_count, y->write_paths, y->write_path_count);
+		same_list(x->intended_for, x->intended_for_count, y->intended_for, y->intended_for_count);
+		same_hosts(&x->hosts, &y->hosts);
+		assert_memory_equal(&x->limits, &y->limits, sizeof(x->limits));
+		assert_memory_equal(x->tool_rules, y->tool_rules, sizeof(x->tool_rules));
+		/* The rest are numbers: with what was compared left out, the two are the same bytes. */
+		struct profile n = *x, m = *y;
+		n.name = m.name = n.description = m.description = n.backend = m.backend = NULL;
+		n.runtime_backend = m.runtime_backend = n.runtime_target_kind = m.runtime_target_kind = NULL;
+		n.isolation = m.isolation = n.browser_policy_ref = m.browser_policy_ref = NULL;
+		n.secrets = m.secrets = n.egress = m.egress = n.own_paths = m.own_paths = NULL;
+		n.layers = m.layers = n.write_paths = m.write_paths = NULL;
+		n.intended_for = m.intended_for = NULL;
+		n.hosts = m.hosts = (struct egress_rules){ 0 };
+		n.document = m.document = NULL;
+		assert_int_equal(n.writes, m.writes);
+		assert_int_equal(n.network, m.network);
+		assert_memory_equal(&n, &m, sizeof(n));
+	}
+}
+
+/* Rules of a person are added behind those of the table. */
+static void hosts_can_be_added_to_the_table(void **state)
+{
+	struct profiles p;
+	struct err e = { 0 };
+
+	(void)state;
+	profiles_builtin(&a, &p);
+	for (size_t i = 0; i < p.count; i++) {
+		size_t n = p.list[i].hosts.n;
+		assert_int_equal(egress_add(&a, &p.list[i].hosts, "more.example.org", "a person", &e), OK);
+		assert_int_equal(p.list[i].hosts.n, n + 1);
+		assert_non_null(egress_names(&p.list[i].hosts, "more.example.org", 443));
+	}
+}
+
 static void six_profiles_ship(void **state)
 {
 	struct profiles p;
@@ -327,6 +423,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(six_profiles_ship, done),
+		cmocka_unit_test_teardown(tables_say_what_the_files_say, done),
+		cmocka_unit_test_teardown(hosts_can_be_added_to_the_table, done),
 		cmocka_unit_test_teardown(what_is_not_said_is_not_allowed, done),
 		cmocka_unit_test_teardown(a_text_means_the_target_decides, done),
 		cmocka_unit_test_teardown(later_members_are_read, done),

@@ -67,7 +67,13 @@ int workspace_profiles(
 
 	if (rc == OK)
 		rc = in_force(s, a, ws, &GOVERNED[GOVERNED_GROUPS], &groups_name, &groups, e);
-	if (rc == OK)
+	if (rc)
+		return rc;
+	/* Nobody has accepted anything else. */
+	if (text.p == profiles_shipped("execution_profiles.json").p &&
+		groups.p == profiles_shipped("tool_groups.json").p)
+		profiles_builtin(a, ret);
+	else
 		rc = profiles_parse(a, text, name, groups, groups_name, ret, e);
 	if (rc)
 		return rc;

@@ -9,6 +9,7 @@
  * Below the roots of workspace and work tree, where nothing was noted, times tell: the walk that lists what a run touched asks here about
  * each file.  Nothing follows a symbolic link: a run may have left one that leads to the person's own settings. */
 #include "base/file.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "clients/clients.h"
 #include "kernel/linked.h"
@@ -92,6 +93,7 @@ struct search {
 	struct task *t;
 	const char *root, *dir; /* dir: below root */
 	int root_fd;
+	struct names there; /* in the root */
 	bool keeps; /* the text, too */
 	enum armed_kind kind; /* of what is added now */
 	struct armed_file *list;
@@ -265,13 +267,15 @@ static void add_strange(struct search *x, const char *dir)
 static void add_repository(struct search *x, const char *dir)
 {
 	struct arena *a = x->t->a;
+	struct names there;
 	char **names = NULL;
 	size_t n = 0;
 
+	names_look(x->t->k->sys, x->root_fd, dir, &there);
 	for (size_t i = 0; i < ARRAY_SIZE(armed_names); i++) {
 		const char *path = arena_printf(a, "%s/%s", dir, armed_names[i].path);
 		x->kind = armed_names[i].kind;
-		if (!armed_names[i].is_of_git)
+		if (!armed_names[i].is_of_git || !names_may_have(&there, armed_names[i].path))
 			continue;
 		add_path(x, path);
 		if (x->kind == ARMED_CONFIG)
@@ -323,7 +327,7 @@ static void add_client_rows(struct search *x)
 
 	for (size_t i = 0; (c = clients_at(i)); i++)
 		for (const struct client_file *f = c->files; f->path; f++)
-			if (!strchr(f->path, '*'))
+			if (!strchr(f->path, '*') && names_may_have(&x->there, f->path))
 				add_path(x, f->path);
 	clients_settings_in(x->t->k->sys, x->t->a, NULL, x->root, more);
 	json_each (one, more)
@@ -376,16 +380,19 @@ static struct armed_file *search(struct task *t, bool keeps)
 			continue;
 		x.root = roots[i];
 		x.root_fd = fd;
+		names_look(t->k->sys, fd, ".", &x.there);
 		add_client_rows(&x);
 		for (size_t n = 0; n < ARRAY_SIZE(armed_names); n++)
-			if (!armed_names[n].is_of_git)
+			if (!armed_names[n].is_of_git && names_may_have(&x.there, armed_names[n].path))
 				add_path(&x, armed_names[n].path);
-		add_repository(&x, ".git");
-		add_modules(&x, ".git/modules", 0);
+		if (names_may_have(&x.there, ".git")) {
+			add_repository(&x, ".git");
+			add_modules(&x, ".git/modules", 0);
+		}
 		add_hooks(&x);
 		if (i == 0)
 			add_path(&x, "references/");
-		if (is_link_to_repository(&x))
+		if (names_may_have(&x.there, ".git") && is_link_to_repository(&x))
 			add_path(&x, ".git");
 	}
 	add_linked(&x);

@@ -103,13 +103,24 @@ static int put_card(
 	return file_put(s, dir, name, 0600, text, &e);
 }
 
-/* Secrets are taken out first, because cards are given to models. */
+/* What a card says of a row.  Secrets are taken out, because cards are given to models. */
+static const struct json *shown_members(struct arena *a, const struct json *row)
+{
+	static const char *const names[] = { "task_id", "task_name", "status", "profile", "runtime_backend",
+		"command_preview", "checkpoint_id", "failure_reason", "exit_code" };
+	struct json *shown = json_new(a, JSON_OBJECT);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (json_get(row, names[i]))
+			json_set(a, shown, names[i], json_copy(a, json_get(row, names[i])));
+	privacy_redact_json(a, shown);
+	return shown;
+}
+
 struct json *task_snapshot(
 	struct kernel *k, struct arena *a, const struct task_cards *old, const struct json *given)
 {
-	struct json *row = json_copy(a, given);
-
-	privacy_redact_json(a, row);
+	const struct json *row = shown_members(a, given);
 	const char *status = json_get_text(row, "status", ""),
 		   *checkpoint = json_get_text(row, "checkpoint_id", NULL);
 	const char *id = json_get_text(row, "task_id", ""), *name = json_get_text(row, "task_name", "");

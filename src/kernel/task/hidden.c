@@ -5,6 +5,7 @@
  * covered: below HOME, below the home of the account where HOME is another one, and those of the system.  Homes of others are covered
  * as wholes.  A profile opens a place by naming it; what the run works in stays open. */
 #include "base/file.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
 #include "model/secret.h"
@@ -69,13 +70,17 @@ static void hide_place(const struct task *t, const char *place, const char *path
 		place_add(t->a, list, path);
 }
 
-/* People's credentials in one home. */
+/* People's credentials in one home: of all places that there are, most are in no home. */
 static void hide_in_home(const struct task *t, const char *home, struct json *list)
 {
+	struct names there;
 	const char *place;
 
+	names_look(t->k->sys, AT_FDCWD, home, &there);
 	for (size_t i = 0; (place = secret_place_at(i)); i++)
-		hide_place(t, place, path_clean(t->a, arena_printf(t->a, "%s/%s", home, place)), list);
+		if (names_may_have(&there, place))
+			hide_place(
+				t, place, path_clean(t->a, arena_printf(t->a, "%s/%s", home, place)), list);
 }
 
 static void hide_system(const struct task *t, struct json *list)

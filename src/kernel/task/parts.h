@@ -75,6 +75,9 @@ struct task {
 	const char *commands; /* a directory of its client's commands, as calls see it; or NULL */
 	struct sandbox_rules rules;
 	struct run_request run;
+	struct running *running; /* its walls stand, or go up; NULL: not yet, or no more */
+	struct json *earlier; /* tasks before it, read while it ran; or NULL */
+	struct stat earlier_at; /* of the ledger when they were */
 	const struct run_result *so_far; /* of a session that runs: when it began, and which walls stand */
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
@@ -91,7 +94,8 @@ void task_begin_row(struct task *t);
 int task_put_row(struct task *t, const char *status, struct err *e);
 /* A row that ends the task.  stage and reason of a failure; or NULL. */
 int task_put_last(struct task *t, const char *status, const char *stage, const char *reason, struct err *e);
-/* Into the row that ends it, whose paths are known. */
+/* Into the row that ends it, whose paths are known.  What it is compared with may have been read while the command ran. */
+void task_read_earlier(struct task *t);
 void task_put_plan(struct task *t, const char *status);
 int task_put_command_log(struct task *t, struct err *e);
 /* What it may write of memory, before it begins; and what it wrote there around the gate, into `to` and a hint. */

@@ -254,17 +254,38 @@ int task_put_last(struct task *t, const char *status, const char *stage, const c
 
 /* ---- the end ---- */
 
-/* What of it is worth remembering.  Nothing of a run depends on it: when the tasks before cannot be read, it is planned without them. */
-void task_put_plan(struct task *t, const char *status)
+/* Nothing of a run depends on it: when the tasks before cannot be read, it is planned without them. */
+void task_read_earlier(struct task *t)
 {
 	struct memory_place m = memory_place_of(t->k->sys, t->k->ws);
-	struct json *earlier = NULL;
+	struct sys *s = t->k->sys;
+
+	t->earlier = NULL;
+	if (s->stat(s, t->k->ws->state_fd, TASK_LEDGER, &t->earlier_at, AT_SYMLINK_NOFOLLOW) == 0)
+		(void)memory_earlier(&m, t->a, t->row, true, &t->earlier, NULL);
+}
+
+/* Has anybody written to the ledger since? */
+static bool is_earlier_known(const struct task *t)
+{
+	const struct stat *was = &t->earlier_at;
+	struct sys *s = t->k->sys;
+	struct stat st;
+
+	return t->earlier && s->stat(s, t->k->ws->state_fd, TASK_LEDGER, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		st.st_dev == was->st_dev && st.st_ino == was->st_ino && st.st_size == was->st_size;
+}
+
+/* What of it is worth remembering. */
+void task_put_plan(struct task *t, const char *status)
+{
 	int64_t us = t->k->sys->now_us(t->k->sys);
 
 	json_sets(t->a, t->row, "status", status);
 	json_sets(t->a, t->row, "finished_at", text_time_iso(t->a, us));
-	(void)memory_earlier(&m, t->a, t->row, true, &earlier, NULL);
-	json_set(t->a, t->row, "memory_capture", memory_plan(t->a, t->row, earlier, us));
+	if (!is_earlier_known(t))
+		task_read_earlier(t);
+	json_set(t->a, t->row, "memory_capture", memory_plan(t->a, t->row, t->earlier, us));
 }
 
 void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r)

@@ -5,9 +5,9 @@
  *
  * task_run() reads from top to bottom, and the order is the promise: nothing is executed before its
  * decision is on disk; the final row is written before the outcome receipt; and the receipt carries the
- * digests of all rows of the run.  Two things are done at once, because each takes as long as the disk: the
- * walls go up while the decision is synced, and what a run that cannot write left behind is ended while its
- * last rows are. */
+ * digests of all rows of the run.  What takes long is done beside something else: the walls go up while the
+ * decision is signed and synced, earlier tasks are read while the command runs, and what a run that cannot
+ * write left behind is ended while its last rows are synced. */
 #include "kernel/task/parts.h"
 
 #include "base/file.h"
@@ -449,12 +449,12 @@ static int save_first(struct task *t, bool *ret_stopped, struct err *e)
 }
 
 /* Waits for the end, and gives a sign of life every half minute. */
-static int await_end(struct task *t, struct running *r, struct err *e)
+static int await_end(struct task *t, struct err *e)
 {
 	bool has_beaten = false;
 	int rc;
 
-	while ((rc = run_wait(r, HEARTBEAT_MS, &t->result, e)) == OK && !t->result) {
+	while ((rc = run_wait(t->running, HEARTBEAT_MS, &t->result, e)) == OK && !t->result) {
 		heartbeat_beat(t->k->sys, t->k->ws, t->id);
 		has_beaten = true;
 	}
@@ -488,15 +488,81 @@ static int put_end_rows(struct task *t, struct err *e)
 	return first_error(rc, e, late_rc, &late);
 }
 
-static int begin_session(struct task *t, struct running *r, struct err *e)
+static int begin_session(struct task *t, struct err *e)
 {
-	t->so_far = run_so_far(r);
+	t->so_far = run_so_far(t->running);
 	if (!t->so_far)
 		return OK; /* it has ended, and its end says why */
-	const struct run_begun b = {
-		.desk = run_take_desk(r), .task_id = t->id, .tmp = t->tmpdir, .walls = &t->rules, .task = t
-	};
+	const struct run_begun b = { .desk = run_take_desk(t->running),
+		.task_id = t->id,
+		.tmp = t->tmpdir,
+		.walls = &t->rules,
+		.task = t };
 	return t->spec->session->begin(t->spec->session->arg, &b, e);
+}
+
+/* The walls go up, and the command will stand at a gate behind them. */
+static int put_up_walls(struct task *t, struct err *e)
+{
+	task_tmp_take(t->k->sys, t->a, "/tmp", &t->tmp);
+	task_list_cards(t->k, t->a, &t->cards);
+	task_walls(t);
+	return run_start(t->k->sys, t->a, &t->run, &t->running, e);
+}
+
+/* Also where they never went up. */
+static void take_down_walls(struct task *t)
+{
+	run_end(&t->running);
+	task_tmp_give(t->k->sys, &t->tmp);
+}
+
+/* Beside signing and writing the decision, where nothing has to be made, saved or asked before: they take longer than that and the disk.  What
+ * fails is tried again in its place, and told there. */
+static void put_up_early(struct task *t)
+{
+	const struct handling *h = &t->report->handling;
+	const struct run_spec *spec = t->spec;
+	struct err e = { 0 };
+
+	if (h->verdict == V_ALLOW && !spec->session && !spec->left && !spec->permitted_by && !is_remote(t) &&
+		!t->profile->terms && profile_reach(t->profile) != NETWORK_NAMED &&
+		t->profile->checkpoint != CHECKPOINT_REQUIRED && !h->decision.destructive &&
+		(task_egress_open(t, &e) || put_up_walls(t, &e)))
+		take_down_walls(t);
+}
+
+/* The door to named hosts, and the places that a contract promises. */
+static int make_ready(struct task *t, struct err *e)
+{
+	const struct run_session *session = t->spec->session;
+	int rc = session && session->prepare ? session->prepare(session->arg, e) : OK;
+
+	if (rc == OK && !t->running)
+		rc = task_egress_open(t, e);
+	if (rc == OK && t->profile->terms)
+		rc = skill_make_places(t->k->sys, t->a, t->profile->terms, task_tree(t), e);
+	return rc;
+}
+
+/* From the walls to the end of the command.  Nothing is executed before they stand and its decision is on disk. */
+static int run_inside(struct task *t, struct err *e)
+{
+	int rc = t->running ? OK : put_up_walls(t, e); /* they go up ... */
+
+	if (!t->spec->left)
+		armed_note(t);
+	task_look_at_memory(t);
+	if (rc == OK)
+		rc = kernel_permit(
+			t->k, &t->report->handling, e); /* ... while the decision goes to disk ... */
+	if (rc == OK)
+		rc = run_go(t->running, e); /* ... and both are done */
+	if (rc == OK && t->spec->session)
+		rc = begin_session(t, e);
+	if (rc == OK && !t->spec->session)
+		task_read_earlier(t);
+	return rc ? rc : await_end(t, e);
 }
 
 /* Walls, command, rows.  t->happened and t->outcome say how far it came.  A run that may write is ended
@@ -504,7 +570,6 @@ static int begin_session(struct task *t, struct running *r, struct err *e)
  * rows go on at the same time. */
 static int execute(struct task *t, struct err *e)
 {
-	AUTO(run_end) struct running *r = NULL;
 	struct handling *h = &t->report->handling;
 	bool can_write = t->profile->writes == ALLOWANCE_YES;
 
@@ -514,37 +579,18 @@ static int execute(struct task *t, struct err *e)
 	/* A look takes its time, as a checkpoint does. */
 	if (t->spec->left && armed_hold(t, e))
 		return stop_armed(t, e);
-	if (t->spec->session && t->spec->session->prepare)
-		rc = t->spec->session->prepare(t->spec->session->arg, e);
-	if (rc == OK)
-		rc = task_egress_open(t, e);
+	rc = make_ready(t, e);
 	if (rc)
 		return stop_refused(t, rc, e);
-	if (t->profile->terms)
-		rc = skill_make_places(t->k->sys, t->a, t->profile->terms, task_tree(t), e);
-	if (rc)
-		return stop_refused(t, rc, e);
-	task_walls(t);
-	if (!t->spec->left)
-		armed_note(t);
-	task_look_at_memory(t);
-	rc = run_start(t->k->sys, t->a, &t->run, &r, e); /* the walls go up ... */
-	if (rc == OK)
-		rc = kernel_permit(t->k, h, e); /* ... while the decision goes to disk ... */
-	if (rc == OK)
-		rc = run_go(r, e); /* ... and nothing is executed before both are done */
-	if (rc == OK && t->spec->session)
-		rc = begin_session(t, r, e);
-	if (rc == OK)
-		rc = await_end(t, r, e);
+	rc = run_inside(t, e);
 	struct err unheard = { 0 };
 	int unheard_rc = task_egress_close(t, &unheard);
 	if (t->spec->session) {
-		run_end(&r);
+		run_end(&t->running);
 		t->spec->session->end(t->spec->session->arg, t->row);
 	}
 	if (rc || can_write)
-		run_end(&r); /* what it left behind could still change what is said about it */
+		run_end(&t->running); /* what it left behind could still change what is said about it */
 	if (rc)
 		return h->is_unrecorded ? rc : stop_refused(t, rc, e);
 	rc = put_end_rows(t, e);
@@ -592,10 +638,8 @@ static int carry_out(struct task *t, struct err *e)
 	if (rc)
 		return rc;
 	tell_skill(t, "skill_used");
-	task_tmp_take(t->k->sys, t->a, "/tmp", &t->tmp);
-	task_list_cards(t->k, t->a, &t->cards);
 	rc = execute(t, e);
-	task_tmp_give(t->k->sys, &t->tmp);
+	take_down_walls(t);
 	if (t->result)
 		tell_skill(t, t->result->exit_code ? "skill_failure" : "skill_success");
 	return rc;
@@ -632,7 +676,10 @@ static int go_through(struct task *t, struct err *e)
 	kernel_decide(t->k, &t->request, h);
 	if (t->spec->guard_json)
 		return stop_audited(t, e);
+	put_up_early(t);
 	rc = kernel_record(t->k, &t->request, h, e); /* a question that is answered already is settled here */
+	if (rc || h->verdict != V_ALLOW || h->settled.checkpoint_id)
+		take_down_walls(t); /* it is not done, or was decided anew, or took its time */
 	if (rc)
 		return rc;
 	put_decision(t);
@@ -680,6 +727,7 @@ int task_run(
 		.spec = spec,
 		.report = ret,
 		.open = { .fd = -1 },
+		.tmp = { .fd = -1, .rack = -1 },
 		.lasts = spec->session,
 		.happened = json_new(a, JSON_OBJECT),
 		.outcome = "NOT_EXECUTED" };
@@ -694,6 +742,7 @@ int task_run(
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 	workspace_stand(k->sys, a, ws, spec->cwd);
 	rc = go_through(t, e);
+	take_down_walls(t);
 	close_it(t, rc, e);
 	struct err late = { 0 };
 	int late_rc = kernel_commit(k, &ret->handling, &late); /* rows that no receipt followed */

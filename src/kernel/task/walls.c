@@ -4,6 +4,7 @@
  * This is all of what a profile means to the operating system; execute/ puts it up and knows no
  * profiles. */
 #include "base/file.h"
+#include "base/names.h"
 #include "base/text.h"
 #include "clients/clients.h"
 #include "execute/egress/egress.h"
@@ -285,16 +286,21 @@ static void freeze_armed(
 {
 	const struct client *c;
 	const char *other;
+	struct names there;
 
+	names_look(t->k->sys, AT_FDCWD, root, &there);
 	for (size_t i = 0; (c = clients_at(i)); i++)
 		for (const struct client_file *f = c->files; f->path; f++) {
+			if (!names_may_have(&there, f->path))
+				continue;
 			const char *path = holder(t->a, root, f->path);
 			/* The client of a session writes beside its settings; run_session.closed has what it must not. */
 			if (!is_own(t, path))
 				freeze(t, writable, path, list);
 		}
 	for (size_t i = 0; (other = armed_closed_at(t->a, i)); i++)
-		freeze(t, writable, path_clean(t->a, arena_printf(t->a, "%s/%s", root, other)), list);
+		if (names_may_have(&there, other))
+			freeze(t, writable, path_clean(t->a, arena_printf(t->a, "%s/%s", root, other)), list);
 }
 
 /* ---- the same deeper in the tree ---- */
@@ -418,12 +424,12 @@ static void cover_others(struct task *t)
 }
 
 /* One private directory serves all places.  Layers keep theirs beside it, out of the run's sight. */
-static void choose_own(struct task *t)
+static void choose_own(struct task *t, bool has_walls)
 {
 	const struct profile *p = t->profile;
 
 	t->tmpdir = t->tmp.path;
-	if (!t->tmp.path || is_degraded(t))
+	if (!t->tmp.path || !has_walls)
 		return;
 	if (!p->own_path_count) {
 		cover_others(t);
@@ -448,15 +454,16 @@ static void choose_own(struct task *t)
 void task_rules(struct task *t)
 {
 	const struct profile *p = t->profile;
+	const bool degraded = is_degraded(t);
 
 	t->rules = (struct sandbox_rules){
 		.network = profile_reach(p),
 		.door = t->door ? egress_inside(t->door) : 0,
 		.limits = p->limits,
 		.desk = t->spec->session,
-		.waived = is_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
+		.waived = degraded ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
-	choose_own(t);
+	choose_own(t, !degraded);
 	t->rules.exec_paths = task_programs(t);
 	t->rules.write_paths = writable_paths(t);
 	task_places(t);
