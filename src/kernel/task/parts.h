@@ -78,6 +78,7 @@ struct task {
 	const struct run_result *so_far; /* of a session that runs: when it began, and which walls stand */
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
+	struct before *before; /* files of the tree before it; NULL: it cannot write them */
 	struct memory_seen *memory; /* files of memory before it; NULL: it cannot write them */
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
 	struct json *happened; /* for the outcome receipt */
@@ -133,8 +134,15 @@ void task_failure_follow(struct task *t, const struct json *signature);
 bool task_failure_repeats(struct task *t);
 /* Which walls really stood, wall by wall, as "protections". */
 void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r);
-/* Walk over task_tree(): what changed since t->result->started_us, and armed_look() for each entry. */
+/* Walk over task_tree(): what is another than before, and armed_look() for each entry. */
 struct json *task_touched(struct task *t);
+
+/* ---- before.c ---- */
+
+/* Notes what each file of the tree is, before the run. */
+void before_look(struct task *t);
+/* Is it another file now, or has it been written since?  Where nothing was noted: since t->result->started_us, by the clock. */
+bool before_differs(const struct task *t, const char *rel, const struct stat *st);
 
 /* ---- walls.c: t->rules and t->run, from the profile and what was found so far ---- */
 

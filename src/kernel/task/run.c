@@ -528,6 +528,8 @@ static int execute(struct task *t, struct err *e)
 	if (!t->spec->left)
 		armed_note(t);
 	task_look_at_memory(t);
+	if (can_write)
+		before_look(t);
 	rc = run_start(t->k->sys, t->a, &t->run, &r, e); /* the walls go up ... */
 	if (rc == OK)
 		rc = kernel_permit(t->k, h, e); /* ... while the decision goes to disk ... */
