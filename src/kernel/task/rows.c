@@ -460,6 +460,7 @@ int task_put_final(struct task *t, struct err *e)
 	armed_tell(t);
 	task_tell_refusal(t);
 	task_tell_memory(t, json_get(t->row, "touched_paths"), t->row);
+	task_put_claims(t, status);
 	task_put_plan(t, status);
 	struct json *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
 	if (snapshot)
