@@ -46,6 +46,8 @@
 		{ "browser-parallel", OPT_FLAG, NULL, "in several sessions at once", NULL, false }, \
 		{ "browser-site-note", OPT_VALUE, "FILE", "a note of the workspace about the site", NULL, \
 			false }, \
+		{ "governance-live-source-confirmed", OPT_FLAG, NULL, \
+			"the source was looked at just now (docs/formats/governance.md)", NULL, false }, \
 		{ "consensus-plan", OPT_VALUE, "FILE", \
 			"a plan that it is held to: it writes nowhere else (docs/formats/completion.md)", \
 			NULL, false }, \
@@ -181,6 +183,7 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 	spec->approve_risk = opt_flag(r, "approve-risk");
 	spec->approval_id = opt_text(r, "approval-id", NULL);
 	spec->guard_json = opt_flag(r, "guard-json");
+	spec->is_live_confirmed = opt_flag(r, "governance-live-source-confirmed");
 	spec->is_terminal = r->is_tty && isatty(2);
 	/* Kept with the task as it is; it has no meaning for the guard. */
 	if (meta &&

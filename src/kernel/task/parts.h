@@ -159,6 +159,13 @@ void task_plan_hold(struct task *t);
 /* {ok, scope[], violations[]} of paths that were touched; NULL: there is no plan. */
 struct json *task_plan_scope(struct task *t, const struct json *touched);
 
+/* ---- governance.c (docs/formats/governance.md) ---- */
+
+#define GOVERNANCE_RULE "governance.held"
+#define GOVERNANCE_LOG "action-governance-decisions.jsonl"
+/* Between deciding and recording: a row about what it does, and a stricter decision where the workspace asks for that. */
+void task_govern(struct task *t);
+
 /* ---- before.c ---- */
 
 /* Notes what each file of the tree is, before the run. */

@@ -319,7 +319,10 @@ static int stop_blocked(struct task *t, struct err *e)
 	if (browser)
 		return task_put_last(t, browser, "browser", why, e);
 	return task_put_last(t, "blocked",
-		d->has_denied_group && d->action < ACTION_DENY ? "tool_grant" : "guard", why, e);
+		d->has_denied_group && d->action < ACTION_DENY			     ? "tool_grant"
+			: d->detail_code && text_eq(d->detail_code, GOVERNANCE_RULE) ? "governance"
+										     : "guard",
+		why, e);
 }
 
 /* Nothing is executed here; the row says where it is to be done. */
@@ -645,6 +648,7 @@ static int go_through(struct task *t, struct err *e)
 	kernel_decide(t->k, &t->request, h);
 	if (t->spec->guard_json)
 		return stop_audited(t, e);
+	task_govern(t);
 	rc = kernel_record(t->k, &t->request, h, e); /* a question that is answered already is settled here */
 	if (rc)
 		return rc;

@@ -74,6 +74,7 @@ struct run_spec {
 	enum guard_mode mode;
 	const char *mode_source; /* "cli", "env" or "default" */
 	bool approve_risk, guard_json;
+	bool is_live_confirmed; /* somebody says that the source was looked at just now */
 	const char *approval_id; /* go on with what was approved there; or NULL */
 	int64_t timeout_s; /* 0: none */
 	const char *cwd; /* absolute */
