@@ -175,9 +175,13 @@ static void print_text(struct cli *r, const struct context_query *q, const struc
 		json_write(&text, a->summary, JSON_SPACED);
 		out(r, "summary=%s\n", text.p);
 	}
-	if (!a->results->n)
-		out(r, a->total ? "No results on this page; there are %lld.\n" : "Nothing was found.%.0lld\n",
-			(long long)a->total);
+	if (!a->results->n && a->total)
+		out(r, "No results on this page; there are %lld.\n", (long long)a->total);
+	else if (!a->results->n) /* what could not be read may have it */
+		out(r,
+			a->warnings && a->warnings->n
+				? "Nothing was found in what could be read; not all could.\n"
+				: "Nothing was found.\n");
 	json_each (one, a->results) {
 		if (q->mode && text_eq(q->mode, "timeline"))
 			print_day(r, one, day);

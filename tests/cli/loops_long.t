@@ -25,7 +25,7 @@ loop more 40 999 more ''
 few=$(peak few)
 more=$(peak more)
 ok "forty turns take no more memory than five ($few and $more kB)" [ "$more" -lt $((few * 2)) ]
-ok "each of the forty was done" [ "$(wc -l <more)" -eq 40 ]
+ok "each of the forty was done" [ "$(wc -l <"more")" -eq 40 ]
 ok "and is a row" [ "$(grep -c '"kind": "loop_turn"' .helm/task-ledger.jsonl)" -eq 45 ]
 
 # ---- killed again and again ----
