@@ -24,6 +24,8 @@ static const struct bench_row rows[] = {
 		"which of 1,000 skills is meant, against reading their headers" },
 	{ "skill_run", bench_skill_run, 1.1, false,
 		"a run with a skill and its contract, against the same run without" },
+	{ "capture_plan", bench_capture_plan, 0.05, false,
+		"what of a run is worth remembering, with 100,000 rows before it, against the whole run" },
 	{ "trace_export", bench_trace_export, 0.5, true,
 		"100,000 rows of the ledger as spans, against reading these rows" },
 	{ "privacy_scan", bench_privacy_scan, 0.3, true,

@@ -54,7 +54,7 @@ bench_fn bench_guard_check, bench_guard_worst, bench_guard_exec;
 bench_fn bench_policy_expression;
 bench_fn bench_privacy_scan;
 bench_fn bench_context_query, bench_context_catchup;
-bench_fn bench_skill_route, bench_skill_run, bench_trace_export;
+bench_fn bench_skill_route, bench_skill_run, bench_trace_export, bench_capture_plan;
 bench_fn bench_policy_decide, bench_policy_size, bench_policy_load;
 bench_fn bench_startup, bench_sha256;
 bench_fn bench_pack_export, bench_pack_verify;

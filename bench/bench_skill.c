@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "record/record.h"
 #include "remember/front_matter.h"
+#include "remember/memory.h"
 #include "remember/run_trace.h"
 #include "remember/skill.h"
 
@@ -142,6 +143,70 @@ int bench_skill_run(struct bench *b)
 	b->value *= 1e3;
 	b->baseline *= 1e3;
 	b->unit = "ms";
+	place_close(&p);
+	return p.has_failed;
+}
+
+/* ---- what is worth remembering of it ---- */
+
+static bool put_rows(const char *path);
+
+struct planning {
+	struct place *place;
+	struct arena a;
+	struct memory_place memory;
+	struct json *row;
+};
+
+static void plan(void *arg)
+{
+	struct planning *x = arg;
+	struct json *earlier = NULL;
+
+	if (memory_earlier(&x->memory, &x->a, x->row, true, &earlier, NULL))
+		x->place->has_failed = true;
+	bench_keep(memory_plan(&x->a, x->row, earlier, 1790000000000000));
+	arena_reset(&x->a);
+}
+
+static void whole_run(void *arg)
+{
+	struct planning *x = arg;
+
+	without(x->place);
+}
+
+int bench_capture_plan(struct bench *b)
+{
+	struct place p;
+	struct planning x = { .place = &p };
+	AUTO(arena_done) struct arena own = { 0 };
+	char root[4300], state[4400], ledger[4500];
+
+	if (!place_open(&p, b, "capture-plan"))
+		return 1;
+	snprintf(root, sizeof(root), "%s/ws", p.home);
+	snprintf(state, sizeof(state), "%s/.helm", root);
+	snprintf(ledger, sizeof(ledger), "%s/task-ledger.jsonl", state);
+	p.has_failed |= !put_rows(ledger);
+	x.memory = (struct memory_place){ sys_real(), open(root, O_RDONLY | O_CLOEXEC),
+		open(state, O_RDONLY | O_CLOEXEC), state };
+	p.has_failed |=
+		json_parse(&own,
+			bytes_of(
+				"{\"task_id\": \"now\", \"task_name\": \"make all\", \"status\": \"completed\", \"profile\": "
+				"\"workspace_edit\", \"command_preview\": \"make all\", \"finished_at\": "
+				"\"2026-01-03T03:04:05.000001+00:00\", \"touched_paths\": [\"docs/a.md\", \"src/b.c\"]}"),
+			"row", NULL, &x.row, NULL) != OK;
+	if (!p.has_failed)
+		bench_pair(b->rounds < 20 ? 20 : b->rounds, plan, whole_run, &x, &b->value, &b->baseline);
+	b->ratio = b->value / b->baseline;
+	b->value *= 1e3;
+	b->baseline *= 1e3;
+	b->unit = "ms";
+	close(x.memory.root_fd);
+	close(x.memory.state_fd);
+	arena_done(&x.a);
 	place_close(&p);
 	return p.has_failed;
 }

@@ -99,27 +99,54 @@ static const char *safe(struct cli *r, const char *text)
 	return text_safe(r->a, text, strlen(text), false);
 }
 
-/* A program gets everything, a person what to do next. */
+/* What made its place, number by number. */
+static void print_ranking(struct cli *r, const struct json *ranking)
+{
+	struct buf text;
+
+	buf_init(&text, r->a);
+	json_each_member (m, ranking)
+		if (json_is(m->value, JSON_NUMBER))
+			buf_addf(&text, " %s=%s", m->name, m->value->text);
+	json_each_member (m, json_get(ranking, "field_scores"))
+		if (json_is(m->value, JSON_NUMBER))
+			buf_addf(&text, " %s=%s", m->name, m->value->text);
+	out(r, "  ranking:%s\n", text.n ? safe(r, text.p) : " -");
+}
+
+/* A list in one line: texts, or one member of its objects. */
+static void print_list(struct cli *r, const char *what, const struct json *list, const char *member)
+{
+	struct buf text;
+
+	buf_init(&text, r->a);
+	json_each (one, list)
+		buf_addf(&text, "%s%s", text.n ? ", " : "",
+			json_text(one) ? json_text(one) : json_get_text(one, member, "?"));
+	if (text.n)
+		out(r, "  %s: %s\n", what, safe(r, text.p));
+}
+
+/* For people: what it is, and how to look at it.  A program asks with --json. */
 static void print_result(struct cli *r, const struct json *one)
 {
 	const char *at = json_get_text(one, "timestamp", "-");
-	struct json *meta = json_get(one, "metadata");
+	const struct json *meta = json_get(one, "metadata"), *fresh = json_get(meta, "source_freshness");
+	const char *see = json_get_text(meta, "direct_inspection_hint", NULL);
 
 	out(r, "%s[%s:%s:%s]%s %s %s\n", paint(r, PAINT_MUTED), safe(r, json_get_text(one, "adapter", "")),
 		json_get_text(one, "source", ""), json_get_text(one, "kind", ""), paint(r, PAINT_OFF),
 		safe(r, at), safe(r, json_get_text(one, "title", "")));
 	out(r, "  %s\n", safe(r, json_get_text(one, "excerpt", "")));
-	if (r->is_tty && !json_get(meta, "ranking")) {
-		if (json_get_text(meta, "direct_inspection_hint", NULL))
-			out(r, "  %s%s%s\n", paint(r, PAINT_MUTED),
-				safe(r, json_get_text(meta, "direct_inspection_hint", "")),
-				paint(r, PAINT_OFF));
-		return;
-	}
-	struct buf text;
-	buf_init(&text, r->a);
-	json_write(&text, meta, JSON_SPACED | JSON_SORT_BYTES);
-	out(r, "  meta=%s\n", text_safe(r->a, text.p, text.n, false));
+	print_list(r, "states", json_get(meta, "transitions"), "status");
+	print_list(r, "shown by", json_get(meta, "evidence"), "id");
+	if (see)
+		out(r, "  %s%s%s\n", paint(r, PAINT_MUTED), safe(r, see), paint(r, PAINT_OFF));
+	if (fresh && !json_get_bool(fresh, "fresh", true))
+		out(r, "  its source was last seen to change %s\n",
+			safe(r, json_get_text(fresh, "last_success", "never")));
+	if (json_get(meta, "ranking"))
+		print_ranking(r, json_get(meta, "ranking"));
 }
 
 static void print_day(struct cli *r, const struct json *one, char day[16])
@@ -148,9 +175,13 @@ static void print_text(struct cli *r, const struct context_query *q, const struc
 		json_write(&text, a->summary, JSON_SPACED);
 		out(r, "summary=%s\n", text.p);
 	}
-	if (!a->results->n)
-		out(r, a->total ? "No results on this page; there are %lld.\n" : "Nothing was found.%.0lld\n",
-			(long long)a->total);
+	if (!a->results->n && a->total)
+		out(r, "No results on this page; there are %lld.\n", (long long)a->total);
+	else if (!a->results->n) /* what could not be read may have it */
+		out(r,
+			a->warnings && a->warnings->n
+				? "Nothing was found in what could be read; not all could.\n"
+				: "Nothing was found.\n");
 	json_each (one, a->results) {
 		if (q->mode && text_eq(q->mode, "timeline"))
 			print_day(r, one, day);

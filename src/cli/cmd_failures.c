@@ -89,8 +89,10 @@ static int group_row(void *arg, struct json *row)
 	const struct json *fix = json_get(g->later, name);
 	json_seti(g->a, one, "count", json_get_int(one, "count", 0) + 1);
 	json_sets(g->a, one, "first_at", at);
-	if (!json_get_text(one, "last_at", NULL))
+	if (!json_get_text(one, "last_at", NULL)) {
 		json_sets(g->a, one, "last_at", at);
+		json_sets(g->a, one, "status", json_get_text(row, "status", NULL));
+	}
 	json_pushs(g->a, json_get(one, "task_ids"), id);
 	if (fix && !json_get_text(one, "fixed_by", NULL)) {
 		json_sets(g->a, one, "fixed_by", json_get_text(fix, "task_id", NULL));
@@ -117,8 +119,8 @@ static int group(struct cli *r, const char *only, struct json **ret, struct err 
 
 int cmd_failures_list(struct cli *r, struct err *e)
 {
-	static const char *const heads[] = { "FINGERPRINT", "COUNT", "CLASS", "TOOL", "LAST", "FIXED BY",
-		"TARGET" };
+	static const char *const heads[] = { "FINGERPRINT", "COUNT", "STATUS", "CLASS", "TOOL", "LAST",
+		"FIXED BY", "TARGET" };
 	struct json *list;
 	int rc = group(r, NULL, &list, e);
 
@@ -135,9 +137,10 @@ int cmd_failures_list(struct cli *r, struct err *e)
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (one, list) {
 		const char *const cells[] = { safe_member(r, one, "fingerprint"),
-			json_get(one, "count")->text, safe_member(r, one, "error_class"),
-			safe_member(r, one, "tool"), safe_member(r, one, "last_at"),
-			safe_member(r, one, "fixed_by"), safe_member(r, one, "target") };
+			json_get(one, "count")->text, safe_member(r, one, "status"),
+			safe_member(r, one, "error_class"), safe_member(r, one, "tool"),
+			safe_member(r, one, "last_at"), safe_member(r, one, "fixed_by"),
+			safe_member(r, one, "target") };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -201,7 +204,7 @@ static struct trace_place traces(struct cli *r)
 
 int cmd_trace_list(struct cli *r, struct err *e)
 {
-	static const char *const heads[] = { "TASK", "STARTED", "OUTCOME", "SKILL", "SUMMARY" };
+	static const char *const heads[] = { "TASK", "STARTED", "STATUS", "SKILL", "SUMMARY" };
 	const struct trace_place at = traces(r);
 	const char *skill = opt_text(r, "skill", NULL), *outcome = opt_text(r, "outcome", NULL);
 	struct json *all, *list = json_new(r->a, JSON_ARRAY);
@@ -228,8 +231,10 @@ int cmd_trace_list(struct cli *r, struct err *e)
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (one, list) {
 		const char *const cells[] = { safe_member(r, one, "taskId"), safe_member(r, one, "startedAt"),
-			safe_member(r, one, "outcome"), safe_member(r, one, "skill"),
-			safe_member(r, one, "inputSummary") };
+			text_safe(r->a, json_get_text(one, "status", json_get_text(one, "outcome", "-")),
+				strlen(json_get_text(one, "status", json_get_text(one, "outcome", "-"))),
+				false),
+			safe_member(r, one, "skill"), safe_member(r, one, "inputSummary") };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);

@@ -59,6 +59,9 @@ static const char *answer_word(struct cli *r, const struct json *row)
 	return json_get_bool(row, "self_test", false) ? arena_printf(r->a, "%s (self-test)", word) : word;
 }
 
+/* The rule that spoke and what it spoke about, in one column: there is no room for two. */
+#define WHY_AND_CALL "why_and_call"
+
 /* One cell of a table. `became` falls back to the outcome, which calls that simply ran have instead. */
 static const char *cell(struct cli *r, const struct json *row, const char *name)
 {
@@ -70,6 +73,11 @@ static const char *cell(struct cli *r, const struct json *row, const char *name)
 		!strstr(json_get_text(row, name, ""), "in the client"))
 		return arena_printf(
 			r->a, "%s (%s)", safe_member(r, row, name), safe_member(r, row, "answered_by"));
+	if (text_eq(name, WHY_AND_CALL))
+		return json_get_text(row, "rule", NULL)
+			? arena_printf(r->a, "%s (%s)", safe_member(r, row, "preview"),
+				  safe_member(r, row, "rule"))
+			: safe_member(r, row, "preview");
 	if (text_eq(name, "became") && !json_get(row, name))
 		name = "outcome";
 	if (text_eq(name, "session") && json_get_bool(row, "self_test", false))
@@ -95,7 +103,7 @@ static size_t room_for_last(const struct page *p, const char *const *cells, size
 		}
 		used += widest + 2;
 	}
-	return p->width > used + 24 ? p->width - used : p->width - 4;
+	return p->width > used + 16 ? p->width - used : p->width - 4;
 }
 
 /* A table of some members of each row of a list, and how many there are when not all are shown. Nothing at
@@ -199,8 +207,8 @@ static void print_report(struct cli *r, const struct json *doc)
 		*const stopped[] = { "finished_at", "profile", "task_name", "failure_reason" },
 		*const failed_heads[] = { "WHEN", "PROFILE", "EXIT", "TASK", "COMMAND", NULL },
 		*const failed[] = { "finished_at", "profile", "exit_code", "task_name", "command_preview" },
-		*const call_heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "CALL", NULL },
-		*const call[] = { "at", "verdict", "became", "preview" },
+		*const call_heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "CALL, AND WHY", NULL },
+		*const call[] = { "at", "verdict", "became", WHY_AND_CALL },
 		*const run_heads[] = { "WHEN", "PROFILE", "TASK", "COMMAND", NULL },
 		*const run[] = { "started_at", "profile", "task_name", "command_preview" },
 		*const session_heads[] = { "LAST CALL", "CLIENT", "CALLS", "ASKED", "DENIED", "SESSION",

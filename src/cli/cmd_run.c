@@ -3,6 +3,7 @@
  * Options become a run_spec, and kernel/task does the rest: judge, record, run behind walls, record again.
  * What is decided here is who may loosen the guard: nobody from inside a guarded run, and no agent for
  * what it runs itself. */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -10,6 +11,7 @@
 #include "kernel/posture.h"
 #include "model/command.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,6 +46,12 @@
 		{ "browser-parallel", OPT_FLAG, NULL, "in several sessions at once", NULL, false }, \
 		{ "browser-site-note", OPT_VALUE, "FILE", "a note of the workspace about the site", NULL, \
 			false }, \
+		{ "governance-live-source-confirmed", OPT_FLAG, NULL, \
+			"the source was looked at just now (docs/formats/governance.md)", NULL, false }, \
+		{ "consensus-plan", OPT_VALUE, "FILE", \
+			"a plan that it is held to: it writes nowhere else (docs/formats/completion.md)", \
+			NULL, false }, \
+		{ "acceptance", OPT_LIST, "TEXT", "what must hold afterwards, for that plan", NULL, false }, \
 		{ "timeout", OPT_VALUE, "SECONDS", \
 			"end everything after this time (default 1800, 0 or less: none)", NULL, false }, \
 	{ \
@@ -134,6 +142,23 @@ static void read_browser(struct cli *r, struct run_spec *spec)
 	spec->browser = b;
 }
 
+static int read_plan(struct cli *r, struct run_spec *spec, struct err *e)
+{
+	enum { PLAN_BYTES = 256 << 10 };
+	const char *file = opt_text(r, "consensus-plan", NULL), **texts;
+	struct json *doc = NULL;
+
+	spec->acceptance_count = opt_list(r, "acceptance", &texts);
+	spec->acceptance = texts;
+	if (!file)
+		return OK;
+	int rc = doc_read(r->sys, r->a, AT_FDCWD, file, PLAN_BYTES, FILE_FOLLOW, &doc, e);
+	if (rc == OK && !json_is(doc, JSON_OBJECT))
+		rc = err_set(e, E_USAGE, "RUN_PLAN", "--consensus-plan takes the file of a JSON object");
+	spec->plan = doc;
+	return rc;
+}
+
 /* Everything that can be wrong with the words is found before the kernel is opened. */
 static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 {
@@ -158,6 +183,7 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 	spec->approve_risk = opt_flag(r, "approve-risk");
 	spec->approval_id = opt_text(r, "approval-id", NULL);
 	spec->guard_json = opt_flag(r, "guard-json");
+	spec->is_live_confirmed = opt_flag(r, "governance-live-source-confirmed");
 	spec->is_terminal = r->is_tty && isatty(2);
 	/* Kept with the task as it is; it has no meaning for the guard. */
 	if (meta &&
@@ -171,7 +197,9 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 		return err_set(e, E_USAGE, "USAGE_NUMBER", "--timeout takes a whole number, not '%.40s'",
 			opt_text(r, "timeout", ""));
 	spec->timeout_s = spec->timeout_s < 0 ? 0 : spec->timeout_s;
-	rc = guard_mode(r, spec, e);
+	rc = read_plan(r, spec, e);
+	if (rc == OK)
+		rc = guard_mode(r, spec, e);
 	return rc ? rc : working_directory(r, spec, e);
 }
 

@@ -3,6 +3,7 @@
  *
  * A move appends a row to the ledger; nothing that was recorded is changed. Which moves make sense from
  * which state is decided in kernel/task; --force makes the others, too. */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -10,6 +11,7 @@
 #include "kernel/gates.h"
 #include "kernel/task/task.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 /* Of so many newest tasks `task doctor` also says which were completed without evidence. */
@@ -41,9 +43,12 @@ const struct opt task_show_opts[] = {
 	}
 const struct opt task_block_opts[] = { REASON(true),
 	{ "stage", OPT_VALUE, "STAGE", "where (default manual)", NULL, false }, NEXT_ACTION, FORCE, { 0 } };
-const struct opt task_complete_opts[] = { { "evidence", OPT_LIST, "KIND:VALUE", "what shows that it is done",
-						  NULL, false },
-	NEXT_ACTION, FORCE, { 0 } };
+const struct opt task_complete_opts[] = {
+	{ "evidence", OPT_LIST, "KIND:VALUE",
+		"what shows that it is done; what the record can answer is held against it", NULL, false },
+	{ "claims", OPT_VALUE, "FILE", "claims that must hold (docs/formats/completion.md)", NULL, false },
+	NEXT_ACTION, FORCE, { 0 }
+};
 const struct opt task_retry_opts[] = { REASON(false),
 	{ "new-task-id", OPT_VALUE, "ID", "id of the new task", NULL, false }, FORCE, { 0 } };
 const struct opt task_stale_opts[] = { REASON(true),
@@ -166,14 +171,25 @@ static void print_member(struct cli *r, const struct json *row, const char *name
 	out(r, "%s=%s\n", name, text_safe(r->a, text.p, text.n, false));
 }
 
+/* What is claimed of it, and whether the record shows that; a path outside of its plan is one line more. */
+static void print_claims(struct cli *r, const struct json *row)
+{
+	json_each (one, json_get(json_get(row, "finalization_gate"), "claims"))
+		out(r, "claim=%s %s (%s)\n", json_get_bool(one, "ok", false) ? "holds" : "does not hold",
+			safe_member(r, one, "claim_id"), safe_member(r, one, "reason"));
+	json_each (path, json_get(json_get(row, "scope_gate"), "violations"))
+		out(r, "outside_of_plan=%s\n",
+			text_safe(r->a, json_text(path), strlen(json_text(path)), false));
+}
+
 /* The newest row is the state of the task; --history shows how it came there. */
 int cmd_task_show(struct cli *r, struct err *e)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "profile", "skill",
 		"command_preview", "cwd", "exit_code", "checkpoint_id", "decision_id", "started_at",
 		"updated_at", "finished_at", "parent_task_id", "retry_count", "failure_stage",
-		"failure_reason", "blocked_reason", "completion_evidence", "next_action", "failure_signature",
-		"protections" };
+		"failure_reason", "blocked_reason", "completion_evidence", "operational_status",
+		"next_action", "failure_signature", "protections" };
 	struct observed o = observed_from(r);
 	struct json *rows;
 	int rc = observe_task(&o, r->args[0], &rows, e);
@@ -191,6 +207,7 @@ int cmd_task_show(struct cli *r, struct err *e)
 					r, row, json_get(row, "finished_at") ? "finished_at" : "started_at"));
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		print_member(r, rows->items[rows->n - 1], fields[i]);
+	print_claims(r, rows->items[rows->n - 1]);
 	return 0;
 }
 
@@ -254,6 +271,13 @@ int cmd_task_complete(struct cli *r, struct err *e)
 
 	c.evidence_count = opt_list(r, "evidence", &evidence);
 	c.evidence = evidence;
+	const char *file = opt_text(r, "claims", NULL);
+	struct json *claims = NULL;
+	if (file && doc_read(r->sys, r->a, AT_FDCWD, file, 1 << 20, FILE_FOLLOW, &claims, e))
+		return e->rc;
+	if (file && !json_is(claims, JSON_ARRAY))
+		return err_set(e, E_USAGE, "TASK_CLAIM", "--claims takes the file of a list of claims");
+	c.claims = claims;
 	int rc = file_exists(r->sys, r->ws->root_fd, "references/gate_policy.json")
 		? pass_gates(r, &c, evidence, e)
 		: OK;

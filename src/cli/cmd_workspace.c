@@ -1,5 +1,6 @@
 /* cmd_workspace.c — init, detect, doctor: make a workspace, tell what a directory is, and say whether
  * everything stands. */
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
@@ -8,6 +9,7 @@
 #include "kernel/posture.h"
 #include "kernel/sources.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct opt init_opts[] = {
@@ -78,6 +80,20 @@ int make_workspace(struct cli *r, bool force, struct json **ret_done, bool *ret_
 }
 
 /* Running it again completes what is missing and changes nothing that is there, unless --force is given. */
+/* Does every command that is typed here come to this workspace by itself? */
+static bool is_found_from_here(struct cli *r)
+{
+	const char *named = r->sys->getenv(r->sys, "HELM_WORKSPACE");
+	char *here = realpath(".", NULL), *there = named ? realpath(named, NULL) : NULL;
+	bool is_here = named ? there && text_eq(there, r->ws->root)
+			     : (here && path_is_below(here, r->ws->root)) ||
+			(r->ws->helm_home && path_is_below(r->ws->root, r->ws->helm_home));
+
+	free(here);
+	free(there);
+	return is_here;
+}
+
 int cmd_init(struct cli *r, struct err *e)
 {
 	struct json *done;
@@ -103,7 +119,10 @@ int cmd_init(struct cli *r, struct err *e)
 		out(r, "note=%s\n", safe_member(r, done, "note"));
 	json_each (one, json_get(done, "differences"))
 		out(r, "note=%s; %s\n", safe_member(r, one, "text"), safe_member(r, one, "remedy"));
-	out(r, "\nnext:\n  export HELM_WORKSPACE=%s\n  helm doctor\n", root);
+	out(r, "\nnext:\n");
+	if (!is_found_from_here(r))
+		out(r, "  cd %s\n", text_quote(r->a, root));
+	out(r, "  helm doctor\n");
 	return 0;
 }
 

@@ -28,7 +28,9 @@ __attribute__((format(printf, 5, 6))) static bool says(struct leaving *x, const 
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	*x->ret = (struct terms_breach){ .rule = rule,
-		.text = arena_printf(x->a, "%s; that leaves the contract of skill '%s'", text, x->t->skill),
+		.text = text_eq(x->t->skill, TERMS_OF_PLAN)
+			? arena_printf(x->a, "%s; that leaves the plan of this task", text)
+			: arena_printf(x->a, "%s; that leaves the contract of skill '%s'", text, x->t->skill),
 		.instead = instead,
 		.effect = effect };
 	return true;

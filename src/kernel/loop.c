@@ -38,8 +38,10 @@ static const char *now_text(struct looping *x)
 
 static int save(struct looping *x, struct err *e)
 {
+	AUTO(arena_done) struct arena own = { 0 };
+
 	json_sets(x->a, x->state, "updated_at", now_text(x));
-	return doc_replace(x->k->sys, x->a, x->k->ws->state_fd, &x->doc, x->state, e);
+	return doc_replace(x->k->sys, &own, x->k->ws->state_fd, &x->doc, x->state, e);
 }
 
 /* ---- a new one ---- */
@@ -81,14 +83,30 @@ int loop_begin(struct kernel *k, struct arena *a, const struct json *loop, const
 
 /* ---- one step ---- */
 
+/* What of a row counts for a loop.  A night has many rows, so nothing else of them is kept. */
+static struct json *kept_of(struct arena *a, const struct json *row)
+{
+	static const char *const names[] = { "task_id", "status", "exit_code", "runtime_pause",
+		"touched_paths", "failure_signature", "checkpoint_id" };
+	struct json *kept = json_new(a, JSON_OBJECT);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (json_get(row, names[i]))
+			json_set(a, kept, names[i], json_copy(a, json_get(row, names[i])));
+	return kept;
+}
+
 /* The newest row of a task that has ended by itself; NULL: it has not, or there is none.  One that was cut off has an end that somebody else
  * wrote. */
 static struct json *ended(struct looping *x, const char *id, bool *ret_was_begun)
 {
+	AUTO(arena_done) struct arena own = { 0 };
 	struct json *row = NULL;
 
-	*ret_was_begun = row_newest(x->k->sys, x->a, x->k->ws->state_fd, id, &row, NULL) == OK && row;
-	return *ret_was_begun && !row_is_open(row) && !json_get_bool(row, "orphaned", false) ? row : NULL;
+	*ret_was_begun = row_newest(x->k->sys, &own, x->k->ws->state_fd, id, &row, NULL) == OK && row;
+	return *ret_was_begun && !row_is_open(row) && !json_get_bool(row, "orphaned", false)
+		? kept_of(x->a, row)
+		: NULL;
 }
 
 /* A step that was done before a kill is taken from the ledger; one that was cut off is done again under another id. */
@@ -96,9 +114,10 @@ static int run_step(struct looping *x, const struct loop_step *step, const char 
 	struct json **ret_row, struct err *e)
 {
 	const int64_t left = (x->deadline_us - x->k->sys->now_us(x->k->sys)) / 1000000;
+	AUTO(arena_done) struct arena own = { 0 };
 	struct run_report report;
 	bool was_begun;
-	struct json *meta = json_new(x->a, JSON_OBJECT);
+	struct json *meta = json_new(&own, JSON_OBJECT);
 
 	for (;;) {
 		*ret_row = ended(x, id, &was_begun);
@@ -110,7 +129,7 @@ static int run_step(struct looping *x, const struct loop_step *step, const char 
 	}
 	/* A condition that does not hold is no failure. */
 	if (profile != x->plan.profile)
-		json_setb(x->a, meta, LOOP_CONDITION, true);
+		json_setb(&own, meta, LOOP_CONDITION, true);
 	const struct run_spec spec = { .profile = profile,
 		.argv = step->argv,
 		.argc = step->argc,
@@ -125,7 +144,7 @@ static int run_step(struct looping *x, const struct loop_step *step, const char 
 			: left < x->plan.step_seconds ? left
 						      : x->plan.step_seconds,
 		.cwd = x->cwd };
-	int rc = task_run(x->k, x->a, &spec, &report, e);
+	int rc = task_run(x->k, &own, &spec, &report, e);
 	if (rc)
 		return rc;
 	*ret_row = ended(x, id, &was_begun);
@@ -298,7 +317,8 @@ static int judge_turn(struct looping *x, bool is_clean, struct err *e)
 /* One row for each turn, so that views of tasks show how it goes. */
 static int put_turn_row(struct looping *x, const char *outcome, struct err *e)
 {
-	struct arena *a = x->a;
+	AUTO(arena_done) struct arena own = { 0 };
+	struct arena *a = &own;
 	struct json *row = json_new(a, JSON_OBJECT);
 	const long long n = (long long)json_get_int(x->turn, "turn", 0);
 

@@ -16,6 +16,9 @@ struct terms_command {
 	size_t n;
 };
 
+/* No skill is called like this: the terms are those of a plan that one task is held to. */
+#define TERMS_OF_PLAN "(plan)"
+
 struct terms {
 	const char *skill; /* whose they are */
 	const char *sha256; /* of all files of the skill as they were read; or NULL: it has no folder */

@@ -66,6 +66,17 @@ static struct json *decision_of(struct arena *a, const struct json *row)
 	return list;
 }
 
+/* What would show that it was done, where it was governed. */
+static struct json *contracts_of(struct arena *a, const struct json *row)
+{
+	const struct json *one = json_get(json_get(row, "governance"), "evidence_contract");
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	if (one)
+		json_push(a, list, json_copy(a, one));
+	return list;
+}
+
 struct json *trace_of_row(struct arena *a, const struct json *row)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *steps = json_new(a, JSON_ARRAY),
@@ -88,10 +99,12 @@ struct json *trace_of_row(struct arena *a, const struct json *row)
 	json_set(a, doc, "toolSequence", steps);
 	json_set(a, doc, "changedFiles", list_or_none(a, row, "touched_paths"));
 	json_set(a, doc, "governanceDecisions", decision_of(a, row));
+	json_set(a, doc, "evidenceContracts", contracts_of(a, row));
 	json_set(a, doc, "validationGates", list_or_none(a, row, "validation_gates"));
 	struct json *signature = json_get(row, "failure_signature");
 	json_set(a, doc, "failureSignature", signature ? json_copy(a, signature) : json_new(a, JSON_NULL));
 	json_sets(a, doc, "outcome", outcome_of(status));
+	json_sets(a, doc, "status", status); /* as the task says it: outcome has three words */
 	json_sets(a, doc, "replayHint", arena_printf(a, "helm trace replay %s", id));
 	json_setb(a, doc, "skillCandidate", false);
 	return doc;

@@ -18,7 +18,7 @@ struct trace_place {
 
 enum { TRACES_LOOKED_AT = 200 };
 
-/* {taskId, startedAt, profile, skill, inputSummary, toolSequence, changedFiles, governanceDecisions, validationGates, failureSignature, outcome,
+/* {taskId, startedAt, profile, skill, inputSummary, toolSequence, changedFiles, governanceDecisions, evidenceContracts, validationGates, failureSignature, outcome, status,
  * replayHint, skillCandidate} of a row. */
 struct json *trace_of_row(struct arena *a, const struct json *row);
 /* The newest, at most so many, newest first. */

@@ -38,7 +38,8 @@ ok "failures" says 0 "deploy router" helm context --mode failures
 ok "what did not fail is not among them" hides "index docs" helm context --mode failures
 ok "decisions" says 0 "tar is for checkpoints" helm context --mode decisions
 ok "a timeline groups by day" matches "^20[0-9][0-9]-[0-9-]*$" helm context --mode timeline --include tasks
-ok "states of a task are one entry" says 0 '"transitions": [{"at"' helm context --mode timeline --include tasks
+ok "states of a task are one entry" says 0 '"transitions": [' helm context --mode timeline --include tasks --json
+ok "and one line for people, without any JSON" sh -c '"$@" >out.txt && grep -q "states: queued, running, completed" out.txt && ! grep -q "[{}]" out.txt' - env HOME="$scratch/home" ${HELM_ENV:+"$HELM_ENV"} "$HELM_REAL" context --mode timeline --include tasks
 ok "an entity by its alias" says 0 "router (module)" helm context --mode entity --entity gateway
 ok "and who mentions it" says 0 "deploy router" helm context --mode entity --entity gateway
 ok "its neighbour" says 0 "graph-neighbor" helm context --entity router --include ontology
@@ -58,7 +59,7 @@ ok "a task without one" exits 1 helm context state-snapshot --task-id nobody
 # ---- reflection ----
 for i in 1 2 3; do helm run --task-id "d$i" --task-name "Deploy  Router" -- false 2>/dev/null; done
 ok "what fails again and again" says 0 "repeated_failure" helm context --mode reflect-candidates
-ok "with the rows that show it" says 0 '"evidence": ["d3"' helm context --mode reflect-candidates
+ok "with the rows that show it" says 0 'shown by: d3' helm context --mode reflect-candidates
 
 # ---- damage ----
 printf 'garbage\n' >>"$ledger"
@@ -89,4 +90,27 @@ ok "setup puts it in" says 0 "hook session-start" helm setup claude-code --scope
 ok "only when asked" hides "session-start" helm setup claude-code --scope project --dry-run
 ok "not where there is no such moment" says 2 "cannot be told anything" helm setup cursor --scope project --context --dry-run
 
+
+# ---- what cannot be read is told, and is not "nothing" ----
+bad=$scratch/badplace
+helm init --path "$bad" >/dev/null
+HELM_ENV="HELM_WORKSPACE=$bad"
+mkdir -p "$bad/notes" "$bad/memory/ontology"
+truncate -s 1G "$bad/notes/huge.md"
+echo 'okapi at its end' >>"$bad/notes/huge.md"
+head -c 100000 /dev/urandom >"$bad/notes/binary.md"
+ln -s . "$bad/notes/circle"
+ln -s two.md "$bad/notes/one.md"
+ln -s one.md "$bad/notes/two.md"
+printf 'quagga\n' >"$bad/notes/with
+newline.md"
+printf '{"id":"quagga","type":"animal","properties":null}\n{"id":null}\nno row\n{"id":"q2","properties":{"name":"quagga two","notes":[1]}}\n' >"$bad/memory/ontology/entities.jsonl"
+printf '{"task_id":"n1","task_name":null,"command":null,"status":"completed"}\ndamaged quagga\n{"task_id":"n2","task_name":"quagga run","command":"a text","status":"failed"}\n' >"$bad/.helm/task-ledger.jsonl"
+ok "an answer that is empty says that not all was read" says 0 "not all could" helm context okapi
+ok "a file of a gigabyte costs one warning" sh -c '[ "$("$@" 2>&1 >/dev/null | grep -c huge.md)" -eq 1 ]' - env HOME="$scratch/home" HELM_WORKSPACE="$bad" "$HELM_REAL" context quagga
+ok "so does what is no text" sh -c '[ "$("$@" 2>&1 >/dev/null | grep -c binary.md)" -eq 1 ]' - env HOME="$scratch/home" HELM_WORKSPACE="$bad" "$HELM_REAL" context quagga
+ok "links in a circle end" says 0 "quagga run" helm context quagga
+ok "a name with a line break is one line" says 0 'with\x0Anewline.md' helm context quagga
+ok "rows with nulls and damaged ones hide no others" sh -c '"$@" 2>/dev/null | grep -q "quagga two"' - env HOME="$scratch/home" HELM_WORKSPACE="$bad" "$HELM_REAL" context quagga
+ok "and are counted" sh -c '"$@" 2>&1 >/dev/null | grep -q "task-ledger.jsonl that are no rows were left out: 1"' - env HOME="$scratch/home" HELM_WORKSPACE="$bad" "$HELM_REAL" context quagga
 finish

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct kernel_fixture x;
@@ -79,6 +80,19 @@ static const char *statuses(const struct run_report *report)
 	return text.p;
 }
 
+/* Paths that the newest row says were touched, in the order of their names. */
+static const char *touched(void)
+{
+	const struct json *paths = json_get(kernel_fixture_last_row(&x, TASK_LEDGER), "touched_paths");
+	struct buf text;
+
+	buf_init(&text, &x.request);
+	buf_adds(&text, "");
+	json_each (path, paths)
+		buf_addf(&text, "%s%s", text.n ? " " : "", json_text(path));
+	return text.p;
+}
+
 #define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static void completed(void **state)
@@ -89,17 +103,41 @@ static void completed(void **state)
 	assert_int_equal(r.exit_code, 0);
 	assert_string_equal(statuses(&r), "queued running completed");
 	assert_true(scratch_has(&x.home, "ws/made"));
-	/* In the order of the directory, which is not the same on every file system; others may be as young. */
-	bool is_touched = false;
-	json_each (path, json_get(kernel_fixture_last_row(&x, TASK_LEDGER), "touched_paths"))
-		is_touched |= strstr(json_text(path), "made") != NULL;
-	assert_true(is_touched);
+	/* The files of the fixture are a moment old, and not of this run. */
+	assert_string_equal(touched(), "made");
 	struct json *outcomes = kernel_fixture_receipts(&x, "outcome");
 	assert_int_equal(outcomes->n, 1);
 	/* queued, running, command log, final: the receipt knows all of them. */
 	assert_int_equal(json_get(json_get(outcomes->items[0], "metadata"), "rows_sha256")->n, 4);
 	assert_string_equal(json_get_text(outcomes->items[0], "decision_id", ""), row_text("decision_id"));
 	assert_int_equal(kernel_fixture_rows(&x, COMMAND_LOG)->n, 1);
+}
+
+/* So many seconds before or behind the clock of the file system. */
+static void set_clock(int64_t seconds)
+{
+	struct timespec now;
+
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+	x.f.has_clock = true;
+	x.f.clock_us = (now.tv_sec + seconds) * 1000000;
+	x.f.step_us = 1000;
+}
+
+/* What was there is known by what it is, not by a clock: the file system's may be ahead of ours, or behind. */
+static void touched_is_what_changed(void **state)
+{
+	(void)state;
+	scratch_put(&x.home, "ws/old", "as it was");
+	scratch_put(&x.home, "ws/same", "as it was");
+	set_clock(-5);
+	(void)run_argv("workspace_edit", ARGV("sh", "-c", "echo more >>old; echo new >new"));
+	assert_string_equal(touched(), "new old");
+	set_clock(5);
+	(void)run_argv("workspace_edit", ARGV("sh", "-c", "echo more >>old"));
+	assert_string_equal(touched(), "old");
+	(void)run_argv("workspace_edit", ARGV("true"));
+	assert_string_equal(touched(), "");
 }
 
 /* A profile that may not write has its last rows before what it left behind is gone. */
@@ -355,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(completed, begin, end),
+		cmocka_unit_test_setup_teardown(touched_is_what_changed, begin, end),
 		cmocka_unit_test_setup_teardown(completed_without_writing, begin, end),
 		cmocka_unit_test_setup_teardown(failed, begin, end),
 		cmocka_unit_test_setup_teardown(timed_out, begin, end),

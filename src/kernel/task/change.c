@@ -4,7 +4,7 @@
  * These are acts of bookkeeping about work; they allow nothing and run nothing, so they need no
  * decision. */
 #include "base/text.h"
-#include "kernel/task/task.h"
+#include "kernel/task/parts.h"
 
 #include <string.h>
 
@@ -27,8 +27,9 @@ static void forget_run(struct json *row)
 	static const char *const fields[] = { "finished_at", "started_execution_at", "exit_code",
 		"exit_signal", "failure_stage", "failure_reason", "failure_signature", "blocked_reason",
 		"guard", "decision_id", "checkpoint_id", "memory_capture", "state_snapshot",
-		"completion_evidence", "experience_attribution", "protections", "touched_paths", "pid",
-		"pid_start", "open_run", "heartbeat_at" };
+		"completion_evidence", "experience_attribution", "protections", "touched_paths",
+		"evidence_refs", "completion_claims", "finalization_gate", "operational_status", "scope_gate",
+		"evidence_gathering", "pid", "pid_start", "open_run", "heartbeat_at" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		(void)json_remove(row, fields[i]);
@@ -138,6 +139,8 @@ int task_change(struct sys *s, struct arena *a, struct workspace *ws, const stru
 	char *id = NULL;
 	int rc = check_jump(c, json_get_text(row, "status", ""), e);
 
+	if (rc == OK && c->to == TASK_COMPLETE)
+		rc = task_complete_check(s, a, ws, c, row, e);
 	if (rc == OK && c->to == TASK_RETRY && c->new_id && !text_is_id(c->new_id))
 		rc = err_set(e, E_USAGE, "TASK_ID", "'%s' is no task id", c->new_id);
 	if (rc == OK && c->to == TASK_RETRY && !c->new_id)

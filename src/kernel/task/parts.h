@@ -45,6 +45,7 @@ struct task {
 	struct run_report *report;
 	/* before it is judged */
 	const struct profile *profile;
+	const struct json *review, *plan; /* of its plan, and the plan when it was approved (plan.c); or NULL */
 	struct skill_use skill; /* whose contract narrowed the profile; name NULL: none */
 	int64_t timeout_s; /* 0: none */
 	const char *id;
@@ -81,6 +82,7 @@ struct task {
 	const struct run_result *so_far; /* of a session that runs: when it began, and which walls stand */
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
+	struct before *before; /* files of the tree before it; NULL: it cannot write them */
 	struct memory_seen *memory; /* files of memory before it; NULL: it cannot write them */
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
 	struct json *happened; /* for the outcome receipt */
@@ -107,6 +109,9 @@ int task_put_final(struct task *t, struct err *e);
 void task_tell_end(struct task *t);
 /* An argv as a person would type it. */
 char *task_preview(struct arena *a, const char *const *argv, size_t argc);
+
+/* One more line for the person. */
+void task_hint(struct task *t, const char *more);
 
 /* A row of the task in this state, which is not its state: it goes on as it was. */
 int task_put_aside(struct task *t, const char *status, struct err *e);
@@ -137,8 +142,40 @@ void task_failure_follow(struct task *t, const struct json *signature);
 bool task_failure_repeats(struct task *t);
 /* Which walls really stood, wall by wall, as "protections". */
 void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r);
-/* Walk over task_tree(): what changed since t->result->started_us, and armed_look() for each entry. */
+/* Walk over task_tree(): what is another than before, and armed_look() for each entry. */
 struct json *task_touched(struct task *t);
+
+/* ---- claims.c ---- */
+
+/* Evidence of the run, what is claimed by it, and whether that holds, into the row. */
+void task_put_claims(struct task *t, const char *status);
+/* Evidence and claims of somebody who says that it is done, held against the record; into the row.  E_USAGE TASK_EVIDENCE, TASK_CLAIM. */
+int task_complete_check(struct sys *s, struct arena *a, const struct workspace *ws,
+	const struct task_change *c, struct json *row, struct err *e);
+
+/* ---- plan.c: what work is to do, agreed upon before it starts (docs/formats/completion.md) ---- */
+
+#define PLAN_RULE "plan.blocked"
+/* Reads the plan that was given and reviews it; one that is approved narrows the profile to its scope.  Without one: whether one is asked for.
+ * Into the row; a plan that does not pass is held by task_plan_hold(). */
+int task_plan_look(struct task *t, struct err *e);
+void task_plan_hold(struct task *t);
+/* {ok, scope[], violations[]} of paths that were touched; NULL: there is no plan. */
+struct json *task_plan_scope(struct task *t, const struct json *touched);
+
+/* ---- governance.c (docs/formats/governance.md) ---- */
+
+#define GOVERNANCE_RULE "governance.held"
+#define GOVERNANCE_LOG "action-governance-decisions.jsonl"
+/* Between deciding and recording: a row about what it does, and a stricter decision where the workspace asks for that. */
+void task_govern(struct task *t);
+
+/* ---- before.c ---- */
+
+/* Notes what each file of the tree is, before the run. */
+void before_look(struct task *t);
+/* Is it another file now, or has it been written since?  Where nothing was noted: since t->result->started_us, by the clock. */
+bool before_differs(const struct task *t, const char *rel, const struct stat *st);
 
 /* ---- walls.c: t->rules and t->run, from the profile and what was found so far ---- */
 

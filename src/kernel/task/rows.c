@@ -169,13 +169,11 @@ struct touched {
 	size_t seen;
 };
 
-/* By ctime, with some tolerance, since the clock of file systems ticks more coarsely than ours. */
 static int look_at(
 	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
 {
 	struct touched *x = arg;
 	struct task *t = x->task;
-	int64_t changed = (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
 
 	(void)e;
 	armed_look(t, parent, name, rel, st);
@@ -183,7 +181,7 @@ static int look_at(
 		(void)nested_see(t->nested_next, parent, name, rel, st);
 	if (S_ISDIR(st->st_mode))
 		return text_eq(name, ".git") || text_eq(name, t->k->ws->state_name) ? FILE_SKIP : 0;
-	if (changed >= t->result->started_us - 10000 && x->paths->n < 500)
+	if (x->paths->n < 500 && before_differs(t, rel, st))
 		json_pushs(t->a, x->paths, rel);
 	return ++x->seen > task_walk_most(t) ? E_LIMIT : 0;
 }
@@ -483,6 +481,7 @@ int task_put_final(struct task *t, struct err *e)
 	armed_tell(t);
 	task_tell_refusal(t);
 	task_tell_memory(t, json_get(t->row, "touched_paths"), t->row);
+	task_put_claims(t, status);
 	task_put_plan(t, status);
 	struct json *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
 	if (snapshot)

@@ -27,6 +27,7 @@ enum {
 	EXIT_ASKED = 24,
 	EXIT_DENIED = 25,
 	EXIT_PAUSED = 26,
+	EXIT_PLAN = 29,
 	EXIT_NOT_STARTED = 126
 };
 
@@ -106,7 +107,7 @@ static int prepare(struct task *t, struct err *e)
 	t->at = guard_at(&t->k->guard, t->a, t->spec->cwd);
 	t->report->task_id = t->id;
 	task_begin_row(t);
-	return OK;
+	return task_plan_look(t, e);
 }
 
 static bool is_remote(const struct task *t)
@@ -222,7 +223,7 @@ static const char *why_not_approved(struct task *t)
 }
 
 /* Hints are lines for the person; they are collected in the order they come up. */
-static void add_hint(struct task *t, const char *more)
+void task_hint(struct task *t, const char *more)
 {
 	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, more) : more;
 }
@@ -237,26 +238,26 @@ static int wait_for_person(struct task *t, struct err *e)
 	struct json *pause = json_new(a, JSON_OBJECT);
 
 	if (why)
-		add_hint(t, why);
+		task_hint(t, why);
 	if (h->approval_note)
-		add_hint(t, h->approval_note);
+		task_hint(t, h->approval_note);
 	if (t->spec->permitted_by)
 		return OK;
 	if (!h->is_question_kept) {
-		add_hint(t, "a person may run it with --approve-risk");
+		task_hint(t, "a person may run it with --approve-risk");
 		return OK;
 	}
 	json_sets(a, pause, "approval_id", id);
 	json_sets(a, pause, "resume_command", resume);
 	json_set(a, pause, "expires_at", json_get(h->question, "expires_at"));
 	json_set(a, t->row, "runtime_pause", pause);
-	add_hint(t,
+	task_hint(t,
 		h->decision.approvers > 1
 			? arena_printf(a,
 				  "to approve: helm approval approve %s --key FILE, by each of %d people", id,
 				  h->decision.approvers)
 			: arena_printf(a, "to approve: helm approval approve %s", id));
-	add_hint(t,
+	task_hint(t,
 		resume ? arena_printf(a, "then:       %s", resume)
 		       : arena_printf(a, "then:       repeat the same command with --approval-id %s", id));
 	return waiting_add(t->k, t->a, h->question, e);
@@ -306,11 +307,22 @@ static int stop_blocked(struct task *t, struct err *e)
 		if (rc)
 			return rc;
 	}
+	if (d->detail_code && text_eq(d->detail_code, PLAN_RULE)) {
+		t->report->exit_code = EXIT_PLAN;
+		json_sets(a, t->row, "blocked_reason", why);
+		json_sets(a, t->row, "next_action", "complete the plan, and give it with --consensus-plan");
+		t->report->hint =
+			"a plan names its scope, its tasks with what must hold afterwards, how it is verified and taken back: docs/formats/completion.md";
+		return task_put_last(t, "blocked", "consensus_plan", why, e);
+	}
 	const char *browser = task_browser_stopped(t);
 	if (browser)
 		return task_put_last(t, browser, "browser", why, e);
 	return task_put_last(t, "blocked",
-		d->has_denied_group && d->action < ACTION_DENY ? "tool_grant" : "guard", why, e);
+		d->has_denied_group && d->action < ACTION_DENY			     ? "tool_grant"
+			: d->detail_code && text_eq(d->detail_code, GOVERNANCE_RULE) ? "governance"
+										     : "guard",
+		why, e);
 }
 
 /* Nothing is executed here; the row says where it is to be done. */
@@ -331,6 +343,7 @@ static int stop_handed_off(struct task *t, struct err *e)
 	json_sets(a, doc, "runtime_note", t->spec->runtime_note);
 	json_sets(a, doc, "command_preview", json_get_text(t->row, "command_preview", ""));
 	t->report->printed = doc;
+	task_put_claims(t, "handoff_required");
 	task_put_plan(t, "handoff_required");
 	return task_put_last(t, "handoff_required", NULL, NULL, e);
 }
@@ -553,6 +566,8 @@ static int run_inside(struct task *t, struct err *e)
 	if (!t->spec->left)
 		armed_note(t);
 	task_look_at_memory(t);
+	if (t->profile->writes == ALLOWANCE_YES)
+		before_look(t);
 	if (rc == OK)
 		rc = kernel_permit(
 			t->k, &t->report->handling, e); /* ... while the decision goes to disk ... */
@@ -673,9 +688,11 @@ static int go_through(struct task *t, struct err *e)
 	if (rc)
 		return rc;
 	task_browser_hold(t);
+	task_plan_hold(t);
 	kernel_decide(t->k, &t->request, h);
 	if (t->spec->guard_json)
 		return stop_audited(t, e);
+	task_govern(t);
 	put_up_early(t);
 	rc = kernel_record(t->k, &t->request, h, e); /* a question that is answered already is settled here */
 	if (rc || h->verdict != V_ALLOW || h->settled.checkpoint_id)

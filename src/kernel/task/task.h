@@ -65,12 +65,16 @@ struct run_spec {
 	size_t argc;
 	const char *task_name, *task_goal, *task_id, *parent_task_id, *skill, *label; /* or NULL */
 	const struct json *meta; /* object, or NULL */
+	const struct json *plan; /* that it is held to (docs/formats/completion.md); or NULL */
+	const char *const *acceptance; /* what must hold afterwards, for a plan that does not say */
+	size_t acceptance_count;
 	const char *const *checkpoint_paths; /* relative to the workspace; NULL: all of it */
 	size_t checkpoint_path_count;
 	const char *runtime_target, *runtime_note, *delivery_mode;
 	enum guard_mode mode;
 	const char *mode_source; /* "cli", "env" or "default" */
 	bool approve_risk, guard_json;
+	bool is_live_confirmed; /* somebody says that the source was looked at just now */
 	const char *approval_id; /* go on with what was approved there; or NULL */
 	int64_t timeout_s; /* 0: none */
 	const char *cwd; /* absolute */
@@ -117,6 +121,7 @@ struct task_change {
 	const char *reason, *stage, *next_action, *owner, *new_id; /* or NULL */
 	const char *const *evidence;
 	size_t evidence_count;
+	const struct json *claims; /* of TASK_COMPLETE, in the words of remember/claim.h; or NULL */
 	bool force;
 };
 /* `newest` is the task's newest row.  E_USAGE when the move makes no sense from there. */

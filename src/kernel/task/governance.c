@@ -1,0 +1,257 @@
+/* governance.c — what a run does, in the words of people who answer for it: which action on what, was it asked for, and what would show it.
+ *
+ * Each run that changes something is one of the actions of a registry (docs/formats/governance.md).  The verbs of the task's name and goal say
+ * how far whoever asked wanted to go; without such words the effect itself says it, since a name that somebody left out forbids nothing.
+ * Always a row.  A workspace that brings a registry of its own is also held to it, beside guard and policy: it can refuse and ask, and
+ * never permit.  One that cannot be read refuses. */
+#include "base/doc.h"
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/task/parts.h"
+#include "privacy/privacy.h"
+#include "remember/evidence.h"
+
+#include <string.h>
+
+#define REGISTRY "references/action_governance_registry.json"
+#define SHIPPED "share/action_governance_registry.json"
+enum { REGISTRY_BYTES = 1 << 20, MESSAGE_SHOWN = 160 };
+
+static const char *const decisions[] = { "allow", "deny", "require_approval", "inspect_only" };
+static const char *const scopes[] = { "inspect", "save", "edit", "delete", "external_send" };
+
+static int place_of(const char *const *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(list[i], name))
+			return (int)i;
+	return -1;
+}
+
+/* ---- the registry ---- */
+
+/* Two of the same, or a word that there is none of, make it none. */
+static int check(const struct json *doc, struct err *e)
+{
+	const struct json *list = json_get(doc, "actions");
+
+	if (!json_is(list, JSON_ARRAY) ||
+		place_of(decisions, ARRAY_SIZE(decisions), json_get_text(doc, "default_action", "deny")) <
+			0 ||
+		!text_eq(json_get_text(doc, "schema_version", ""), "helm.governance/v1"))
+		return err_set(e, E_INPUT, "GOVERNANCE", REGISTRY " is no registry of helm.governance/v1");
+	for (size_t i = 0; i < list->n; i++) {
+		const char *id = json_get_text(list->items[i], "action_id", "");
+		if (!*id ||
+			place_of(scopes, ARRAY_SIZE(scopes),
+				json_get_text(list->items[i], "required_scope", "")) < 0 ||
+			place_of(decisions, ARRAY_SIZE(decisions),
+				json_get_text(list->items[i], "default_decision", "allow")) < 0)
+			return err_set(
+				e, E_INPUT, "GOVERNANCE", REGISTRY ": action %zu is not understood", i);
+		for (size_t k = 0; k < i; k++)
+			if (text_eq(json_get_text(list->items[k], "action_id", ""), id))
+				return err_set(
+					e, E_INPUT, "GOVERNANCE", REGISTRY ": '%.80s' is there twice", id);
+	}
+	return OK;
+}
+
+/* *ret_is_own: the workspace's, which counts. */
+static int read_registry(struct task *t, struct json **ret, bool *ret_is_own, struct err *e)
+{
+	struct bytes text;
+	int rc = doc_read(t->k->sys, t->a, t->k->ws->root_fd, REGISTRY, REGISTRY_BYTES, FILE_BENEATH, ret, e);
+
+	*ret_is_own = rc != E_MISSING;
+	if (rc != E_MISSING)
+		return rc ? rc : check(*ret, e);
+	if (!embed_find(SHIPPED, &text))
+		BUG("the registry of actions is not in the program");
+	return json_parse(t->a, text, SHIPPED, NULL, ret, e);
+}
+
+static const struct json *find(const struct json *registry, const char *id)
+{
+	json_each (one, json_get(registry, "actions"))
+		if (text_eq(json_get_text(one, "action_id", ""), id))
+			return one;
+	return NULL;
+}
+
+/* ---- which action it is ---- */
+
+static const char *verb_of(const struct run_spec *spec)
+{
+	for (size_t i = 1; i < spec->argc; i++)
+		if (spec->argv[i][0] != '-')
+			return spec->argv[i];
+	return "";
+}
+
+/* NULL: nothing that anybody answers for. */
+static const char *action_of(const struct task *t)
+{
+	const struct decision *d = &t->report->handling.decision;
+	const char *program = path_base(t->spec->argv[0]), *verb = verb_of(t->spec);
+
+	if (text_eq(program, "git") && text_eq(verb, "commit"))
+		return "git_commit";
+	if (text_eq(program, "git") && text_eq(verb, "push"))
+		return "git_push";
+	if (text_eq(program, "crontab"))
+		for (size_t i = 1; i < t->spec->argc; i++) {
+			if (text_eq(t->spec->argv[i], "-l"))
+				return NULL;
+			if (text_eq(t->spec->argv[i], "-r"))
+				return "cron_remove";
+		}
+	if (text_eq(program, "crontab"))
+		return "cron_update";
+	return d->writes || d->destructive ? "file_write" : NULL;
+}
+
+static const char *target_of(const struct task *t, const char *action)
+{
+	const struct decision *d = &t->report->handling.decision;
+
+	if (d->target_path_count)
+		return d->target_paths[0];
+	if (text_starts(action, "git_"))
+		return "the repository";
+	return text_starts(action, "cron_") ? "scheduled jobs" : t->spec->argv[t->spec->argc - 1];
+}
+
+/* ---- what is said about it ---- */
+
+struct governed {
+	const char *decision, *reason, *approval, *scope;
+};
+
+static struct governed judge(struct task *t, const struct json *registry, const struct json *action,
+	const struct json *asked, const char *target)
+{
+	struct governed g = { "allow", "policy_satisfied", "not_required",
+		json_get_text(asked, "locked_scope", NULL) };
+	const char *needed = json_get_text(action, "required_scope", "edit"),
+		   *refusal = json_get_text(asked, "refusal_reason", "");
+
+	if (!action) {
+		g.decision = json_get_text(registry, "default_action", "deny");
+		g.reason = "unregistered_action";
+		return g;
+	}
+	/* Nobody has said how far to go, so the effect says it. */
+	if (!g.scope)
+		g.scope = needed;
+	if (json_get_bool(action, "requires_approval", false))
+		g.approval = t->spec->approve_risk || t->spec->approval_id ? "approved" : "pending";
+	if (text_eq(refusal, "social_privacy_requirements_missing"))
+		g.decision = "deny", g.reason = refusal;
+	else if (text_eq(g.scope, "inspect") && json_get_bool(action, "mutates", true))
+		g.decision = "inspect_only", g.reason = "inspect_scope_for_mutation";
+	else if (!*target)
+		g.decision = "deny", g.reason = "missing_explicit_target";
+	else if (place_of(scopes, ARRAY_SIZE(scopes), g.scope) < place_of(scopes, ARRAY_SIZE(scopes), needed))
+		g.decision = "deny", g.reason = "scope_below_required";
+	else if (json_get_bool(action, "needs_live_source", false) && !t->spec->is_live_confirmed)
+		g.decision = "deny", g.reason = "live_source_required";
+	else if (text_eq(g.approval, "pending"))
+		g.decision = "require_approval", g.reason = "approval_required";
+	else if (!text_eq(json_get_text(action, "default_decision", "allow"), "allow"))
+		g.decision = json_get_text(action, "default_decision", "deny"), g.reason = "default_decision";
+	return g;
+}
+
+static struct json *row_of(struct task *t, const struct json *registry, const struct json *action,
+	const char *name, const char *target, const char *message, const struct governed *g, bool counts)
+{
+	struct arena *a = t->a;
+	struct json *row = json_new(a, JSON_OBJECT), *contract = json_get(action, "evidence_contract");
+	size_t n, shown;
+	const char *clean = message ? privacy_redact(a, message, strlen(message), &n) : NULL;
+
+	for (shown = clean && n > MESSAGE_SHOWN ? MESSAGE_SHOWN
+			: clean			? n
+						: 0;
+		shown && clean[shown] && ((unsigned char)clean[shown] & 0xc0) == 0x80; shown--)
+		;
+	json_sets(a, row, "timestamp", text_time_iso(a, t->k->sys->now_us(t->k->sys)));
+	json_sets(a, row, "session_id", t->id);
+	json_sets(a, row, "user_message_hash",
+		sha256_hex(a, message ? message : "", message ? strlen(message) : 0));
+	json_sets(a, row, "user_message_redacted", clean ? arena_strndup(a, clean, shown) : NULL);
+	json_sets(a, row, "parsed_scope", g->scope);
+	json_sets(a, row, "attempted_action", name);
+	json_sets(a, row, "resource", json_get_text(action, "resource_type", "unknown"));
+	json_sets(a, row, "target", target);
+	json_sets(a, row, "policy_version", json_get_text(registry, "policy_version", "0"));
+	json_sets(a, row, "decision", g->decision);
+	json_sets(a, row, "reason", g->reason);
+	json_setb(a, row, "live_source_requirement", json_get_bool(action, "needs_live_source", false));
+	json_sets(a, row, "approval_status", g->approval);
+	json_sets(
+		a, row, "execution_status", counts && !text_eq(g->decision, "allow") ? "blocked" : "decided");
+	json_sets(a, row, "verification_result", "pending");
+	struct json *shows = json_new(a, JSON_OBJECT);
+	for (size_t i = 0; i < 2; i++) {
+		const char *which = i ? "require_one_of" : "require_all";
+		const struct json *list = json_get(contract, which);
+		json_set(a, shows, which, list ? json_copy(a, list) : json_new(a, JSON_ARRAY));
+	}
+	json_set(a, row, "evidence_contract", shows);
+	json_setb(a, row, "advisory_only", !counts);
+	return row;
+}
+
+static void hold(struct task *t, const struct governed *g, const char *name)
+{
+	bool is_question = text_eq(g->decision, "require_approval");
+	enum action action = is_question ? ACTION_ASK : ACTION_DENY;
+
+	if (text_eq(g->decision, "allow") || t->request.at_least.action >= action)
+		return;
+	t->request.at_least.action = action;
+	t->request.at_least.rule = GOVERNANCE_RULE;
+	t->request.at_least.text = arena_printf(t->a, "%s is governed here: %s", name, g->reason);
+	/* What was decided without it was not recorded, and is decided anew. */
+	t->report->handling = (struct handling){ .a = t->a };
+	kernel_decide(t->k, &t->request, &t->report->handling);
+}
+
+/* The name and goal that somebody gave it; NULL: nobody did. */
+static const char *message_of(const struct task *t)
+{
+	const char *name = t->spec->task_name, *goal = t->spec->task_goal;
+
+	return name && goal ? arena_printf(t->a, "%s\n%s", name, goal) : name ? name : goal;
+}
+
+void task_govern(struct task *t)
+{
+	struct json *registry = NULL, *asked = NULL;
+	struct err e = { 0 };
+	bool is_own = false;
+	const char *name = action_of(t), *message = message_of(t);
+
+	if (!name || t->spec->guard_json)
+		return;
+	const char *target = target_of(t, name);
+	struct governed g = { "deny", "registry_unreadable", "not_required", NULL };
+	int rc = read_registry(t, &registry, &is_own, &e);
+	const struct json *action = rc == OK ? find(registry, name) : NULL;
+	if (message)
+		asked = scope_evaluate(t->a,
+			&(struct scope_question){
+				.message = message, .targets = &target, .target_count = 1 });
+	if (rc == OK)
+		g = judge(t, registry, action, asked, target);
+	struct json *row = row_of(t, registry, action, name, target, message, &g, is_own);
+	json_set(t->a, t->row, "governance", row);
+	if (is_own)
+		hold(t, &g, name);
+	/* The ledger has it, too, and is what receipts speak of. */
+	(void)ledger_note(t->k->sys, t->a, t->k->ws->state_fd, GOVERNANCE_LOG, row, &e);
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Each run that changes something leaves a row in the words of those who answer for it; a registry of the workspace's own counts.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+
+command -v python3 >/dev/null 2>&1 || skip_all "python3 is needed to read answers"
+ws=/var/tmp/helm-governance.$$
+trap 'chmod -R u+rwX "$scratch" "$ws" 2>/dev/null; rm -rf "$scratch" "$ws"' EXIT
+helm init --path "$ws" >/dev/null || { echo "Bail out! helm init failed"; exit 1; }
+cd "$ws" || exit 1
+HELM_ENV="HELM_WORKSPACE=$ws"
+log=.helm/action-governance-decisions.jsonl
+row() { # row EXPRESSION: of the newest row, as r
+  tail -n 1 "$log" | python3 -c 'import json,sys; r=json.loads(sys.stdin.read()); sys.exit(0 if eval(sys.argv[1]) else json.dumps(r))' "$1"
+}
+
+helm run -- ls >/dev/null
+ok "what only looks leaves none" [ ! -e "$log" ]
+ok "a write does" helm run --task-id g1 -- touch docs/a
+ok "with all that is asked of a row" row 'all(k in r for k in "timestamp session_id user_message_hash user_message_redacted parsed_scope attempted_action resource target policy_version decision reason live_source_requirement approval_status execution_status verification_result evidence_contract".split())'
+ok "by its effect, since nobody said more" row 'r["session_id"]=="g1" and r["attempted_action"]=="file_write" and r["decision"]=="allow" and r["parsed_scope"]=="edit" and r["user_message_redacted"] is None'
+ok "the task names it, too" says 0 '"governance"' helm task show g1 --json
+ok "words that only look are advice" helm run --task-name 'review the docs' -- touch docs/b
+ok "and told" row 'r["decision"]=="inspect_only" and r["reason"]=="inspect_scope_for_mutation" and r["advisory_only"]'
+ok "in Korean, too" helm run --task-name '문서 확인해줘' -- touch docs/c
+ok "told as well" row 'r["decision"]=="inspect_only"'
+helm run --task-name 'update docs with password=hunter2hunter2' -- touch docs/d >/dev/null
+ok "no secret is in it" sh -c '! grep -rq hunter2hunter2 "$1"' - "$ws/.helm"
+
+cat >references/action_governance_registry.json <<'X'
+{"schema_version":"helm.governance/v1","policy_version":"7","default_action":"deny","actions":[
+ {"action_id":"file_write","resource_type":"file","required_scope":"edit","mutates":true,"default_decision":"allow"},
+ {"action_id":"git_commit","resource_type":"git_repository","required_scope":"save","mutates":true,"requires_approval":true,"default_decision":"allow"},
+ {"action_id":"git_push","resource_type":"git_repository","required_scope":"external_send","needs_live_source":true,"default_decision":"allow"}]}
+X
+ok "a registry of the workspace counts" exits 25 helm run --task-id g2 --task-name 'review the docs' -- touch docs/never
+ok "and the row says so" sh -c 'tail -n 1 .helm/task-ledger.jsonl | grep -q "\"failure_stage\": \"governance\""'
+ok "the decision is on record as a denial" sh -c 'tail -n 1 .helm/receipts.jsonl | grep -q "governance.held"'
+ok "nothing was done" [ ! -e docs/never ]
+ok "what is asked for in words is done" helm run --task-name 'update docs/e' -- touch docs/e
+ok "what has no words, too" helm run -- touch docs/f
+ok "a question is a question" exits 24 helm run --task-name 'save it' -- git commit -m x
+ok "a source that nobody looked at is none" exits 25 helm run --task-name 'push it' -- git push
+ok "what the registry does not have is denied" exits 25 helm run -- crontab jobs
+for bad in 'nothing' '[]' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"a","required_scope":"edit"},{"action_id":"a","required_scope":"edit"}]}' '{"schema_version":"helm.governance/v1","default_action":"maybe","actions":[]}' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"a","required_scope":"all"}]}'; do
+  echo "$bad" >references/action_governance_registry.json
+  ok "one that is none refuses every change: $bad" exits 25 helm run -- touch docs/never
+done
+ok "and still what looks is not governed" helm run -- ls
+finish
