@@ -1,6 +1,7 @@
 #!/bin/sh
 # bytes.t — what a machine of a fleet records about its centre (joining, checkpoints it has seen, orders it obeyed): no byte of these receipts
 # can be another unnoticed, and the second verifier accepts and refuses what ours does.
+# shellcheck disable=SC2317 # functions are called through ok
 . "${HELM_SOURCE:-.}/tests/fleet/lib.sh"
 command -v python3 >/dev/null || skip_all "the second verifier needs python3"
 

@@ -2,6 +2,7 @@
 # What the doors for machines write: the gateway to tools, the proxy before models, helm serve, the console with acts of people.  No byte of one of
 # their receipts, of a bundle of them or of a pack can be another unnoticed, and the second verifier accepts and refuses what ours does.
 # (Notes of a fleet: tests/fleet/bytes.t.)
+# shellcheck disable=SC2317 # functions are called through ok
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 command -v python3 >/dev/null || skip_all "the second verifier needs python3"
 command -v openssl >/dev/null || skip_all "passkeys of this test are made by openssl"

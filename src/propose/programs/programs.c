@@ -600,6 +600,12 @@ static void classify_head(struct call *k)
 		k->program = find_family(k->head, strlen(k->head));
 	if (k->program)
 		k->head = program_name(k->program);
+	if (!(k->program && text_eq(k->head, "helm")) && head_is_own(k)) {
+		k->program = program_find("helm", strlen("helm"));
+		k->head = program_name(k->program);
+		classify_known(k);
+		return;
+	}
 	struct feed content;
 	/* 'rm -rf /' as one word: no path, whatever follows the blank */
 	size_t word_n = strcspn(head->text, " \t\n");

@@ -105,6 +105,9 @@ struct call {
 	bool is_elsewhere; /* git: told to work in another place than it stands in */
 };
 
+/* own.c: it is this program that would run, by a link, a copy or another name. */
+bool head_is_own(struct call *k);
+
 /* programs.c, effect.c */
 void classify_known(struct call *k); /* k->program is set */
 void classify_unknown(struct call *k);
