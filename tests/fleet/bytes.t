@@ -19,7 +19,7 @@ centre unfreeze --reason "it is over" >/dev/null
 machine anna fleet sync >/dev/null
 machine anna evidence export --all --out "$scratch/anna.tar" >/dev/null
 about() { grep -q "$1" "$(chain_of anna)"; }
-ok "an order that was obeyed is on record" about 'order:'
+ok "an order that was obeyed is on record" about '"order":{'
 ok "so is the checkpoint that was seen" about '"because":"freeze"'
 ok "no byte of any kind of them is another unnoticed, and two verifiers say one thing" \
 	python3 "$HELM_SOURCE/tests/oracle/mutations.py" --each-kind "$HELM_BUILD/tests" "$scratch/m/anna/.helm/keys" "$(chain_of anna)" "$scratch/anna.tar"
