@@ -426,6 +426,7 @@ void classify_unknown(struct call *k)
 		return;
 	}
 	find_secret_operand(k);
+	project_started(k);
 	for (size_t i = 0; i < k->rest_count; i++) /* logsave f /bin/sh, openvpn --up '/bin/sh -c x' */
 		if ((word_starts(&k->rest[i], "/bin/") && shell_speaks_sh(k->rest[i].text)) ||
 			word_has(&k->rest[i], "/bin/sh -") || word_has(&k->rest[i], "(\"/bin/sh\")")) {
@@ -456,6 +457,11 @@ void classify_unknown(struct call *k)
 	}
 	if (run_bare_sql(k))
 		return;
+	for (size_t i = 0; i < n && i < 2; i++)
+		if (verb_logs_in(k, places, i)) {
+			fx(k, TAG_ACCOUNT_LOGIN, NULL, 0);
+			return;
+		}
 	if (says_publishing(k, places, n))
 		fx(k, TAG_PUBLISH_PACKAGE, &k->rest[places[0]], 0);
 	else
