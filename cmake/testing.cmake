@@ -78,6 +78,7 @@ foreach(file ${cli_tests})
   set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 600 SKIP_RETURN_CODE 77)
 endforeach()
 set_tests_properties(cli/quoting PROPERTIES LABELS slow TIMEOUT 1200)
+set_tests_properties(oracle/doors fleet/bytes PROPERTIES TIMEOUT 1800)
 if(HELM_SANITIZE)
   set_tests_properties(cli/quoting PROPERTIES ENVIRONMENT "${HELM_TEST_ENV};QUOTING_COUNT=1000")
 endif()
@@ -92,7 +93,7 @@ endforeach()
 
 # What takes longest: left out by ./check, which has ten minutes on two cores, and run by ./check --clients, which is what CI does.
 # Under the sanitizers everything takes longer.
-set(slow cli/key_order cli/long cli/skill_crash cli/undo oracle/kinds oracle/mutations oracle/pack)
+set(slow cli/key_order cli/long cli/skill_crash cli/undo oracle/doors oracle/kinds oracle/mutations oracle/pack fleet/bytes)
 if(HELM_SANITIZE)
   list(APPEND slow cli/agent cli/approval cli/archive cli/armed cli/beside cli/client_settings cli/clients cli/contained
     cli/contained_door cli/degraded cli/develop cli/egress cli/freeze cli/guard_now cli/hostile_repo cli/hostile_tricks cli/key

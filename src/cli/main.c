@@ -11,6 +11,7 @@
 #include "kernel/workspace.h"
 #include "model/command.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
@@ -18,6 +19,15 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+/* By this the guard knows the program under any name: as a link, a copy or a second name of its file (src/propose/programs/own.c). */
+static const struct {
+	Elf64_Nhdr head;
+	char owner[(sizeof(COMMAND_NOTE_OWNER) + 3) & ~3u];
+} own_note __attribute__((used, aligned(4), section(".note.helm"))) = {
+	.head = { .n_namesz = sizeof(COMMAND_NOTE_OWNER), .n_descsz = 0, .n_type = 1 },
+	.owner = COMMAND_NOTE_OWNER,
+};
 
 /* Most errors are a plain "no"; usage, denial and a needed approval have codes of their own that scripts
  * rely on. */

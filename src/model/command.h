@@ -47,6 +47,9 @@ extern const struct helm_command command_table[COMMAND_COUNT];
 /* The command these words name; `second` may be NULL.  *ret_words says how many of them it took. */
 const struct helm_command *command_find(const char *first, const char *second, size_t *ret_words);
 
+/* Owner of the note by which a file is known to be this program, whatever it is called (src/cli/main.c, src/propose/programs/own.c). */
+#define COMMAND_NOTE_OWNER "helm boundary"
+
 /* What this program is called where it is installed: "helm", unless somebody gave the file another name (Kubernetes has a helm, too).  Hints, help, man
  * pages and completions name it so, and the guard knows both names.  A name that is no plain word is not taken. */
 void command_be_called(const char *name);

@@ -541,6 +541,25 @@ static const char *secret_tree_at(struct arena *a, size_t i)
 	return place ? arena_strndup(a, place, strlen(place) - text_ends(place, "/")) : NULL;
 }
 
+/* ~/.h*, k* below it, and any name there: all files of these directories are secrets, but for those that are made to be shown. */
+static bool is_in_secret_directory(const char *below)
+{
+	static const char *const directories[] = { ".ssh", ".aws", ".gnupg", ".helm/keys", ".password-store",
+		".azure", ".local/share/keyrings" };
+	const char *slash = strrchr(below, '/');
+	char dir[MAX_PATH];
+
+	if (!slash || (size_t)(slash - below) >= sizeof(dir) ||
+		matches_any(slash + 1, public_names, ARRAY_SIZE(public_names)))
+		return false;
+	memcpy(dir, below, (size_t)(slash - below));
+	dir[slash - below] = '\0';
+	for (size_t i = 0; strpbrk(dir, "*?[") && i < ARRAY_SIZE(directories); i++)
+		if (text_glob(dir, directories[i], true))
+			return true;
+	return false;
+}
+
 /* ~/.s* with a star behind it, ~/.h?lm/keys: a pattern whose directories can be those of a secret. */
 static bool pattern_is_secret(const struct surroundings *at, const char *path)
 {
@@ -551,10 +570,12 @@ static bool pattern_is_secret(const struct surroundings *at, const char *path)
 	const char *below = path + n + 1;
 	if (!strpbrk(below, "*?[") || strspn(below, "*?/") == strlen(below))
 		return false;
+	if (strchr("*?[", below[0]))
+		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(secret_examples); i++)
-		if (text_glob(below, secret_examples[i], true) && !strchr("*?[", below[0]))
+		if (text_glob(below, secret_examples[i], true))
 			return true;
-	return false;
+	return is_in_secret_directory(below);
 }
 
 /* The tree is this one, below the home directory; of those that are called so everywhere, also in any other one. */

@@ -113,6 +113,18 @@ ok "eslint.config.js" taken eslint.config.js 'require("fs").writeFileSync("/etc/
 ok "meson.build" taken meson.build "run_command('cp', 'x', '/etc/passwd')\n" "meson setup b"
 ok "tasks of pyproject.toml" taken pyproject.toml '[tool.poe.tasks]\nx = "cp x /etc/passwd"\n' "poe x"
 ok "go generate" taken gen.go 'package x\n//go:generate cp x /etc/passwd\n' "go generate ./..."
+js='require("fs").writeFileSync("/etc/passwd", "")\n'
+ok "Procfile" taken Procfile '# x: y\nweb: node x.js\nworker: cp x /etc/passwd\n' "foreman start"
+ok "the one for development" taken Procfile.dev 'web: rm -rf /etc\n' "overmind start"
+ok "babel.config.js" taken babel.config.js "$js" "babel src"
+ok "astro.config.mjs" taken astro.config.mjs "$js" "astro build"
+ok "main.js of storybook" taken .storybook/main.js "$js" "storybook build"
+ok "knexfile.js" taken knexfile.js "$js" "knex migrate:list"
+ok "project.json of nx" taken project.json '{"targets": {"x": {"options": {"command": "cp x /etc/passwd"}}}}' "nx run x"
+ok "tasks of deno.json" taken deno.json '{"tasks": {"dev": "cp x /etc/passwd"}}' "deno task dev"
+ok "Tiltfile" taken Tiltfile "$py" "tilt ci"
+ok "Guardfile" taken Guardfile 'system("cp x /etc/passwd")\n' "guard"
+ok "a shell that .npmrc names" taken .npmrc 'save-exact=true\nscript-shell=cp x /etc/passwd\n' "npm test"
 printf '%b' "$py" >setup.py
 ok "an installation from here" exits 25 helm guard check --profile service_ops --shell "pip install ."
 ok "one from elsewhere does not read it" exits 24 helm guard check --profile service_ops --shell "pip install requests"

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """mutations.py TOOLS KEYS CHAIN PACK: thousands of changed receipts, bundles, chains and packs before two verifiers.
 mutations.py --every-byte TOOLS KEYS CHAIN PACK: each byte of each receipt of the chain, and of the pack, changed.
+mutations.py --each-kind TOOLS KEYS CHAIN PACK: the same of one receipt of each kind, of a bundle and, in steps, of a larger pack; and some
+thousand other changes of them.
 
 TOOLS is the directory of verify_tool, which answers as `helm verify` does, and sign_tool; KEYS is the one of root.key and root.pub.  The
 other verifier is verify_receipt.py and verify_pack.py, written from docs/formats.  Both must accept the same documents and refuse the
@@ -251,6 +253,30 @@ def judge(tools, key, documents, whole):
     return 1 if wrong else 0
 
 
+def kind(receipt):
+    """What receipts that were written by the same line of code have in common."""
+    return (receipt["receipt_id"].split("-")[0], str(receipt.get("executor_id", "")).split(":")[0], str(receipt.get("effect_id")).split("-")[0],
+            receipt.get("verdict"), tuple(sorted(receipt.get("metadata") or {})))
+
+
+def each_kind(tools, key_dir, chain_file, pack_file):
+    r = random.Random(20261117)
+    _, key, lines, pack = read(key_dir, chain_file, pack_file)
+    chain, rows = [json.loads(text) for text in lines], mutate_pack.read(pack_file)
+    kinds = {kind(receipt): text for text, receipt in zip(reversed(lines), reversed(chain))}
+    receipts = [json.loads(text) for text in kinds.values()]
+    pair = json.dumps({"receipts": chain[-2:]}, indent=2, ensure_ascii=False).encode()
+    whole = {f"receipt {at}": text for at, text in enumerate(kinds.values())} | {"a bundle": pair, "the pack": pack}
+    documents = [(what, data, None) for what, data in whole.items()]
+    for what, data in whole.items():
+        documents += [(f"flip of {what}", changed, False) for changed in flips(data, max(1, len(data) // 8000))]
+    for count, what, make in ((1500, "receipt", lambda: one_receipt(r, receipts)), (500, "bundle", lambda: one_bundle(r, chain[-4:])),
+                              (500, "pack", lambda: one_pack(r, rows, pack))):
+        documents += [(what, make(), None) for _ in range(count)]
+    print(len(chain), "receipts,", len(kinds), "kinds,", len(pack), "bytes of a pack")
+    return judge(tools, key, documents, whole)
+
+
 def every_byte(tools, key_dir, chain_file, pack_file):
     _, key, lines, pack = read(key_dir, chain_file, pack_file)
     whole = {f"receipt {at}": text for at, text in enumerate(lines)} | {"the pack": pack}
@@ -280,4 +306,5 @@ def main(tools, key_dir, chain_file, pack_file):
 
 
 if __name__ == "__main__":
-    sys.exit(every_byte(*sys.argv[2:]) if sys.argv[1] == "--every-byte" else main(*sys.argv[1:]))
+    ways = {"--every-byte": every_byte, "--each-kind": each_kind}
+    sys.exit(ways[sys.argv[1]](*sys.argv[2:]) if sys.argv[1] in ways else main(*sys.argv[1:]))

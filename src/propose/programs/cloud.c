@@ -59,6 +59,10 @@ HANDLER(by_verb)
 			fx(k, TAG_DYNAMIC_OPTION, x, 0);
 			return;
 		}
+		if (verb_logs_in(k, places, i)) {
+			fx(k, TAG_ACCOUNT_LOGIN, NULL, 0);
+			return;
+		}
 		enum tag t = list_has(secrets, x->text, x->text_n)			? TAG_SECRET_STORE
 			: verb_in(destroying, x->text, x->text_n)			? TAG_CLOUD_DELETE
 			: verb_is_reading(x->text, x->text_n)				? TAG_CLOUD_READ

@@ -454,6 +454,17 @@ static void survey(struct code *c)
 	}
 }
 
+/* urlopen(url, str(os.environ)), fetch(url, {body: JSON.stringify(process.env)}): the same statement sends it away. */
+static bool is_sent_by(const struct code *c, size_t i)
+{
+	enum { STATEMENT = 48 };
+	for (size_t n = 0;
+		(c->fetches || c->has_socket) && i-- > 0 && n < STATEMENT && !is_mark(&c->v[i], ";"); n++)
+		if (is_name(&c->v[i], "urlopen urlretrieve post put request fetch axios send sendall sendto"))
+			return true;
+	return false;
+}
+
 /* print(os.environ["API_TOKEN"]), process.env.API_TOKEN: the code shows a credential that it was given; print(os.environ), p ENV:
  * it shows all variables, as env does (*ret_all). */
 static bool shows_credential(const struct code *c, bool *ret_all)
@@ -461,7 +472,7 @@ static bool shows_credential(const struct code *c, bool *ret_all)
 	bool prints = (c->language & NODE && args_find(c->k->rest, c->k->rest_count, "p print pe")) ||
 		text_starts(c->k->head, "nix"),
 	     reads = false;
-	bool all = false;
+	bool all = false, is_sent = false;
 
 	for (size_t i = 0; i < c->n; i++) {
 		prints |= is_name(&c->v[i],
@@ -475,6 +486,7 @@ static bool shows_credential(const struct code *c, bool *ret_all)
 			is_mark(next, "}") ||
 			(is_mark(next, ".") &&
 				is_name(&c->v[i + 2], "items copy to_h to_a each inspect map"));
+		is_sent |= all && is_sent_by(c, i);
 		for (size_t j = i + 1; j < c->n && j < i + 5; j++) {
 			if (is_mark(&c->v[j], ";"))
 				break;
@@ -483,7 +495,7 @@ static bool shows_credential(const struct code *c, bool *ret_all)
 		}
 	}
 	*ret_all = prints && all;
-	return prints && reads;
+	return is_sent || (prints && reads);
 }
 
 /* s.replace(/a/, 'rmSync'), print('unlink'): the text is only looked at, changed or shown. */

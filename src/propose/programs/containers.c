@@ -128,6 +128,18 @@ static void run_inside(struct call *k, enum tag t)
 		run_argv(k, v, have, in.flags, k->head);
 }
 
+/* podman build -v /:/host: what builds the image sees it. */
+HANDLER(image_build)
+{
+	struct args s;
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
+		"v=:volume= ftocmu=:file=,tag=,output=,build-arg=,target=,platform=,secret=,ssh=,cache-from=,cache-to=,network=,label=,build-context=");
+	for (int item; (item = args_next(&s)) != ARG_END;)
+		if (item == 0 && s.value.text && volume_is_host(k, &s.value))
+			fx(k, TAG_CONTAINER_HOST_MOUNT, &s.value, 0);
+	fx(k, TAG_CONTAINER_BUILD, NULL, 0);
+}
+
 HANDLER(docker_run)
 {
 	run_inside(k, TAG_CONTAINER_RUN);

@@ -480,3 +480,23 @@ HANDLER(calculator)
 	fx_read(k, p.operands, p.operand_count);
 	nothing(k);
 }
+
+/* rename has two meanings: `rename FROM TO FILE...`, and perl's, whose first operand is code that is asked for each name. */
+HANDLER(rename)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count,
+		"n:no-act,nono,dry-run e=E=:expr=,expression= v0fodsilh:verbose,null,force,no-overwrite,last,all,symlink,help,version",
+		&p);
+	const struct word *code = p.values[1] ? p.values[1] : p.operand_count ? &p.operands[0] : NULL;
+	size_t first = p.values[1] ? 0 : 1;
+	bool is_code = !text_eq(k->head, "rename") || p.values[1]; /* the others know only perl */
+	if (code && (is_code || code->certainty != CERTAIN || strpbrk(code->text, "/|{}($;`")))
+		classify_code(k, "perl", code);
+	else
+		first += code && !p.values[1]; /* what it becomes */
+	if (args_has(&p, 0) || p.operand_count <= first)
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	for (size_t i = first; !args_has(&p, 0) && i < p.operand_count; i++)
+		(void)fx_path(k, TAG_WRITE_EDIT, &p.operands[i], 0);
+}

@@ -222,12 +222,14 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 		e->tag = tag_name(TAG_SECRET_FILE);
 		return e;
 	}
-	if (!is_change(kind) || t == TAG_MOVE_FROM)
+	/* chmod +x .git/hooks/x arms what lies there. */
+	bool is_mode = t == TAG_PERMISSION_MODE || t == TAG_PERMISSION_OPEN;
+	if ((!is_change(kind) && !is_mode) || t == TAG_MOVE_FROM)
 		return e;
 	enum tag place = place_of(e->target);
 	if (place == TAG_COUNT && e->resolved)
 		place = place_of(e->resolved);
-	if (place == TAG_COUNT)
+	if (place == TAG_COUNT || (is_mode && place != TAG_PERSISTENCE_GIT_HOOK))
 		return e;
 	struct effect *copy = arena_alloc(walk_arena(k->w), sizeof(*e));
 	*copy = *e;

@@ -80,6 +80,9 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 	} else if (strcasecmp(key, "core.worktree") == 0 || strcasecmp(key, "protocol.ext.allow") == 0 ||
 		(strncasecmp(key, "url.ext::", 9) == 0)) {
 		fx(k, TAG_DYNAMIC_OPTION, x, 0);
+	} else if (text_ends(key, ".proxy") && value.text_n) {
+		if (value.certainty != CERTAIN || !names_local_host(value.text))
+			fx(k, TAG_ENVIRONMENT_PROXY, x, 0);
 	} else if ((git_key_runs(key) || value.text[0] == '!') && value.text_n && !is_plain_helper(&value)) {
 		if (value.text[0] == '!')
 			value = word_tail(&value, 1);
@@ -353,7 +356,21 @@ HANDLER(git_push)
 			fx(k, TAG_DYNAMIC_OPTION, &p.operands[i], 0);
 }
 
-/* fetch, ls-remote and the like. An address "ext::command" runs a command. */
+/* An address "ext::command" runs a command. */
+static void run_address(struct call *k, const struct word *url)
+{
+	if (!word_starts(url, "ext::"))
+		return;
+	char *text = arena_strdup(walk_arena(k->w), url->text + 5);
+	for (char *c = text; *c; c++) /* "% " is a blank inside a word */
+		if (c[0] == '%' && c[1])
+			*c = ' ';
+	struct word line = walk_word(k->w, text, url->at);
+	run_text(k, &line, 0, "git ext::");
+	fx(k, TAG_DYNAMIC_TEXT, url, 0);
+}
+
+/* fetch, ls-remote and the like. */
 HANDLER(git_network)
 {
 	struct parsed p;
@@ -362,15 +379,8 @@ HANDLER(git_network)
 		"b=c=o=j=:branch=,config=,origin=,depth=,reference=,separate-git-dir=,jobs=,filter=",
 		&p);
 	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
-	if (url && word_starts(url, "ext::")) { /* "% " is a blank inside a word */
-		char *text = arena_strdup(walk_arena(k->w), url->text + 5);
-		for (char *c = text; *c; c++)
-			if (c[0] == '%' && c[1])
-				*c = ' ';
-		struct word line = walk_word(k->w, text, url->at);
-		run_text(k, &line, 0, "git ext::");
-		fx(k, TAG_DYNAMIC_TEXT, url, 0);
-	}
+	if (url)
+		run_address(k, url);
 	fx_remote(k, TAG_NETWORK_GIT, url, 0);
 }
 
@@ -606,8 +616,10 @@ HANDLER(git_archive)
 {
 	struct parsed p;
 	operands(k, "o=:output= :exec= :remote= :format=,prefix=", &p);
-	if (p.values[2])
+	if (p.values[2]) {
+		run_address(k, p.values[2]);
 		fx(k, TAG_NETWORK_GIT, p.values[2], 0);
+	}
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 

@@ -73,6 +73,17 @@ static const char curl_spec[] =
 	"fsSLkvigNnlpaqRjBZ0123456#:location,silent,show-error,fail,insecure,include,verbose,compressed,"
 	"globoff,create-dirs";
 
+/* gopher://127.0.0.1:6379/_FLUSHALL: with these the address itself is what is said to the other side. */
+static bool speaks_raw(const struct word *url)
+{
+	static const char *const schemes[] = { "gopher://", "gophers://", "dict://", "telnet://", "mqtt://",
+		"smtp://", "smtps://", "imap://", "imaps://", "pop3://", "ldap://", "ldaps://", "tftp://" };
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+		if (word_starts(url, schemes[i]))
+			return true;
+	return false;
+}
+
 /* Read twice: once for the address and the method, which other options depend on, and once for options
  * that may repeat. */
 HANDLER(curl)
@@ -107,6 +118,8 @@ HANDLER(curl)
 		} else if (item == ARG_OPERAND && word_starts(&s.value, "file://")) {
 			struct word file = word_tail(&s.value, 7);
 			fx_read(k, &file, 1);
+		} else if (item == ARG_OPERAND && speaks_raw(&s.value)) {
+			fx(k, TAG_NETWORK_MUTATE, &s.value, FXF_MUTATING);
 		}
 	}
 	for (size_t i = 0; i < k->rest_count; i++)

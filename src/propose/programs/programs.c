@@ -426,6 +426,7 @@ void classify_unknown(struct call *k)
 		return;
 	}
 	find_secret_operand(k);
+	project_started(k);
 	for (size_t i = 0; i < k->rest_count; i++) /* logsave f /bin/sh, openvpn --up '/bin/sh -c x' */
 		if ((word_starts(&k->rest[i], "/bin/") && shell_speaks_sh(k->rest[i].text)) ||
 			word_has(&k->rest[i], "/bin/sh -") || word_has(&k->rest[i], "(\"/bin/sh\")")) {
@@ -456,6 +457,11 @@ void classify_unknown(struct call *k)
 	}
 	if (run_bare_sql(k))
 		return;
+	for (size_t i = 0; i < n && i < 2; i++)
+		if (verb_logs_in(k, places, i)) {
+			fx(k, TAG_ACCOUNT_LOGIN, NULL, 0);
+			return;
+		}
 	if (says_publishing(k, places, n))
 		fx(k, TAG_PUBLISH_PACKAGE, &k->rest[places[0]], 0);
 	else
@@ -600,6 +606,12 @@ static void classify_head(struct call *k)
 		k->program = find_family(k->head, strlen(k->head));
 	if (k->program)
 		k->head = program_name(k->program);
+	if (!(k->program && text_eq(k->head, "helm")) && head_is_own(k)) {
+		k->program = program_find("helm", strlen("helm"));
+		k->head = program_name(k->program);
+		classify_known(k);
+		return;
+	}
 	struct feed content;
 	/* 'rm -rf /' as one word: no path, whatever follows the blank */
 	size_t word_n = strcspn(head->text, " \t\n");

@@ -105,6 +105,9 @@ struct call {
 	bool is_elsewhere; /* git: told to work in another place than it stands in */
 };
 
+/* own.c: it is this program that would run, by a link, a copy or another name. */
+bool head_is_own(struct call *k);
+
 /* programs.c, effect.c */
 void classify_known(struct call *k); /* k->program is set */
 void classify_unknown(struct call *k);
@@ -129,6 +132,7 @@ void note_assignment(struct call *k, const struct word *x);
 void classify_assignment(struct call *k, const struct assignment *x);
 /* The file of the work tree, or of a place where everybody writes, that PATH finds for this command; NULL: none. */
 const char *file_of_path(struct call *k);
+bool names_local_host(const char *address); /* an address, as proxies are named: this machine's */
 bool git_key_runs(const char *key); /* git.c: git runs the value of this setting */
 /* Other commands inside this one.  The words are copied. */
 void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via);
@@ -162,6 +166,8 @@ void run_verbs_at(struct call *k, enum tag t);
 /* The subcommand words: options (with values by `spec`) skipped.  Returns how many, at most `max`; places[i] is the index
  * in rest. */
 size_t verb_words(struct call *k, const char *spec, size_t max, size_t *places);
+/* tool login, tool auth login, tool sso login: a person's account is put into its hands. */
+bool verb_logs_in(const struct call *k, const size_t *places, size_t i);
 /* A verb of this list, alone or as the first part of delete-stack, DeleteStack, or the last of apps:delete. */
 bool verb_in(const char *list, const char *word, size_t n);
 bool verb_is_destroying(const char *word, size_t n);

@@ -57,7 +57,12 @@ bool says_credential(const struct word *pattern)
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcasestr(pattern->text, words[i]))
 			return true;
-	return false;
+	/* env | grep ^AWS_: what these call their variables are credentials. */
+	const char *name = pattern->text + strspn(pattern->text, "^");
+	size_t n = strcspn(name, "_.*$");
+	return !name[n + strspn(name + n, "_.*$")] &&
+		(list_has("aws azure openai anthropic stripe", name, n) ||
+			list_has("AWS AZURE OPENAI ANTHROPIC STRIPE", name, n));
 }
 
 /* ls -a | grep id_rsa, locate id_rsa, rg --files -g '*.pem': names are looked for, and these are of secrets.  `pattern`: of a program

@@ -167,6 +167,11 @@ void run_script(struct call *k, const struct word *path, const char *language)
 		run_stdin_shell(k, &k->c->in, language);
 		return;
 	}
+	if (word_starts(path, "/dev/fd/") ||
+		word_starts(path, "/proc/self/fd/")) { /* whatever was opened as that */
+		fx(k, TAG_DYNAMIC_TEXT, path, 0);
+		return;
+	}
 	struct effect *e = fx_path(k, TAG_SCRIPT_FILE, path, 0);
 	if (!e || !e->target)
 		return;

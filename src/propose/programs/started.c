@@ -25,7 +25,9 @@ static void run_ini(struct call *k, struct bytes text, const char *path)
 		if (!is_more)
 			is_inside = equals &&
 				(memmem(line.p, (size_t)(equals - (const char *)line.p), "command", 7) ||
-					memmem(line.p, (size_t)(equals - (const char *)line.p), "_cmd", 4));
+					memmem(line.p, (size_t)(equals - (const char *)line.p), "_cmd", 4) ||
+					memmem(line.p, (size_t)(equals - (const char *)line.p),
+						"script-shell", 12));
 		if (!is_inside)
 			continue;
 		const char *from = is_more ? (const char *)line.p : equals + 1;
@@ -33,6 +35,18 @@ static void run_ini(struct call *k, struct bytes text, const char *path)
 			(struct bytes){
 				(const uint8_t *)from, line.n - (size_t)(from - (const char *)line.p) },
 			path);
+	}
+}
+
+/* Procfile: "web: COMMAND". */
+static void run_procfile(struct call *k, struct bytes text, const char *path)
+{
+	while (text.p && text.n) {
+		struct bytes line = text_cut(&text, '\n');
+		const uint8_t *colon = line.n && line.p[0] != '#' ? memchr(line.p, ':', line.n) : NULL;
+		if (colon)
+			project_recipe(
+				k, (struct bytes){ colon + 1, line.n - (size_t)(colon + 1 - line.p) }, path);
 	}
 }
 
@@ -179,7 +193,7 @@ static void run_generate(struct call *k, struct bytes text, const char *path)
 }
 
 /* What stands where commands do, by the kind of document. */
-static const char command_names[] = "run run_windows hooks script scripts tasks cmd entry commands";
+static const char command_names[] = "run run_windows hooks script scripts tasks cmd entry command commands";
 static const char install_names[] =
 	"preinstall install postinstall prepublish preprepare prepare postprepare";
 
@@ -204,12 +218,14 @@ static void run_started(struct call *k, const char *path, const char *language)
 {
 	struct bytes text;
 
-	if (!list_has("ini toml yaml json install.json go cmake xml", language, strlen(language)))
+	if (!list_has("ini toml yaml json install.json go cmake xml procfile", language, strlen(language)))
 		project_code(k, path, language);
 	else if (!project_text(k, path, &text))
 		return;
 	else if (text_eq(language, "ini"))
 		run_ini(k, text, path);
+	else if (text_eq(language, "procfile"))
+		run_procfile(k, text, path);
 	else if (text_eq(language, "go"))
 		run_generate(k, text, path);
 	else if (text_eq(language, "cmake"))
@@ -279,6 +295,29 @@ static const struct {
 	{ "next", "next.config.js next.config.mjs next.config.ts", "node", NULL },
 	{ "eslint", "eslint.config.js eslint.config.mjs .eslintrc.js .eslintrc.cjs", "node", NULL },
 	{ "prettier", "prettier.config.js prettier.config.mjs .prettierrc.js", "node", NULL },
+	{ "babel", "babel.config.js babel.config.cjs babel.config.mjs .babelrc.js", "node", NULL },
+	{ "postcss tailwindcss tailwind",
+		"postcss.config.js postcss.config.cjs tailwind.config.js tailwind.config.ts", "node", NULL },
+	{ "nuxt nuxi", "nuxt.config.js nuxt.config.ts", "node", NULL },
+	{ "astro", "astro.config.mjs astro.config.js astro.config.ts", "node", NULL },
+	{ "storybook", ".storybook/main.js .storybook/main.ts .storybook/main.cjs", "node", NULL },
+	{ "expo metro react-native", "metro.config.js app.config.js app.config.ts", "node", NULL },
+	{ "ava", "ava.config.js ava.config.cjs ava.config.mjs", "node", NULL },
+	{ "tsup", "tsup.config.js tsup.config.ts", "node", NULL },
+	{ "knex", "knexfile.js knexfile.ts", "node", NULL },
+	{ "drizzle-kit", "drizzle.config.ts drizzle.config.js", "node", NULL },
+	{ "pnpm", ".pnpmfile.cjs pnpmfile.js", "node", NULL },
+	{ "npm pnpm yarn npx", ".npmrc", "ini", NULL },
+	{ "deno", "deno.json deno.jsonc", "json", "task" },
+	{ "devbox", "devbox.json", "json", NULL },
+	{ "nx", "project.json", "json", NULL },
+	{ "guard", "Guardfile", "ruby", NULL },
+	{ "danger", "Dangerfile", "ruby", NULL },
+	{ "fastlane", "fastlane/Fastfile Fastfile", "ruby", NULL },
+	{ "rails", "config/boot.rb config/application.rb", "ruby", NULL },
+	{ "cap", "Capfile config/deploy.rb", "ruby", NULL },
+	{ "tilt", "Tiltfile", "python", NULL },
+	{ "foreman honcho overmind hivemind goreman forego", "Procfile Procfile.dev", "procfile", NULL },
 	{ "npm pnpm yarn bun", "package.json", "install.json",
 		"install i ci add update up rebuild link pack publish" },
 	{ "yarn", "package.json", "install.json", "" },
@@ -311,6 +350,8 @@ void project_started(struct call *k)
 {
 	struct arena *a = walk_arena(k->w);
 	struct bytes text;
+	/* Of others it is said that they start something, where there is such a file. */
+	bool is_build = k->program && k->program->tag == TAG_SCRIPT_BUILD;
 
 	if (!project_is_read(k) && !*walk_notes(k->w))
 		return;
@@ -322,10 +363,10 @@ void project_started(struct call *k)
 		while (rest.p && rest.n) {
 			struct bytes name = text_cut(&rest, ' ');
 			const char *path = project_here(k, arena_strndup(a, (const char *)name.p, name.n));
-			if (!path || (k->program->tag != TAG_SCRIPT_BUILD && !project_text(k, path, &text)))
+			if (!path || (!is_build && !project_text(k, path, &text)))
 				continue;
 			run_started(k, path, started[i].language);
-			if (k->program->tag != TAG_SCRIPT_BUILD)
+			if (!is_build)
 				fx_name(k, TAG_SCRIPT_BUILD, path, 0);
 		}
 	}

@@ -36,7 +36,7 @@ static bool is_plain_search_path(struct call *k, const struct word *value)
 	return true;
 }
 
-static bool names_local_host(const char *url)
+bool names_local_host(const char *url)
 {
 	const char *host = strstr(url, "://");
 	host = host ? host + 3 : url;
@@ -47,6 +47,22 @@ static bool names_local_host(const char *url)
 			return true;
 	}
 	return false;
+}
+
+/* GOPROXY=https://proxy.golang.org,direct: a list of places that everybody gets modules from. */
+static bool names_known_sources(const char *list)
+{
+	static const char *const known[] = { "https://proxy.golang.org", "https://goproxy.io",
+		"https://goproxy.cn" };
+	for (size_t n; *list; list += n + (list[n] != '\0')) {
+		bool is_known = false;
+		n = strcspn(list, ",|");
+		for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+			is_known |= strlen(known[i]) == n && memcmp(known[i], list, n) == 0;
+		if (!is_known && !list_has("direct off", list, n) && !names_local_host(list))
+			return false;
+	}
+	return true;
 }
 
 /* The variable is one that matters, but this value of it does not: ENV=test,
@@ -72,6 +88,8 @@ static bool is_plain_value(struct call *k, const struct assignment *x)
 		return !strstr(v->text, "-r") && !strstr(v->text, "--import") && !strstr(v->text, "loader");
 	if (list_has("RUBYOPT PERL5OPT", x->name, strlen(x->name)))
 		return !strpbrk(v->text, "rIMm");
+	if (text_eq(x->name, "GOPROXY"))
+		return names_known_sources(v->text);
 	if (list_has("DOCKER_HOST GH_HOST", x->name, strlen(x->name)))
 		return text_starts(v->text, "unix://") || text_eq(v->text, "github.com") ||
 			names_local_host(v->text);
@@ -122,7 +140,8 @@ static const struct {
 	{ "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV "
 	  "PROMPT_COMMAND PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT NODE_OPTIONS PERL5OPT PERL5DB RUBYOPT GCONV_PATH "
 	  "NODE_REPL_EXTERNAL_MODULE GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_TEMPLATE_DIR MAKEFILES "
-	  "GIT_WORK_TREE GIT_DIR GIT_COMMON_DIR VIMINIT EXINIT",
+	  "GIT_WORK_TREE GIT_DIR GIT_COMMON_DIR VIMINIT EXINIT DOTNET_STARTUP_HOOKS CORECLR_PROFILER_PATH COR_PROFILER_PATH "
+	  "ERL_FLAGS ERL_AFLAGS ERL_ZFLAGS ELIXIR_ERL_OPTIONS",
 		SAYS_LOADER },
 	{ "PATH PYTHONPATH NODE_PATH PERL5LIB RUBYLIB CLASSPATH GOPATH LUA_PATH LUA_CPATH", SAYS_PATH },
 	{ "PAGER EDITOR VISUAL GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER GIT_SEQUENCE_EDITOR GIT_ASKPASS SSH_ASKPASS "
@@ -151,7 +170,7 @@ static const struct {
 	{ "CURL_CA_BUNDLE SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO "
 	  "GIT_SSL_NO_VERIFY NODE_TLS_REJECT_UNAUTHORIZED PYTHONHTTPSVERIFY",
 		SAYS_TRUST },
-	{ "DOCKER_HOST GH_HOST GH_REPO GITLAB_HOST GITLAB_URI GL_HOST", SAYS_PROXY },
+	{ "GOPROXY DOCKER_HOST GH_HOST GH_REPO GITLAB_HOST GITLAB_URI GL_HOST", SAYS_PROXY },
 	{ "http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy", SAYS_PROXY },
 	{ "IFS", SAYS_IFS },
 	{ "GIT_OBJECT_DIRECTORY GIT_INDEX_FILE LD_DEBUG_OUTPUT SQLITE_HISTORY PSQL_HISTORY MYSQL_HISTFILE NODE_REPL_HISTORY "

@@ -243,3 +243,11 @@ bool verb_is_reading(const char *word, size_t n)
 				    "current active ip endpoint endpoints url outputs metrics exists";
 	return verb_in(verbs, word, n);
 }
+
+bool verb_logs_in(const struct call *k, const size_t *places, size_t i)
+{
+	const struct word *x = &k->rest[places[i]];
+
+	return (word_is_any(x, "login signin sign-in log-in") || word_starts(x, "login:")) &&
+		(!i || word_is_any(&k->rest[places[i - 1]], "auth sso account user session"));
+}
