@@ -49,12 +49,11 @@ static int report(struct cli *r, const struct err *e)
 		json_set(r->a, doc, "error", error);
 		out_json(r, doc);
 	}
-	out_flush(r);
 	buf_init(&line, r->a);
 	if (e->rc == E_USAGE)
 		gen_usage(&line, r->cmd);
 	buf_addf(&line, "%s: %s\n", command_program(), text);
-	(void)!write(2, line.p, line.n);
+	out_say(r, line.p, line.n);
 	return exit_code(e->rc);
 }
 
