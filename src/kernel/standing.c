@@ -461,6 +461,9 @@ static void look_at_key(struct look_around *x, const struct json *last)
 		add_wrong(x, "key", e.text, "nothing can be recorded, so nothing is allowed",
 			text_eq(e.code, "KEY_MODE")
 				? arena_printf(x->a, "chmod 700 %s && chmod 600 %s/root.key", dir, dir)
+				: text_eq(e.code, "KEY_OWNER")
+				? "run helm as the user whose home this is (HOME and HELM_HOME say whose), or give the "
+				  "files back to yourself with chown"
 				: "put the key back from a copy; 'helm key show' looks at it");
 		return;
 	}
@@ -624,7 +627,10 @@ static void look_at_state(struct look_around *x)
 		add_wrong(x, "state",
 			arena_printf(x->a, "cannot write in %s: %s", x->ws->state_dir, strerror(cannot)),
 			"nothing can be recorded, so nothing is allowed",
-			arena_printf(x->a, "make it writable: %s", remedy));
+			cannot == ENOSPC || cannot == EDQUOT
+				? arena_printf(x->a,
+					  "make room, for example with 'helm checkpoint prune': %s", remedy)
+				: arena_printf(x->a, "make it writable: %s", remedy));
 	else if (left >= 0 && left < LITTLE_ROOM_BYTES)
 		add_wrong(x, "free-space",
 			arena_printf(x->a, "%lld MiB are left where %s is", (long long)(left >> 20),
