@@ -155,13 +155,17 @@ static struct json *skipped_json(struct cli *r, const struct checkpoint_result *
 /* What was saved, what it cost, and how to go back. */
 static void say_created(struct cli *r, const struct checkpoint_result *made)
 {
-	out(r, "%s%s%s: %" PRIu64 " files, %s%s\n", paint(r, PAINT_ACCENT), made->id, paint(r, PAINT_OFF),
-		made->files, checkpoint_size_text(r->a, (int64_t)made->bytes),
+	out(r, "%s%s%s: %" PRIu64 " file%s, %s%s\n", paint(r, PAINT_ACCENT), made->id, paint(r, PAINT_OFF),
+		made->files, made->files == 1 ? "" : "s", checkpoint_size_text(r->a, (int64_t)made->bytes),
 		made->is_same ? ", the same as the last one" : "");
 	out(r, "saved %s\n", safe(r, r->ws->tree));
-	out(r, "read %" PRIu64 " changed files, stored %s", made->read_files,
-		checkpoint_size_text(r->a, (int64_t)made->stored_bytes));
-	out(r, made->excluded ? "; left out %" PRIu64 "\n" : "\n", made->excluded);
+	out(r, "read %" PRIu64 " changed file%s, stored %s", made->read_files,
+		made->read_files == 1 ? "" : "s", checkpoint_size_text(r->a, (int64_t)made->stored_bytes));
+	out(r,
+		made->excluded ? "; left out %" PRIu64
+				 " (version control, caches: 'helm checkpoint create --help')\n"
+			       : "\n",
+		made->excluded);
 	out(r, "\ngo back with:\n  %s\n",
 		hint(r, arena_printf(r->a, "helm checkpoint restore %s", made->id)));
 }
@@ -526,9 +530,11 @@ static void write_failure(struct row_writer *w, const char *why)
 }
 
 /* Always ends with the way back, when there is one. */
-static void say_restored(struct cli *r, const struct checkpoint_restored *back, bool is_dry_run)
+static void say_restored(
+	struct cli *r, const struct checkpoint_restored *back, bool is_dry_run, bool was_shown)
 {
-	put_changes(r, back, SHOWN_MAX);
+	if (!was_shown)
+		put_changes(r, back, SHOWN_MAX);
 	json_each (path, back->leftovers)
 		out(r, "%s leftover %s\n", is_dry_run ? "would remove" : "removed", json_text(path));
 	if (is_dry_run) {
@@ -537,9 +543,10 @@ static void say_restored(struct cli *r, const struct checkpoint_restored *back, 
 		return;
 	}
 	out(r,
-		"\nwritten=%" PRIu64 " touched=%" PRIu64 " deleted=%" PRIu64 " unchanged=%" PRIu64
+		"%swritten=%" PRIu64 " touched=%" PRIu64 " deleted=%" PRIu64 " unchanged=%" PRIu64
 		" skipped=%" PRIu64 "\n",
-		back->written, back->touched, back->deleted, back->unchanged, back->skipped);
+		was_shown ? "" : "\n", back->written, back->touched, back->deleted, back->unchanged,
+		back->skipped);
 	if (back->backup_id)
 		out(r, "undo with:\n  %s\n",
 			hint(r, arena_printf(r->a, "helm checkpoint restore %s", back->backup_id)));
@@ -565,8 +572,8 @@ static struct json *restored_json(struct cli *r, const struct checkpoint_restore
 
 /* On a terminal a person may have mistyped the id, so the plan is shown and asked about. Scripts are not
  * asked. */
-static bool is_confirmed(
-	struct cli *r, struct checkpoint_store *st, struct checkpoint_restore q, struct err *e)
+static bool is_confirmed(struct cli *r, struct checkpoint_store *st, struct checkpoint_restore q,
+	bool *ret_shown, struct err *e)
 {
 	struct checkpoint_restored plan;
 	char answer[8] = "";
@@ -577,7 +584,10 @@ static bool is_confirmed(
 	q.is_dry_run = true;
 	if (checkpoint_restore(st, &q, &plan, e))
 		return true; /* the restore itself will say what is wrong */
+	out(r, "What differs from the checkpoint (new files %s):\n",
+		q.delete_new ? "go" : "stay, unless --delete-new");
 	put_changes(r, &plan, SHOWN_MAX);
+	*ret_shown = true;
 	out(r, "\nrestore %s? [y/N] ", json_get_text(plan.record, "checkpoint_id", ""));
 	out_flush(r);
 	return r->sys->read(r->sys, 0, answer, sizeof(answer) - 1) > 0 &&
@@ -594,6 +604,7 @@ int cmd_checkpoint_restore(struct cli *r, struct err *e)
 	struct checkpoint_restored back;
 	const char **given, **only;
 	size_t n = opt_list(r, "only", &given);
+	bool was_shown = false;
 
 	if (checkpoint_cli_open(r, &st, e) || inside(r, given, n, &only, e) ||
 		record_new_task_id(r->a, r->sys, &writer.task_id, e))
@@ -612,7 +623,7 @@ int cmd_checkpoint_restore(struct cli *r, struct err *e)
 		.record_arg = &writer };
 	if (q.set_ids && !q.is_dry_run && person_is_there(r, e))
 		return e->rc;
-	if (!q.is_dry_run && !is_confirmed(r, &st, q, e)) {
+	if (!q.is_dry_run && !is_confirmed(r, &st, q, &was_shown, e)) {
 		out(r, "nothing was changed\n");
 		return EXIT_NO;
 	}
@@ -625,6 +636,6 @@ int cmd_checkpoint_restore(struct cli *r, struct err *e)
 	if (r->is_json)
 		out_json(r, restored_json(r, &back, q.is_dry_run));
 	else
-		say_restored(r, &back, q.is_dry_run);
+		say_restored(r, &back, q.is_dry_run, was_shown);
 	return 0;
 }

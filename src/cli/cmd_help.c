@@ -48,8 +48,10 @@ static int help_topic(struct cli *r, struct err *e)
 			gen_group_help(r, (enum command_group)g);
 			return 0;
 		}
-	return err_set(
-		e, E_INPUT, "HELP_TOPIC", "no command is called '%s'; 'helm help --all' lists them", name);
+	const char *near = gen_suggestion(r, NULL, r->args[0]);
+	return err_set(e, E_INPUT, "HELP_TOPIC",
+		"no command is called '%s'; %s%s%s'helm help --all' lists them", name,
+		near ? "did you mean '" : "", near ? near : "", near ? "'?  " : "");
 }
 
 /* The forms exclude each other; the first that is asked for wins. */

@@ -522,11 +522,13 @@ static void show_report(struct cli *r, const struct log_report *report)
 
 	json_each (f, json_get(doc, "findings"))
 		show_finding(r, f);
-	out(r, "%s%s%s  %llu receipts in %u files, %lld signed heads, %u anchors\n",
+	const uint32_t files = json_get(doc, "files")->n, anchors = json_get(doc, "anchors")->n;
+	const long long heads = json_get_int(doc, "heads", 0);
+	out(r, "%s%s%s  %llu receipt%s in %u file%s, %lld signed head%s, %u anchor%s\n",
 		paint(r, report->is_sound ? PAINT_GOOD : PAINT_BAD),
 		report->is_sound ? "sound " : "NOT SOUND", paint(r, PAINT_OFF),
-		(unsigned long long)report->receipts, json_get(doc, "files")->n,
-		(long long)json_get_int(doc, "heads", 0), json_get(doc, "anchors")->n);
+		(unsigned long long)report->receipts, report->receipts == 1 ? "" : "s", files,
+		files == 1 ? "" : "s", heads, heads == 1 ? "" : "s", anchors, anchors == 1 ? "" : "s");
 	if (report->before)
 		out(r, "        %llu receipts were verified on %s, %llu now; --all reads everything\n",
 			(unsigned long long)report->receipts_before, report->before,

@@ -7,6 +7,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
+#include "kernel/standing.h"
 #include "kernel/task/task.h"
 #include "proof/preimage.h"
 
@@ -149,7 +150,8 @@ int cmd_profile_use(struct cli *r, struct err *e)
 	if (r->is_json)
 		out_json(r, receipt);
 	else
-		out(r, "default_profile=%s\nreceipt=%s\n", r->args[0],
+		out(r, "default_profile=%s\ndestructive=%s\nreceipt=%s\n", r->args[0],
+			json_get_text(json_get(standing(r->sys, r->a, r->ws), "profile"), "destructive", "-"),
 			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	return 0;
 }

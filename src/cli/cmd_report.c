@@ -160,7 +160,8 @@ static void counts_line(struct cli *r, const struct json *doc)
 		(long long)json_get_int(receipts, "asked", 0),
 		(long long)json_get_int(receipts, "denied", 0));
 	if (tests)
-		out(r, "%lld of these receipts are the self-test of 'helm setup'.\n", (long long)tests);
+		out(r, "%lld of these receipts %s the self-test of 'helm setup'.\n", (long long)tests,
+			tests == 1 ? "is" : "are");
 	if (json_get(doc, "note"))
 		out(r, "Note: %s%s.\n", safe_member(r, doc, "note"),
 			json_get_bool(doc, "complete", true) ? "" : "; --limit 0 reads all of them");

@@ -218,8 +218,7 @@ void run_tell(struct cli *r, const struct run_report *report)
 	if (report->result && report->result->report.missing[0])
 		buf_addf(&text, "%s: warning: degraded: this machine cannot put up: %s\n", command_program(),
 			report->result->report.missing);
-	out_flush(r);
-	(void)!write(2, text.p, text.n);
+	out_say(r, text.p, text.n);
 }
 
 /* Runs that died without a last word are closed first, so that the ledger is right before a new one

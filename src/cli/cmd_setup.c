@@ -92,6 +92,26 @@ static bool is_unchosen(struct cli *r)
 	return !json_get(p->word, "default_profile") && !json_get(p->own, "default_profile");
 }
 
+/* What destroys, under the profile that will hold: whoever approves reads what will be, not what could be. */
+static void explain_destructive(struct cli *r, const char *profile)
+{
+	enum destructive_rule rule = DESTRUCTIVE_ASK;
+	const struct profile *p;
+	struct profiles all;
+	struct err e = { 0 };
+
+	if (workspace_profiles(r->sys, r->a, r->ws, &all, &e) == OK &&
+		profiles_get(&all, profile, &p, &e) == OK)
+		(void)workspace_destructive(r->sys, r->a, r->ws, p, &rule, &e);
+	out(r,
+		rule == DESTRUCTIVE_CHECKPOINT
+			? "  What destroys and can be undone will be saved first and run without a question; its receipt names the "
+			  "checkpoint (destructive=checkpoint; 'helm profile use %s --destructive ask' has it asked).\n"
+			: "  What destroys will be asked about or denied (destructive=ask; 'helm profile use %s --destructive "
+			  "checkpoint' has what can be undone saved first and run without a question).\n",
+		shown(r, profile));
+}
+
 /* By which profile calls will be decided when this is done: where nobody has chosen, a person gets the one for agents. */
 static void explain_profile(struct cli *r, const char *profile)
 {
@@ -104,9 +124,7 @@ static void explain_profile(struct cli *r, const char *profile)
 			: is_unchosen(r) ? "; the one for agents, '" AGENT_PROFILE
 					   "', takes a person at a terminal"
 					 : "");
-	out(r,
-		"  What destroys is asked or denied (destructive: ask), or runs without a question, saved first and named by its "
-		"receipt (destructive: checkpoint; 'helm profile use NAME --destructive HOW').\n");
+	explain_destructive(r, is_given ? AGENT_PROFILE : profile);
 }
 
 /* What the entry runs and by which rules calls will be decided, in words, before it is asked about. */
@@ -199,11 +217,15 @@ static const struct json *row_of(const struct setup *s, const struct setup_chang
 	return NULL;
 }
 
-/* How far the client's calls are held, in words that promise no more. */
-static const char *containment(bool is_contained)
+/* How far the client's calls are held, in words that promise no more: a hook that is not armed holds nothing yet. */
+static const char *containment(bool is_armed, bool is_wanted)
 {
-	return is_contained ? "contained: its shell commands run inside the walls of the profile"
-			    : "judged, not contained: what is allowed runs with all of your rights";
+	if (!is_armed)
+		return is_wanted
+			? "not contained yet: once it is armed, its shell commands run inside the walls of the profile"
+			: "nothing is judged yet; once it is armed: judged, not contained";
+	return is_wanted ? "contained: its shell commands run inside the walls of the profile"
+			 : "judged, not contained: what is allowed runs with all of your rights";
 }
 
 /* Put in is not armed: whoever relies on the exit code hears the difference. */
@@ -213,7 +235,7 @@ static int show_installed(
 	struct json *doc = result(r, "install", c), *test = json_new(r->a, JSON_OBJECT);
 	const struct json *row = row_of(s, c);
 	bool is_armed = json_get_bool(row, "armed", false),
-	     is_contained = contain_is_on(r->sys, r->ws, clients_find(c->client)->name);
+	     is_wanted = contain_is_on(r->sys, r->ws, clients_find(c->client)->name);
 	const char *undo = arena_printf(r->a, "helm setup remove %s --scope %s", c->client, c->scope);
 
 	if (r->is_json) {
@@ -224,7 +246,7 @@ static int show_installed(
 		json_setb(r->a, doc, "armed", is_armed);
 		json_setb(r->a, doc, "codex_trust_pending", text_eq(c->client, "codex") && !is_armed);
 		json_sets(r->a, doc, "detail", json_get_text(row, "detail", ""));
-		json_sets(r->a, doc, "containment", is_contained ? "walls" : "none");
+		json_sets(r->a, doc, "containment", is_armed && is_wanted ? "walls" : "none");
 		json_set(r->a, doc, "warnings", json_copy(r->a, json_get(row, "warnings")));
 		/* setup_install() fails unless the test call was denied and its receipt verifies, so both
 		 * are true here. */
@@ -246,7 +268,7 @@ static int show_installed(
 		called(r->a, shown(r, json_get_text(row, "detail", ""))));
 	json_each (w, json_get(row, "warnings"))
 		out(r, "note: %s\n", shown(r, json_text(w)));
-	out(r, "%s\n\nundo: %s\n", containment(is_contained), called(r->a, undo));
+	out(r, "%s\n\nundo: %s\n", containment(is_armed, is_wanted), called(r->a, undo));
 	return is_armed ? 0 : EXIT_NO;
 }
 

@@ -53,7 +53,7 @@ static void print_proposals(struct cli *r, const struct json *doc)
 	const struct json *list = json_get(doc, "proposals");
 	long long questions = (long long)json_get_int(doc, "questions", 0);
 
-	out(r, "%lld %s since %s; %lld can only be answered one by one.\n", questions,
+	out(r, "%lld %s of agents since %s; %lld can only be answered one by one.\n", questions,
 		questions == 1 ? "question" : "questions", safe_member(r, doc, "since"),
 		(long long)json_get_int(doc, "must_be_asked", 0));
 	json_each (p, list)

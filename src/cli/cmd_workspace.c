@@ -209,7 +209,17 @@ static void block(struct cli *r, const char *title, const struct json *doc)
 	}
 }
 
-/* Names are measured first, so that the details stand in one column. */
+static void print_check(struct cli *r, const struct json *row, int widest)
+{
+	bool ok = json_get_bool(row, "ok", false);
+
+	out(r, "%s%-4s%s  %-*s  %s\n", paint(r, ok ? PAINT_GOOD : PAINT_BAD), ok ? "ok" : "fail",
+		paint(r, PAINT_OFF), widest, safe_member(r, row, "name"), safe_member(r, row, "detail"));
+	if (json_get_text(row, "remedy", NULL))
+		out(r, "      remedy: %s\n", safe_member(r, row, "remedy"));
+}
+
+/* What fails comes first, where it is seen.  Names are measured before, so that the details stand in one column. */
 static void print_checks(struct cli *r, const struct json *checks)
 {
 	int widest = 0;
@@ -218,14 +228,30 @@ static void print_checks(struct cli *r, const struct json *checks)
 		int n = (int)strlen(json_get_text(row, "name", ""));
 		widest = n > widest ? n : widest;
 	}
-	json_each (row, checks) {
-		bool ok = json_get_bool(row, "ok", false);
-		out(r, "%s%-4s%s  %-*s  %s\n", paint(r, ok ? PAINT_GOOD : PAINT_BAD), ok ? "ok" : "fail",
-			paint(r, PAINT_OFF), widest, safe_member(r, row, "name"),
-			safe_member(r, row, "detail"));
-		if (json_get_text(row, "remedy", NULL))
-			out(r, "      remedy: %s\n", safe_member(r, row, "remedy"));
-	}
+	json_each (row, checks)
+		if (!json_get_bool(row, "ok", false))
+			print_check(r, row, widest);
+	json_each (row, checks)
+		if (json_get_bool(row, "ok", false))
+			print_check(r, row, widest);
+}
+
+/* What was found beside the workspace.  That there is no model is no fault: nothing here needs one. */
+static void print_found(struct cli *r, const struct json *doc)
+{
+	const struct json *machine = json_get(doc, "hardware"),
+			  *models = json_get(doc, "runtime_model_state");
+	struct buf cloud, local;
+
+	buf_init(&cloud, r->a);
+	buf_init(&local, r->a);
+	value_text(&cloud, json_get(models, "cloud"));
+	value_text(&local, json_get(models, "local"));
+	out(r, "\nFound here\n  machine=%s %s, %lld GB of memory\n", safe_member(r, machine, "os_name"),
+		safe_member(r, machine, "machine"), (long long)json_get_int(machine, "memory_total_gb", 0));
+	out(r, "  keys_of_models=%s\n  local_models=%s\n", text_safe(r->a, cloud.p, cloud.n, false),
+		text_safe(r->a, local.p, local.n, false));
+	out(r, "  needed_by_helm=none: it decides without a model; --json tells more\n");
 }
 
 /* Always prints every check; the exit code says whether all of them passed. */
@@ -258,9 +284,7 @@ int cmd_doctor(struct cli *r, struct err *e)
 	out(r, "\n");
 	print_checks(r, json_get(doc, "checks"));
 	if (json_get(doc, "discovery")) {
-		block(r, "Hardware", json_get(doc, "hardware"));
-		block(r, "Runtime model state", json_get(doc, "runtime_model_state"));
-		block(r, "Helm intelligence state", json_get(doc, "helm_intelligence_state"));
+		print_found(r, doc);
 		block(r, "Guard", json_get(doc, "guard"));
 	}
 	return healthy ? 0 : EXIT_NO;

@@ -54,7 +54,7 @@ const struct family families[] = {
 	{ "log", "the tamper-evident log over the receipts" },
 	{ "key", "the key that signs what this machine records" },
 	{ "signer", "a key that another user keeps" },
-	{ "evidence", "export, verify and show packs of evidence" },
+	{ "evidence", "export, verify and sum up packs of evidence" },
 	{ "pack", "packs of rules and controls" },
 	{ "policy", "what agents may do, as a file" },
 	{ "conform", "run published cases against this program" },

@@ -65,6 +65,8 @@ static void banner(struct cli *r)
 	out(r, "\n");
 }
 
+enum { HELP_NEEDS = 24 };
+
 /* "margin name help" with the help wrapped below itself. A name that is too long has a line of its own. */
 static void help_row(struct cli *r, const char *margin, size_t room, const char *name, const char *help)
 {
@@ -72,11 +74,15 @@ static void help_row(struct cli *r, const char *margin, size_t room, const char 
 
 	out(r, "%s%s%s%s%s%s", paint(r, PAINT_BOLD), margin, paint(r, PAINT_OFF), paint(r, PAINT_ACCENT),
 		name, paint(r, PAINT_OFF));
+	size_t at = indent + room + 2;
+	/* Beside the name there would be hardly a word on a line. */
+	if (out_width(r) < at + HELP_NEEDS)
+		at = indent + 4, n = room + 1;
 	if (n > room)
-		out(r, "\n%*s", (int)(indent + room + 2), "");
+		out(r, "\n%*s", (int)at, "");
 	else
 		out(r, "%*s", (int)(room - n + 2), "");
-	out_text(r, indent + room + 2, help);
+	out_text(r, at, help);
 }
 
 /* The length of a command's first word. */
@@ -174,7 +180,7 @@ void gen_overview(struct cli *r)
 	for (int g = 0; g < GROUP_PLUMBING; g++)
 		overview_group(r, (enum command_group)g, room);
 	out(r, "\n");
-	out_text(r, 0, "'helm help WORD' explains a word or a group; 'helm help --all' lists all.");
+	out_text(r, 0, "'helm help NAME' explains a command or a group; 'helm help --all' lists all.");
 }
 
 /* Nothing is printed for a group without commands. */
@@ -461,4 +467,27 @@ void gen_man(struct buf *to, const struct family *f)
 		if (in_family(commands[i], f))
 			man_command(to, commands[i]);
 	buf_addf(to, ".SH SEE ALSO\n.BR %s (1)\n", command_program());
+}
+
+/* The right words for a wrong one: the same verb of some family ("restore": 'checkpoint restore'),
+ * otherwise what is spelled most alike. NULL when nothing is. */
+const char *gen_suggestion(struct cli *r, const struct family *f, const char *word)
+{
+	const char **names = arena_zalloc(r->a, command_count + family_count, sizeof(*names));
+	size_t n = 0;
+
+	for (size_t i = 0; i < command_count; i++) {
+		const char *name = commands[i]->is->name, *space = strchr(name, ' ');
+		if (!f && space && text_eq(space + 1, word))
+			return name;
+		if (f && space && strncmp(name, f->name, strlen(f->name)) == 0 &&
+			name[strlen(f->name)] == ' ')
+			names[n++] = space + 1;
+		else if (!f && !space)
+			names[n++] = name;
+	}
+	for (size_t i = 0; !f && i < family_count; i++)
+		names[n++] = families[i].name;
+	const char *near = text_nearest(word, names, n);
+	return near && f ? arena_printf(r->a, "%s %s", f->name, near) : near;
 }

@@ -10,6 +10,8 @@ void gen_overview(struct cli *r); /* helm --help: one screen */
 void gen_everything(struct cli *r); /* help --all */
 void gen_group_help(struct cli *r, enum command_group g);
 void gen_family_help(struct cli *r, const struct family *f);
+/* What was meant by a wrong word, of a family or of all commands; NULL: nothing is alike. */
+const char *gen_suggestion(struct cli *r, const struct family *f, const char *word);
 void gen_help(struct cli *r, const struct cmd *cmd);
 struct json *gen_json(struct arena *a); /* help --json */
 void gen_man(struct buf *to, const struct family *f); /* f NULL: helm(1) */

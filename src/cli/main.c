@@ -59,12 +59,11 @@ static int report(struct cli *r, const struct err *e)
 		json_set(r->a, doc, "error", error);
 		out_json(r, doc);
 	}
-	out_flush(r);
 	buf_init(&line, r->a);
 	if (e->rc == E_USAGE)
 		gen_usage(&line, r->cmd);
 	buf_addf(&line, "%s: %s\n", command_program(), text);
-	(void)!write(2, line.p, line.n);
+	out_say(r, line.p, line.n);
 	return exit_code(e->rc);
 }
 
@@ -101,29 +100,6 @@ static const struct family *find_family(const char *name)
 	return NULL;
 }
 
-/* The right words for a wrong one: the same verb of some family ("restore": 'checkpoint restore'),
- * otherwise what is spelled most alike. NULL when nothing is. */
-static const char *suggestion(struct cli *r, const struct family *f, const char *word)
-{
-	const char **names = arena_zalloc(r->a, command_count + family_count, sizeof(*names));
-	size_t n = 0;
-
-	for (size_t i = 0; i < command_count; i++) {
-		const char *name = commands[i]->is->name, *space = strchr(name, ' ');
-		if (!f && space && text_eq(space + 1, word))
-			return name;
-		if (f && space && strncmp(name, f->name, strlen(f->name)) == 0 &&
-			name[strlen(f->name)] == ' ')
-			names[n++] = space + 1;
-		else if (!f && !space)
-			names[n++] = name;
-	}
-	for (size_t i = 0; !f && i < family_count; i++)
-		names[n++] = families[i].name;
-	const char *near = text_nearest(word, names, n);
-	return near && f ? arena_printf(r->a, "%s %s", f->name, near) : near;
-}
-
 /* A family without a verb shows its verbs, with the exit code of wrong usage unless help was asked for. */
 static int unknown_command(struct cli *r, char **argv, size_t argc)
 {
@@ -142,7 +118,7 @@ static int unknown_command(struct cli *r, char **argv, size_t argc)
 		return EXIT_USAGE;
 	}
 	/* Of a family the second word is the wrong one. */
-	const char *word = f ? argv[1] : argv[0], *near = suggestion(r, f, word);
+	const char *word = f ? argv[1] : argv[0], *near = gen_suggestion(r, f, word);
 	err_set(&e, E_USAGE, "USAGE_COMMAND", "unknown command '%s%s%s'; %s%s%s", f ? f->name : "",
 		f ? " " : "", word,
 		near	    ? "did you mean '"

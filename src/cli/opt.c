@@ -142,7 +142,8 @@ static int check_required(const struct cli *r, struct err *e)
 		if (o->is_required && !opt_text(r, o->name, NULL))
 			return err_set(e, E_USAGE, "USAGE_MISSING", "--%s %s is required", o->name, o->value);
 	if (r->arg_count < (size_t)r->cmd->min_args)
-		return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "missing argument: %s", r->cmd->args);
+		return err_set(e, E_USAGE, "USAGE_ARGUMENTS",
+			"missing argument: %s; 'helm %s --help' explains it", r->cmd->args, r->cmd->is->name);
 	if (r->cmd->max_args >= 0 && r->arg_count > (size_t)r->cmd->max_args)
 		return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "unexpected argument '%s'%s",
 			r->args[r->cmd->max_args],

@@ -263,7 +263,24 @@ void out_line_json(struct cli *r, const struct json *v)
 	flush_when_full(r);
 }
 
-/* What was printed before leaves first, so that the two streams stay in order on a terminal. */
+/* What was printed before leaves first, so that the two streams stay in order on a terminal.  A terminal gets whole words here, too,
+ * whatever becomes of standard output. */
+void out_say(struct cli *r, const char *text, size_t n)
+{
+	struct winsize size;
+	struct buf wrapped;
+	size_t width = SIZE_MAX, asked;
+
+	out_flush(r);
+	if (asked_columns(r, &asked))
+		width = asked;
+	else if (isatty(2) && ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+		width = size.ws_col;
+	buf_init(&wrapped, r->a);
+	wrap_lines(&wrapped, text, n, width);
+	write_all(r->sys, 2, wrapped.p, wrapped.n);
+}
+
 void warn(struct cli *r, const char *fmt, ...)
 {
 	char text[1024];
@@ -272,12 +289,11 @@ void warn(struct cli *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	out_flush(r);
 	struct buf line;
 	buf_init(&line, r->a);
 	buf_addf(&line, "%s: warning: %s\n", command_program(),
 		called(r->a, text_safe(r->a, text, strlen(text), true)));
-	write_all(r->sys, 2, line.p, line.n);
+	out_say(r, line.p, line.n);
 }
 
 /* An empty text where colour is off, so that callers need not ask. */

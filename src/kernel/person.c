@@ -452,7 +452,8 @@ int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws
 	if (!is_beyond)
 		return err_set(e, E_DENIED, "APPROVAL_INSIDE",
 			"this terminal was made after an agent began to work here, and not by a login or a terminal "
-			"window: it could be the agent's; use a terminal of your own");
+			"window (tmux and screen that were started since are neither): it could be the agent's; use a "
+			"terminal of your own");
 	return OK;
 }
 

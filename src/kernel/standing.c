@@ -19,7 +19,6 @@
 #include "kernel/policy/policy.h"
 #include "kernel/posture.h"
 #include "kernel/setup/setup.h"
-#include "kernel/task/contain.h"
 #include "kernel/task/task.h"
 #include "verify/verify.h"
 
@@ -98,9 +97,12 @@ static void look_at_profile(struct look_around *x)
 			x, "settings", e.text, "every call of an agent is refused", "helm profile use NAME");
 	else
 		(void)workspace_destructive(x->s, x->a, x->ws, p, &rule, &e);
+	const struct posture *chosen = posture_of(x->s, x->ws);
 	bool is_default = name && text_eq(name, "workspace_edit");
 	json_sets(x->a, part, "name", name);
 	json_setb(x->a, part, "is_default", is_default);
+	json_setb(x->a, part, "is_chosen",
+		json_get(chosen->word, "default_profile") || json_get(chosen->own, "default_profile"));
 	json_sets(x->a, part, "destructive",
 		!p					 ? NULL
 			: rule == DESTRUCTIVE_CHECKPOINT ? "checkpoint"
@@ -218,14 +220,15 @@ static void look_at_pauses(struct look_around *x)
 	}
 }
 
-/* Does a guard hold walls around its shell commands, by this workspace or by the one that it decides by? */
+/* Does a guard hold walls around its shell commands?  That somebody wants them is not enough: a hook that is not armed, or was taken away,
+ * holds none. */
 static bool is_contained(const struct look_around *x, const struct client *c)
 {
 	json_each (row, x->guards)
 		if (text_eq(json_get_text(row, "client", ""), c->name) &&
 			text_eq(json_get_text(row, "containment", ""), "walls"))
 			return true;
-	return contain_is_on(x->s, x->ws, c->name);
+	return false;
 }
 
 /* Clients whose shell commands are contained here, by name: "claude-code, codex"; NULL: none. */
@@ -458,6 +461,9 @@ static void look_at_key(struct look_around *x, const struct json *last)
 		add_wrong(x, "key", e.text, "nothing can be recorded, so nothing is allowed",
 			text_eq(e.code, "KEY_MODE")
 				? arena_printf(x->a, "chmod 700 %s && chmod 600 %s/root.key", dir, dir)
+				: text_eq(e.code, "KEY_OWNER")
+				? "run helm as the user whose home this is (HOME and HELM_HOME say whose), or give the "
+				  "files back to yourself with chown"
 				: "put the key back from a copy; 'helm key show' looks at it");
 		return;
 	}
@@ -621,7 +627,10 @@ static void look_at_state(struct look_around *x)
 		add_wrong(x, "state",
 			arena_printf(x->a, "cannot write in %s: %s", x->ws->state_dir, strerror(cannot)),
 			"nothing can be recorded, so nothing is allowed",
-			arena_printf(x->a, "make it writable: %s", remedy));
+			cannot == ENOSPC || cannot == EDQUOT
+				? arena_printf(x->a,
+					  "make room, for example with 'helm checkpoint prune': %s", remedy)
+				: arena_printf(x->a, "make it writable: %s", remedy));
 	else if (left >= 0 && left < LITTLE_ROOM_BYTES)
 		add_wrong(x, "free-space",
 			arena_printf(x->a, "%lld MiB are left where %s is", (long long)(left >> 20),
@@ -645,7 +654,6 @@ static void look_at_state(struct look_around *x)
 	}
 }
 
-/* What is wrong comes first, because the first reason is the one that most views show. */
 /* Whoever has joined a fleet is told what its ledger holds against this machine, and this machine against its ledger. */
 static void look_at_fleet(struct look_around *x)
 {
@@ -653,6 +661,7 @@ static void look_at_fleet(struct look_around *x)
 		add_wrong(x, "fleet", json_get_text(one, "text", ""), NULL, json_get_text(one, "remedy", ""));
 }
 
+/* What is wrong comes first, because the first reason is the one that most views show. */
 struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 {
 	struct look_around x = { .s = s,

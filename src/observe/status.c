@@ -415,8 +415,8 @@ char *observe_profile_text(struct arena *a, const struct json *profile)
 	if (!name)
 		return arena_strdup(a, "Which profile is in force cannot be read.");
 	return arena_printf(a, "The profile in force is %s%s; what destroys is %s.", name,
-		json_get_bool(profile, "is_default", false) ? ", the shipped choice"
-							    : ", chosen for this workspace",
+		json_get_bool(profile, "is_chosen", false) ? ", chosen for this workspace"
+							   : ", the shipped choice",
 		saves ? "saved first and then runs (destructive=checkpoint)"
 		      : "asked about (destructive=ask)");
 }

@@ -25,15 +25,17 @@ struct db_row {
 	sqlite3_stmt *stmt;
 };
 
-/* Every problem of the index has the same remedy, which is why the message always names it.  E_CORRUPT: what is
+/* Every problem of the index has the same remedy, which is why the message names it; on a full disk it would not help.  E_CORRUPT: what is
  * there is no database, or a damaged one. */
 static int failed(const struct db *db, const char *what, struct err *e)
 {
 	int code = db && db->handle ? sqlite3_errcode(db->handle) : SQLITE_NOMEM;
 
 	return err_set(e, code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? E_CORRUPT : E_IO, "INDEX",
-		"cannot %s the index: %s; 'helm db rebuild' makes it anew", what,
-		db && db->handle ? sqlite3_errmsg(db->handle) : "out of memory");
+		code == SQLITE_FULL
+			? "cannot %s the index: %s; it is not needed, and is made when there is room"
+			: "cannot %s the index: %s; 'helm db rebuild' makes it anew",
+		what, db && db->handle ? sqlite3_errmsg(db->handle) : "out of memory");
 }
 
 void db_close(struct db **db)

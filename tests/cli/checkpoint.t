@@ -72,6 +72,14 @@ ok "nor is any name but its whole id" says 1 "no checkpoint" helm checkpoint res
 ok "nor a part of it" says 1 "no checkpoint" helm checkpoint show "${safety%?}"
 ok "its id brings them back" helm checkpoint restore "$safety"
 ok "as promised" holds "$ws/src/new.c" new
+echo "int other;" >"$ws/src/main.c"
+asked_once() { # what differs is shown with the question, and not again with the answer
+  terminal y -- helm checkpoint restore "$id" --only "$ws/src/main.c" >"$scratch/asked" 2>&1
+  grep -q "new files stay" "$scratch/asked" && grep -q "written=1" "$scratch/asked" && [ "$(grep -c "src/main.c" "$scratch/asked")" = 1 ] && return 0
+  cat "$scratch/asked"
+  return 1
+}
+ok "at a terminal it shows what differs once, and asks" asked_once
 echo "int damaged;" >"$ws/src/main.c"
 ok "latest once" helm checkpoint restore latest
 ok "latest twice does not bring the damage back" helm checkpoint restore latest

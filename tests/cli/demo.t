@@ -48,5 +48,15 @@ ok "it shows commands" sh -c 'test "$(grep -c "^[$] helm " shown)" -ge 15'
 ok "each line shown is what was run" cmp back ran
 ok "an agent worked, or it is said why none could" sh -c 'grep -q "the server says 42" shown && grep -q "I got nothing" shown || grep -q "cannot put up all walls" shown'
 ok "it ends with the page" sh -c 'sed -n "/^[$] helm report/,\$p" shown | grep -q "The record is whole"'
+# A copy below the temporary directory, and a home there, too: what an agent needs is put where it is seen, under its own name.
+mkdir -p copy && cp -r "$HELM_SOURCE/demo" "$HELM_SOURCE/tools" copy/
+printf '#!/bin/sh\necho "called ${0##*/}"; readlink -f "$0"; exit 9\n' >copy/named
+chmod +x copy/named
+below_tmp() {
+  case $scratch/ in /tmp/* | /var/tmp/*) ;; *) return 0 ;; esac
+  env HOME="$scratch" NO_COLOR=1 copy/demo copy/named >below 2>&1
+  grep -q "clone it somewhere else" below || { grep -q "^called helm$" below && grep -q "/helm$" below && ! grep -q "^/tmp/\|^/var/tmp/" below; } || { cat below; return 1; }
+}
+ok "a copy below the temporary directory is shown from where an agent sees it" below_tmp
 ok "a destructive text is shown quoted" grep -qxF "\$ helm guard check --shell 'X=rm; \$X -fr ~'" shown
 finish

@@ -7,7 +7,9 @@ helm init >/dev/null
 ws=$scratch/home/.helm/workspace
 ok "nothing is frozen at first" says 0 "nothing is frozen" helm freeze status
 ok "freeze" says 0 "frozen=everybody" helm freeze --reason "fire drill"
+ok "and how it is lifted" grep -q "to go on: helm unfreeze" "$scratch/.stdout"
 ok "a harmless run is denied, with the reason" says 25 "fire drill" helm run -- true
+ok "and with where to look" says 25 "helm freeze status" helm run -- true
 ok "audit mode does not help" exits 25 helm run --guard-mode audit -- true
 ok "approval does not help" exits 25 helm run --approve-risk -- true
 call='{"tool_name":"Bash","tool_input":{"command":"ls"},"session_id":"s"}'

@@ -243,6 +243,14 @@ whole() { # whole TEXT COMMAND...
   cat "$scratch/.narrow"
   return 1
 }
-ok "a command in quotes is not cut in two" whole "'helm setup codex'" setup status codex
+ok "a command in quotes is not cut in two" whole "'helm setup codex --scope user'" setup status codex
+words() { # words COMMAND...: what standard error says on a narrow screen keeps to it, and breaks no word
+  HELM_ENV="COLUMNS=30" helm "$@" 2>"$scratch/.narrow" >/dev/null
+  [ "$(wc -l <"$scratch/.narrow")" -gt 1 ] && ! grep -v "'\|/" "$scratch/.narrow" | grep -qE '.{31}' && return 0
+  cat "$scratch/.narrow"
+  return 1
+}
+ok "errors are wrapped between words, too" words status --path "$scratch"
+ok "and what a run is refused for" words run -- sudo true
 ok "nor is one behind a colon" whole "helm setup remove claude-code --scope user" setup claude-code --scope user --yes
 finish

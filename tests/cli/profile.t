@@ -45,6 +45,12 @@ quiet() { [ -z "$(hook)" ]; }
 ok "a refusal names the profile that would permit it" says 0 "helm profile use service_ops" hook
 ok "a profile can be chosen" says 0 "default_profile=service_ops" terminal -- helm profile use service_ops --path chosen
 ok "and agents' calls are judged by it" quiet
+ok "so is a run; it says which profile may permit it" says 25 " --profile service_ops -- COMMAND" helm run --profile workspace_edit --workspace chosen -- curl https://example.org/
+ok "status says that it was chosen" says 0 "service_ops, chosen for this workspace" helm status --brief --path chosen
+ok "what becomes of what destroys is said with the choice" says 0 "destructive=checkpoint" terminal -- helm profile use develop --path chosen
+ok "also when it falls back to asking" says 0 "destructive=ask" terminal -- helm profile use workspace_edit --path chosen
+ok "the profile that is shipped can be chosen as well" says 0 "workspace_edit, chosen for this workspace" helm status --brief --path chosen
+terminal -- helm profile use service_ops --path chosen >/dev/null
 ok "the choice is on record" says 0 "helm.profile/use" helm receipts show "$(helm receipts list --path chosen --json | sed -n 's/.*"receipt_id": "\(.*\)".*/\1/p' | sed -n 2p)" --path chosen
 ok "the rest of the file is as it was" grep -q helm_version chosen/.helm/workspace.json
 ok "an unknown one is not chosen" exits 2 helm profile use yolo --path chosen

@@ -40,6 +40,15 @@ fresh "and recorded with a failure signature" failed_with
 fresh "a denied command does not run" says 25 "GUARD DENY" helm profile run workspace_edit -- rm -rf /
 blocked() { exits 25 helm profile run workspace_edit -- rm -rf / && has '"status": "blocked"'; }
 fresh "its row says blocked" blocked
+denied_with_advice() { says 25 "Hint: " helm profile run inspect_local -- touch made; }
+fresh "what the profile denies comes with what to do instead" denied_with_advice
+asked_twice() { # a question that waits is no failure that happens again
+  exits 24 helm profile run workspace_edit -- git reset --hard && says 24 "to approve" helm profile run workspace_edit -- git reset --hard &&
+    ! grep -q "twice\|seen before" "$scratch/.stderr"
+}
+fresh "asked again, it is the same question and no failure" asked_twice
+readable() { exits 24 helm profile run workspace_edit -- cat "$scratch/home/.ssh/id_rsa" && says 0 "would read credentials in $scratch/home/.ssh/id_rsa" helm approval list; }
+fresh "who answers reads which credentials are meant" readable
 fresh "a risky one asks" says 24 "APPROVAL REQUIRED" helm profile run workspace_edit -- git reset --hard
 no_write() { exits 25 helm profile run inspect_local -- touch made && ! test -e made; }
 fresh "inspect_local cannot write, says the guard" no_write

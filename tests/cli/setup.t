@@ -25,6 +25,8 @@ ok "no state either" test ! -e "$ws/.helm/setup.json"
 ok "nobody there to approve: refused" says 2 "--yes" sh -c 'HOME="$1/home" "$0" setup claude-code </dev/null' "$HELM_REAL" "$scratch"
 ok "an unknown client is wrong usage" exits 2 helm setup nobody --yes
 ok "nothing armed: the exit code of status says so" says 1 "not guarded" helm setup status
+ok "and how to install it in that very place" says 1 "'helm setup claude-code --scope user' installs it" helm setup status claude-code
+ok "what will become of what destroys is said before it is approved" says 0 "will be asked about or denied (destructive=ask" helm setup claude-code --dry-run
 ok "it installs, and tests itself" says 0 "a destructive call was denied, and its receipt rcpt_" helm setup claude-code --yes
 ok "what was there stays" grep -q '"model": "opus",   "big": 1.50,' "$settings"
 ok "and is still JSON" is_json cat "$settings"
@@ -96,6 +98,10 @@ rm .claude
 
 ok "codex is installed" says 1 "NOT ARMED YET" helm setup codex --yes
 ok "and never called armed before it is trusted" says 1 "not_armed" helm setup status codex
+ok "nor contained: a hook that the client skips holds no walls" says 1 "not contained yet: once it is armed" helm setup codex --yes
+ok "also in the document" says 1 '"containment": "none"' helm setup codex --yes --json
+contains() { helm status --brief | grep -q "Shell commands of .*codex"; } # do the views say that its commands run inside walls?
+ok "and no view says that its commands run inside walls" exits 1 contains
 ok "the doctor says so and is not content" says 1 "trust it with /hooks" helm doctor --skip-discovery
 state() { helm setup status codex --json | grep -c '"armed": true'; }
 # The hash of a trusted hook, computed by another program.
@@ -115,9 +121,11 @@ TOML
 ok "trusted, in a project that is not: still not armed" sh -c 'test "$0" = 0' "$(state)"
 printf '[projects."%s"]\ntrust_level = "trusted"\n' "$project" >>"$scratch/home/.codex/config.toml"
 ok "trusted: armed" sh -c 'test "$0" = 1' "$(state)"
+ok "and its commands run inside walls" contains
 sed -i 's/sha256:..../sha256:0000/' "$scratch/home/.codex/config.toml"
 ok "another version trusted: not armed" says 1 "another version" helm setup status codex
 terminal -- helm setup remove codex --yes >/dev/null
+ok "taken away: no walls of it any more" exits 1 contains
 
 ok "cursor" says 0 "armed" helm setup cursor --yes
 ok "cursor's file has a version" grep -q '"version": 1' .cursor/hooks.json
@@ -165,6 +173,7 @@ ok "a program that is gone: broken" says 1 "/nowhere/helm" helm setup status cla
 ok "a moved program is replaced" sh -c 'HOME="$1/home" "$0" setup claude-code --yes >/dev/null && ! grep -q nowhere "$2" && test "$(grep -c pre-tool "$2")" = 1' "$HELM_REAL" "$scratch" "$settings"
 terminal -- helm setup remove claude-code --yes >/dev/null
 ok "user scope goes to the home directory" sh -c 'HOME="$1/home" "$0" setup claude-code --scope user --yes >/dev/null && test -s "$1/home/.claude/settings.json" && ! test -e "$2"' "$HELM_REAL" "$scratch" "$settings"
+ok "a project without entries is guarded by those of the user" says 0 "the settings of the user guard it" helm setup status claude-code
 terminal -- helm setup remove claude-code --yes >/dev/null
 
 # What the agent itself may not do about it.

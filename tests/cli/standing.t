@@ -41,6 +41,8 @@ not_healthy() { says 1 "healthy=no" helm doctor --skip-discovery && says 1 '"hea
 fresh
 ok "a new workspace is well" first "All is well."
 ok "and healthy" says 0 "healthy=yes" helm doctor --skip-discovery
+ok "and the doctor calls nothing degraded that nobody needs" sh -c '! printf %s "$0" | grep -qi "degraded\|unavailable"' "$(helm doctor)"
+ok "lists of the newest say so" says 0 "recent_tasks=0 (the newest; 'helm task list')" helm status
 ok "and says which profile is in force" says 0 "workspace_edit" helm status --brief
 ok "and what holds agents' calls" says 0 "judged" helm status --brief
 ok "which doctor says too" says 0 "containment" helm doctor --skip-discovery
@@ -252,6 +254,7 @@ full() { # full TEXT EXIT ARGS...
 }
 ok "nobody calls a full disk well" full "cannot write in $state: No space left on device; nothing can be recorded" 0 status --brief
 ok "nor does the long form" full "health=attention" 0 status
+ok "the remedy is room, not permissions" full "make room, for example with 'helm checkpoint prune" 0 status --brief
 ok "nor the dashboard" full "No space left on device" 0 dashboard
 ok "and the doctor says how to look" full "df -h $state" 1 doctor --skip-discovery
 ok "no trace is left of the trial" sh -c 'test -z "$(find "$0" -newer "$1" -name ".*" -type f -size +60k)"' "$state" "$state/workspace.json"

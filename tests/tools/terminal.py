@@ -2,7 +2,7 @@
 """A person's terminal, for tests.
 
 terminal.py [--inside | --forge] [--seconds N] WORD... -- COMMAND...: run COMMAND on a terminal, and type the next WORD whenever it waits for one
-(its output ends in ": " or "> ").  Prints what the terminal showed; the exit code is the command's, 124 when time is up.
+(its output ends in ": ", "> " or "] ").  Prints what the terminal showed; the exit code is the command's, 124 when time is up.
 
 terminal.py --serve DIR [PID]: stay, and make such terminals for whoever asks in DIR, until DIR or the process PID is gone.  Such a terminal hangs on a process
 that was there before the test did anything, as the terminal of a person hangs on something older than the agents they watch.  Without
@@ -36,7 +36,7 @@ def drive(words, command, limit, cwd=None, env=None):
         if not data:
             break
         shown += data
-        if words and shown[seen:].endswith((b": ", b"> ")):
+        if words and shown[seen:].endswith((b": ", b"> ", b"] ")):
             seen = len(shown)
             os.write(fd, words.pop(0).encode() + b"\n")
     return shown, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

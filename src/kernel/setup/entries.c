@@ -24,7 +24,7 @@ int setup_find_client(struct arena *a, const char *name, const struct client **r
 			clients_with_hook(a));
 	if (!c->speech)
 		return err_set(e, E_INPUT, "SETUP_NO_HOOK",
-			"there is no hook for %s yet; run it inside walls: 'helm run -- COMMAND'", c->title);
+			"there is no hook for %s yet; run it inside walls: 'helm agent COMMAND'", c->title);
 	*ret = c;
 	return OK;
 }

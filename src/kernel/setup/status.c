@@ -61,6 +61,13 @@ static void look_at_command(struct look *l, const struct json *entry)
 		look_is(l, "broken", arena_printf(a, "the workspace '%s' is gone", place));
 }
 
+static void look_is_absent(struct look *l)
+{
+	look_is(l, "absent",
+		arena_printf(l->s->a, "not guarded; 'helm setup %s --scope %s' installs it", l->c->name,
+			l->at.scope));
+}
+
 /* Armed until something is found that speaks against it; the client's own check has the last word. */
 static void look_at_entry(struct look *l, const struct json *doc)
 {
@@ -69,7 +76,7 @@ static void look_at_entry(struct look *l, const struct json *doc)
 	size_t events = 0, found = 0;
 
 	if (!setup_find_entry(a, l->c, doc, "pre-tool", &place)) {
-		look_is(l, "absent", arena_printf(a, "not guarded; 'helm setup %s' installs it", l->c->name));
+		look_is_absent(l);
 		return;
 	}
 	look_is(l, "armed", "every tool call is decided and recorded");
@@ -109,8 +116,7 @@ static void look_at_file(struct look *l)
 		(text.p && setup_parse(s->a, l->c, text, l->at.path, &doc, &e)))
 		look_is(l, "broken", arena_strdup(s->a, e.text));
 	else if (!text.p)
-		look_is(l, "absent",
-			arena_printf(s->a, "not guarded; 'helm setup %s' installs it", l->c->name));
+		look_is_absent(l);
 	else
 		look_at_entry(l, doc);
 	if (s->ws->state_fd >= 0 &&
@@ -167,7 +173,7 @@ static void add_row(const struct setup *s, const struct client *c, const char *s
 	else
 		look_is(&l, "absent",
 			arena_printf(a,
-				"not guarded: there is no hook for %s yet; 'helm run' puts it inside walls",
+				"not guarded: there is no hook for %s yet; 'helm agent' puts it inside walls",
 				c->title));
 	/* What a person put in and somebody took out is no client that was never guarded. */
 	if (text_eq(l.at.state, "absent") && setup_record_of(records, c->name, l.at.path))
@@ -189,6 +195,21 @@ static void add_row(const struct setup *s, const struct client *c, const char *s
 				    has_walls ? "shell commands run inside walls" : "judged, not contained"));
 	json_set(a, row, "warnings", l.at.warnings);
 	json_push(a, rows, row);
+}
+
+/* A project without entries of its own is guarded by those of the user: the client reads both. */
+static void note_guarded_by_user(struct arena *a, struct json *rows)
+{
+	json_each (user, rows) {
+		if (!json_get_bool(user, "armed", false) ||
+			!text_eq(json_get_text(user, "scope", ""), "user"))
+			continue;
+		json_each (row, rows)
+			if (text_eq(json_get_text(row, "client", ""), json_get_text(user, "client", "")) &&
+				text_eq(json_get_text(row, "state", ""), "absent"))
+				json_sets(
+					a, row, "detail", "nothing here; the settings of the user guard it");
+	}
 }
 
 /* Also looks at places that are on record and are neither home nor project. */
@@ -214,6 +235,7 @@ struct json *setup_status(const struct setup *s, const char *client)
 				add_row(s, c, json_get_text(record, "scope", ""), root, records, rows);
 		}
 	}
+	note_guarded_by_user(s->a, rows);
 	return rows;
 }
 

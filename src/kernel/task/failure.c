@@ -147,6 +147,9 @@ static void say(struct task *t, const char *text)
 
 void task_failure_follow(struct task *t, const struct json *signature)
 {
+	/* It waits for a person: asked again, it is still that question and no failure that somebody could mend. */
+	if (t->report->handling.verdict == V_ESCALATE)
+		return;
 	const struct looking l = look(t, signature);
 	struct json *follows = failure_transition(t->a, history(t->a, &l, signature)), *seen;
 	const char *action = json_get_text(follows, "action", NULL);

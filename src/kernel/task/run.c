@@ -298,6 +298,11 @@ static int stop_blocked(struct task *t, struct err *e)
 		why);
 	if (d->decisive && d->decisive->instead)
 		t->report->hint = d->decisive->instead;
+	else if (denied)
+		t->report->hint = d->recommended_profile && d->reason_code != REASON_SYSTEM_FROZEN
+			? arena_printf(a, "another profile may permit it: helm run --profile %s -- COMMAND",
+				  d->recommended_profile)
+			: reason_get(d->reason_code)->remedy;
 	if (t->report->handling.settled.why_asked)
 		t->report->hint = arena_printf(a, "%s%sa checkpoint could not answer for you (%s)",
 			t->report->hint ? t->report->hint : "", t->report->hint ? "; " : "",
