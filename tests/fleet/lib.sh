@@ -136,6 +136,27 @@ act() {
 }
 chain_of() { echo "$scratch/m/$1/.helm/workspace/.helm/receipts.jsonl"; }
 head_of() { grep -c . "$(chain_of "$1")"; }
+# says_not CODE TEXT COMMAND...: it ends so, says something, and not this.
+says_not() {
+	wanted=$1
+	unwanted=$2
+	shift 2
+	said=$("$@" 2>&1)
+	ended=$?
+	[ "$ended" = "$wanted" ] && [ -n "$said" ] && case $said in *"$unwanted"*) false ;; esac || {
+		printf '%s\n' "exit $ended, and says:" "$said"
+		return 1
+	}
+}
+# allowed NAME COMMAND: an agent there asks to run that, and it is on record that it may.
+allowed() {
+	had=$(grep -c '"verdict":"ALLOW"' "$(chain_of "$1")")
+	printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s","cwd":"%s"}' "$2" "$scratch/m/$1" | hook "$1" >allowed.out 2>&1
+	[ "$(grep -c '"verdict":"ALLOW"' "$(chain_of "$1")")" -gt "$had" ] || {
+		cat allowed.out
+		return 1
+	}
+}
 wait_for() { # wait_for SECONDS COMMAND...: until it succeeds
 	left=$(($1 * 10))
 	shift

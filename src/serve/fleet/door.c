@@ -703,6 +703,8 @@ const struct route fleet_routes[] = {
 		"orders behind a number; waits for one", NULL, NULL },
 	{ "GET", "/v1/fleet/proofs/{session}/{clock}/{size}", AUTH_PUBLIC, 0, RATE_KERNEL, HERE, fleet_proofs,
 		"that a receipt is in the tree, and that the tree has only grown", NULL, NULL },
+	{ "POST", "/v1/fleet/view/{what}", AUTH_PUBLIC, 0, RATE_KERNEL, HERE | TAKES_JSON, fleet_view,
+		"search, nodes, orders, questions, by a reader's token", NULL, NULL },
 	{ "GET", "/log/{tenant}/{*rest}", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE, fleet_log,
 		"checkpoint and tiles of a tenant's log", NULL, NULL },
 	{ "GET", "/healthz", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE, health, "is this a ledger, and which helm",
