@@ -28,14 +28,15 @@ ok "host and user come with the key" says 0 "$(hostname)" centre nodes
 # By a token, without the database.
 centre reader add tom >tom.token
 reader() { env -i PATH="$PATH" HOME="$scratch/reader" LC_ALL=C.UTF-8 "$HELM_REAL" fleet "$@" --url "$url" --token-file "$scratch/tom.token"; }
+view() { curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $1" -H 'Content-Type: application/json' -d "$2" "$url/v1/fleet/view/$3"; }
 ok "over HTTP the same is found" sh -c 'test "$1" = "$2" && test -n "$1"' sh "$(reader search --stopped --json)" "$(centre search --stopped --json)"
 ok "by what was asked for" says 0 "rm -rf /etc/1" reader search --text "/etc/1"
 ok "machines and orders, too" says 0 "$(hostname)" reader nodes
-ok "nothing that is wrong is passed on" [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $(cat tom.token)" -d '{"node":"x; DROP"}' "$url/v1/fleet/view/search")" = 400 ]
-ok "and no other view" [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $(cat tom.token)" -d '{}' "$url/v1/fleet/view/token")" = 404 ]
-ok "without a token nothing" [ "$(curl -s -o /dev/null -w '%{http_code}' -d '{}' "$url/v1/fleet/view/search")" = 401 ]
+ok "nothing that is wrong is passed on" [ "$(view "$(cat tom.token)" '{"node":"x; DROP"}' search)" = 400 ]
+ok "and no other view" [ "$(view "$(cat tom.token)" '{}' token)" = 404 ]
+ok "without a token nothing" [ "$(view '' '{}' search)" = 401 ]
 sed 's/.$/x/' tom.token >bad.token
-ok "nor with another" [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $(cat bad.token)" -d '{}' "$url/v1/fleet/view/search")" = 401 ]
+ok "nor with another" [ "$(view "$(cat bad.token)" '{}' search)" = 401 ]
 centre reader revoke tom >/dev/null
 ok "nor with one that was revoked" says 1 "opens nothing" reader search
 ok "which the centre shows" says 0 tom centre reader list

@@ -127,6 +127,7 @@ struct appending {
 	struct call *call;
 	void (*answered)(void *);
 	void *answered_arg;
+	int again; /* so often it was put once more */
 	struct appending *next;
 };
 struct appender;
