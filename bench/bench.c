@@ -5,6 +5,9 @@
  * On a terminal a line for a person follows each object on standard error.  Exit 1 when a promise is not kept, so that a
  * script can ask; tests do not, because a busy machine is not a bug. */
 #include "bench.h"
+#ifdef HAVE_MICROHTTPD
+#include "fleet_node.h"
+#endif
 #include "place.h"
 
 #include "base/json.h"
@@ -289,6 +292,10 @@ int main(int argc, char **argv)
 	if (argc == 4 && text_eq(argv[1], "--mcp") && text_int(argv[2], &tools) &&
 		text_int(argv[3], &list_ms))
 		return bench_mcp_server((int)tools, (int)list_ms);
+#ifdef HAVE_MICROHTTPD
+	if (argc > 1 && text_eq(argv[1], "--machines"))
+		return fleet_machines(argc, argv);
+#endif
 	for (int i = 1; i < argc; i++) {
 		if (text_eq(argv[i], "--list"))
 			return list();

@@ -1,6 +1,9 @@
 # helm-bench: every figure we promise, measured as ratios in one run (bench/README.md).  jansson is only the yardstick for the
 # JSON parser; without it that figure is reported as skipped.
 file(GLOB bench_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.c)
+if(NOT TARGET helmserve)
+  list(FILTER bench_files EXCLUDE REGEX "/fleet_(node|machines)\\.c$")
+endif()
 if(bench_files AND NOT HELM_FUZZ)
   pkg_check_modules(jansson QUIET IMPORTED_TARGET jansson)
   add_executable(helm-bench ${bench_files} tests/tools/store.c src/cli/sys/real.c)
@@ -13,7 +16,7 @@ if(bench_files AND NOT HELM_FUZZ)
     message(STATUS "helm-bench without its JSON figure: the Debian package libjansson-dev would add it (sh tools/packages.sh check)")
   endif()
   if(TARGET helm-serve)
-    target_link_libraries(helm-bench PRIVATE PkgConfig::libmicrohttpd PkgConfig::libcurl)
+    target_link_libraries(helm-bench PRIVATE helmserve PkgConfig::libmicrohttpd PkgConfig::libcurl)
     target_compile_definitions(helm-bench PRIVATE HAVE_MICROHTTPD)
   endif()
   set_target_properties(helm-bench PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})

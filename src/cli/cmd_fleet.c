@@ -20,8 +20,11 @@ const struct opt fleet_join_opts[] = {
 	{ "ca", OPT_VALUE, "FILE", "certificates that count for the ledger, in PEM (those of the system)",
 		NULL, false },
 	{ "ship", OPT_VALUE, "WHAT",
-		"what leaves this machine: receipts, or also captions, the redacted beginnings of commands (receipts)",
-		"receipts|captions", false },
+		"what leaves this machine: receipts; also captions, the redacted beginnings of commands; also questions that wait for a person, so that the centre can answer (receipts)",
+		"receipts|captions|questions", false },
+	{ "root", OPT_VALUE, "KEY",
+		"join only when the token names this root key, in 64 hex digits: who may answer is said by it",
+		NULL, false },
 	{ 0 },
 };
 
@@ -107,6 +110,8 @@ int cmd_fleet_join(struct cli *r, struct err *e)
 	}
 	if (ca)
 		json_sets(r->a, q, "ca", workspace_named(r->sys, r->a, ca));
+	if (opt_text(r, "root", NULL))
+		json_sets(r->a, q, "root", opt_text(r, "root", ""));
 	json_sets(r->a, q, "ship", opt_text(r, "ship", "receipts"));
 	json_sets(r->a, q, "workspace", r->ws->root);
 	rc = ask_ship(r, q, &answer, e);
@@ -150,6 +155,13 @@ static int print_state(struct cli *r, const struct json *joined, const struct js
 					    : "STOPPED",
 				json_get_text(one, "code", ""), json_get_text(one, "why", ""));
 		is_sound &= !one;
+	}
+	json_each (one, json_get(state, "missed")) {
+		out(r, "NOT OBEYED order %lld (%s) in %s: %s\n",
+			(long long)json_get_int(json_get(one, "order"), "seq", 0),
+			json_get_text(json_get(one, "order"), "kind", ""),
+			json_get_text(one, "workspace", ""), json_get_text(one, "why", ""));
+		is_sound = false;
 	}
 	if (json_get(state, "checkpoint"))
 		out(r, "Checkpoint: %lld leaves, checked\n",

@@ -1,29 +1,15 @@
 /* cmd_fleet_centre.c — helm fleet at the centre: for a person who has the ledger's database. */
+#include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "cli/cmd_fleet.h"
 #include "cli/cmd_serve.h"
 #include "kernel/workspace.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define DATABASE \
-	{ \
-		"database", OPT_VALUE, "CONNINFO", \
-			"of the ledger, as libpq takes it: 'host=/run/postgresql dbname=helm' (HELM_FLEET_DATABASE)", \
-			NULL, false \
-	}
-#define TENANT \
-	{ \
-		"tenant", OPT_VALUE, "NAME", "which tenant (the only one)", NULL, false \
-	}
-#define SIGNER \
-	{ \
-		"signer", OPT_VALUE, "SOCKET", \
-			"where 'helm signer log' listens (HELM_FLEET_SIGNER, or /run/helm-log/socket)", \
-			NULL, false \
-	}
 
 const struct opt serve_fleet_opts[] = {
 	DATABASE,
@@ -46,12 +32,17 @@ const struct opt serve_fleet_opts[] = {
 	{ "insecure-remote", OPT_FLAG, NULL,
 		"listen beyond this machine without TLS: what is recorded can be read on the way", NULL,
 		false },
+	{ "patience", OPT_INT, "SECONDS", "a statement that takes the database longer is given up (20)", NULL,
+		false },
 	{ "workers", OPT_INT, "N", "so many requests are verified at once, at most 256 (32)", NULL, false },
 	{ 0 },
 };
 const struct opt fleet_tenant_opts[] = {
 	DATABASE,
 	SIGNER,
+	{ "root", OPT_VALUE, "KEY",
+		"add: who may answer questions from the centre is said by this key, in 64 hex digits, which is kept elsewhere",
+		NULL, false },
 	{ 0 },
 };
 const struct opt fleet_token_opts[] = {
@@ -66,11 +57,55 @@ const struct opt fleet_read_opts[] = {
 	TENANT,
 	{ 0 },
 };
+const struct opt fleet_view_opts[] = {
+	DATABASE,
+	TENANT,
+	LEDGER_URL,
+	{ 0 },
+};
 
-static int start(struct cli *r, const char *verb, struct json **ret, struct err *e)
+/* Not every command here takes every option. */
+static bool takes(const struct cli *r, const char *name)
+{
+	for (const struct opt *o = r->cmd->opts; o && o->name; o++)
+		if (text_eq(o->name, name))
+			return true;
+	return false;
+}
+
+/* Over HTTP, as a reader: for commands that have LEDGER_URL among their options. */
+static int start_remote(struct cli *r, const char *verb, struct json **ret, struct err *e)
+{
+	const char *file = opt_text(r, "token-file", NULL), *url = opt_text(r, "url", "");
+	struct bytes text = { 0 };
+	struct json *q = json_new(r->a, JSON_OBJECT);
+	size_t n = strlen(url);
+
+	if (!file || opt_text(r, "database", NULL))
+		return err_set(e, E_USAGE, "USAGE",
+			"with --url goes --token-file, a token of 'helm fleet reader add', and no --database");
+	if (!serve_url_is_private(url))
+		return err_set(e, E_USAGE, "USAGE", "'%s' is not https://, and not of this machine", url);
+	int rc = file_read(r->sys, r->a, AT_FDCWD, file, 4096, FILE_FOLLOW, &text, e);
+	if (rc)
+		return rc;
+	char *token = arena_strndup(r->a, (const char *)text.p, text.n);
+	token[strcspn(token, " \r\n")] = '\0';
+	json_sets(r->a, q, "do", verb);
+	json_sets(r->a, q, "url", arena_strndup(r->a, url, n && url[n - 1] == '/' ? n - 1 : n));
+	json_sets(r->a, q, "token", token);
+	if (opt_text(r, "ca", NULL))
+		json_sets(r->a, q, "ca", workspace_named(r->sys, r->a, opt_text(r, "ca", "")));
+	*ret = q;
+	return OK;
+}
+
+int fleet_start(struct cli *r, const char *verb, struct json **ret, struct err *e)
 {
 	const char *database = opt_text(r, "database", r->sys->getenv(r->sys, "HELM_FLEET_DATABASE"));
 
+	if (takes(r, "url") && opt_text(r, "url", NULL))
+		return start_remote(r, verb, ret, e);
 	if (!database || !*database)
 		return err_set(e, E_USAGE, "USAGE",
 			"say where the ledger is: --database 'host=/run/postgresql dbname=helm', or HELM_FLEET_DATABASE");
@@ -80,20 +115,20 @@ static int start(struct cli *r, const char *verb, struct json **ret, struct err 
 	return OK;
 }
 
-static void add_tenant(struct cli *r, struct json *q)
+void fleet_add_tenant(struct cli *r, struct json *q)
 {
 	if (opt_text(r, "tenant", NULL))
 		json_sets(r->a, q, "tenant", opt_text(r, "tenant", ""));
 }
 
-static void add_signer(struct cli *r, struct json *q)
+void fleet_add_signer(struct cli *r, struct json *q)
 {
 	const char *socket = opt_text(r, "signer", r->sys->getenv(r->sys, "HELM_FLEET_SIGNER"));
 
 	json_sets(r->a, q, "signer", socket && *socket ? socket : "/run/helm-log/socket");
 }
 
-static int ask(struct cli *r, struct json *q, struct json **ret, struct err *e)
+int fleet_ask(struct cli *r, struct json *q, struct json **ret, struct err *e)
 {
 	struct json *options = json_new(r->a, JSON_OBJECT);
 	int code;
@@ -102,10 +137,10 @@ static int ask(struct cli *r, struct json *q, struct json **ret, struct err *e)
 	return serve_ask(r, options, 600000, ret, &code, e);
 }
 
-static int ask_and_show(struct cli *r, struct json *q, struct err *e)
+int fleet_ask_and_show(struct cli *r, struct json *q, struct err *e)
 {
 	struct json *answer;
-	int rc = ask(r, q, &answer, e);
+	int rc = fleet_ask(r, q, &answer, e);
 
 	if (rc == OK)
 		out_result(r, answer);
@@ -113,11 +148,11 @@ static int ask_and_show(struct cli *r, struct json *q, struct err *e)
 }
 
 /* A list as a table of its own, or the sentence that it is empty. */
-static int ask_and_list(struct cli *r, struct json *q, const char *empty,
+int fleet_ask_and_list(struct cli *r, struct json *q, const char *empty,
 	void (*print)(struct cli *, const struct json *), struct err *e)
 {
 	struct json *answer;
-	int rc = ask(r, q, &answer, e);
+	int rc = fleet_ask(r, q, &answer, e);
 
 	if (rc)
 		return rc;
@@ -135,12 +170,12 @@ static int ask_and_list(struct cli *r, struct json *q, const char *empty,
 static int migrate(struct cli *r, struct err *e)
 {
 	struct json *q, *answer;
-	int rc = start(r, "migrate", &q, e);
+	int rc = fleet_start(r, "migrate", &q, e);
 
 	if (rc == OK && opt_text(r, "login", NULL))
 		json_sets(r->a, q, "login", opt_text(r, "login", ""));
 	if (rc == OK)
-		rc = ask(r, q, &answer, e);
+		rc = fleet_ask(r, q, &answer, e);
 	if (rc)
 		return rc;
 	if (r->is_json)
@@ -161,14 +196,14 @@ static int keep(struct cli *r, struct err *e)
 		(!is_tiles && !text_eq(r->args[0], "rebuild") && !text_eq(r->args[0], "retain")))
 		return err_set(
 			e, E_USAGE, "USAGE", "say migrate, rebuild, retain, tiles DIR, or nothing to serve");
-	int rc = start(r, r->args[0], &q, e);
+	int rc = fleet_start(r, r->args[0], &q, e);
 	if (rc)
 		return rc;
-	add_tenant(r, q);
+	fleet_add_tenant(r, q);
 	json_seti(r->a, q, "days", opt_int(r, "days", 400));
 	if (is_tiles)
 		json_sets(r->a, q, "dir", workspace_named(r->sys, r->a, r->args[1]));
-	return ask_and_show(r, q, e);
+	return fleet_ask_and_show(r, q, e);
 }
 
 int cmd_serve_fleet(struct cli *r, struct err *e)
@@ -177,14 +212,17 @@ int cmd_serve_fleet(struct cli *r, struct err *e)
 
 	if (r->arg_count)
 		return text_eq(r->args[0], "migrate") && r->arg_count == 1 ? migrate(r, e) : keep(r, e);
-	int rc = start(r, "serve", &q, e);
+	int rc = fleet_start(r, "serve", &q, e);
 	if (rc == OK && opt_text(r, "witnesses", NULL))
 		json_sets(r->a, q, "witnesses", workspace_named(r->sys, r->a, opt_text(r, "witnesses", "")));
+	if (rc == OK && (opt_int(r, "patience", 20) < 1 || opt_int(r, "patience", 20) > 3600))
+		rc = err_set(e, E_USAGE, "USAGE", "--patience takes a number from 1 to 3600");
 	if (rc == OK)
 		rc = serve_listening(r, 7715, doc, e);
 	if (rc)
 		return rc;
-	add_signer(r, q);
+	fleet_add_signer(r, q);
+	json_seti(r->a, q, "patience_s", opt_int(r, "patience", 20));
 	json_set(r->a, doc, "fleet", q);
 	return serve_become(r, doc, e);
 }
@@ -198,31 +236,33 @@ int cmd_fleet_tenant(struct cli *r, struct err *e)
 
 	if (!is_add && !(text_eq(r->args[0], "list") && r->arg_count == 1))
 		return err_set(e, E_USAGE, "USAGE", "say add NAME, or list");
-	int rc = start(r, is_add ? "tenant add" : "tenants", &q, e);
+	int rc = fleet_start(r, is_add ? "tenant add" : "tenants", &q, e);
 	if (rc)
 		return rc;
-	add_signer(r, q);
+	fleet_add_signer(r, q);
 	if (is_add)
 		json_sets(r->a, q, "name", r->args[1]);
-	return ask_and_show(r, q, e);
+	if (is_add && opt_text(r, "root", NULL))
+		json_sets(r->a, q, "root", opt_text(r, "root", ""));
+	return fleet_ask_and_show(r, q, e);
 }
 
 int cmd_fleet_token(struct cli *r, struct err *e)
 {
 	struct json *q, *answer;
 	int64_t us = 86400000000LL;
-	int rc = start(r, "token", &q, e);
+	int rc = fleet_start(r, "token", &q, e);
 
 	if (rc == OK && opt_text(r, "expires", NULL) && !cli_duration(opt_text(r, "expires", ""), &us))
 		rc = err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d",
 			opt_text(r, "expires", ""));
 	if (rc)
 		return rc;
-	add_tenant(r, q);
+	fleet_add_tenant(r, q);
 	json_seti(r->a, q, "uses", opt_int(r, "uses", 1));
 	json_seti(r->a, q, "seconds", us / 1000000);
 	json_sets(r->a, q, "by", arena_printf(r->a, "user:%u", (unsigned)r->sys->euid(r->sys)));
-	rc = ask(r, q, &answer, e);
+	rc = fleet_ask(r, q, &answer, e);
 	if (rc)
 		return rc;
 	if (r->is_json)
@@ -260,12 +300,12 @@ static void print_nodes(struct cli *r, const struct json *list)
 int cmd_fleet_nodes(struct cli *r, struct err *e)
 {
 	struct json *q;
-	int rc = start(r, "nodes", &q, e);
+	int rc = fleet_start(r, "nodes", &q, e);
 
 	if (rc)
 		return rc;
-	add_tenant(r, q);
-	return ask_and_list(r, q, "No machine has joined yet.", print_nodes, e);
+	fleet_add_tenant(r, q);
+	return fleet_ask_and_list(r, q, "No machine has joined yet.", print_nodes, e);
 }
 
 /* ---- orders ---- */
@@ -280,27 +320,28 @@ const struct opt fleet_order_opts[] = {
 	{ 0 },
 };
 
-/* One order: signed, numbered, and in the database, from where the machines fetch it. */
-static int order(struct cli *r, const char *kind, struct json *body, struct err *e)
+int fleet_order(struct cli *r, const char *kind, struct json *body, const char *node, struct err *e)
 {
 	struct json *q, *answer, *nodes = json_new(r->a, JSON_ARRAY);
 	const char **list;
-	size_t n = opt_list(r, "node", &list);
-	int rc = start(r, "order", &q, e);
+	size_t n = node ? 0 : opt_list(r, "node", &list);
+	int rc = fleet_start(r, "order", &q, e);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		json_pushs(r->a, nodes, list[i]);
-	add_tenant(r, q);
-	add_signer(r, q);
+	if (node)
+		json_pushs(r->a, nodes, node);
+	fleet_add_tenant(r, q);
+	fleet_add_signer(r, q);
 	json_sets(r->a, q, "kind", kind);
 	json_set(r->a, q, "nodes", nodes);
-	if (opt_text(r, "reason", NULL))
+	if (takes(r, "reason") && opt_text(r, "reason", NULL))
 		json_sets(r->a, body, "reason", opt_text(r, "reason", ""));
 	json_set(r->a, q, "body", body);
 	json_sets(r->a, q, "by", arena_printf(r->a, "user:%u", (unsigned)r->sys->euid(r->sys)));
-	rc = ask(r, q, &answer, e);
+	rc = fleet_ask(r, q, &answer, e);
 	if (rc)
 		return rc;
 	if (r->is_json)
@@ -313,12 +354,12 @@ static int order(struct cli *r, const char *kind, struct json *body, struct err 
 
 int cmd_fleet_freeze(struct cli *r, struct err *e)
 {
-	return order(r, "freeze", json_new(r->a, JSON_OBJECT), e);
+	return fleet_order(r, "freeze", json_new(r->a, JSON_OBJECT), NULL, e);
 }
 
 int cmd_fleet_unfreeze(struct cli *r, struct err *e)
 {
-	return order(r, "unfreeze", json_new(r->a, JSON_OBJECT), e);
+	return fleet_order(r, "unfreeze", json_new(r->a, JSON_OBJECT), NULL, e);
 }
 
 int cmd_fleet_lease(struct cli *r, struct err *e)
@@ -330,7 +371,7 @@ int cmd_fleet_lease(struct cli *r, struct err *e)
 		return err_set(e, E_USAGE, "USAGE", "'%s' is no lease: 15m, 1h, at least one minute, or off",
 			r->args[0]);
 	json_seti(r->a, body, "seconds", us / 1000000);
-	return order(r, "lease", body, e);
+	return fleet_order(r, "lease", body, NULL, e);
 }
 
 int cmd_fleet_revoke_key(struct cli *r, struct err *e)
@@ -338,12 +379,12 @@ int cmd_fleet_revoke_key(struct cli *r, struct err *e)
 	struct json *body = json_new(r->a, JSON_OBJECT);
 
 	json_sets(r->a, body, "key", r->args[0]);
-	return order(r, "revoke_key", body, e);
+	return fleet_order(r, "revoke_key", body, NULL, e);
 }
 
 static void print_orders(struct cli *r, const struct json *list)
 {
-	static const char *const heads[] = { "ORDER", "KIND", "GIVEN", "OBEYED", "NOT YET" };
+	static const char *const heads[] = { "ORDER", "KIND", "GIVEN", "OBEYED", "REFUSED", "NOT YET" };
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 
 	json_each (one, list) {
@@ -355,7 +396,7 @@ static void print_orders(struct cli *r, const struct json *list)
 			json_get_text(one, "kind", ""), json_get_text(one, "at", ""),
 			arena_printf(r->a, "%lld of %lld", (long long)json_get_int(one, "obeyed", 0),
 				(long long)json_get_int(one, "meant", 0)),
-			missing.p };
+			arena_printf(r->a, "%lld", (long long)json_get_int(one, "refused", 0)), missing.p };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -364,12 +405,12 @@ static void print_orders(struct cli *r, const struct json *list)
 int cmd_fleet_orders(struct cli *r, struct err *e)
 {
 	struct json *q;
-	int rc = start(r, "orders", &q, e);
+	int rc = fleet_start(r, "orders", &q, e);
 
 	if (rc)
 		return rc;
-	add_tenant(r, q);
-	return ask_and_list(r, q, "Nothing was ordered yet.", print_orders, e);
+	fleet_add_tenant(r, q);
+	return fleet_ask_and_list(r, q, "Nothing was ordered yet.", print_orders, e);
 }
 
 /* ---- what was recorded ---- */
@@ -377,6 +418,7 @@ int cmd_fleet_orders(struct cli *r, struct err *e)
 const struct opt fleet_search_opts[] = {
 	DATABASE,
 	TENANT,
+	LEDGER_URL,
 	{ "stopped", OPT_FLAG, NULL, "only what was denied or asked about", NULL, false },
 	{ "principal", OPT_VALUE, "WHO", "only of this one: agent:claude-code, user:1000", NULL, false },
 	{ "tool", OPT_VALUE, "NAME", "only of this tool or program", NULL, false },
@@ -414,7 +456,7 @@ int cmd_fleet_search(struct cli *r, struct err *e)
 	static const char *const texts[] = { "principal", "tool", "rule", "node", "decision", "text" };
 	struct json *q;
 	int64_t us = 0, limit = opt_int(r, "limit", 100), node;
-	int rc = start(r, "search", &q, e);
+	int rc = fleet_start(r, "search", &q, e);
 
 	if (rc == OK && opt_text(r, "since", NULL) && !cli_duration(opt_text(r, "since", ""), &us))
 		rc = err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d",
@@ -426,25 +468,25 @@ int cmd_fleet_search(struct cli *r, struct err *e)
 		rc = err_set(e, E_USAGE, "USAGE", "--limit takes a number from 1 to 10000");
 	if (rc)
 		return rc;
-	add_tenant(r, q);
+	fleet_add_tenant(r, q);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (opt_text(r, texts[i], NULL))
 			json_sets(r->a, q, texts[i], opt_text(r, texts[i], ""));
 	json_setb(r->a, q, "stopped", opt_flag(r, "stopped"));
 	json_seti(r->a, q, "since_s", us / 1000000);
 	json_seti(r->a, q, "limit", limit);
-	return ask_and_list(r, q, "Nothing was found.", print_found, e);
+	return fleet_ask_and_list(r, q, "Nothing was found.", print_found, e);
 }
 
 int cmd_fleet_audit(struct cli *r, struct err *e)
 {
 	struct json *q, *answer;
-	int rc = start(r, "audit", &q, e);
+	int rc = fleet_start(r, "audit", &q, e);
 
 	if (rc)
 		return rc;
-	add_tenant(r, q);
-	rc = ask(r, q, &answer, e);
+	fleet_add_tenant(r, q);
+	rc = fleet_ask(r, q, &answer, e);
 	if (rc)
 		return rc;
 	const struct json *findings = json_get(answer, "findings");
@@ -475,16 +517,16 @@ int cmd_fleet_export(struct cli *r, struct err *e)
 {
 	struct json *q;
 	int64_t node;
-	int rc = start(r, "export", &q, e);
+	int rc = fleet_start(r, "export", &q, e);
 
 	if (rc == OK && opt_text(r, "node", NULL) && !text_int(opt_text(r, "node", ""), &node))
 		rc = err_set(e, E_USAGE, "USAGE",
 			"--node takes the number of a machine; 'helm fleet nodes' shows them");
 	if (rc)
 		return rc;
-	add_tenant(r, q);
+	fleet_add_tenant(r, q);
 	if (opt_text(r, "node", NULL))
 		json_sets(r->a, q, "node", opt_text(r, "node", ""));
 	json_sets(r->a, q, "out", workspace_named(r->sys, r->a, opt_text(r, "out", "")));
-	return ask_and_show(r, q, e);
+	return fleet_ask_and_show(r, q, e);
 }

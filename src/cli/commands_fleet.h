@@ -39,7 +39,7 @@ static const struct cmd row_fleet_nodes = { KNOWN(fleet_nodes), "", 0, 0,
 	"the machines of a fleet and how they stand, at the centre",
 	"green: heard within 90 s with an armed guard; unarmed: heard, and no guard is armed or one is less than that; yellow, dark: not heard for 90 s, 10 minutes; "
 	"red: a chain of it was set back or continued in two ways.",
-	NULL, fleet_read_opts, MAY_WORKSPACE, cmd_fleet_nodes };
+	NULL, fleet_view_opts, MAY_WORKSPACE, cmd_fleet_nodes };
 
 static const struct cmd row_fleet_freeze = { KNOWN(fleet_freeze), "", 0, 0,
 	"stop every machine of the fleet, from the centre",
@@ -57,8 +57,29 @@ static const struct cmd row_fleet_revoke_key = { KNOWN(fleet_revoke_key), "KEY",
 	"From this moment on nothing that it signs is taken, whatever time it writes; what is in the ledger stays.",
 	NULL, fleet_order_opts, MAY_WORKSPACE, cmd_fleet_revoke_key };
 static const struct cmd row_fleet_orders = { KNOWN(fleet_orders), "", 0, 0,
-	"what was ordered, and who has obeyed", NULL, NULL, fleet_read_opts, MAY_WORKSPACE,
+	"what was ordered, and who has obeyed", NULL, NULL, fleet_view_opts, MAY_WORKSPACE,
 	cmd_fleet_orders };
+
+static const struct cmd row_fleet_questions = { KNOWN(fleet_questions), "", 0, 0,
+	"what machines ask a person, at the centre",
+	"Of machines that have joined with --ship questions.  A question is gone from here when the receipt of its answer has come, wherever that was given, or its time is over.",
+	NULL, fleet_view_opts, MAY_WORKSPACE, cmd_fleet_questions };
+static const struct cmd row_fleet_approve = { KNOWN(fleet_approve), "QUESTION", 1, 1,
+	"answer a machine's question with yes, from the centre",
+	"Signed by your own key over the whole grant and the digest of the question.  The machine takes it only when its fleet's root key, which was pinned there at joining, names you as an approver ('helm fleet approvers'), and when the very same grant follows from the question as it is on record there.  "
+	"'helm fleet orders' says whether it was obeyed or refused.",
+	NULL, fleet_approve_opts, MAY_WORKSPACE, cmd_fleet_approve };
+static const struct cmd row_fleet_deny = { KNOWN(fleet_deny), "QUESTION", 1, 1,
+	"answer a machine's question with no, from the centre", NULL, NULL, fleet_deny_opts, MAY_WORKSPACE,
+	cmd_fleet_deny };
+static const struct cmd row_fleet_approvers = { KNOWN(fleet_approvers), "sign LABEL=KEY...|give FILE", 1, -1,
+	"who may answer questions from the centre",
+	"sign makes the list, with the root key, on the machine where that is kept, which needs no network; a list without keys ends everybody's.  give orders every machine to take it.  A key is 64 hex digits, or a file with them or with a line of OpenSSH.  A list with a lower number than the one in force is refused, so that nobody shows an old one again.",
+	NULL, fleet_approvers_opts, MAY_WORKSPACE, cmd_fleet_approvers };
+static const struct cmd row_fleet_reader = { KNOWN(fleet_reader), "add NAME|revoke NAME|list", 1, 2,
+	"tokens with which somebody looks at the ledger over HTTP, at the centre",
+	"Such a token opens search, nodes, orders and questions of one tenant (--url and --token-file), and nothing else.  It is shown once; only its digest is kept.",
+	NULL, fleet_reader_opts, MAY_WORKSPACE, cmd_fleet_reader };
 
 static const struct cmd row_fleet_leave = { KNOWN(fleet_leave), "", 0, 0, "leave the fleet",
 	"It is on record here, and in the ledger where that can be reached; what the centre had frozen goes on.  The ledger keeps what it has.",

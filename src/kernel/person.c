@@ -537,21 +537,26 @@ int person_keys(struct sys *s, struct arena *a, struct json **ret, struct err *e
 	return OK;
 }
 
-/* Loads NAME.key from its directory.  An unregistered key is nobody's, however valid its signature would be. */
-static int open_key(struct sys *s, struct arena *a, const char *file, struct key **ret, struct err *e)
+int person_load_key(struct sys *s, struct arena *a, const char *file, struct key **ret, struct err *e)
 {
 	const char *base = path_base(file);
 	const char *dir = base == file ? "."
 		: base == file + 1     ? "/"
 				       : arena_strndup(a, file, (size_t)(base - file) - 1);
-	size_t n = strlen(base);
-	bool is_known = false;
 
 	/* The public half is looked for beside it, under the same name. */
 	if (!text_ends(base, ".key"))
 		return err_set(
 			e, E_USAGE, "APPROVER_KEY", "--key takes a file NAME.key, with NAME.pub beside it");
-	int rc = key_load(s, AT_FDCWD, dir, arena_strndup(a, base, n - 4), ret, e);
+	return key_load(s, AT_FDCWD, dir, arena_strndup(a, base, strlen(base) - 4), ret, e);
+}
+
+/* An unregistered key is nobody's, however valid its signature would be. */
+static int open_key(struct sys *s, struct arena *a, const char *file, struct key **ret, struct err *e)
+{
+	bool is_known = false;
+	int rc = person_load_key(s, a, file, ret, e);
+
 	if (rc == OK)
 		rc = is_registered(s, a, key_public(*ret), &is_known, e);
 	if (rc == OK && !is_known)

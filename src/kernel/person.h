@@ -15,6 +15,8 @@ struct person {
 	struct key *key; /* signs too; or NULL */
 	const struct json *
 		proof; /* what an OpenSSH key has signed, for the record: {key_id, ssh_key, signature, ...}; or NULL */
+	const struct json *
+		order; /* the order of a fleet's centre that brought the answer: {seq, hash, kind, origin}; or NULL */
 };
 
 /* A person at a terminal, or with `key_file` (or NULL) a registered key, outside of everything that is governed.  E_DENIED
@@ -24,6 +26,8 @@ int person_open(struct sys *s, struct arena *a, const struct workspace *ws, cons
 /* A registered OpenSSH key that has signed exactly this message (proof/sshsig.h).  Errors as above, and those of sshsig_verify(). */
 int person_open_signed(struct sys *s, struct arena *a, const struct workspace *ws, struct bytes message,
 	struct bytes signature, struct person *ret, struct err *e);
+/* The key in the file NAME.key, with NAME.pub beside it, whether anybody registered it or not. */
+int person_load_key(struct sys *s, struct arena *a, const char *file, struct key **ret, struct err *e);
 /* Is this key ("ed25519:...") registered now, and under which label?  Two keys of one label are one person. */
 int person_of_key(struct sys *s, struct arena *a, const char *key_id, bool *ret_is_known,
 	const char **ret_label, struct err *e);

@@ -404,7 +404,8 @@ static bool is_signed_by(struct arena *a, const struct json *row, const struct j
 	const char *type, const struct json *said)
 {
 	const char *signature = json_get_text(approver, "signature", ""),
-		   *line = json_get_text(row, "ssh_key", NULL);
+		   *line = json_get_text(row, "ssh_key", NULL),
+		   *digest = json_get_text(approver, "request_sha256", NULL);
 	const char *hex = json_get_text(row, "public_key_hex", "");
 	uint8_t raw[SIGN_SIZE], pub[SIGN_PUBLIC];
 	struct sshsig_facts facts;
@@ -417,7 +418,10 @@ static bool is_signed_by(struct arena *a, const struct json *row, const struct j
 	if (!line)
 		return hex_decode(hex, strlen(hex), pub, SIGN_PUBLIC, false) &&
 			hex_decode(signature, strlen(signature), raw, SIGN_SIZE, true) &&
-			sign_verify(pub, act_message(a, said), raw);
+			sign_verify(pub,
+				digest && text_eq(type, "grant") ? act_message_ssh(a, said, digest)
+								 : act_message(a, said),
+				raw);
 	return text_eq(type, "grant") && ssh_key_parse(a, bytes_of(line), APPROVERS, &key, NULL) == OK &&
 		sshsig_verify(a, &key, APPROVAL_NAMESPACE,
 			act_message_ssh(a, said, json_get_text(approver, "request_sha256", "")),

@@ -97,6 +97,14 @@ kept() {
   grep -l "^12$" "$@" | xargs grep -c "^— $origin " | grep -q 2
 }
 ok "both of its notes are kept" kept
+# As if it had done so a hundred times: what it does now is kept all the same, and what another log does, too.
+conflicts=$scratch/w1/.helm/witness/conflicts
+of_log=$(for f in "$conflicts"/*.txt; do basename "$f"; done | head -1 | cut -c1-16)
+i=0
+while [ $i -lt 100 ]; do echo old >"$conflicts/$of_log-$i.txt"; i=$((i + 1)); done
+rm "$(grep -l "^12$" "$conflicts"/*.txt)"
+answers 422 . "$scratch/note.two.12" 6 9 12 >/dev/null
+ok "behind a hundred of one log the newest is kept" sh -c 'grep -c "^— $1 " "$2" | grep -q 2 && grep -q "^12$" "$2"' - "$origin" "$conflicts/$of_log-newest.txt"
 note one 0 9 12
 ok "the true story goes on" answers 200 . "$scratch/note.one.12" 0 9 12
 

@@ -106,6 +106,30 @@ serve_start() {
 }
 serve_stop() { kill "$(cat "${1:-front}.pid")" 2>/dev/null; wait "$(cat "${1:-front}.pid")" 2>/dev/null; }
 
+# ---- what must hold after every failure ----
+
+# whole NAME...: of every machine all receipts, each once, in one tree.
+whole() {
+	for m in "$@"; do
+		key=$(cat "$scratch/m/$m/.helm/keys/root.pub")
+		have=$(sql "$pgdir" "SELECT count(*) || ' ' || count(DISTINCT lamport) || ' ' || max(lamport) FROM fleet.receipt r JOIN fleet.chain c USING (chain_id) JOIN fleet.node_key k USING (node_id) WHERE k.key = '\\x$key'")
+		n=$(head_of "$m")
+		[ "$have" = "$n $n $n" ] || { echo "$m: $have of $n"; return 1; }
+	done
+	[ "$(sql "$pgdir" 'SELECT count(DISTINCT leaf_first), sum(n) FROM fleet.span')" = "$(sql "$pgdir" 'SELECT count(*) , (SELECT tree_size FROM fleet.log) FROM fleet.span')" ]
+}
+# The tree has all of it, and is the one that was signed.
+settled() { [ "$(sql "$pgdir" 'SELECT tree_size FROM fleet.log')" = "$(sql "$pgdir" 'SELECT sum(head) FROM fleet.chain')" ] && [ "$(sql "$pgdir" 'SELECT max(tree_size) FROM fleet.checkpoint')" = "$(sql "$pgdir" 'SELECT tree_size FROM fleet.log')" ]; }
+sound() { wait_for 30 settled && whole "$@" && says 0 "Every chain is whole" centre audit; }
+sync_anna() { machine anna fleet sync; }
+again() { wait_for 30 sync_anna && sound anna; }
+# pg_again DIR: after a kill, when all of it is gone.
+pg_again() {
+	wait_for 20 sh -c "! pgrep -f '$1/data' >/dev/null"
+	rm -f "$1/data/postmaster.pid"
+	pg_start "$1"
+}
+
 # machine NAME ARGS...: helm as user NAME on a machine of its own (a home of its own).
 machine() {
 	who=$1
@@ -136,6 +160,27 @@ act() {
 }
 chain_of() { echo "$scratch/m/$1/.helm/workspace/.helm/receipts.jsonl"; }
 head_of() { grep -c . "$(chain_of "$1")"; }
+# says_not CODE TEXT COMMAND...: it ends so, says something, and not this.
+says_not() {
+	wanted=$1
+	unwanted=$2
+	shift 2
+	said=$("$@" 2>&1)
+	ended=$?
+	[ "$ended" = "$wanted" ] && [ -n "$said" ] && case $said in *"$unwanted"*) false ;; esac || {
+		printf '%s\n' "exit $ended, and says:" "$said"
+		return 1
+	}
+}
+# allowed NAME COMMAND: an agent there asks to run that, and it is on record that it may.
+allowed() {
+	had=$(grep -c '"verdict":"ALLOW"' "$(chain_of "$1")")
+	printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s","cwd":"%s"}' "$2" "$scratch/m/$1" | hook "$1" >allowed.out 2>&1
+	[ "$(grep -c '"verdict":"ALLOW"' "$(chain_of "$1")")" -gt "$had" ] || {
+		cat allowed.out
+		return 1
+	}
+}
 wait_for() { # wait_for SECONDS COMMAND...: until it succeeds
 	left=$(($1 * 10))
 	shift
@@ -150,5 +195,6 @@ fleet_end() {
 		[ -e "$p" ] && kill "$(cat "$p")" 2>/dev/null
 	done
 	[ -n "${pgdir:-}" ] && pg_stop "$pgdir" immediate
+	if mountpoint -q "${pgdir:-/nowhere}/small" 2>/dev/null; then umount -l "$pgdir/small"; fi
 }
 trap 'fleet_end; chmod -R u+rwX "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT

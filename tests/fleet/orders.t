@@ -48,23 +48,25 @@ ok "the other machine obeys, too" says 0 "2 of 2" centre orders
 ok "one machine alone is let go" centre unfreeze --node "$bert"
 machine anna fleet sync >/dev/null
 machine bert fleet sync >/dev/null
-ok "it goes on" sh -c '! printf "%s" "$1" | grep -q fleet' sh "$(machine bert freeze status --json)"
+ok "it goes on" says_not 0 fleet machine bert freeze status --json
+ok "and what is asked there is allowed" allowed bert "touch note"
 ok "the other one does not" says 0 '"*fleet"' machine anna freeze status --json
 ok "all are let go" centre unfreeze
 machine anna fleet sync >/dev/null
-ok "and go on" sh -c '! printf "%s" "$1" | grep -q fleet' sh "$(machine anna freeze status --json)"
+ok "and go on" says_not 0 fleet machine anna freeze status --json
 
 # A lease.
 ok "a lease is ordered" centre lease 1m
 machine anna fleet sync >/dev/null
 ok "the machine has it" says 0 "lease 60 s" machine anna fleet status
 lease=$scratch/m/anna/.helm/fleet/lease.json
-ok "within it everything goes on" sh -c '! printf "%s" "$1" | grep -q "not reached"' sh "$(printf '{"tool_name":"Bash","tool_input":{"command":"ls"},"session_id":"s"}' | hook anna)"
+ok "within it everything goes on" allowed anna "touch note"
 sed -i 's/"at_ms": *\([0-9]*\)/"at_ms": 1/' "$lease"
 ok "without contact for so long everything stands" denied anna "was not reached"
 ok "nothing is loosened then" loosens_nothing "was not reached"
 machine anna fleet sync >/dev/null
-ok "contact renews it" sh -c '! grep -q "\"at_ms\": 1[,}]*$" "$1"' sh "$lease"
+ok "contact renews it" grep -q '"at_ms": *[0-9][0-9][0-9]' "$lease"
+ok "and what is asked is allowed" allowed anna "touch note"
 sed -i 's/"boot_id": *"[^"]*"/"boot_id": "another"/' "$lease"
 ok "another boot without contact stands, too" denied anna "since this machine was started"
 echo '{' >"$lease"

@@ -41,5 +41,8 @@ ok "and the smaller log of another one" wait_for 15 cosigned beta 1
 act bert 1
 machine bert fleet sync >/dev/null
 ok "which grows" wait_for 15 cosigned beta 2
+centre reader add tom --tenant acme >tom.token
+ok "a reader of one tenant sees its machine, and nothing of another" [ "$(env -i PATH="$PATH" HOME="$scratch/reader" "$HELM_REAL" fleet nodes --json --url "$url" --token-file tom.token | grep -c '"node"')" = 1 ]
+ok "nor with its token under another's name" [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $(sed 's/hfr_acme/hfr_beta/' tom.token)" -H 'Content-Type: application/json' -d '{}' "$url/v1/fleet/view/nodes")" = 401 ]
 ok "nobody was taken for set back" sh -c '! grep -q "TLOG_QUORUM\|ROLLED_BACK" front.log'
 finish

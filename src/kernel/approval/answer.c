@@ -26,6 +26,8 @@ static int record(struct kernel *k, struct arena *a, const char *effect, const c
 		json_sets(a, about, "tenant", tenant);
 	if (proof)
 		json_set(a, about, "quorum", proof);
+	if (who->order)
+		json_set(a, about, "order", json_copy(a, who->order));
 	act_sign(a, who, what, about);
 	return act_record(k, a,
 		&(struct act){ .effect_id = effect,

@@ -54,9 +54,12 @@ int approval_approve(struct kernel *k, struct arena *a, const char *id, const st
 int approval_approve_signed(struct kernel *k, struct arena *a, const char *id, struct bytes message,
 	const struct person *who, struct json **ret_receipt, struct err *e);
 /* The bytes that an OpenSSH key or a passkey signs to say yes on these terms (docs/formats/approvals.md); and what they would grant. */
-enum signed_with { SIGNED_WITH_SSH, SIGNED_WITH_PASSKEY };
+enum signed_with { SIGNED_WITH_SSH, SIGNED_WITH_PASSKEY, SIGNED_FOR_FLEET, SIGNED_WITHS };
 int approval_message(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
 	enum signed_with with, struct bytes *ret, struct err *e);
+/* The same for a question that came from elsewhere, whole. */
+int approval_message_for(struct sys *s, struct arena *a, const struct json *request,
+	const struct approval_terms *t, enum signed_with with, struct bytes *ret, struct err *e);
 int approval_message_read(struct arena *a, struct bytes text, struct grant *ret, struct err *e);
 int approval_deny(struct kernel *k, struct arena *a, const char *id, const char *reason,
 	const struct person *who, struct json **ret_receipt, struct err *e);

@@ -16,7 +16,8 @@
 
 #include <string.h>
 
-static const char SSH_RESPONDER[] = "a registered ssh key"; /* metadata.approver says which */
+#define SSH_RESPONDER "a registered ssh key" /* metadata.approver says which */
+#define FLEET_RESPONDER "an approver of the fleet"
 enum { LATEST_S = 24 * 3600, EARLY_S = 60, LONGEST_S = 30 * 24 * 3600 };
 
 static struct bytes message_of(struct arena *a, const struct grant *g, const char *request_sha256)
@@ -24,12 +25,30 @@ static struct bytes message_of(struct arena *a, const struct grant *g, const cha
 	return act_message_ssh(a, grant_to_json(a, g), request_sha256);
 }
 
+int approval_message_for(struct sys *s, struct arena *a, const struct json *request,
+	const struct approval_terms *t, enum signed_with with, struct bytes *ret, struct err *e)
+{
+	static const char *const responders[] = { SSH_RESPONDER, PASSKEY_RESPONDER, FLEET_RESPONDER };
+	TABLE_COVERS(responders, SIGNED_WITHS);
+	struct grant g;
+	char *name;
+	int rc = grant_draft(a, request, t, &g, e);
+
+	if (rc == OK)
+		rc = record_new_id(a, s, "", &name, e);
+	if (rc)
+		return rc;
+	g.id = arena_printf(a, "grant-%.12s", name);
+	g.created_us = s->now_us(s) / 1000000 * 1000000;
+	g.responder = responders[with];
+	*ret = message_of(a, &g, json_sha256(a, request));
+	return OK;
+}
+
 int approval_message(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
 	enum signed_with with, struct bytes *ret, struct err *e)
 {
 	struct json *entry;
-	struct grant g;
-	char *name;
 	int rc = approval_get(k, a, id, &entry, e);
 
 	if (rc)
@@ -37,16 +56,7 @@ int approval_message(struct kernel *k, struct arena *a, const char *id, const st
 	const char *state = request_state(entry, k->sys->now_us(k->sys));
 	if (!text_eq(state, "pending"))
 		return err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", id, state);
-	rc = grant_draft(a, json_get(entry, "request"), t, &g, e);
-	if (rc == OK)
-		rc = record_new_id(a, k->sys, "", &name, e);
-	if (rc)
-		return rc;
-	g.id = arena_printf(a, "grant-%.12s", name);
-	g.created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
-	g.responder = with == SIGNED_WITH_PASSKEY ? PASSKEY_RESPONDER : SSH_RESPONDER;
-	*ret = message_of(a, &g, json_sha256(a, json_get(entry, "request")));
-	return OK;
+	return approval_message_for(k->sys, a, json_get(entry, "request"), t, with, ret, e);
 }
 
 int approval_message_read(struct arena *a, struct bytes text, struct grant *ret, struct err *e)
@@ -111,7 +121,9 @@ static bool is_drafted(struct arena *a, const struct json *request, const struct
 /* The kind of key that has signed, as the answer itself names it. */
 static const char *responder_of(const struct person *who)
 {
-	return json_get(who->proof, "ssh_key") ? SSH_RESPONDER : PASSKEY_RESPONDER;
+	if (json_get(who->proof, "ssh_key"))
+		return SSH_RESPONDER;
+	return json_get(who->proof, "authenticator_data") ? PASSKEY_RESPONDER : FLEET_RESPONDER;
 }
 
 int approval_check_signed(struct kernel *k, struct arena *a, const struct json *request, struct bytes message,

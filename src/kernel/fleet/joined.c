@@ -149,7 +149,8 @@ int fleet_state_save(
 /* The lease first: without what was joined nobody could renew it. */
 int fleet_forget(struct sys *s, struct arena *a, const char *helm_home, struct err *e)
 {
-	static const char *const files[] = { "lease.json", FLEET_STATE, STATE_ASIDE, FLEET_JOINED };
+	static const char *const files[] = { "lease.json", FLEET_STATE, STATE_ASIDE, FLEET_APPROVERS,
+		FLEET_JOINED };
 	AUTO(close_fd) int fd = -1;
 	int rc = open_dir(s, a, helm_home, false, &fd, e);
 

@@ -7,7 +7,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/act.h"
-#include "kernel/fleet/fleet.h"
+#include "kernel/approval/approval.h"
+#include "kernel/fleet/parts.h"
 #include "kernel/freeze.h"
 #include "kernel/log_keeper.h"
 #include "proof/note.h"
@@ -131,6 +132,93 @@ static int lease(struct obeying *x, struct err *e)
 	return rc;
 }
 
+/* What cannot be done as it was ordered is on record as refused: it must hold up no order behind it.  What only the disk kept from being done is
+ * tried again. */
+static int refuse(struct obeying *x, struct err *e)
+{
+	struct json *about = json_new(x->a, JSON_OBJECT), *why = json_new(x->a, JSON_OBJECT);
+
+	if (e->rc == E_IO)
+		return e->rc;
+	json_sets(x->a, why, "code", e->code);
+	json_sets(x->a, why, "text", arena_strdup(x->a, e->text));
+	json_set(x->a, about, "refused", why);
+	x->done = arena_printf(x->a, "refused: %s", e->text);
+	return record(x, about, e);
+}
+
+/* A list that the pinned root key has not signed is no mistake: somebody else gives the orders. */
+static int approvers(struct obeying *x, struct err *e)
+{
+	struct sys *s = x->k->sys;
+	const char *home = x->k->ws->helm_home;
+	const struct json *list = json_get(x->body, "list");
+	struct json *about = json_new(x->a, JSON_OBJECT);
+	bool is_new = false;
+	int rc = fleet_approvers_check(x->a, json_get_text(x->joined, "root_key", NULL),
+		json_get_text(x->joined, "origin", ""), list, e);
+
+	if (rc && !text_eq(e->code, "FLEET_NO_ROOT"))
+		return wrong(e, "names approvers whom the root key has not signed");
+	if (rc == OK)
+		rc = fleet_approvers_newer(s, x->a, home, x->joined, list, &is_new, e);
+	if (rc)
+		return refuse(x, e);
+	json_seti(x->a, about, "serial", json_get_int(list, "serial", 0));
+	json_sets(x->a, about, "list_sha256", json_sha256(x->a, list));
+	rc = record(x, about, e);
+	if (rc == OK && is_new)
+		rc = fleet_approvers_save(s, x->a, home, list, e);
+	x->done = arena_printf(x->a, "%u people may answer from the centre", json_get(list, "keys")->n);
+	return rc;
+}
+
+/* Was it given already, by this very answer?  Then it was obeyed, and killed before that was known. */
+static bool is_given(struct obeying *x, const char *id, struct bytes message)
+{
+	struct json *entry;
+	struct grant said;
+
+	return approval_get(x->k, x->a, id, &entry, NULL) == OK &&
+		approval_message_read(x->a, message, &said, NULL) == OK &&
+		text_eq(json_get_text(entry, "grant_id", ""), said.id);
+}
+
+/* A yes carries the signature of a person whom the root key names; the question is the one on record here, whole. */
+static int grant(struct obeying *x, struct err *e)
+{
+	struct sys *s = x->k->sys;
+	const char *id = json_get_text(x->body, "approval_id", "");
+	struct bytes message = bytes_of(json_get_text(x->body, "message", ""));
+	struct json *list, *receipt;
+	struct person who;
+
+	x->done = "the question is answered: yes";
+	if (is_given(x, id, message))
+		return OK;
+	int rc = fleet_approvers(s, x->a, x->k->ws->helm_home, x->joined, &list, e);
+	if (rc == OK)
+		rc = fleet_person(
+			x->a, list, message, json_get_text(x->body, "signature", ""), x->name, &who, e);
+	if (rc == OK)
+		rc = person_may_loosen(s, x->a, x->k->ws, e);
+	if (rc == OK)
+		rc = approval_approve_signed(x->k, x->a, id, message, &who, &receipt, e);
+	return rc ? refuse(x, e) : OK;
+}
+
+/* A no stops something, so the control key is enough for it, as for a freeze. */
+static int deny(struct obeying *x, struct err *e)
+{
+	const struct person who = { .name = "the centre of the fleet", .order = x->name };
+	struct json *receipt;
+	int rc = approval_deny(x->k, x->a, json_get_text(x->body, "approval_id", ""),
+		json_get_text(x->body, "reason", ""), &who, &receipt, e);
+
+	x->done = "the question is answered: no";
+	return rc ? refuse(x, e) : OK;
+}
+
 static int only_record(struct obeying *x, struct err *e)
 {
 	x->done = "it is on record";
@@ -144,7 +232,8 @@ int fleet_obey(struct kernel *k, struct arena *a, const struct json *joined, con
 		const char *kind;
 		int (*fn)(struct obeying *x, struct err *e);
 	} kinds[] = { { "freeze", freeze }, { "unfreeze", unfreeze }, { "lease", lease },
-		{ "revoke_key", only_record } };
+		{ "revoke_key", only_record }, { "approvers", approvers }, { "grant", grant },
+		{ "deny", deny } };
 	struct obeying x = { .k = k,
 		.a = a,
 		.joined = joined,

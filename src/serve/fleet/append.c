@@ -44,7 +44,9 @@ static const char *rule_of(struct arena *a, const struct json *about)
 {
 	const char *order = json_get_text(json_get(about, "order"), "hash", NULL);
 
-	return order ? arena_printf(a, "order:%s", order) : json_get_text(about, "rule", "");
+	if (!order)
+		return json_get_text(about, "rule", "");
+	return arena_printf(a, "order:%s%s", order, json_get(about, "refused") ? ":refused" : "");
 }
 
 void columns_add(struct receipt_columns *c, int64_t chain_id, const struct json *receipt,
@@ -88,7 +90,15 @@ static const char append_sql[] =
 	"  FROM unnest($10::int8[], $11::int8[], $12::int8[], $13::bytea[], $14::int4[], $15::text[], $16::text[], $17::text[],"
 	"  $18::text[], $19::text[], $20::text[], $21::text[])"
 	"  AS r(chain_id, lamport, at, hash, verdict, rtype, reason, rule, tool, principal, decision_id, caption)"
-	"  JOIN l USING (chain_id))"
+	"  JOIN l USING (chain_id)),"
+	" q AS (INSERT INTO asked(tenant_id, chain_id, approval_id, lamport, request, expires_at)"
+	"  SELECT DISTINCT ON (q.chain_id, q.id) $1::int4, q.chain_id, q.id, q.lamport, q.request, to_timestamp(q.expires / 1000000.0)"
+	"  FROM unnest($22::int8[], $23::int8[], $24::text[], $25::bytea[], $26::int8[]) AS q(chain_id, lamport, id, request, expires)"
+	"  JOIN l USING (chain_id) ORDER BY q.chain_id, q.id, q.lamport ON CONFLICT DO NOTHING),"
+	" s AS (INSERT INTO settled(tenant_id, chain_id, approval_id, lamport)"
+	"  SELECT DISTINCT ON (s.chain_id, s.id) $1::int4, s.chain_id, s.id, s.lamport"
+	"  FROM unnest($27::int8[], $28::int8[], $29::text[]) AS s(chain_id, lamport, id)"
+	"  JOIN l USING (chain_id) ORDER BY s.chain_id, s.id, s.lamport ON CONFLICT DO NOTHING)"
 	" SELECT chain_id FROM c";
 
 struct batch_columns {
@@ -100,7 +110,46 @@ static struct bytes hash_or_nothing(const struct hash *h, int64_t head)
 	return head ? (struct bytes){ h->b, sizeof(h->b) } : (struct bytes){ (const uint8_t *)"", 0 };
 }
 
-static void add_batch(struct batch_columns *b, struct receipt_columns *r, const struct appending *x)
+/* Questions that came along, and answers: of a receipt that says yes or no to one. */
+struct question_columns {
+	struct pg_array chain, lamport, id, request, expires, settled_chain, settled_lamport, settled;
+};
+
+static void questions_begin(struct question_columns *q, struct arena *a)
+{
+	struct pg_array *const numbers[] = { &q->chain, &q->lamport, &q->expires, &q->settled_chain,
+		&q->settled_lamport };
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		pg_array_begin(numbers[i], a, DB_INT8);
+	pg_array_begin(&q->id, a, DB_TEXT);
+	pg_array_begin(&q->settled, a, DB_TEXT);
+	pg_array_begin(&q->request, a, DB_BYTES);
+}
+
+static void questions_add(
+	struct question_columns *q, int64_t chain_id, int64_t lamport, const struct line_of *line)
+{
+	const struct json *about = json_get(line->receipt, "metadata");
+	const char *yes = json_get_text(json_get(about, "grant"), "approval_id", NULL),
+		   *no = json_get_text(json_get(about, "denial"), "approval_id", NULL);
+
+	if (line->question) {
+		pg_array_int(&q->chain, chain_id);
+		pg_array_int(&q->lamport, lamport);
+		pg_array_text(&q->id, line->question);
+		pg_array_bytes(&q->request, line->request);
+		pg_array_int(&q->expires, line->expires_us);
+	}
+	if (yes || no) {
+		pg_array_int(&q->settled_chain, chain_id);
+		pg_array_int(&q->settled_lamport, lamport);
+		pg_array_text(&q->settled, yes ? yes : no);
+	}
+}
+
+static void add_batch(struct batch_columns *b, struct receipt_columns *r, struct question_columns *q,
+	const struct appending *x)
 {
 	pg_array_int(&b->chain, x->chain_id);
 	pg_array_int(&b->old, x->old_head);
@@ -110,8 +159,10 @@ static void add_batch(struct batch_columns *b, struct receipt_columns *r, const 
 	pg_array_int(&b->order, x->order);
 	pg_array_bytes(&b->frame, x->frame);
 	pg_array_int(&b->raw, (int64_t)x->raw_bytes);
-	for (int64_t i = 0; i < x->n; i++)
+	for (int64_t i = 0; i < x->n; i++) {
 		columns_add(r, x->chain_id, x->lines[i].receipt, &x->lines[i].chain, x->lines[i].caption);
+		questions_add(q, x->chain_id, x->old_head + 1 + i, &x->lines[i]);
+	}
 }
 
 static int run_statement(
@@ -119,6 +170,7 @@ static int run_statement(
 {
 	struct batch_columns b;
 	struct receipt_columns r;
+	struct question_columns q;
 
 	pg_array_begin(&b.chain, a, DB_INT8);
 	pg_array_begin(&b.old, a, DB_INT8);
@@ -129,8 +181,9 @@ static int run_statement(
 	pg_array_begin(&b.frame, a, DB_BYTES);
 	pg_array_begin(&b.raw, a, DB_INT4);
 	columns_begin(&r, a);
+	questions_begin(&q, a);
 	for (struct appending *x = group; x; x = x->next)
-		add_batch(&b, &r, x);
+		add_batch(&b, &r, &q, x);
 	const struct pg_value values[] = { pg_i(a, group->tenant), pg_array_value(&b.chain),
 		pg_array_value(&b.old), pg_array_value(&b.n), pg_array_value(&b.old_hash),
 		pg_array_value(&b.new_hash), pg_array_value(&b.order), pg_array_value(&b.frame),
@@ -138,7 +191,10 @@ static int run_statement(
 		pg_array_value(&r.at), pg_array_value(&r.hash), pg_array_value(&r.verdict),
 		pg_array_value(&r.type), pg_array_value(&r.reason), pg_array_value(&r.rule),
 		pg_array_value(&r.tool), pg_array_value(&r.principal), pg_array_value(&r.decision),
-		pg_array_value(&r.caption) };
+		pg_array_value(&r.caption), pg_array_value(&q.chain), pg_array_value(&q.lamport),
+		pg_array_value(&q.id), pg_array_value(&q.request), pg_array_value(&q.expires),
+		pg_array_value(&q.settled_chain), pg_array_value(&q.settled_lamport),
+		pg_array_value(&q.settled) };
 	return pg_ask(d, append_sql, values, ARRAY_SIZE(values), ret, e);
 }
 

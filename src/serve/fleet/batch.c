@@ -81,25 +81,89 @@ static int take_receipt(struct arena *a, struct bytes line, struct line_of *ret,
 	return rc ? rc : receipt_chain_hash(a, ret->receipt, ret->chain.b, e);
 }
 
-static int take_caption(struct arena *a, struct bytes line, struct batch *b, struct err *e)
-{
-	struct json *doc;
+/* What stands in a receipt about what may come behind the receipts: looked up once, because whoever sends it may send many. */
+struct behind {
+	struct about {
+		const char *decision, *preview, *question, *request;
+	} * of;
+	size_t hint; /* they come in the order of the receipts, one way or the other */
+	size_t n;
+};
 
-	if (json_parse(a, line, "caption", NULL, &doc, NULL) || !json_is(doc, JSON_OBJECT) || doc->n != 2)
-		return wrong(e, "a line behind the receipts is no caption");
-	const char *id = json_get_text(doc, "decision_id", ""), *text = json_get_text(doc, "text", NULL);
-	if (!text)
-		return wrong(e, "a caption has no text");
-	const char *digest = sha256_hex(a, text, strlen(text));
+static struct behind look_behind(struct arena *a, const struct batch *b)
+{
+	struct behind x = { .of = arena_zalloc(a, b->n, sizeof(*x.of)) };
+
 	for (size_t i = 0; i < b->n; i++) {
 		const struct json *about = json_get(b->lines[i].receipt, "metadata");
-		if (!text_eq(json_get_text(b->lines[i].receipt, "decision_id", ""), id) ||
-			!text_eq(json_get_text(about, "preview_sha256", ""), digest))
+		x.of[i] = (struct about){ json_get_text(b->lines[i].receipt, "decision_id", ""),
+			json_get_text(about, "preview_sha256", ""), json_get_text(about, "approval_id", ""),
+			json_get_text(about, "request_sha256", "") };
+	}
+	return x;
+}
+
+static int take_caption(
+	struct arena *a, const struct json *doc, struct batch *b, struct behind *x, struct err *e)
+{
+	const char *id = json_get_text(doc, "decision_id", ""), *text = json_get_text(doc, "text", NULL);
+
+	if (!text)
+		return wrong(e, "a caption has no text");
+	if (strlen(text) > CAPTION_BYTES)
+		return err_set(e, E_INPUT, "FLEET_BATCH", "a caption has at most %d bytes", CAPTION_BYTES);
+	const char *digest = sha256_hex(a, text, strlen(text));
+	for (size_t k = 0; k < b->n; k++) {
+		size_t i = (x->hint + k) % b->n;
+		if (!text_eq(x->of[i].decision, id) || !text_eq(x->of[i].preview, digest))
 			continue;
 		b->lines[i].caption = text;
+		x->hint = i;
 		return OK;
 	}
 	return wrong(e, "a caption is about no receipt of the batch, or its digest does not stand there");
+}
+
+static int take_question(
+	struct arena *a, const struct json *doc, struct batch *b, struct behind *x, struct err *e)
+{
+	const char *id = json_get_text(doc, "approval_id", "");
+	const struct json *request = json_get(doc, "request");
+	const char *until = json_get_text(request, "expires_at", "");
+	struct buf text;
+	int64_t us;
+
+	buf_init(&text, a);
+	if (json_is(request, JSON_OBJECT))
+		json_canonical(&text, request);
+	if (!json_is(request, JSON_OBJECT) || !*id ||
+		!text_eq(json_get_text(request, "approval_id", ""), id) ||
+		!text_parse_time(until, strlen(until), &us))
+		return wrong(e, "a line behind the receipts is no question");
+	if (text.n > 4 * CAPTION_BYTES)
+		return err_set(
+			e, E_INPUT, "FLEET_BATCH", "a question has at most %d bytes", 4 * CAPTION_BYTES);
+	const char *digest = json_sha256(a, request);
+	for (size_t i = 0; i < b->n; i++)
+		if (text_eq(x->of[i].question, id) && text_eq(x->of[i].request, digest)) {
+			b->lines[i].question = id;
+			b->lines[i].request = buf_bytes(&text);
+			b->lines[i].expires_us = us;
+			return OK;
+		}
+	return wrong(e, "a question is about no receipt of the batch, or its digest does not stand there");
+}
+
+/* At most one of each for a receipt. */
+static int take_behind(struct arena *a, struct bytes line, struct batch *b, struct behind *x, struct err *e)
+{
+	struct json *doc;
+
+	if (++x->n > 2 * b->n)
+		return wrong(e, "there are more lines behind the receipts than there can be");
+	if (json_parse(a, line, "caption", NULL, &doc, NULL) || !json_is(doc, JSON_OBJECT) || doc->n != 2)
+		return wrong(e, "a line behind the receipts is no caption");
+	return json_get(doc, "approval_id") ? take_question(a, doc, b, x, e) : take_caption(a, doc, b, x, e);
 }
 
 int batch_read(struct arena *a, struct bytes body, const char *session, struct batch *ret, struct err *e)
@@ -121,8 +185,9 @@ int batch_read(struct arena *a, struct bytes body, const char *session, struct b
 		if (rc || !rest.p)
 			return err_set(e, E_INPUT, "FLEET_BATCH", "line %zu is no whole receipt", i + 2);
 	}
+	struct behind behind = rest.n ? look_behind(a, ret) : (struct behind){ 0 };
 	while (rc == OK && rest.n)
-		rc = take_caption(a, text_cut(&rest, '\n'), ret, e);
+		rc = take_behind(a, text_cut(&rest, '\n'), ret, &behind, e);
 	return rc;
 }
 

@@ -24,6 +24,8 @@ static int find_tenant(struct centre *c, struct err *e)
 
 int centre_open(struct centre *c, const char *role, struct err *e)
 {
+	if (c->d) /* somebody else has opened it for us, as that role */
+		return OK;
 	int rc = pg_open(c->database, role, &c->d, e);
 
 	if (rc == OK)
@@ -47,12 +49,14 @@ static int insert_tenant(struct centre *c, const char *log_vkey, const char *con
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	struct hash empty = merkle_root(NULL, 0);
-	const char *name = json_get_text(c->q, "name", ""), *origin = c->tenant.origin;
+	const char *name = json_get_text(c->q, "name", ""), *origin = c->tenant.origin,
+		   *root = json_get_text(c->q, "root", NULL);
 	int rc = pg_ask(c->d,
-		"INSERT INTO tenant(tenant_id, name, origin, log_vkey, control_vkey) "
-		"SELECT coalesce(max(tenant_id), 0) + 1, $1, $2, $3, $4 FROM tenant RETURNING tenant_id",
-		(struct pg_value[]){ pg_t(name), pg_t(origin), pg_t(log_vkey), pg_t(control_vkey) }, 4, &rows,
-		e);
+		"INSERT INTO tenant(tenant_id, name, origin, log_vkey, control_vkey, root_key) "
+		"SELECT coalesce(max(tenant_id), 0) + 1, $1, $2, $3, $4, decode($5, 'hex') FROM tenant RETURNING tenant_id",
+		(struct pg_value[]){
+			pg_t(name), pg_t(origin), pg_t(log_vkey), pg_t(control_vkey), pg_t(root) },
+		5, &rows, e);
 
 	if (rc)
 		return rc;
@@ -70,8 +74,13 @@ int centre_tenant_add(struct centre *c, struct json **ret, struct err *e)
 	const char *name = json_get_text(c->q, "name", ""), *log_vkey, *control_vkey;
 	struct log_facts facts;
 
+	uint8_t root[KEY_SIZE];
+
 	if (!text_is_id(name))
 		return err_set(e, E_USAGE, "USAGE", "a tenant has a name of letters and digits");
+	if (json_get_text(c->q, "root", NULL) && !trust_parse_key(json_get_text(c->q, "root", ""), root))
+		return err_set(e, E_USAGE, "USAGE",
+			"--root takes the 64 hex digits of a public key: keys/root.pub where 'helm key create' made it");
 	int rc = centre_signer(c, e);
 	if (rc == OK)
 		rc = log_ask_facts(c->signer, c->a, name, &facts, e);
@@ -141,6 +150,8 @@ static int spell_token(struct centre *c, const char **ret_secret, const char **r
 	json_sets(c->a, doc, "origin", c->tenant.origin);
 	json_sets(c->a, doc, "log_vkey", c->tenant.log_vkey);
 	json_sets(c->a, doc, "control_vkey", c->tenant.control_vkey);
+	if (c->tenant.root_key)
+		json_sets(c->a, doc, "root_key", c->tenant.root_key);
 	json_sets(c->a, doc, "secret", hex);
 	buf_init(&text, c->a);
 	json_canonical(&text, doc);
@@ -272,10 +283,14 @@ int fleet_do(struct sys *s, struct arena *a, const struct json *q, struct json *
 		{ "tenants", centre_tenants }, { "token", centre_token }, { "nodes", centre_nodes },
 		{ "order", centre_order }, { "orders", centre_orders }, { "search", centre_search },
 		{ "audit", centre_audit }, { "rebuild", centre_rebuild }, { "retain", centre_retain },
-		{ "tiles", centre_tiles }, { "export", centre_export } };
+		{ "tiles", centre_tiles }, { "export", centre_export }, { "questions", centre_questions },
+		{ "reader add", centre_reader_add }, { "readers", centre_readers },
+		{ "reader revoke", centre_reader_revoke } };
 	struct centre c = { .sys = s, .a = a, .q = q, .database = json_get_text(q, "database", "") };
 	const char *name = json_get_text(q, "do", "");
 
+	if (json_get_text(q, "url", NULL))
+		return view_ask(a, q, ret, e);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (text_eq(verbs[i].name, name)) {
 			int rc = verbs[i].fn(&c, ret, e);

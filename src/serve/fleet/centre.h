@@ -24,6 +24,10 @@ int centre_signer(struct centre *c, struct err *e);
 /* All give what there is to say in *ret. */
 typedef int centre_verb(struct centre *c, struct json **ret, struct err *e);
 centre_verb centre_tenant_add, centre_tenants, centre_token, centre_nodes, centre_order, centre_orders,
-	centre_search, centre_audit, centre_rebuild, centre_retain, centre_tiles, centre_export;
+	centre_search, centre_audit, centre_rebuild, centre_retain, centre_tiles, centre_export,
+	centre_questions, centre_reader_add, centre_readers, centre_reader_revoke;
+
+/* The same question to a front end, by the token of a reader: {do, url, token, ca?, ...}. */
+int view_ask(struct arena *a, const struct json *q, struct json **ret, struct err *e);
 
 #endif

@@ -72,6 +72,15 @@ static struct json *draft(struct centre *c, int64_t seq, const char *prev)
 	return doc;
 }
 
+/* A list that no machine would take is not given. */
+static int check_list(struct centre *c, struct err *e)
+{
+	if (!text_eq(json_get_text(c->q, "kind", ""), "approvers"))
+		return OK;
+	return fleet_approvers_check(
+		c->a, c->tenant.root_key, c->tenant.origin, json_get(json_get(c->q, "body"), "list"), e);
+}
+
 static int check(struct centre *c, struct err *e)
 {
 	uint8_t key[KEY_SIZE];
@@ -118,6 +127,8 @@ int centre_order(struct centre *c, struct json **ret, struct err *e)
 	if (rc == OK)
 		rc = centre_open(c, ROLE_CONSOLE, e);
 	if (rc == OK)
+		rc = check_list(c, e);
+	if (rc == OK)
 		rc = centre_signer(c, e);
 	for (int tries = 0; rc == OK && !is_done && tries < 3; tries++) {
 		rc = give(c, &given, &is_done, e);
@@ -144,14 +155,16 @@ int centre_orders(struct centre *c, struct json **ret, struct err *e)
 	if (rc == OK)
 		rc = pg_ask(c->d,
 			"SELECT d.seq, d.body, d.made_at::text, n.node_id, n.host, EXISTS (SELECT FROM receipt r JOIN chain c USING (chain_id) "
-			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') AND c.node_id = n.node_id) FROM (SELECT * FROM directive ORDER BY seq DESC LIMIT 50) d "
+			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') AND c.node_id = n.node_id), "
+			"EXISTS (SELECT FROM receipt r JOIN chain c USING (chain_id) "
+			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') || ':refused' AND c.node_id = n.node_id) FROM (SELECT * FROM directive ORDER BY seq DESC LIMIT 50) d "
 			"LEFT JOIN node n ON true ORDER BY d.seq DESC, n.host, n.node_id",
 			NULL, 0, &rows, e);
 	if (rc)
 		return rc;
 	*ret = json_new(c->a, JSON_ARRAY);
 	for (int i = 0; i < rows.n;) {
-		int64_t seq = pg_int(&rows, i, 0), meant = 0, obeyed = 0;
+		int64_t seq = pg_int(&rows, i, 0), meant = 0, obeyed = 0, refused = 0;
 		struct json *one = json_new(c->a, JSON_OBJECT), *order, *missing = json_new(c->a, JSON_ARRAY);
 		rc = json_parse(c->a, pg_bytes(&rows, i, 1), "order", NULL, &order, e);
 		if (rc)
@@ -163,7 +176,8 @@ int centre_orders(struct centre *c, struct json **ret, struct err *e)
 				continue;
 			meant++;
 			obeyed += pg_int(&rows, i, 5) != 0;
-			if (!pg_int(&rows, i, 5))
+			refused += !pg_int(&rows, i, 5) && pg_int(&rows, i, 6);
+			if (!pg_int(&rows, i, 5) && !pg_int(&rows, i, 6))
 				json_pushs(c->a, missing,
 					arena_printf(c->a, "%s (%s)", node, pg_text(&rows, c->a, i, 4)));
 		}
@@ -171,6 +185,7 @@ int centre_orders(struct centre *c, struct json **ret, struct err *e)
 		json_sets(c->a, one, "kind", json_get_text(order, "kind", ""));
 		json_seti(c->a, one, "meant", meant);
 		json_seti(c->a, one, "obeyed", obeyed);
+		json_seti(c->a, one, "refused", refused);
 		json_set(c->a, one, "missing", missing);
 		json_set(c->a, one, "order", order);
 		json_push(c->a, *ret, one);

@@ -8,6 +8,8 @@
 
 /* ---- search ---- */
 
+enum { SEARCH_MOST = 10000 };
+
 /* Conditions are literals of ours; what is asked for goes as values, so that the partial index can answer. */
 static const char *search_sql(struct centre *c)
 {
@@ -40,7 +42,7 @@ int centre_search(struct centre *c, struct json **ret, struct err *e)
 				 *const later[] = { "type", "reason_code", "rule", "tool", "principal",
 					 "decision_id", "caption" };
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int64_t since = json_get_int(c->q, "since_s", 0);
+	int64_t since = json_get_int(c->q, "since_s", 0), limit = json_get_int(c->q, "limit", 100);
 	int rc = centre_open(c, ROLE_READ, e);
 
 	if (rc == OK)
@@ -52,7 +54,7 @@ int centre_search(struct centre *c, struct json **ret, struct err *e)
 				since ? pg_i(c->a, since) : pg_t(NULL),
 				pg_t(json_get_text(c->q, "text", NULL)),
 				pg_t(json_get_text(c->q, "decision", NULL)),
-				pg_i(c->a, json_get_int(c->q, "limit", 100)) },
+				pg_i(c->a, limit < 1 || limit > SEARCH_MOST ? SEARCH_MOST : limit) },
 			8, &rows, e);
 	if (rc)
 		return rc;

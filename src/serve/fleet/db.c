@@ -1,17 +1,26 @@
 /* db.c — PostgreSQL by libpq: the only file that knows it.
  *
  * Results come in binary, so that hashes and frames are neither spelled out nor read again.  Each connection takes on its role once, and says
- * for each transaction which tenant it is about with SET LOCAL: that ends with the transaction, also behind a pooler. */
+ * for each transaction which tenant it is about with SET LOCAL: that ends with the transaction, also behind a pooler.
+ *
+ * Nobody waits without end: connecting has a limit, the database ends a statement that takes too long, and one that does not even do that is given
+ * up here.  Then it is not known what became of the statement, as when a connection breaks. */
 #include "serve/fleet/db.h"
 
+#include <errno.h>
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 struct db {
 	PGconn *pg;
 	bool is_in;
+	bool is_stalled; /* it was given up */
+	int patience_ms; /* 0: it waits without end */
+	struct sys *sys; /* with patience */
 };
 
 enum { OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25, OID_BYTEA = 17 };
@@ -30,6 +39,9 @@ static int fail(struct err *e, enum rc rc, const char *code, const char *said)
 
 static int fail_state(struct db *d, const PGresult *r, struct err *e)
 {
+	if (d->is_stalled)
+		return err_set(e, E_IO, "DB_STALLED", "the database did not answer for %d s",
+			(d->patience_ms + 999) / 1000);
 	const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
 	const char *said = r ? PQresultErrorMessage(r) : PQerrorMessage(d->pg);
 
@@ -50,14 +62,94 @@ static void no_notice(void *arg, const PGresult *r)
 	(void)r;
 }
 
+/* ---- waiting ---- */
+
+static int64_t now_ms(const struct db *d)
+{
+	return d->sys ? d->sys->mono_us(d->sys) / 1000 : 0;
+}
+
+/* Until the socket can be read (or written, too); false: its time is over.  What was sent may be done or not, so nothing more goes over it. */
+static bool wait_for(struct db *d, bool writes, int64_t until_ms)
+{
+	struct pollfd fd = { .fd = PQsocket(d->pg), .events = (short)(POLLIN | (writes ? POLLOUT : 0)) };
+
+	for (;;) {
+		int64_t left = d->patience_ms ? until_ms - now_ms(d) : -1;
+		if (d->patience_ms && left <= 0)
+			break;
+		int n = poll(&fd, 1, (int)left);
+		if (n > 0)
+			return true;
+		if (n < 0 && errno != EINTR)
+			break;
+	}
+	d->is_stalled = true;
+	(void)shutdown(fd.fd, SHUT_RDWR);
+	return false;
+}
+
+/* What came of what was sent: the first error of it, or its last result.  NULL: the connection is no more. */
+static PGresult *result_of(struct db *d, int is_sent)
+{
+	const int64_t until = now_ms(d) + d->patience_ms;
+	PGresult *last = NULL;
+	int left = is_sent ? PQflush(d->pg) : -1;
+
+	while (left == 1) {
+		if (!wait_for(d, true, until) || !PQconsumeInput(d->pg))
+			return NULL;
+		left = PQflush(d->pg);
+	}
+	for (PGresult *r; left == 0;) {
+		while (PQisBusy(d->pg))
+			if (!wait_for(d, false, until) || !PQconsumeInput(d->pg)) {
+				PQclear(last);
+				return NULL;
+			}
+		r = PQgetResult(d->pg);
+		if (!r)
+			break;
+		if (last && PQresultStatus(last) == PGRES_FATAL_ERROR) {
+			PQclear(r);
+			continue;
+		}
+		PQclear(last);
+		last = r;
+	}
+	return last;
+}
+
+static PGresult *run(struct db *d, const char *sql)
+{
+	return result_of(d, d->is_stalled ? 0 : PQsendQuery(d->pg, sql));
+}
+
+int pg_patience(struct db *d, struct sys *s, int seconds, struct err *e)
+{
+	char sql[192];
+
+	/* The database first: it says what was too long, and the connection lives. */
+	snprintf(sql, sizeof(sql),
+		"SET statement_timeout = '%ds'; SET lock_timeout = '%ds'; SET idle_in_transaction_session_timeout = '%ds'",
+		seconds, seconds, 3 * seconds);
+	d->sys = s;
+	d->patience_ms = seconds * 1000 + 1000 + seconds * 250;
+	return pg_script(d, sql, e);
+}
+
 int pg_open(const char *conninfo, const char *role, struct db **ret, struct err *e)
 {
+	/* What the caller says comes behind what we say, and counts. */
+	static const char *const names[] = { "connect_timeout", "tcp_user_timeout", "dbname", NULL };
+	const char *const values[] = { "10", "30000", conninfo, NULL };
 	struct db *d = calloc(1, sizeof(*d));
 	char sql[128];
 
 	if (!d)
 		BUG("out of memory");
-	d->pg = PQconnectdb(conninfo);
+	d->pg = PQconnectdbParams(names, values, 1);
+	(void)PQsetnonblocking(d->pg, 1);
 	int rc = PQstatus(d->pg) == CONNECTION_OK ? OK : fail(e, E_IO, "DB_AWAY", PQerrorMessage(d->pg));
 	if (rc == OK) {
 		(void)PQsetNoticeReceiver(d->pg, no_notice, NULL);
@@ -83,7 +175,7 @@ void pg_close(struct db **d)
 
 bool pg_is_broken(const struct db *d)
 {
-	return PQstatus(d->pg) != CONNECTION_OK;
+	return d->is_stalled || PQstatus(d->pg) != CONNECTION_OK;
 }
 
 /* ---- transactions ---- */
@@ -102,7 +194,7 @@ int pg_begin(struct db *d, int32_t tenant, struct err *e)
 
 int pg_commit(struct db *d, struct err *e)
 {
-	PGresult *r = PQexec(d->pg, "COMMIT");
+	PGresult *r = run(d, "COMMIT");
 	int rc = OK;
 
 	/* A transaction that failed ends with ROLLBACK, and that is no error to the database. */
@@ -118,7 +210,7 @@ int pg_commit(struct db *d, struct err *e)
 void pg_rollback(struct db *d)
 {
 	if (d && d->is_in)
-		PQclear(PQexec(d->pg, "ROLLBACK"));
+		PQclear(run(d, "ROLLBACK"));
 	if (d)
 		d->is_in = false;
 }
@@ -251,7 +343,8 @@ int pg_ask(struct db *d, const char *sql, const struct pg_value *values, int n, 
 		lengths[i] = values[i].n;
 		formats[i] = values[i].is_binary;
 	}
-	PGresult *r = PQexecParams(d->pg, sql, n, NULL, at, lengths, formats, 1);
+	PGresult *r = result_of(
+		d, d->is_stalled ? 0 : PQsendQueryParams(d->pg, sql, n, NULL, at, lengths, formats, 1));
 	if (PQresultStatus(r) != PGRES_TUPLES_OK && PQresultStatus(r) != PGRES_COMMAND_OK) {
 		int rc = fail_state(d, r, e);
 		PQclear(r);
@@ -274,7 +367,7 @@ int pg_do(struct db *d, const char *sql, const struct pg_value *values, int n, i
 
 int pg_script(struct db *d, const char *sql, struct err *e)
 {
-	PGresult *r = PQexec(d->pg, sql);
+	PGresult *r = run(d, sql);
 	ExecStatusType status = PQresultStatus(r);
 	int rc = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? OK : fail_state(d, r, e);
 
@@ -284,7 +377,7 @@ int pg_script(struct db *d, const char *sql, struct err *e)
 
 int pg_one(struct db *d, struct arena *a, const char *sql, const char **ret, struct err *e)
 {
-	PGresult *r = PQexec(d->pg, sql);
+	PGresult *r = run(d, sql);
 	int rc = PQresultStatus(r) == PGRES_TUPLES_OK ? OK : fail_state(d, r, e);
 
 	if (rc == OK)

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sys.h"
 #include "base/text.h"
 
 #include <stdbool.h>
@@ -16,11 +17,14 @@ struct db;
 
 /* Errors, all E_IO but the last two:
  *   DB_AWAY     there is no connection, or it broke: what was being committed may be there or not
+ *   DB_STALLED  it did not answer in time; the same
  *   DB_RETRY    the database asks for the transaction to be done again
  *   DB_FULL     no room, or no memory, there
  *   DB_REFUSED  E_DENIED: it may not be done by this role
  *   DB_WRONG    E_CORRUPT: the statement or the schema is not what the other expects */
 int pg_open(const char *conninfo, const char *role, struct db **ret, struct err *e);
+/* From now on no statement takes longer: the database ends it, or it is given up and the connection with it. */
+int pg_patience(struct db *d, struct sys *s, int seconds, struct err *e);
 void pg_close(struct db **d); /* for AUTO(); fine on NULL */
 bool pg_is_broken(const struct db *d);
 

@@ -12,7 +12,7 @@ int fleet_start(struct server *s, const struct json *doc, struct err *e)
 	if (rc)
 		return rc;
 	*f = (struct fleet){ .s = s, .conninfo = json_get_text(doc, "database", "") };
-	f->pool = dbpool_new(f->conninfo);
+	f->pool = dbpool_new(s->sys, f->conninfo, (int)json_get_int(doc, "patience_s", DATABASE_S));
 	s->fleet = f;
 	rc = append_start(f, &f->appender, e);
 	if (rc == OK)

@@ -20,6 +20,7 @@ enum {
 	BATCH_RECEIPTS = 4096,
 	CLOCK_SLACK_S = 300,
 	BEAT_S = 30,
+	DATABASE_S = 20, /* for one statement of a server */
 };
 
 /* schema.c */
@@ -30,7 +31,8 @@ int ledger_check(struct arena *a, const char *conninfo, struct err *e);
 /* pool.c: connections that are open already.  Whoever has one gives it back; one that broke is closed. */
 enum dbpool_role { POOL_INGEST, POOL_SEQ, POOL_READ, POOL_ROLES };
 struct dbpool;
-struct dbpool *dbpool_new(const char *conninfo);
+/* No statement on one of them takes longer than that. */
+struct dbpool *dbpool_new(struct sys *s, const char *conninfo, int patience_s);
 void dbpool_free(struct dbpool *p);
 int dbpool_take(struct dbpool *p, enum dbpool_role role, struct db **ret, struct err *e);
 void dbpool_give(struct dbpool *p, enum dbpool_role role, struct db *d);
@@ -49,6 +51,7 @@ int lend(struct dbpool *p, enum dbpool_role role, int32_t tenant, struct lent *r
 struct tenant {
 	int32_t id;
 	const char *name, *origin, *log_vkey, *control_vkey;
+	const char *root_key; /* in hex; NULL: nobody answers from the centre */
 };
 /* E_MISSING: there is none.  One of name and origin is given. */
 int tenant_find(struct db *d, struct arena *a, const char *name, const char *origin, struct tenant *ret,
@@ -88,6 +91,9 @@ struct line_of {
 	struct json *receipt;
 	unsigned order; /* of the key that signed it */
 	const char *caption;
+	const char *question; /* id of what is asked there; or NULL */
+	struct bytes request; /* what is asked, canonical */
+	int64_t expires_us;
 };
 struct batch {
 	const char *session;
@@ -121,6 +127,7 @@ struct appending {
 	struct call *call;
 	void (*answered)(void *);
 	void *answered_arg;
+	int again; /* so often it was put once more */
 	struct appending *next;
 };
 struct appender;
@@ -159,6 +166,8 @@ void orders_wait(struct call *c, int32_t tenant, int64_t after);
 
 /* door.c: who calls, and not too often. */
 int fleet_enter(struct call *c, struct caller_of *who, struct err *e);
+/* view.c: what a reader may look at. */
+int fleet_view(struct call *c, struct err *e);
 /* tree.c: routes over the tree. */
 int fleet_proofs(struct call *c, struct err *e);
 int fleet_log(struct call *c, struct err *e);

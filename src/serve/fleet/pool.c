@@ -9,18 +9,22 @@ enum { KEPT = 16 }; /* of each role; more are opened when they are needed, and c
 
 struct dbpool {
 	const char *conninfo;
+	struct sys *sys;
+	int patience_s;
 	pthread_mutex_t lock;
 	struct db *kept[POOL_ROLES][KEPT];
 	size_t n[POOL_ROLES];
 };
 
-struct dbpool *dbpool_new(const char *conninfo)
+struct dbpool *dbpool_new(struct sys *s, const char *conninfo, int patience_s)
 {
 	struct dbpool *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		BUG("out of memory");
+	p->sys = s;
 	p->conninfo = conninfo;
+	p->patience_s = patience_s;
 	pthread_mutex_init(&p->lock, NULL);
 	return p;
 }
@@ -43,10 +47,18 @@ int dbpool_take(struct dbpool *p, enum dbpool_role role, struct db **ret, struct
 	if (p->n[role])
 		d = p->kept[role][--p->n[role]];
 	pthread_mutex_unlock(&p->lock);
-	if (!d)
-		return pg_open(p->conninfo, roles[role], ret, e);
-	*ret = d;
-	return OK;
+	if (d) {
+		*ret = d;
+		return OK;
+	}
+	int rc = pg_open(p->conninfo, roles[role], &d, e);
+	if (rc == OK)
+		rc = pg_patience(d, p->sys, p->patience_s, e);
+	if (rc)
+		pg_close(&d);
+	else
+		*ret = d;
+	return rc;
 }
 
 void dbpool_give(struct dbpool *p, enum dbpool_role role, struct db *d)
@@ -69,7 +81,8 @@ void lent_back(struct lent *l)
 	l->d = NULL;
 }
 
-/* A connection that was kept may have been cut since: then another one is tried, once. */
+/* A connection that was kept may have been cut since, as may the others: then another one is tried, until a new one is no better.  A database that
+ * does not answer would keep us for each of them. */
 int lend(struct dbpool *p, enum dbpool_role role, int32_t tenant, struct lent *ret, struct err *e)
 {
 	int rc = OK;
@@ -82,6 +95,8 @@ int lend(struct dbpool *p, enum dbpool_role role, int32_t tenant, struct lent *r
 		if (rc == OK || !ret->d || !pg_is_broken(ret->d))
 			return rc;
 		lent_back(ret);
+		if (text_eq(e->code, "DB_STALLED"))
+			return rc;
 	}
 	return rc;
 }

@@ -16,7 +16,7 @@ int tenant_find(struct db *d, struct arena *a, const char *name, const char *ori
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	int rc = pg_ask(d,
-		"SELECT tenant_id, name, origin, log_vkey, control_vkey FROM tenant WHERE name = $1 OR origin = $2",
+		"SELECT tenant_id, name, origin, log_vkey, control_vkey, encode(root_key, 'hex') FROM tenant WHERE name = $1 OR origin = $2",
 		(struct pg_value[]){ pg_t(name), pg_t(origin) }, 2, &rows, e);
 
 	if (rc == OK && rows.n != 1)
@@ -24,7 +24,8 @@ int tenant_find(struct db *d, struct arena *a, const char *name, const char *ori
 			name ? name : origin);
 	if (rc == OK)
 		*ret = (struct tenant){ (int32_t)pg_int(&rows, 0, 0), pg_text(&rows, a, 0, 1),
-			pg_text(&rows, a, 0, 2), pg_text(&rows, a, 0, 3), pg_text(&rows, a, 0, 4) };
+			pg_text(&rows, a, 0, 2), pg_text(&rows, a, 0, 3), pg_text(&rows, a, 0, 4),
+			pg_null(&rows, 0, 5) ? NULL : pg_text(&rows, a, 0, 5) };
 	return rc;
 }
 

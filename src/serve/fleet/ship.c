@@ -356,6 +356,25 @@ static int obey_in(
 	return rc;
 }
 
+/* An answer is for the chain in which the question was asked. */
+static bool is_chain_of(struct shipper *h, const char *root, const char *session)
+{
+	AUTO(local_close) struct local_chain c = { 0 };
+
+	return local_open(h, root, &c, NULL) == OK && text_eq(c.session ? c.session : "", session);
+}
+
+/* The workspace that an order names, or NULL: all.  One that names none of ours is refused in each of them, on record. */
+static const char *only_in(struct shipper *h, const struct json *order)
+{
+	const char *session = json_get_text(json_get(order, "body"), "session_id", NULL);
+
+	json_each (root, session ? json_get(h->joined, "workspaces") : NULL)
+		if (is_chain_of(h, json_text(root), session))
+			return json_text(root);
+	return NULL;
+}
+
 static bool has_missed(const struct json *missed, const char *root)
 {
 	json_each (one, missed)
@@ -386,8 +405,11 @@ static int obey_everywhere(struct shipper *h, const struct json *order, const ch
 		missed = json_new(h->a, JSON_ARRAY);
 		json_set(h->a, h->state, "missed", missed);
 	}
+	const char *only = only_in(h, order);
 	json_each (root, json_get(h->joined, "workspaces")) {
 		struct err why = { 0 };
+		if (only && !text_eq(only, json_text(root)))
+			continue;
 		if (has_missed(missed, json_text(root))) {
 			miss(h, missed, json_text(root), order, hash,
 				"it has not obeyed an earlier order yet");

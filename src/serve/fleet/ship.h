@@ -7,7 +7,8 @@
 #include "kernel/fleet/fleet.h"
 #include "kernel/kernel.h"
 
-enum { SHIP_RECEIPTS = 256, SHIP_BYTES = 768 << 10 };
+/* A whole batch is below what a ledger takes (BATCH_BYTES), however badly it packs. */
+enum { SHIP_RECEIPTS = 256, SHIP_BYTES = 768 << 10, BESIDE_BYTES = 120 << 10 };
 
 struct shipper {
 	struct sys *sys;

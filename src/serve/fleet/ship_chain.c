@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/zst.h"
+#include "kernel/approval/approval.h"
 #include "proof/preimage.h"
 #include "record/record.h"
 #include "serve/fleet/ship.h"
@@ -112,6 +113,7 @@ struct packing {
 	const char *before, *session;
 	struct json *last;
 	struct json *wanted; /* decision or task id -> {id, digest} of its caption */
+	struct json *asked; /* id of a question -> its digest */
 };
 
 /* Calls of agents have rows by decision, runs by task. */
@@ -127,6 +129,15 @@ static void want_caption(struct packing *p, const struct json *receipt, const ch
 	json_append(a, p->wanted, arena_strdup(a, id), one);
 	if (task && !json_get(p->wanted, task))
 		json_append(a, p->wanted, arena_strdup(a, task), one);
+}
+
+static void want_question(struct packing *p, const struct json *about)
+{
+	const char *id = json_get_text(about, "approval_id", NULL),
+		   *digest = json_get_text(about, "request_sha256", NULL);
+
+	if (id && digest)
+		json_sets(p->h->a, p->asked, arena_strdup(p->h->a, id), arena_strdup(p->h->a, digest));
 }
 
 static int take_line(void *arg, const char *file, uint64_t line, struct bytes text,
@@ -149,6 +160,7 @@ static int take_line(void *arg, const char *file, uint64_t line, struct bytes te
 	}
 	if (digest && text_eq(json_get_text(receipt, "type", ""), "decision"))
 		want_caption(p, receipt, digest);
+	want_question(p, json_get(receipt, "metadata"));
 	buf_add(&p->lines, text.p, text.n);
 	buf_addc(&p->lines, '\n');
 	p->last = json_copy(a, receipt);
@@ -159,8 +171,23 @@ static int take_line(void *arg, const char *file, uint64_t line, struct bytes te
 struct captions {
 	struct arena *a;
 	struct buf *to;
+	size_t most; /* so many bytes may be there then */
 	struct json *wanted, *sent;
 };
+
+/* What does not fit beside the receipts is left out: nothing that was recorded waits for it. */
+static bool add_line(struct arena *a, struct buf *to, size_t most, const struct json *doc)
+{
+	struct buf line;
+
+	buf_init(&line, a);
+	json_canonical(&line, doc);
+	buf_addc(&line, '\n');
+	if (to->n + line.n > most)
+		return false;
+	buf_add(to, line.p, line.n);
+	return true;
+}
 
 /* Only what is as it was when it was judged: its digest stands in the receipt. */
 static int take_caption(void *arg, struct json *row)
@@ -179,9 +206,8 @@ static int take_caption(void *arg, struct json *row)
 	doc = json_new(x->a, JSON_OBJECT);
 	json_sets(x->a, doc, "decision_id", json_get_text(one, "id", ""));
 	json_sets(x->a, doc, "text", text);
-	json_canonical(x->to, doc);
-	buf_addc(x->to, '\n');
-	json_setb(x->a, x->sent, json_get_text(one, "id", ""), true);
+	if (strlen(text) <= CAPTION_BYTES && add_line(x->a, x->to, x->most, doc))
+		json_setb(x->a, x->sent, json_get_text(one, "id", ""), true);
 	return 0;
 }
 
@@ -189,13 +215,37 @@ static void add_captions(struct packing *p, const struct local_chain *c)
 {
 	static const char *const files[] = { TOOL_CALLS, TASK_LEDGER };
 	enum { ROWS = 4000 };
-	struct captions x = { p->h->a, &p->lines, p->wanted, json_new(p->h->a, JSON_OBJECT) };
+	struct captions x = { p->h->a, &p->lines, p->lines.n + BESIDE_BYTES, p->wanted,
+		json_new(p->h->a, JSON_OBJECT) };
 
-	if (!text_eq(json_get_text(p->h->joined, "ship", "receipts"), "captions"))
+	if (text_eq(json_get_text(p->h->joined, "ship", "receipts"), "receipts"))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(files) && p->wanted->n; i++)
 		(void)rows_back(
 			p->h->sys, NULL, c->ws->state_fd, files[i], ROWS, NULL, take_caption, &x, NULL);
+}
+
+/* Those that still wait, as they stand beside the signed decision; its receipt has their digest. */
+static void add_questions(struct packing *p, const struct local_chain *c)
+{
+	struct arena *a = p->h->a;
+	const size_t most = p->lines.n + BESIDE_BYTES;
+	struct json *doc;
+
+	if (!text_eq(json_get_text(p->h->joined, "ship", "receipts"), "questions") || !p->asked->n ||
+		approvals_load(p->h->sys, a, c->ws, &doc, NULL))
+		return;
+	json_each_member (m, p->asked) {
+		const struct json *entry = json_get(json_get(doc, "requests"), m->name),
+				  *request = json_get(entry, "request");
+		struct json *line = json_new(a, JSON_OBJECT);
+		if (!request || !text_eq(json_sha256(a, request), json_text(m->value)) ||
+			!text_eq(request_state(entry, p->h->sys->now_us(p->h->sys)), "pending"))
+			continue;
+		json_sets(a, line, "approval_id", m->name);
+		json_set(a, line, "request", json_copy(a, request));
+		(void)!add_line(a, &p->lines, most, line);
+	}
 }
 
 static struct bytes header_of(struct packing *p)
@@ -219,7 +269,10 @@ int local_pack(
 	struct shipper *h, const struct local_chain *c, int64_t first, struct packed *ret, struct err *e)
 {
 	AUTO(zst_done) struct zst z = { 0 };
-	struct packing p = { .h = h, .first = first, .wanted = json_new(h->a, JSON_OBJECT) };
+	struct packing p = { .h = h,
+		.first = first,
+		.wanted = json_new(h->a, JSON_OBJECT),
+		.asked = json_new(h->a, JSON_OBJECT) };
 	struct buf whole;
 	size_t n;
 
@@ -228,6 +281,7 @@ int local_pack(
 	int rc = receipts_from(h->sys, c->ws->state_fd, (uint64_t)first, take_line, &p, e);
 	if (rc < 0 || !p.n)
 		return rc < 0 ? rc : OK;
+	add_questions(&p, c);
 	add_captions(&p, c);
 	rc = hash_of(h->a, p.last, &ret->last_hash, e);
 	if (rc)

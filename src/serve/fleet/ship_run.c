@@ -151,6 +151,13 @@ static int join_new(struct shipper *h, const struct json *q, struct json **ret, 
 	json_sets(h->a, h->joined, "version", "helm-fleet-joined/1");
 	for (size_t i = 0; i < ARRAY_SIZE(pinned); i++)
 		json_sets(h->a, h->joined, pinned[i], json_get_text(token, pinned[i], ""));
+	const char *root = json_get_text(token, "root_key", NULL), *wanted = json_get_text(q, "root", NULL);
+	if (wanted && !text_eq(root ? root : "", wanted))
+		return err_set(e, E_DENIED, "FLEET_ROOT",
+			"the token names %s as the root key of this fleet, and not the one that was given",
+			root ? root : "none");
+	if (root)
+		json_sets(h->a, h->joined, "root_key", root);
 	json_sets(h->a, h->joined, "url", json_get_text(q, "url", ""));
 	if (json_get_text(q, "ca", NULL))
 		json_sets(h->a, h->joined, "ca", json_get_text(q, "ca", ""));

@@ -84,19 +84,30 @@ static const char *file_of(struct arena *a, const char *origin)
 	return arena_printf(a, STATES "/%s.json", sha256_hex(a, origin, strlen(origin)));
 }
 
-/* What it signed before, and what it signed now.  Kept once, and so many of them. */
+/* What it signed before, and what it signed now.  Each is kept once; of each log so many, and from then on always the newest, so that a log with
+ * many hides neither what another one did nor what it does now. */
 static void keep_conflict(
-	const struct witness *w, struct arena *a, const struct vouched *last, const struct vouched *next)
+	const struct witness *w, struct call *c, const struct vouched *last, const struct vouched *next)
 {
-	const char *text = arena_printf(a, "%s\n%s", last->note ? last->note : "", next->note);
+	struct arena *a = c->a;
+	const char *origin = next->head.origin,
+		   *text = arena_printf(a, "%s\n%s", last->note ? last->note : "", next->note),
+		   *log = arena_strndup(a, sha256_hex(a, origin, strlen(origin)), 16),
+		   *path = arena_printf(a, CONFLICTS "/%s-%s.txt", log, sha256_hex(a, text, strlen(text)));
 	char **names = NULL;
-	size_t n = 0;
+	size_t n = 0, of_log = 0;
+	struct err e = { 0 };
+	int rc = file_list(w->sys, a, w->fd, CONFLICTS, &names, &n, &e);
 
-	if (file_list(w->sys, a, w->fd, CONFLICTS, &names, &n, NULL) || n >= CONFLICTS_MOST)
-		return;
-	(void)file_create(w->sys, w->fd,
-		arena_printf(a, CONFLICTS "/%s.txt", sha256_hex(a, text, strlen(text))), 0600, bytes_of(text),
-		NULL);
+	for (size_t i = 0; i < n; i++)
+		of_log += text_starts(names[i], log);
+	if (rc == OK && of_log >= CONFLICTS_MOST && !file_exists(w->sys, w->fd, path))
+		rc = file_put(w->sys, w->fd, arena_printf(a, CONFLICTS "/%s-newest.txt", log), 0600,
+			bytes_of(text), &e);
+	else if (rc == OK && !file_exists(w->sys, w->fd, path))
+		rc = file_create(w->sys, w->fd, path, 0600, bytes_of(text), &e);
+	log_line(c->server, "error", c, "%s has signed two trees that do not go on from each other: %s",
+		origin, rc ? e.text : "both are kept in " CONFLICTS);
 }
 
 static int cosign(const struct witness *w, struct call *c, const struct vouched *next)
@@ -129,7 +140,7 @@ static int add_checkpoint(struct call *c, struct err *e)
 	if (answer == TLOG_COSIGN)
 		return cosign(w, c, &next);
 	if (answer == TLOG_INCONSISTENT || text_eq(why.code, "MERKLE_EQUIVOCATION"))
-		keep_conflict(w, c->a, &last, &next);
+		keep_conflict(w, c, &last, &next);
 	return answer == TLOG_CONFLICT ? say_size(c, last.head.size) : say(c, (int)answer, why.text);
 }
 

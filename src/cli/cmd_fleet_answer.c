@@ -1,0 +1,386 @@
+/* cmd_fleet_answer.c — questions of machines, answered from the centre; and who may.
+ *
+ * Whoever serves the ledger carries answers and cannot make them: a yes is signed by the person's own key over the whole grant and the digest of
+ * the question, and each machine asks for itself whether the root key, which was pinned there and is kept offline, names that person. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd_approval.h"
+#include "cli/cmd_fleet.h"
+#include "kernel/fleet/fleet.h"
+#include "kernel/person.h"
+#include "proof/sshsig.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+/* ---- questions ---- */
+
+static void print_questions(struct cli *r, const struct json *list)
+{
+	static const char *const heads[] = { "QUESTION", "NODE", "HOST", "USER", "WHO", "ENDS IN", "ORDER",
+		"ASKS" };
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+
+	json_each (one, list) {
+		const struct json *q = json_get(one, "request");
+		const char *what = json_get_text(q, "preview", json_get_text(q, "pending_action", ""));
+		int64_t order = json_get_int(one, "order", 0);
+		const char *cells[] = { json_get_text(one, "approval_id", ""), json_get_text(one, "node", ""),
+			json_get_text(one, "host", ""), json_get_text(one, "user", ""),
+			json_get_text(q, "principal", ""),
+			arena_printf(r->a, "%lld m", (long long)json_get_int(one, "expires_s", 0) / 60),
+			order ? arena_printf(r->a, "%lld", (long long)order) : "",
+			text_safe(r->a, what, strlen(what), false) };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+}
+
+int cmd_fleet_questions(struct cli *r, struct err *e)
+{
+	struct json *q;
+	int rc = fleet_start(r, "questions", &q, e);
+
+	if (rc)
+		return rc;
+	fleet_add_tenant(r, q);
+	return fleet_ask_and_list(r, q, "Nothing waits for an answer.", print_questions, e);
+}
+
+static int find_question(struct cli *r, const char *id, struct json **ret, struct err *e)
+{
+	struct json *q, *list;
+	int64_t node;
+	const char *wanted = opt_text(r, "node", NULL);
+	int rc = fleet_start(r, "questions", &q, e);
+
+	if (rc == OK && wanted && !text_int(wanted, &node))
+		rc = err_set(e, E_USAGE, "USAGE",
+			"--node takes the number of a machine; 'helm fleet nodes' shows them");
+	if (rc)
+		return rc;
+	fleet_add_tenant(r, q);
+	json_sets(r->a, q, "id", id);
+	if (wanted)
+		json_sets(r->a, q, "node", wanted);
+	rc = fleet_ask(r, q, &list, e);
+	if (rc)
+		return rc;
+	if (list->n != 1)
+		return err_set(e, list->n ? E_INPUT : E_MISSING, "FLEET_QUESTION",
+			list->n ? "several machines ask '%s': say which one with --node"
+				: "no question '%s' waits; 'helm fleet questions' shows those that do",
+			id);
+	*ret = list->items[0];
+	return OK;
+}
+
+/* ---- yes and no ---- */
+
+const struct opt fleet_approve_opts[] = {
+	DATABASE,
+	TENANT,
+	SIGNER,
+	{ "node", OPT_VALUE, "NODE", "the question of this machine, where several ask the same", NULL,
+		false },
+	{ "once", OPT_FLAG, NULL, "this very command, one time (the default)", NULL, false },
+	{ "session", OPT_FLAG, NULL, "only for the session that asked; without --shape: this very command",
+		NULL, false },
+	{ "shape", OPT_FLAG, NULL, "any command with the same effects on operands of the same class", NULL,
+		false },
+	{ "host", OPT_VALUE, "HOST", "the same effects on this host", NULL, false },
+	{ "until", OPT_VALUE, "TIME", "ends then: 2026-04-13T09:10:00Z", NULL, false },
+	{ "for", OPT_VALUE, "DURATION",
+		"ends after 30m, 8h or 2d (default 8h; once and session 24h; at most 30d)", NULL, false },
+	{ "key", OPT_VALUE, "FILE", "your own key, NAME.key, which the list of approvers has", NULL, false },
+	{ "message", OPT_FLAG, NULL,
+		"only print what a key of OpenSSH signs: ssh-keygen -Y sign -n helm-approval@v1 -f KEY FILE",
+		NULL, false },
+	{ "signed", OPT_VALUE, "FILE", "what was printed and signed; FILE.sig is the signature", NULL,
+		false },
+	{ 0 },
+};
+const struct opt fleet_deny_opts[] = {
+	DATABASE,
+	TENANT,
+	SIGNER,
+	{ "node", OPT_VALUE, "NODE", "the question of this machine, where several ask the same", NULL,
+		false },
+	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
+	{ 0 },
+};
+
+static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
+{
+	const char *host = opt_text(r, "host", NULL);
+	bool shape = opt_flag(r, "shape"), timed = opt_text(r, "for", NULL) || opt_text(r, "until", NULL);
+	struct approval_terms t = { .is_for_session = opt_flag(r, "session"),
+		.reach = host	? REACH_HOST
+			: shape ? REACH_SHAPE
+				: REACH_EXACT,
+		.host = host };
+
+	if (shape && host)
+		return err_set(e, E_USAGE, "APPROVAL_REACH", "give one of --shape and --host");
+	t.is_once = opt_flag(r, "once") || (t.reach == REACH_EXACT && !t.is_for_session && !timed);
+	int rc = approval_read_end(r, &t, e);
+	if (rc == OK)
+		*ret = t;
+	return rc;
+}
+
+/* The answer in its bytes, and the signature of whoever gives it. */
+struct answer {
+	struct bytes message;
+	const char *signature;
+};
+
+static int read_signed(struct cli *r, const char *file, struct answer *ret, struct err *e)
+{
+	struct bytes text;
+	struct grant said;
+	int rc = file_read(r->sys, r->a, AT_FDCWD, file, 1 << 20, FILE_FOLLOW, &ret->message, e);
+
+	if (rc == OK)
+		rc = file_read(r->sys, r->a, AT_FDCWD, arena_printf(r->a, "%s.sig", file), SSHSIG_LIMIT,
+			FILE_FOLLOW, &text, e);
+	if (rc == OK)
+		rc = approval_message_read(r->a, ret->message, &said, e);
+	if (rc == OK)
+		ret->signature = arena_strndup(r->a, (const char *)text.p, text.n);
+	return rc;
+}
+
+static int sign_here(struct cli *r, const struct json *request, struct answer *ret, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	struct approval_terms t;
+	uint8_t signature[SIGN_SIZE];
+	char *hex = arena_text(r->a, 2 * SIGN_SIZE + 1);
+	int rc = read_terms(r, &t, e);
+
+	if (rc == OK)
+		rc = person_load_key(r->sys, r->a, opt_text(r, "key", ""), &key, e);
+	if (rc == OK)
+		rc = approval_message_for(r->sys, r->a, request, &t, SIGNED_FOR_FLEET, &ret->message, e);
+	if (rc)
+		return rc;
+	key_sign(key, ret->message, signature);
+	hex_encode(signature, sizeof(signature), hex);
+	ret->signature = hex;
+	return OK;
+}
+
+static int print_message(struct cli *r, const struct json *request, struct err *e)
+{
+	struct approval_terms t;
+	struct bytes message;
+	int rc = read_terms(r, &t, e);
+
+	if (rc == OK)
+		rc = approval_message_for(r->sys, r->a, request, &t, SIGNED_WITH_SSH, &message, e);
+	if (rc == OK) /* these bytes and no others are signed: no newline follows */
+		out(r, "%s", arena_strndup(r->a, (const char *)message.p, message.n));
+	return rc;
+}
+
+static struct json *body_of(struct cli *r, const struct json *question)
+{
+	struct json *body = json_new(r->a, JSON_OBJECT);
+
+	json_sets(r->a, body, "approval_id", json_get_text(question, "approval_id", ""));
+	json_sets(r->a, body, "session_id", json_get_text(question, "session_id", ""));
+	return body;
+}
+
+int cmd_fleet_approve(struct cli *r, struct err *e)
+{
+	const char *file = opt_text(r, "signed", NULL), *key = opt_text(r, "key", NULL);
+	bool is_message = opt_flag(r, "message");
+	struct json *question;
+	struct answer x = { 0 };
+
+	if ((file != NULL) + (key != NULL) + is_message != 1)
+		return err_set(e, E_USAGE, "USAGE",
+			"a yes is signed by your own key: --key FILE; or --message, and then --signed FILE");
+	int rc = person_is_outside(r->sys, r->a, r->ws, e);
+	if (rc == OK)
+		rc = find_question(r, r->args[0], &question, e);
+	if (rc == OK && is_message)
+		return print_message(r, json_get(question, "request"), e);
+	if (rc == OK)
+		rc = file ? read_signed(r, file, &x, e) : sign_here(r, json_get(question, "request"), &x, e);
+	if (rc)
+		return rc;
+	struct json *body = body_of(r, question);
+	json_sets(r->a, body, "message", arena_strndup(r->a, (const char *)x.message.p, x.message.n));
+	json_sets(r->a, body, "signature", x.signature);
+	return fleet_order(r, "grant", body, json_get_text(question, "node", ""), e);
+}
+
+int cmd_fleet_deny(struct cli *r, struct err *e)
+{
+	struct json *question;
+	int rc = person_is_outside(r->sys, r->a, r->ws, e);
+
+	if (rc == OK)
+		rc = find_question(r, r->args[0], &question, e);
+	return rc ? rc : fleet_order(r, "deny", body_of(r, question), json_get_text(question, "node", ""), e);
+}
+
+/* ---- approvers ---- */
+
+const struct opt fleet_approvers_opts[] = {
+	DATABASE,
+	TENANT,
+	SIGNER,
+	{ "node", OPT_LIST, "NODE", "give: only to this machine (repeatable); without it: all", NULL, false },
+	{ "root-key", OPT_VALUE, "FILE", "sign: the root key, NAME.key, on the machine where it is kept",
+		NULL, false },
+	{ "origin", OPT_VALUE, "ORIGIN", "sign: for the fleet with this origin", NULL, false },
+	{ "serial", OPT_INT, "N",
+		"sign: a list takes the place of those with lower numbers (the time in seconds)", NULL,
+		false },
+	{ 0 },
+};
+
+/* LABEL=KEY: 64 hex digits, or a file with them or with a line of OpenSSH. */
+static int read_approver(struct cli *r, const char *text, struct json **ret, struct err *e)
+{
+	const char *at = strchr(text, '=');
+	uint8_t pub[SIGN_PUBLIC];
+	struct bytes line;
+	struct ssh_key key;
+
+	if (!at || at == text)
+		return err_set(e, E_USAGE, "USAGE",
+			"'%s': an approver is LABEL=KEY, with 64 hex digits or a file that has a public key",
+			text);
+	*ret = json_new(r->a, JSON_OBJECT);
+	json_sets(r->a, *ret, "label", arena_strndup(r->a, text, (size_t)(at - text)));
+	at++;
+	if (!hex_decode(at, strlen(at), pub, sizeof(pub), true)) {
+		int rc = file_read(r->sys, r->a, AT_FDCWD, at, SSH_KEY_LIMIT, FILE_FOLLOW, &line, e);
+		if (rc)
+			return rc;
+		at = arena_strndup(r->a, (const char *)line.p, line.n);
+		((char *)(uintptr_t)at)[strcspn(at, "\r\n")] = '\0';
+	}
+	if (hex_decode(at, strlen(at), pub, sizeof(pub), true)) {
+		json_sets(r->a, *ret, "public_key_hex", at);
+		return OK;
+	}
+	int rc = ssh_key_parse(r->a, bytes_of(at), text, &key, e);
+	if (rc == OK)
+		json_sets(r->a, *ret, "ssh_key", ssh_key_text(r->a, &key));
+	return rc;
+}
+
+static int sign_list(struct cli *r, struct err *e)
+{
+	AUTO(key_free) struct key *root = NULL;
+	struct json *list = json_new(r->a, JSON_OBJECT), *keys = json_new(r->a, JSON_ARRAY), *one = NULL;
+	const char *file = opt_text(r, "root-key", NULL), *origin = opt_text(r, "origin", NULL);
+	int64_t now_us = r->sys->now_us(r->sys), serial = opt_int(r, "serial", now_us / 1000000);
+
+	if (!file || !origin || serial < 1)
+		return err_set(e, E_USAGE, "USAGE", "sign takes --root-key FILE and --origin ORIGIN");
+	int rc = person_is_outside(r->sys, r->a, r->ws, e);
+	for (size_t i = 1; rc == OK && i < r->arg_count; i++) {
+		rc = read_approver(r, r->args[i], &one, e);
+		if (rc == OK)
+			json_push(r->a, keys, one);
+	}
+	if (rc == OK)
+		rc = person_load_key(r->sys, r->a, file, &root, e);
+	if (rc)
+		return rc;
+	json_sets(r->a, list, "version", FLEET_APPROVERS_V1);
+	json_sets(r->a, list, "origin", origin);
+	json_seti(r->a, list, "serial", serial);
+	json_set(r->a, list, "keys", keys);
+	json_sets(r->a, list, "at", text_time_z(r->a, now_us));
+	rc = fleet_approvers_sign(r->a, root, list, e);
+	if (rc == OK)
+		out_json(r, list);
+	return rc;
+}
+
+static int give_list(struct cli *r, struct err *e)
+{
+	struct json *body = json_new(r->a, JSON_OBJECT), *list;
+	struct bytes text;
+	int rc = file_read(r->sys, r->a, AT_FDCWD, r->args[1], 1 << 20, FILE_FOLLOW, &text, e);
+
+	if (rc == OK)
+		rc = json_parse(r->a, text, r->args[1], NULL, &list, e);
+	if (rc)
+		return rc;
+	json_set(r->a, body, "list", list);
+	return fleet_order(r, "approvers", body, NULL, e);
+}
+
+int cmd_fleet_approvers(struct cli *r, struct err *e)
+{
+	if (text_eq(r->args[0], "sign"))
+		return sign_list(r, e);
+	if (text_eq(r->args[0], "give") && r->arg_count == 2)
+		return give_list(r, e);
+	return err_set(e, E_USAGE, "USAGE", "say sign LABEL=KEY..., or give FILE");
+}
+
+/* ---- readers ---- */
+
+const struct opt fleet_reader_opts[] = {
+	DATABASE,
+	TENANT,
+	{ "expires", OPT_VALUE, "DURATION", "add: it opens nothing after 12h, 30d, ... (90d)", NULL, false },
+	{ 0 },
+};
+
+static void print_readers(struct cli *r, const struct json *list)
+{
+	static const char *const heads[] = { "NAME", "MADE", "ENDS", "REVOKED", "BY" };
+	static const char *const names[] = { "name", "made_at", "expires_at", "revoked_at", "made_by" };
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+
+	json_each (one, list) {
+		const char *cells[ARRAY_SIZE(names)];
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+			cells[i] = json_get_text(one, names[i], "");
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+}
+
+int cmd_fleet_reader(struct cli *r, struct err *e)
+{
+	bool is_add = text_eq(r->args[0], "add"), is_list = text_eq(r->args[0], "list");
+	struct json *q, *answer;
+	int64_t us = 90 * INT64_C(86400000000);
+
+	if (r->arg_count != (is_list ? 1 : 2) || (!is_add && !is_list && !text_eq(r->args[0], "revoke")))
+		return err_set(e, E_USAGE, "USAGE", "say add NAME, revoke NAME, or list");
+	if (opt_text(r, "expires", NULL) && !cli_duration(opt_text(r, "expires", ""), &us))
+		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d",
+			opt_text(r, "expires", ""));
+	int rc = fleet_start(r, is_list ? "readers" : is_add ? "reader add" : "reader revoke", &q, e);
+	if (rc)
+		return rc;
+	fleet_add_tenant(r, q);
+	if (is_list)
+		return fleet_ask_and_list(r, q, "There is no reader.", print_readers, e);
+	json_sets(r->a, q, "name", r->args[1]);
+	json_seti(r->a, q, "seconds", us / 1000000);
+	json_sets(r->a, q, "by", arena_printf(r->a, "user:%u", (unsigned)r->sys->euid(r->sys)));
+	if (!is_add)
+		return fleet_ask_and_show(r, q, e);
+	rc = fleet_ask(r, q, &answer, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, answer);
+	else
+		out(r, "%s\n", json_get_text(answer, "token", ""));
+	return 0;
+}

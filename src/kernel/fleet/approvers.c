@@ -1,0 +1,200 @@
+/* approvers.c — whose answers from the centre count here (docs/formats/fleet-orders.md).
+ *
+ * The control key freezes; it does not permit.  Who may answer questions from afar stands in a list that the tenant's root key has signed, which is
+ * nowhere near the ledger and was pinned at joining.  The list lies in the helm home as it was signed, and is looked at again each time; one with a
+ * lower number never takes its place, so a list that still has somebody who left cannot be shown again. */
+#include "base/doc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/fleet/parts.h"
+#include "kernel/person.h"
+#include "proof/sshsig.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct doc LIST = {
+	.file = FLEET_APPROVERS, .type = JSON_OBJECT, .max_bytes = 1 << 20, .code = "FLEET_APPROVERS"
+};
+
+static int wrong(struct err *e, const char *what)
+{
+	return err_set(e, E_DENIED, "FLEET_APPROVERS", "the list of approvers %s", what);
+}
+
+static struct bytes message_of(struct arena *a, const struct json *list)
+{
+	struct json *bare = json_copy(a, list);
+	struct buf text;
+
+	(void)json_remove(bare, "signature");
+	buf_init(&text, a);
+	buf_adds(&text, "helm:fleet-approvers:v1\n");
+	json_canonical(&text, bare);
+	return buf_bytes(&text);
+}
+
+/* A row: {public_key_hex} or {ssh_key}, and a label. */
+static bool is_row(struct arena *a, const struct json *row)
+{
+	const char *hex = json_get_text(row, "public_key_hex", NULL),
+		   *line = json_get_text(row, "ssh_key", NULL);
+	uint8_t pub[SIGN_PUBLIC];
+	struct ssh_key key;
+
+	if (!json_is(row, JSON_OBJECT) || !hex == !line || !json_get_text(row, "label", NULL))
+		return false;
+	return hex ? hex_decode(hex, strlen(hex), pub, sizeof(pub), true)
+		   : ssh_key_parse(a, bytes_of(line), FLEET_APPROVERS, &key, NULL) == OK;
+}
+
+int fleet_approvers_sign(struct arena *a, const struct key *root, struct json *list, struct err *e)
+{
+	uint8_t signature[SIGN_SIZE];
+	char hex[2 * SIGN_SIZE + 1];
+
+	json_each (row, json_get(list, "keys"))
+		if (!is_row(a, row))
+			return err_set(e, E_INPUT, "FLEET_APPROVERS",
+				"an approver is a key of 64 hex digits or a line of OpenSSH, with a label");
+	key_sign(root, message_of(a, list), signature);
+	hex_encode(signature, sizeof(signature), hex);
+	json_sets(a, list, "signature", hex);
+	return OK;
+}
+
+int fleet_approvers_check(
+	struct arena *a, const char *root, const char *origin, const struct json *list, struct err *e)
+{
+	const char *hex = json_get_text(list, "signature", "");
+	const struct json *keys = json_get(list, "keys");
+	uint8_t pub[SIGN_PUBLIC], signature[SIGN_SIZE];
+
+	if (!root || !*root)
+		return err_set(e, E_MISSING, "FLEET_NO_ROOT",
+			"no root key was pinned here, so nobody's answers count");
+	if (!json_is(list, JSON_OBJECT) || !text_eq(json_get_text(list, "version", ""), FLEET_APPROVERS_V1) ||
+		!json_is(keys, JSON_ARRAY) || json_get_int(list, "serial", 0) < 1)
+		return wrong(e, "is of no version that is known here");
+	if (!text_eq(json_get_text(list, "origin", ""), origin))
+		return wrong(e, "is of another origin");
+	if (!hex_decode(root, strlen(root), pub, sizeof(pub), true) ||
+		!hex_decode(hex, strlen(hex), signature, sizeof(signature), true) ||
+		!sign_verify(pub, message_of(a, list), signature))
+		return wrong(e, "is not signed by the root key");
+	json_each (row, keys)
+		if (!is_row(a, row))
+			return wrong(e, "has a key that cannot be read");
+	return OK;
+}
+
+static int open_dir(struct sys *s, struct arena *a, const char *helm_home, int *ret, struct err *e)
+{
+	return file_open_dir(s, AT_FDCWD, arena_printf(a, "%s/" FLEET_DIR, helm_home), ret, e);
+}
+
+/* What lies there is checked like what comes. */
+int fleet_approvers(struct sys *s, struct arena *a, const char *helm_home, const struct json *joined,
+	struct json **ret, struct err *e)
+{
+	AUTO(close_fd) int fd = -1;
+	int rc = open_dir(s, a, helm_home, &fd, e);
+
+	if (rc == OK)
+		rc = doc_load(s, a, fd, &LIST, ret, e);
+	if (rc == OK && !(*ret)->n)
+		rc = err_set(e, E_MISSING, "FLEET_APPROVERS", "the centre has named no approvers here yet");
+	return rc ? rc
+		  : fleet_approvers_check(a, json_get_text(joined, "root_key", NULL),
+			    json_get_text(joined, "origin", ""), *ret, e);
+}
+
+int fleet_approvers_newer(struct sys *s, struct arena *a, const char *helm_home, const struct json *joined,
+	const struct json *list, bool *ret_is_new, struct err *e)
+{
+	struct json *now = NULL;
+	struct err why = { 0 };
+	int rc = fleet_approvers(s, a, helm_home, joined, &now, &why);
+
+	if (rc == E_IO)
+		return err_set(e, rc, why.code, "%s", why.text);
+	int64_t have = rc == OK ? json_get_int(now, "serial", 0) : 0,
+		serial = json_get_int(list, "serial", 0);
+	*ret_is_new = serial > have;
+	if (serial > have || (serial == have && text_eq(json_sha256(a, now), json_sha256(a, list))))
+		return OK;
+	return err_set(e, E_INPUT, "FLEET_APPROVERS_OLD",
+		"the list of approvers has number %lld, and one with %lld is in force", (long long)serial,
+		(long long)have);
+}
+
+int fleet_approvers_save(
+	struct sys *s, struct arena *a, const char *helm_home, const struct json *list, struct err *e)
+{
+	AUTO(close_fd) int fd = -1;
+	int rc = open_dir(s, a, helm_home, &fd, e);
+
+	return rc ? rc : doc_replace(s, a, fd, &LIST, list, e);
+}
+
+/* ---- who has signed ---- */
+
+static bool has_signed(struct arena *a, const struct json *row, struct bytes message, const char *signature)
+{
+	const char *hex = json_get_text(row, "public_key_hex", NULL);
+	uint8_t pub[SIGN_PUBLIC], raw[SIGN_SIZE];
+	struct sshsig_facts facts;
+	struct ssh_key key;
+
+	if (hex)
+		return hex_decode(hex, strlen(hex), pub, sizeof(pub), true) &&
+			hex_decode(signature, strlen(signature), raw, sizeof(raw), true) &&
+			sign_verify(pub, message, raw);
+	return ssh_key_parse(a, bytes_of(json_get_text(row, "ssh_key", "")), FLEET_APPROVERS, &key, NULL) ==
+		OK &&
+		sshsig_verify(a, &key, APPROVAL_NAMESPACE, message, bytes_of(signature), &facts, NULL) == OK;
+}
+
+/* For the record, in the form that other answers have there. */
+static struct json *proof_of(
+	struct arena *a, const struct json *row, const char *signature, const char **ret_id)
+{
+	struct json *proof = json_new(a, JSON_OBJECT);
+	const char *hex = json_get_text(row, "public_key_hex", NULL);
+	uint8_t pub[SIGN_PUBLIC] = { 0 };
+	struct ssh_key key;
+	char id[KEY_ID];
+
+	if (hex) {
+		(void)hex_decode(hex, strlen(hex), pub, sizeof(pub), true);
+		key_id(pub, id);
+		*ret_id = arena_strdup(a, id);
+		json_sets(a, proof, "public_key_hex", hex);
+	} else {
+		(void)ssh_key_parse(
+			a, bytes_of(json_get_text(row, "ssh_key", "")), FLEET_APPROVERS, &key, NULL);
+		*ret_id = ssh_key_fingerprint(a, &key);
+		json_sets(a, proof, "ssh_key", ssh_key_text(a, &key));
+		json_sets(a, proof, "namespace", APPROVAL_NAMESPACE);
+	}
+	json_sets(a, proof, "key_id", *ret_id);
+	json_sets(a, proof, "label", json_get_text(row, "label", ""));
+	json_sets(a, proof, "signature", signature);
+	return proof;
+}
+
+int fleet_person(struct arena *a, const struct json *list, struct bytes message, const char *signature,
+	const struct json *order, struct person *ret, struct err *e)
+{
+	json_each (row, json_get(list, "keys"))
+		if (has_signed(a, row, message, signature)) {
+			const char *id = "";
+			*ret = (struct person){ .proof = proof_of(a, row, signature, &id), .order = order };
+			ret->name = arena_printf(a, "key %s of the fleet", id);
+			return OK;
+		}
+	return err_set(e, E_DENIED, "APPROVER_UNKNOWN",
+		"nobody whom the fleet's root key names as an approver has signed this answer");
+}

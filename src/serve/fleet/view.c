@@ -1,0 +1,253 @@
+/* view.c — looking at a ledger over HTTP: by a token of the tenant's, without the database (docs/formats/fleet-wire.md).
+ *
+ * A token names its tenant and opens nothing else: what is asked runs in a transaction of that tenant, as the role that only reads.  The functions
+ * are those of a person at the centre. */
+#include "base/hash.h"
+#include "base/text.h"
+#include "serve/fleet/centre.h"
+#include "serve/web.h"
+
+#include <string.h>
+
+#define READER "hfr_" /* then the tenant, a dot, and the secret */
+enum { READER_BYTES = 24 };
+
+static const struct {
+	const char *name;
+	centre_verb *fn;
+} views[] = {
+	{ "search", centre_search },
+	{ "nodes", centre_nodes },
+	{ "orders", centre_orders },
+	{ "questions", centre_questions },
+};
+
+/* ---- questions that wait ---- */
+
+int centre_questions(struct centre *c, struct json **ret, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	const char *id = json_get_text(c->q, "id", NULL), *node = json_get_text(c->q, "node", NULL);
+	int rc = centre_open(c, ROLE_READ, e);
+
+	if (rc == OK)
+		rc = pg_ask(c->d,
+			"SELECT q.approval_id, c.session_id, n.node_id, n.host, n.owner, q.request, q.seen_at::text, extract(epoch FROM q.expires_at - now())::int8,"
+			" (SELECT max(d.seq) FROM directive d WHERE d.kind IN ('grant', 'deny') AND convert_from(d.body, 'UTF8')::json #>> '{body,approval_id}' = q.approval_id"
+			" AND convert_from(d.body, 'UTF8')::json #>> '{body,session_id}' = c.session_id)"
+			" FROM asked q JOIN chain c USING (chain_id) JOIN node n ON n.node_id = c.node_id"
+			" WHERE NOT EXISTS (SELECT FROM settled s WHERE s.chain_id = q.chain_id AND s.approval_id = q.approval_id)"
+			" AND q.expires_at > now() AND ($1::text IS NULL OR q.approval_id = $1) AND ($2::int8 IS NULL OR n.node_id = $2)"
+			" ORDER BY q.seen_at, q.approval_id LIMIT 1000",
+			(struct pg_value[]){ pg_t(id), pg_t(node) }, 2, &rows, e);
+	if (rc)
+		return rc;
+	*ret = json_new(c->a, JSON_ARRAY);
+	for (int i = 0; i < rows.n; i++) {
+		static const char *const names[] = { "host", "user" };
+		struct json *one = json_new(c->a, JSON_OBJECT), *request;
+		rc = json_parse(c->a, pg_bytes(&rows, i, 5), "request", NULL, &request, e);
+		if (rc)
+			return rc;
+		json_sets(c->a, one, "approval_id", pg_text(&rows, c->a, i, 0));
+		json_sets(c->a, one, "session_id", pg_text(&rows, c->a, i, 1));
+		json_sets(c->a, one, "node", arena_printf(c->a, "%lld", (long long)pg_int(&rows, i, 2)));
+		for (int k = 0; k < 2; k++)
+			json_sets(c->a, one, names[k], pg_text(&rows, c->a, i, 3 + k));
+		json_set(c->a, one, "request", request);
+		json_sets(c->a, one, "seen_at", pg_text(&rows, c->a, i, 6));
+		json_seti(c->a, one, "expires_s", pg_int(&rows, i, 7));
+		if (!pg_null(&rows, i, 8))
+			json_seti(c->a, one, "order", pg_int(&rows, i, 8));
+		json_push(c->a, *ret, one);
+	}
+	return OK;
+}
+
+/* ---- readers ---- */
+
+static void digest_of(const char *token, uint8_t ret[SHA256_SIZE])
+{
+	sha256(token, strlen(token), ret);
+}
+
+int centre_reader_add(struct centre *c, struct json **ret, struct err *e)
+{
+	const char *name = json_get_text(c->q, "name", ""), *token;
+	int64_t seconds = json_get_int(c->q, "seconds", 0), changed = 0;
+	uint8_t bytes[READER_BYTES], digest[SHA256_SIZE];
+	char hex[2 * READER_BYTES + 1];
+
+	if (!text_is_id(name) || seconds < 1)
+		return err_set(
+			e, E_USAGE, "USAGE", "a reader has a name of letters and digits, and some time");
+	int rc = centre_open(c, ROLE_CONSOLE, e);
+	if (rc == OK && c->sys->random(c->sys, bytes, sizeof(bytes)))
+		rc = err_sys(e, "FLEET_RANDOM", "cannot draw a token");
+	if (rc)
+		return rc;
+	hex_encode(bytes, sizeof(bytes), hex);
+	token = arena_printf(c->a, READER "%s.%s", c->tenant.name, hex);
+	digest_of(token, digest);
+	rc = pg_do(c->d,
+		"INSERT INTO reader(tenant_id, token_sha256, name, expires_at, made_by) VALUES ($1, $2, $3, now() + make_interval(secs => $4::int4), $5) "
+		"ON CONFLICT DO NOTHING",
+		(struct pg_value[]){ pg_i(c->a, c->tenant.id), pg_b((struct bytes){ digest, sizeof(digest) }),
+			pg_t(name), pg_i(c->a, seconds), pg_t(json_get_text(c->q, "by", "")) },
+		5, &changed, e);
+	if (rc == OK && !changed)
+		rc = err_set(e, E_INPUT, "FLEET_READER", "there is, or was, a reader '%s'; take another name",
+			name);
+	if (rc == OK)
+		rc = pg_commit(c->d, e);
+	if (rc)
+		return rc;
+	*ret = json_new(c->a, JSON_OBJECT);
+	json_sets(c->a, *ret, "token", token);
+	json_sets(c->a, *ret, "name", name);
+	json_sets(c->a, *ret, "tenant", c->tenant.name);
+	return OK;
+}
+
+int centre_readers(struct centre *c, struct json **ret, struct err *e)
+{
+	static const char *const names[] = { "name", "made_at", "expires_at", "revoked_at", "made_by" };
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	int rc = centre_open(c, ROLE_CONSOLE, e);
+
+	if (rc == OK)
+		rc = pg_ask(c->d,
+			"SELECT name, made_at::text, expires_at::text, coalesce(revoked_at::text, ''), made_by FROM reader ORDER BY made_at",
+			NULL, 0, &rows, e);
+	if (rc)
+		return rc;
+	*ret = json_new(c->a, JSON_ARRAY);
+	for (int i = 0; i < rows.n; i++) {
+		struct json *one = json_new(c->a, JSON_OBJECT);
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+			json_sets(c->a, one, names[k], pg_text(&rows, c->a, i, (int)k));
+		json_push(c->a, *ret, one);
+	}
+	return OK;
+}
+
+int centre_reader_revoke(struct centre *c, struct json **ret, struct err *e)
+{
+	const char *name = json_get_text(c->q, "name", "");
+	int64_t changed = 0;
+	int rc = centre_open(c, ROLE_CONSOLE, e);
+
+	if (rc == OK)
+		rc = pg_do(c->d,
+			"UPDATE reader SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL",
+			(struct pg_value[]){ pg_t(name) }, 1, &changed, e);
+	if (rc == OK && !changed)
+		rc = err_set(e, E_MISSING, "FLEET_READER",
+			"there is no reader '%s' whose token opens anything", name);
+	if (rc == OK)
+		rc = pg_commit(c->d, e);
+	if (rc)
+		return rc;
+	*ret = json_new(c->a, JSON_OBJECT);
+	json_sets(c->a, *ret, "name", name);
+	json_setb(c->a, *ret, "revoked", true);
+	return OK;
+}
+
+/* ---- the route ---- */
+
+/* The tenant that a token names; whether it opens anything there the database says. */
+static int find_reader(struct call *c, struct lent *l, struct tenant *ret, struct err *e)
+{
+	static const char bearer[] = "Bearer " READER;
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	const char *given = call_header(c, "Authorization"), *dot;
+	struct dbpool *pool = c->server->fleet->pool;
+	uint8_t digest[SHA256_SIZE];
+
+	if (!given || !text_starts(given, bearer) || !(dot = strchr(given + strlen(bearer), '.')))
+		return call_refuse(
+			c, e, 401, "UNAUTHENTICATED", "a token of 'helm fleet reader add' is needed");
+	const char *name = given + strlen(bearer);
+	int rc = lend(pool, POOL_READ, 0, l, e);
+	if (rc == OK)
+		rc = tenant_find(l->d, c->a, arena_strndup(c->a, name, (size_t)(dot - name)), NULL, ret, e);
+	if (rc == OK) {
+		pg_rollback(l->d);
+		rc = pg_begin(l->d, ret->id, e);
+	}
+	digest_of(given + strlen("Bearer "), digest);
+	if (rc == OK)
+		rc = pg_ask(l->d,
+			"SELECT 1 FROM reader WHERE token_sha256 = $1 AND revoked_at IS NULL AND expires_at > now()",
+			(struct pg_value[]){ pg_b((struct bytes){ digest, sizeof(digest) }) }, 1, &rows, e);
+	if (rc == E_MISSING || (rc == OK && !rows.n))
+		return call_refuse(c, e, 401, "UNAUTHENTICATED",
+			"this token opens nothing: it is not known, or its time is over");
+	return rc;
+}
+
+int fleet_view(struct call *c, struct err *e)
+{
+	AUTO(lent_back) struct lent l = { 0 };
+	struct centre x = { .sys = c->server->sys, .a = c->a, .q = c->body };
+	struct json *doc = json_new(c->a, JSON_OBJECT), *list;
+	centre_verb *fn = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
+		if (text_eq(views[i].name, c->args[0]))
+			fn = views[i].fn;
+	int rc = find_reader(c, &l, &x.tenant, e);
+	if (rc == OK && !fn)
+		rc = call_refuse(c, e, 404, "NOT_FOUND", "there is no such view");
+	const char *node = json_get_text(c->body, "node", NULL);
+	int64_t number;
+	if (rc == OK && node && !text_int(node, &number))
+		rc = call_refuse(c, e, 400, "BAD_REQUEST", "the number of a machine is no number");
+	x.d = l.d;
+	if (rc == OK)
+		rc = fn(&x, &list, e);
+	if (rc)
+		return database_refuses(c, e);
+	json_set(c->a, doc, "rows", list);
+	call_answer(c, 200, doc);
+	return OK;
+}
+
+int view_ask(struct arena *a, const struct json *q, struct json **ret, struct err *e)
+{
+	static const char *const ours[] = { "do", "url", "token", "ca", "tenant", "database" };
+	static const char local[] = "unix:";
+	const char *url = json_get_text(q, "url", "");
+	bool is_local = text_starts(url, local);
+	struct json *body = json_copy(a, q), *doc;
+	struct web_answer answer;
+	struct buf text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		(void)json_remove(body, ours[i]);
+	buf_init(&text, a);
+	json_canonical(&text, body);
+	const struct web_ask ask = { .method = "POST",
+		.socket = is_local ? url + strlen(local) : NULL,
+		.url = arena_printf(a, "%s/v1/fleet/view/%s", is_local ? "http://localhost" : url,
+			json_get_text(q, "do", "")),
+		.ca_file = json_get_text(q, "ca", NULL),
+		.token = json_get_text(q, "token", ""),
+		.body = buf_bytes(&text),
+		.timeout_ms = 60000,
+		.most_bytes = 64 << 20 };
+	int rc = web_ask(a, &ask, &answer, e);
+	if (rc)
+		return rc;
+	if (json_parse(a, answer.body, "answer", NULL, &doc, NULL) || !json_is(doc, JSON_OBJECT))
+		return err_set(e, E_IO, "FLEET_ANSWER", "%s answers %d, and not as a ledger does", url,
+			answer.status);
+	if (answer.status != 200 || !json_is(json_get(doc, "rows"), JSON_ARRAY))
+		return err_set(e, answer.status == 401 ? E_DENIED : E_IO,
+			json_get_text(json_get(doc, "error"), "code", "FLEET_ANSWER"),
+			"the ledger answers %d: %s", answer.status,
+			json_get_text(json_get(doc, "error"), "message", ""));
+	*ret = json_get(doc, "rows");
+	return OK;
+}
