@@ -1,6 +1,6 @@
 // app.js — the frame: who looks, which page, and what is live.
 import { Refused, setPage, trustKey, workspaceSource } from './api.js';
-import { announce, clockText, h, link, page, plain, show } from './dom.js';
+import { announce, clockText, h, link, page, parted, plain, show } from './dom.js';
 import * as acts from './acts.js';
 import * as views from './views.js';
 import * as waiting from './waiting.js';
@@ -93,7 +93,7 @@ function who() {
 		: [h('span', { class: 'badge' }, 'looking'),
 			me.may_register ? h('button', { class: 'plain', onclick: (e) => register(source, {}).then(start).catch((x) => { e.target.title = x.message; announce(x.message); }) }, 'Register a key') : null,
 			me.has_keys ? h('button', { class: 'plain', onclick: () => login(source).then(start).catch((x) => announce(x.message)) }, 'Use your key') : null]);
-	$('place').textContent = plain(me.workspace);
+	show($('place'), parted(me.workspace));
 }
 
 async function leave() {

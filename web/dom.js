@@ -18,6 +18,10 @@ export function said(text) {
 	if (last < text.length) out.push(text.slice(last));
 	return out;
 }
+// A name of several words (a rule, a path, an id): where it has to break, it breaks between them.
+export function parted(text) {
+	return String(text ?? '').split(/(?<=\w[._:@-])(?=\w)|(?<=\/)(?=[\w.])/).map((part, i) => [i ? h('wbr') : null, said(part)]);
+}
 export const plain = (text) => String(text ?? '').replace(UNSEEN, spell);
 
 // h('a', {href, class, onclick}, children...); children are nodes, texts, arrays, null.
@@ -95,8 +99,8 @@ export function table(caption, columns, rows, empty) {
 	return box;
 }
 
-export const facts = (pairs) => h('dl', { class: 'facts' },
-	pairs.filter(([, value]) => value !== null && value !== undefined && value !== '').map(([name, value]) => [h('dt', null, name), h('dd', null, value)]));
+export const facts = (pairs, how) => h('dl', { class: how ? 'facts ' + how : 'facts' },
+	pairs.filter(([, value]) => value !== null && value !== undefined && value !== '').map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))));
 
 export const page = (title, lead, ...children) => [h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, title)), lead && h('p', { class: 'lead' }, lead), ...children];
 

@@ -28,7 +28,8 @@ static const char *event_of(const struct json *receipt)
 	const char *type = json_get_text(receipt, "type", ""),
 		   *verdict = json_get_text(receipt, "verdict", "");
 
-	if (text_eq(type, "grant") || text_eq(type, "denial") || text_eq(type, "revocation"))
+	if (text_eq(type, "grant") || text_eq(type, "denial") || text_eq(type, "revocation") ||
+		text_eq(type, "assertion"))
 		return "answered";
 	if (text_eq(type, "decision") && text_eq(verdict, "ESCALATE"))
 		return "asked";
