@@ -110,6 +110,13 @@ ok("and a head over it", head["tree_size"] >= json.loads(line)["lamport_clock"] 
 ok("none of that name", get("acts/dec-ffffffffff")[0] == 404)
 st, csv, h = ask("GET", "acts/export?format=csv&verdict=DENY", session=me)
 ok("as a file", st == 200 and csv.decode().split("\r\n")[1].count('"rm -rf /"') == 1 and "attachment" in h["content-disposition"], csv)
+whole, parts, at = ask("GET", "acts/export?format=csv", session=me), [], ""
+while True:
+    st, part, h2 = ask("GET", "acts/export?format=csv&limit=2" + at, session=me)
+    parts.append(part)
+    if "helm-next" not in h2: break
+    at = "&before=" + h2["helm-next"]
+ok("a file that does not fit into one answer goes on where it stopped", len(parts) > 2 and b"".join(parts) == whole[1] and "helm-next" not in whole[2], len(parts), whole)
 ok("every other view answers", all(not isinstance(get(v), tuple) for v in ("sessions", "waiting", "freeze", "log", "evidence", "policy", "mcp", "spend", "memory", "acts/values")), [v for v in ("sessions", "waiting", "freeze", "log", "evidence", "policy", "mcp", "spend", "memory", "acts/values") if isinstance(get(v), tuple)])
 ok("a command as a tree", len(ask("POST", "explain", {"command": "ls; rm -rf /"}, session=me)[1]["steps"]) == 2)
 ok("no option is smuggled in", ask("POST", "explain", {"command": "--help"}, session=me)[0] in (200, 422) and ask("POST", "policy/simulate", {"policy": "x", "since": "1d --fact a=b"}, session=me)[0] == 400)

@@ -50,8 +50,8 @@ export class Place {
 		fs.appendFileSync(path.join(this.state, 'tool-calls.jsonl'), out.join('\n') + '\n', { mode: 0o600 });
 	}
 	// A day of work, through every door (tests/tools/day.py).
-	day() {
-		const said = spawnSync('python3', [SOURCE + '/tests/tools/day.py'], { env: { ...this.env, TEST_HOME: this.home, HELM_BUILD: path.dirname(HELM), HELM_SOURCE: SOURCE }, cwd: this.project, encoding: 'utf8' });
+	day(isHostile) {
+		const said = spawnSync('python3', [SOURCE + '/tests/tools/day.py'], { env: { ...this.env, HOSTILE: isHostile ? '1' : '', TEST_HOME: this.home, HELM_BUILD: path.dirname(HELM), HELM_SOURCE: SOURCE }, cwd: this.project, encoding: 'utf8' });
 		if (said.status) throw new Error('day.py: ' + said.stderr.slice(-500));
 	}
 	async open() {
