@@ -44,6 +44,7 @@ static int me(struct call *c, struct err *e)
 	json_sets(c->a, doc, "key_id", who.key_id);
 	json_sets(c->a, doc, "may_register", who.may_register);
 	json_setb(c->a, doc, "has_keys", keys->n > 0);
+	json_setb(c->a, doc, "has_fleet", console_has_fleet(c));
 	json_sets(c->a, doc, "expires_at", is_session ? text_time_z(c->a, who.expires_us) : NULL);
 	json_sets(c->a, doc, "origin", console_origin(c));
 	json_sets(c->a, doc, "rp_id", console_rp_id(c));
