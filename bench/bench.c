@@ -211,7 +211,7 @@ static double rounded(double x)
 	return strtod(text, NULL);
 }
 
-static void print_json(const struct bench *b)
+static void print_json(const struct bench_row *row, const struct bench *b)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	struct json *line = json_new(&a, JSON_OBJECT);
@@ -225,6 +225,11 @@ static void print_json(const struct bench *b)
 		json_sets(&a, line, "unit", b->unit);
 		json_set(&a, line, "baseline", json_double(&a, rounded(b->baseline)));
 		json_set(&a, line, "ratio", json_double(&a, rounded(b->ratio)));
+		if (row->promise > 0) {
+			json_sets(&a, line, "promised",
+				arena_printf(&a, "at %s %g", row->is_least ? "least" : "most", row->promise));
+			json_setb(&a, line, "kept", is_kept(row, b));
+		}
 		if (b->bound > 0) {
 			json_set(&a, line, "bound", json_double(&a, rounded(b->bound)));
 			json_sets(&a, line, "bound_by", b->bound_by);
@@ -258,7 +263,7 @@ static int run(const struct bench_row *row, const char *program, int rounds)
 		fprintf(stderr, "helm-bench: %s: could not run\n", row->name);
 		return 1;
 	}
-	print_json(&b);
+	print_json(row, &b);
 	if (isatty(STDERR_FILENO))
 		print_text(row, &b);
 	return !b.skipped && !is_kept(row, &b);

@@ -22,7 +22,7 @@ MENU = [
                 "guides/skills.md", "guides/console.md", "guides/fleet.md", "guides/migrating.md", "guides/from-the-go-kernel.md"]),
     ("Operations", ["guides/operations.md", "SECURITY.md"]),
     ("Reference", ["reference/commands.md", "reference/routes.md", "reason-codes.md", "reference/schemas.md"]),
-    ("Inside", ["ARCHITECTURE.md", "INVARIANTS.md", "benchmarks.md", "CHANGES.md"]),
+    ("Inside", ["comparison.md", "ARCHITECTURE.md", "INVARIANTS.md", "benchmarks.md", "CHANGES.md"]),
 ]
 
 

@@ -1,13 +1,13 @@
 // acts.js — acts on record: found and paged through; one of them with its proof; a session as a line of time.
 import { trustKey, trustedKey } from './api.js';
-import { add, badge, facts, h, link, page, plain, said, show, table, when } from './dom.js';
+import { add, badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
 import { chain, timeline, tree } from './pictures.js';
 import { requestIsBound, verify } from './proof.js';
 import { listen, setQuery, source, state } from './app.js';
 
 const FILTERS = ['verdict', 'who', 'tool', 'rule', 'session', 'kind', 'q', 'from', 'to'];
 export const actPath = (id) => '/console/act/' + encodeURIComponent(id);
-export const caption = (act) => h('a', { class: 'caption', href: actPath(act.id), 'data-go': '' }, said(act.caption || [act.tool, act.kind].filter(Boolean).join(' · ') || act.id));
+export const caption = (act) => h('a', { class: 'caption', href: actPath(act.id), 'data-go': '' }, said(act.caption || act.tool || act.kind || act.id));
 
 export const selfTest = (act) => (act.self_test ? h('span', { class: 'badge' }, 'self-test of helm setup') : null);
 
@@ -15,8 +15,8 @@ export const columns = () => [
 	{ title: 'When', class: 'tight', bare: true, cell: (a) => when(a.at) },
 	{ title: 'Verdict', class: 'tight', bare: true, cell: (a) => badge(a.verdict, a.kind) },
 	{ title: 'What', bare: true, cell: (a) => (a.self_test ? [caption(a), ' ', selfTest(a)] : caption(a)) },
-	{ title: 'Who', class: 'mid', cell: (a) => said(a.who || '') },
-	{ title: 'Rule', class: 'mid', cell: (a) => (a.rule ? h('span', { class: 'small soft' }, said(a.rule)) : '') },
+	{ title: 'Who', class: 'mid', cell: (a) => parted(a.who) },
+	{ title: 'Rule', class: 'mid', cell: (a) => (a.rule ? h('span', { class: 'small soft' }, parted(a.rule)) : '') },
 ];
 
 function saveAs(blob, name) {
@@ -44,27 +44,27 @@ const asQuery = (query) => {
 	return out;
 };
 
-function choose(name, title, query, options) {
-	const all = options.some((o) => o.value === query.get(name)) || !query.get(name) ? options : [{ value: query.get(name) }, ...options];
+function choose(which, title, query, options) {
+	const all = options.some((o) => o.value === query.get(which)) || !query.get(which) ? options : [{ value: query.get(which) }, ...options];
 	return h('label', { class: 'field' }, h('span', null, title),
-		h('select', { name, onchange: (e) => setQuery({ [name]: e.target.value, before: null }) },
-			h('option', { value: '' }, 'any'), all.map((o) => h('option', { value: o.value, selected: query.get(name) === o.value }, plain(o.title || o.value) + (o.count ? ` (${o.count})` : '')))));
+		h('select', { name: which, onchange: (e) => setQuery({ [which]: e.target.value, before: null }) },
+			h('option', { value: '' }, 'any'), all.map((o) => h('option', { value: o.value, selected: query.get(which) === o.value }, plain(o.title || o.value) + (o.count ? ` (${o.count})` : '')))));
 }
 
-function moment(name, title, query) {
-	const given = query.get(name), local = given ? new Date(new Date(given) - new Date().getTimezoneOffset() * 60000).toISOString().slice(0, 16) : '';
-	return h('label', { class: 'field' }, h('span', null, title), h('input', { type: 'datetime-local', name, value: local,
-		onchange: (e) => setQuery({ [name]: e.target.value ? new Date(e.target.value).toISOString() : null, before: null }) }));
+function moment(which, title, query) {
+	const given = query.get(which), local = given ? new Date(new Date(given) - new Date().getTimezoneOffset() * 60000).toISOString().slice(0, 16) : '';
+	return h('label', { class: 'field time' }, h('span', null, title), h('input', { type: 'datetime-local', name: which, value: local,
+		onchange: (e) => setQuery({ [which]: e.target.value ? new Date(e.target.value).toISOString() : null, before: null }) }));
 }
 
 export async function list(main, at) {
 	const query = asQuery(at.query);
 	const [first, values] = await Promise.all([source.get('acts?limit=50&' + query), source.get('acts/values')]);
 	let next = first.next;
-	const text = h('input', { type: 'search', name: 'q', value: at.query.get('q') || '', placeholder: 'words of the command' });
+	const text = h('input', { type: 'search', name: 'q', value: at.query.get('q') || '', placeholder: 'words of it' });
 	const fresh = h('div', { 'aria-live': 'polite' });
 	const inner = h('form', { class: 'filters', onsubmit: (e) => { e.preventDefault(); setQuery({ q: text.value }); } },
-		h('label', { class: 'field' }, h('span', null, 'Text'), text),
+		h('label', { class: 'field long' }, h('span', null, 'Text'), text),
 		choose('verdict', 'Verdict', at.query, [{ value: 'stopped', title: 'asked or denied' }, { value: 'ALLOW', title: 'allowed' }, { value: 'ESCALATE', title: 'asked' }, { value: 'DENY', title: 'denied' }]),
 		choose('who', 'Who', at.query, values.who), choose('tool', 'Tool', at.query, values.tool), choose('rule', 'Rule', at.query, values.rule),
 		choose('kind', 'Kind', at.query, values.kind), choose('session', 'Session', at.query, values.session), moment('from', 'From', at.query), moment('to', 'Before', at.query),
@@ -238,9 +238,9 @@ export async function one(main, at) {
 			h('div', null,
 				h('section', { class: 'card' }, h('h2', null, 'What happened'), steps(doc)),
 				h('section', { class: 'card' }, h('h2', null, 'About it'), facts([
-					['Who', said(act.who || '')], ['When', when(act.at)], ['Rule', act.rule ? link('/console/acts?rule=' + encodeURIComponent(act.rule), said(act.rule)) : null], ['Reason', said(act.reason || '')],
+					['Who', parted(act.who)], ['When', when(act.at)], ['Rule', act.rule ? link('/console/acts?rule=' + encodeURIComponent(act.rule), parted(act.rule)) : null], ['Reason', said(act.reason || '')],
 					['Door', said(act.door || '')], ['Session', act.session ? link('/console/session/' + encodeURIComponent(act.session), said(act.session)) : null],
-					['Profile', said(about.profile || '')], ['Walls', said(about.containment || '')], ['Directory', call && call.cwd ? h('code', null, said(call.cwd)) : null], ['Task', act.task_id ? h('code', null, act.task_id) : null],
+					['Profile', said(about.profile || '')], ['Walls', said(about.containment || '')], ['Directory', call && call.cwd ? h('code', null, parted(call.cwd)) : null], ['Task', act.task_id ? h('code', null, act.task_id) : null],
 					['Question', act.approval_id ? link('/console/waiting?id=' + encodeURIComponent(act.approval_id), act.approval_id) : null],
 					['Text', bound === null ? null : bound ? h('span', { class: 'badge good' }, '✓ what is shown is what was signed') : h('span', { class: 'badge bad' }, '✕ the text is not the one that was signed')],
 					['Receipt', receipt ? h('code', null, receipt.receipt_id.split('.')[0]) : 'none of its own: it only read; its row is bound by a later receipt'],

@@ -34,7 +34,16 @@ export function workspaceSource(base) {
 		name: 'workspace',
 		get: async (path) => (await ask(path)).json(),
 		post: async (path, body) => (await ask(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body || {}) })).json(),
-		download: async (path, body) => (await ask(path, body === undefined ? {} : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })).blob(),
+		// The whole file, also where the server gives it in pieces: a piece that is not the last says where the next begins.
+		download: async (path, body) => {
+			const pieces = [];
+			for (let next = ''; next !== null;) {
+				const answer = await ask(path + next, body === undefined ? {} : { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+				pieces.push(await answer.blob());
+				next = answer.headers.get('Helm-Next') ? '&before=' + encodeURIComponent(answer.headers.get('Helm-Next')) : null;
+			}
+			return new Blob(pieces, { type: pieces[0].type });
+		},
 		events: (on) => follow((last, signal) => ask('events', { signal, headers: last === null ? {} : { 'Last-Event-ID': last } }), on),
 	};
 }

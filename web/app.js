@@ -1,7 +1,8 @@
 // app.js — the frame: who looks, which page, and what is live.
 import { Refused, setPage, trustKey, workspaceSource } from './api.js';
-import { announce, clockText, h, link, page, plain, show } from './dom.js';
+import { announce, clockText, h, link, page, parted, plain, show } from './dom.js';
 import * as acts from './acts.js';
+import * as fleet from './machines.js';
 import * as views from './views.js';
 import * as waiting from './waiting.js';
 import { login, register } from './passkey.js';
@@ -10,11 +11,12 @@ export const source = workspaceSource('/api/v1/console/');
 const $ = (id) => document.getElementById(id);
 
 const PAGES = [
-	['now', 'Now', views.now], ['waiting', 'Waiting', waiting.waiting], ['acts', 'Acts', acts.list], ['sessions', 'Sessions', acts.sessions],
+	['now', 'Now', views.now], ['waiting', 'Waiting', waiting.waiting], ['acts', 'Acts', acts.list], ['sessions', 'Sessions', acts.sessions], ['machines', 'Machines', fleet.machines],
 	['freeze', 'Freeze', waiting.freeze], ['log', 'Log', views.log], ['evidence', 'Evidence', views.evidence],
 	['policy', 'Policy', views.policy], ['mcp', 'Tools', views.servers], ['spend', 'Spend', views.spend], ['memory', 'Memory', views.memory],
 ];
-const INNER = [['act', 'acts', acts.one], ['session', 'sessions', acts.session]];
+const INNER = [['act', 'acts', acts.one], ['session', 'sessions', acts.session], ['machine', 'machines', fleet.machine]];
+const isThere = (name) => name !== 'machines' || state.me.has_fleet;
 const GAPS = new Set(['freeze', 'policy']);
 
 export const state = { me: null, waiting: 0, listeners: new Set() };
@@ -70,7 +72,7 @@ async function route() {
 /* ---- the frame ---- */
 
 function nav() {
-	show($('nav'), PAGES.map(([name, title]) => h('li', { class: GAPS.has(name) ? 'gap' : null },
+	show($('nav'), PAGES.filter(([name]) => isThere(name)).map(([name, title]) => h('li', { class: GAPS.has(name) ? 'gap' : null },
 		h('a', { href: '/console/' + name, 'data-go': '', 'data-page': name }, h('span', null, title),
 			name === 'waiting' && state.waiting ? h('span', { class: 'count' }, String(state.waiting), h('span', { class: 'hidden' }, ' wait')) : null))));
 	const current = where().name;
@@ -93,7 +95,7 @@ function who() {
 		: [h('span', { class: 'badge' }, 'looking'),
 			me.may_register ? h('button', { class: 'plain', onclick: (e) => register(source, {}).then(start).catch((x) => { e.target.title = x.message; announce(x.message); }) }, 'Register a key') : null,
 			me.has_keys ? h('button', { class: 'plain', onclick: () => login(source).then(start).catch((x) => announce(x.message)) }, 'Use your key') : null]);
-	$('place').textContent = plain(me.workspace);
+	show($('place'), parted(me.workspace));
 }
 
 async function leave() {

@@ -7,9 +7,10 @@ const spell = (c) => '\\u{' + c.codePointAt(0).toString(16).toUpperCase().padSta
 
 // A text as nodes: the parts that can be seen, and escapes for those that cannot.
 export function said(text) {
+	text = String(text ?? '');
+	if (text.search(UNSEEN) < 0) return text ? [text] : [];
 	const out = [];
 	let last = 0;
-	text = String(text ?? '');
 	for (const m of text.matchAll(UNSEEN)) {
 		if (m.index > last) out.push(text.slice(last, m.index));
 		out.push(h('span', { class: 'esc', title: 'a character that is not seen' }, spell(m[0])));
@@ -17,6 +18,10 @@ export function said(text) {
 	}
 	if (last < text.length) out.push(text.slice(last));
 	return out;
+}
+// A name of several words (a rule, a path, an id): where it has to break, it breaks between them.
+export function parted(text) {
+	return String(text ?? '').split(/(?<=\w[._:@-])(?=\w)|(?<=\/)(?=[\w.])/).map((part, i) => [i ? h('wbr') : null, said(part)]);
 }
 export const plain = (text) => String(text ?? '').replace(UNSEEN, spell);
 
@@ -57,8 +62,8 @@ export const clockText = (date) => clock.format(date);
 export function when(stamp) {
 	const date = new Date(stamp);
 	if (!stamp || Number.isNaN(date.getTime())) return h('span', { class: 'soft' }, '—');
-	const isToday = date.toDateString() === new Date().toDateString();
-	return h('time', { datetime: date.toISOString(), title: date.toString() }, (isToday ? '' : day.format(date) + ', ') + clock.format(date));
+	const isToday = date >= new Date().setHours(0, 0, 0, 0) && date < new Date().setHours(24, 0, 0, 0);
+	return h('time', { datetime: date.toISOString(), title: stamp }, (isToday ? '' : day.format(date) + ', ') + clock.format(date));
 }
 export function ago(stamp, now = Date.now()) {
 	const seconds = Math.round((now - new Date(stamp)) / 1000), past = seconds >= 0, n = Math.abs(seconds);
@@ -95,8 +100,8 @@ export function table(caption, columns, rows, empty) {
 	return box;
 }
 
-export const facts = (pairs) => h('dl', { class: 'facts' },
-	pairs.filter(([, value]) => value !== null && value !== undefined && value !== '').map(([name, value]) => [h('dt', null, name), h('dd', null, value)]));
+export const facts = (pairs, how) => h('dl', { class: how ? 'facts ' + how : 'facts' },
+	pairs.filter(([, value]) => value !== null && value !== undefined && value !== '').map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))));
 
 export const page = (title, lead, ...children) => [h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, title)), lead && h('p', { class: 'lead' }, lead), ...children];
 

@@ -47,7 +47,7 @@ export async function register(source, { invite, key }) {
 // The message apart: {domain, body}; refused unless it is spelled in the one form.
 export function readMessage(message) {
 	const end = message.indexOf('\n'), domain = message.slice(0, end), text = message.slice(end + 1), body = JSON.parse(text);
-	if (canonical(body) !== text || !['helm:approval:v2', 'helm:act:v1'].includes(domain)) throw new Error('the server gave something to sign that is not in the one form; nothing was signed');
+	if (canonical(body) !== text || !['helm:approval:v2', 'helm:quorum:v1', 'helm:act:v1'].includes(domain)) throw new Error('the server gave something to sign that is not in the one form; nothing was signed');
 	return { domain, body };
 }
 

@@ -2,9 +2,12 @@
 // it that says the same (whoever calls these puts it there); the picture itself is one image with a name for those who cannot see it.
 import { h, plain, s } from './dom.js';
 
+// What has lines of text keeps their size and is scrolled; what is drawn for the width at hand fits.
+const isNarrow = () => matchMedia('(max-width: 44rem)').matches;
 function frame(width, height, title, ...children) {
 	const svg = s('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': title }, ...children);
 	svg.style.maxWidth = Math.round(width * 1.15) + 'px';
+	svg.style.minWidth = Math.round(isNarrow() ? width : width * 0.7) + 'px';
 	return h('div', { class: 'picture', tabindex: '0', role: 'group', 'aria-label': title + ' (picture)' }, svg);
 }
 const cut = (text, n) => { text = plain(text); return text.length > n ? text.slice(0, n - 1) + '…' : text; };
@@ -18,13 +21,13 @@ export const legend = () => h('div', { class: 'legend', 'aria-hidden': 'true' },
 // One lane for each tool; a dot for each act, in the order of time.
 export function timeline(acts) {
 	const list = [...acts].reverse(), lanes = [...new Set(list.map((a) => a.tool || a.kind || '—'))].slice(0, 8);
-	const left = 110, width = 860, row = 30, top = 14, height = top + lanes.length * row + 30;
+	const small = isNarrow(), left = small ? 84 : 110, width = small ? 264 : 860, row = 30, top = 14, height = top + lanes.length * row + 30;
 	const first = list[0].at_us, span = Math.max(1, list[list.length - 1].at_us - first);
 	const x = (at) => left + 14 + ((at - first) / span) * (width - left - 40);
 	const out = [];
 	lanes.forEach((lane, i) => {
 		const y = top + i * row + row / 2;
-		out.push(s('line', { class: 'rule', x1: left, x2: width - 10, y1: y, y2: y }), s('text', { class: 'mono', x: left - 10, y: y + 4, 'text-anchor': 'end' }, cut(lane, 13)));
+		out.push(s('line', { class: 'rule', x1: left, x2: width - 10, y1: y, y2: y }), s('text', { class: 'mono', x: left - 10, y: y + 4, 'text-anchor': 'end' }, cut(lane, small ? 10 : 13)));
 	});
 	for (const act of list) {
 		const lane = lanes.indexOf(act.tool || act.kind || '—');
@@ -33,7 +36,7 @@ export function timeline(acts) {
 		dot.append(s('title', null, `${act.at} ${act.verdict || act.kind}: ${plain(act.caption || act.tool)}`));
 		out.push(dot);
 	}
-	const marks = span < 2e6 ? [first] : [first, first + span / 2, first + span];
+	const marks = span < 2e6 ? [first] : small ? [first, first + span] : [first, first + span / 2, first + span];
 	for (const at of marks) {
 		const date = new Date(at / 1000);
 		out.push(s('text', { class: 'faint', x: x(at), y: height - 8, 'text-anchor': at === first ? 'start' : at === first + span ? 'end' : 'middle' },
@@ -92,17 +95,17 @@ export function chain(receipts, heads, length) {
 	return frame(Math.max(width, 420), height, 'End of the chain and the head over it', ...out);
 }
 
+const stamp = (at) => new Date(at).toLocaleString(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hour12: false });
 // Growth of the log: how many receipts each signed head covers.
 export function growth(heads) {
-	const width = 860, height = 170, left = 54, bottom = 26, list = heads.slice(-120);
+	const width = isNarrow() ? 264 : 860, height = 170, left = 46, bottom = 26, list = heads.slice(-120);
 	const times = list.map((x) => new Date(x.timestamp).getTime()), from = times[0], span = Math.max(1, times[times.length - 1] - from);
-	const most = list[list.length - 1].tree_size || 1, x = (i) => left + ((times[i] - from) / span) * (width - left - 20), y = (n) => height - bottom - (n / most) * (height - bottom - 20);
+	const most = list[list.length - 1].tree_size || 1, x = (i) => left + (span > 1 ? (times[i] - from) / span : i / Math.max(1, list.length - 1)) * (width - left - 20), y = (n) => height - bottom - (n / most) * (height - bottom - 20);
 	const line = list.map((head, i) => `${i ? 'L' : 'M'}${x(i).toFixed(1)} ${y(head.tree_size).toFixed(1)}`).join('');
 	return frame(width, height, `Growth of the log to ${most} receipts`,
 		s('line', { class: 'rule', x1: left, x2: width - 10, y1: height - bottom, y2: height - bottom }),
 		s('text', { class: 'faint', x: left - 8, y: y(most) + 4, 'text-anchor': 'end' }, String(most)), s('text', { class: 'faint', x: left - 8, y: height - bottom + 4, 'text-anchor': 'end' }, '0'),
 		s('path', { class: 'line', d: line }),
 		list.map((head, i) => { const c = s('circle', { class: 'tint', cx: x(i).toFixed(1), cy: y(head.tree_size).toFixed(1), r: 4 }); c.append(s('title', null, `${head.tree_size} receipts, ${head.timestamp}`)); return c; }),
-		s('text', { class: 'faint', x: left, y: height - 8 }, times.length ? new Date(from).toLocaleString() : ''),
-		s('text', { class: 'faint', x: width - 10, y: height - 8, 'text-anchor': 'end' }, new Date(times[times.length - 1]).toLocaleString()));
+		s('text', { class: 'faint', x: left, y: height - 8 }, stamp(from)), span > 1 ? s('text', { class: 'faint', x: width - 10, y: height - 8, 'text-anchor': 'end' }, stamp(times[times.length - 1])) : null);
 }

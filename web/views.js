@@ -1,5 +1,5 @@
 // views.js — pages that look: now, the log, evidence, policy, tools, spend, memory.
-import { ago, badge, facts, h, link, page, plain, said, show, table, when } from './dom.js';
+import { ago, badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
 import { alertIn, columns, download } from './acts.js';
 import { growth } from './pictures.js';
 import { listen, setQuery, setWaiting, source } from './app.js';
@@ -16,7 +16,7 @@ export async function now(main, at) {
 		h('div', { class: 'three' },
 			number(doc.stopped_24h, 'stopped in 24 hours' + (doc.self_tests_24h ? `; besides ${doc.self_tests_24h} of the self-test of helm setup` : ''), 'bad', '/console/acts?verdict=stopped&from=' + encodeURIComponent(dayAgo)),
 			number(doc.waiting, doc.waiting === 1 ? 'waits for an answer' : 'wait for an answer', 'warn', '/console/waiting'),
-			number(wrong.length + frozen.length, wrong.length + frozen.length === 1 ? 'thing is not right' : 'things are not right', 'bad', frozen.length ? '/console/freeze' : null)),
+			number(wrong.length + frozen.length, wrong.length + frozen.length === 0 ? 'things are wrong with the setup' : wrong.length + frozen.length === 1 ? 'thing is not right' : 'things are not right', 'bad', frozen.length ? '/console/freeze' : null)),
 		frozen.map((f) => h('p', { class: 'alert bad' }, h('b', null, f.principal === '*' ? 'Everything is frozen' : ['Frozen: ', said(f.principal)]), ' ', said(f.reason || ''), ' ', link('/console/freeze', 'Freeze'))),
 		wrong.map((w) => h('div', { class: 'alert bad' }, h('b', null, said(w.text)), h('p', { class: 'small soft' }, 'remedy: ', h('code', null, said(w.remedy))))),
 		h('h2', null, 'What was stopped'),
@@ -71,10 +71,10 @@ export async function evidence(main) {
 		e.preventDefault();
 		download(e.submitter, 'evidence', { ...(sessionText.value ? { session: sessionText.value } : {}), ...iso(from), ...iso(to) }, 'evidence.helmpack.tar').then(() => setTimeout(() => setQuery({}), 400));
 	};
-	show(main, page('Evidence', 'A pack holds receipts, what belongs to them and the signed head, and can be verified anywhere: helm evidence verify PACK.',
+	show(main, page('Evidence', 'A pack holds receipts, what belongs to them and the signed head, and can be verified anywhere.',
 		h('form', { class: 'card', onsubmit: make }, h('h2', null, 'Make a pack'), h('div', { class: 'filters' },
-			h('label', { class: 'field' }, h('span', null, 'Session (empty: all)'), sessionText), h('label', { class: 'field' }, h('span', null, 'From'), from), h('label', { class: 'field' }, h('span', null, 'Before'), to)),
-			h('button', { class: 'main', type: 'submit' }, 'Make and download')),
+			h('label', { class: 'field long' }, h('span', null, 'Session (empty: all)'), sessionText), h('label', { class: 'field time' }, h('span', null, 'From'), from), h('label', { class: 'field time' }, h('span', null, 'Before'), to)),
+			h('button', { class: 'main', type: 'submit' }, 'Make and download'), h('p', { class: 'soft small after' }, 'Whoever gets it checks it with ', h('code', null, 'helm evidence verify PACK'), '.')),
 		h('h2', null, 'Packs that were made here'),
 		table('Packs', [
 			{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.at) }, { title: 'By', cell: (x) => said(x.who) },
@@ -87,6 +87,9 @@ export async function evidence(main) {
 
 const SAYS = { DENY: ['DENY', '✕ deny'], ESCALATE: ['ESCALATE', '? ask'], ALLOW: ['ALLOW', '✓ allow'] };
 const says = (verdict) => h('span', { class: 'badge ' + (SAYS[verdict] || [''])[0] }, (SAYS[verdict] || [0, plain(verdict || '—')])[1]);
+// What a rule fills in when it speaks.
+const FILLED = { program: 'a program', target: 'its target' };
+const filled = (text) => text.split(/\{(program|target)\}/).map((part, i) => (i % 2 ? h('i', { class: 'soft' }, FILLED[part]) : said(part)));
 // A rule of a policy in use need not have a text: then what it is about is said.
 const ruleText = (r) => r.text || [...(r.actions || []), typeof r.when === 'string' ? r.when : ''].filter(Boolean).join(' · ');
 export async function policy(main, at) {
@@ -105,10 +108,10 @@ export async function policy(main, at) {
 		h('section', { class: 'card' }, h('h2', null, 'In force'), facts([['Name', said(doc.name)], ['Version', said(doc.version)], ['Digest', h('code', null, doc.sha256 || '')], ['What no rule covers', doc.coverage === 'open' ? 'goes by profiles and guard rules' : 'is denied'], ['Coverage', `${reached.size} of ${ids.size} rules have spoken in the last 5 000 acts`]])),
 		h('details', { class: 'card' }, h('summary', null, 'Simulate a candidate'), h('p', { class: 'soft small' }, 'Everything that was asked in the last 30 days is asked again. Nothing is changed.'),
 			h('label', { class: 'field' }, h('span', null, 'A policy, in any form that helm policy simulate takes'), candidate), h('div', { class: 'actions' }, h('button', { class: 'main', onclick: simulate }, 'Ask it')), result),
-		h('form', { class: 'filters', onsubmit: (e) => { e.preventDefault(); setQuery({ rule: find.value }); } }, h('label', { class: 'field' }, h('span', null, 'Rule'), find), h('button', null, 'Find')),
+		h('form', { class: 'filters narrow', onsubmit: (e) => { e.preventDefault(); setQuery({ rule: find.value }); } }, h('label', { class: 'field' }, h('span', null, 'Rule'), find), h('button', null, 'Find')),
 		table('Rules in force', [
-			{ title: 'Rule', bare: true, cell: (r) => link('/console/acts?rule=' + encodeURIComponent(r.id), said(r.id)) },
-			{ title: 'Says', class: 'tight', cell: (r) => says(r.verdict) }, { title: 'When', cell: (r) => said(r.text) },
+			{ title: 'Rule', bare: true, class: 'mid', cell: (r) => link('/console/acts?rule=' + encodeURIComponent(r.id), parted(r.id)) },
+			{ title: 'Says', class: 'tight', cell: (r) => says(r.verdict) }, { title: 'When', cell: (r) => filled(r.text) },
 			{ title: 'Spoke', class: 'num', cell: (r) => (counts[r.id] ? String(counts[r.id]) : h('span', { class: 'soft' }, 'never')) }, { title: 'From', class: 'tight', cell: (r) => h('span', { class: 'small soft' }, said(r.origin || r.layer)) },
 		], unique, 'No rule fits.')));
 }
@@ -126,31 +129,38 @@ const toolState = (server, t) => {
 	const changed = server.drift.some((d) => d.tool === t.tool && (d.parts || []).length);
 	return t.approved && changed ? h('span', { class: 'badge bad' }, '✕ changed since') : t.approved && server.state === 'approved' ? h('span', { class: 'badge good' }, '✓ approved') : h('span', { class: 'badge warn' }, 'not approved');
 };
+const CHANGES = { DESCRIPTION_CHANGED: 'its description changed', SCHEMA_CHANGED: 'its arguments changed', added: 'new, not approved', removed: 'gone' };
+const standing = (x) => {
+	const changed = x.state === 'approved' && x.drift.some((d) => d.change !== 'added');
+	return h('span', { class: 'badge ' + (changed || x.findings.length ? 'bad' : STATES[x.state] || '') }, changed ? 'approved, but changed since' : plain(x.state));
+};
 const STATES = { approved: 'good', quarantined: 'warn', revoked: 'bad', expired: 'bad' };
 export async function servers(main) {
 	const doc = await source.get('mcp');
 	show(main, page('Tools', 'Servers of tools that agents may call through the gateway. A tool counts as it was approved; what has changed since is in quarantine.',
 		doc.servers.length ? null : h('div', { class: 'card' }, h('p', { class: 'soft' }, 'There are no servers. ', h('code', null, 'helm mcp import'), ' takes those of your agent clients.')),
-		doc.servers.map((x) => h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, said(x.server_id)), h('span', { class: 'badge ' + (STATES[x.state] || '') }, plain(x.state))),
-			facts([['Started as', h('code', null, said([x.command, ...(x.args || [])].filter(Boolean).join(' ') || x.url || ''))], ['Tools offered', String(x.offered.length)], ['Last seen', x.seen_at ? when(x.seen_at) : 'never']]),
-			x.findings.length ? h('div', { class: 'alert bad' }, h('b', null, 'What it says speaks to the model'), h('ul', null, x.findings.map((f) => h('li', { class: 'small' }, badge(null, f.severity), ' ', said(f.finding), f.tool ? [' in ', said(f.tool)] : '', ': ', h('code', null, said(f.evidence || '')))))) : null,
-			x.drift.length ? h('details', { open: true }, h('summary', null, `${x.drift.length} not as approved`), h('ul', { class: 'diff' }, x.drift.map((d) => h('li', null, h('h3', null, said(d.tool), ' ', badge(null, d.change)), (d.parts || []).map((p) => [h('p', { class: 'small soft' }, said(p.at)), p.was ? h('del', null, said(p.was)) : null, p.now ? h('ins', null, said(p.now)) : null]))))) : null,
+		doc.servers.map((x) => h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, said(x.server_id)), standing(x)),
+			facts([['Started as', h('code', null, parted([x.command, ...(x.args || [])].filter(Boolean).join(' ') || x.url || ''))], ['Tools offered', String(x.offered.length)], ['Last seen', x.seen_at ? when(x.seen_at) : 'never']]),
+			x.findings.length ? h('div', { class: 'alert bad' }, h('b', null, 'What it says speaks to the model'), h('ul', null, x.findings.map((f) => h('li', { class: 'small' }, badge(null, f.severity), ' ', said(String(f.finding).replaceAll('_', ' ')), f.tool ? [' in ', h('b', null, said(f.tool))] : '', ': ', h('code', null, said(f.evidence || '')))))) : null,
+			x.drift.length ? h('details', { open: true }, h('summary', null, `${x.drift.length} not as approved`), h('ul', { class: 'diff' }, x.drift.map((d) => h('li', null, h('h3', null, said(d.tool), ' ', badge(null, CHANGES[d.change] || d.change)), (d.parts || []).map((p) => [h('p', { class: 'small soft' }, said(p.at)), p.was ? h('del', null, said(p.was)) : null, p.now ? h('ins', null, said(p.now)) : null]))))) : null,
 			x.offered.length ? table('Tools of ' + x.server_id, [{ title: 'Tool', class: 'tight', cell: (t) => h('code', null, said(t.tool)) }, { title: 'State', class: 'tight', cell: (t) => toolState(x, t) }, { title: 'Effect', cell: (t) => said(t.effect) }, { title: 'Says', cell: (t) => h('span', { class: 'small soft' }, said((t.description || '').slice(0, 300))) }], x.offered) : null))));
 }
 
 /* ---- spend ---- */
 
-const money = (micro) => (micro / 1e8).toLocaleString(undefined, { style: 'currency', currency: 'USD', maximumFractionDigits: 4 });
+const dollars = (micro) => (micro / 1e8).toLocaleString(undefined, { style: 'currency', currency: 'USD', maximumFractionDigits: 4 });
+// A model without a price is not free.
+const money = (r) => (!r.unpriced ? dollars(r.cost_micro_cents || 0) : r.cost_micro_cents ? [dollars(r.cost_micro_cents), h('span', { class: 'soft small' }, ' and more, without a price')] : h('span', { class: 'soft small' }, 'no price'));
 export async function spend(main, at) {
 	const days = at.query.get('days') || '30', doc = await source.get('spend?days=' + encodeURIComponent(days));
 	const rows = (list, what) => table('Spend by ' + what.toLowerCase(), [
 		{ title: what, cell: (r) => said(r.name) }, { title: 'Requests', class: 'num', cell: (r) => String(r.requests) }, { title: 'Refused', class: 'num', cell: (r) => String(r.refused || 0) }, { title: 'Tool calls', class: 'num', cell: (r) => String(r.calls || 0) }, { title: 'Denied', class: 'num', cell: (r) => String(r.denied || 0) },
-		{ title: 'Tokens in', class: 'num', cell: (r) => (r.input_tokens || 0).toLocaleString() }, { title: 'Tokens out', class: 'num', cell: (r) => (r.output_tokens || 0).toLocaleString() }, { title: 'Cost', class: 'num', cell: (r) => money(r.cost_micro_cents || 0) },
+		{ title: 'Tokens in', class: 'num', cell: (r) => (r.input_tokens || 0).toLocaleString() }, { title: 'Tokens out', class: 'num', cell: (r) => (r.output_tokens || 0).toLocaleString() }, { title: 'Cost', class: 'num', cell: (r) => money(r) },
 	], list, 'Nothing has passed the proxy in this span. helm proxy stands between programs and their models.');
 	show(main, page('Spend', 'What passed the model proxy.',
-		h('div', { class: 'filters' }, h('label', { class: 'field' }, h('span', null, 'Span'), h('select', { onchange: (e) => setQuery({ days: e.target.value }) }, [['1', 'a day'], ['7', 'a week'], ['30', '30 days'], ['365', 'a year']].map(([v, t]) => h('option', { value: v, selected: v === days }, t))))),
+		h('div', { class: 'filters narrow' }, h('label', { class: 'field' }, h('span', null, 'Span'), h('select', { onchange: (e) => setQuery({ days: e.target.value }) }, [['1', 'a day'], ['7', 'a week'], ['30', '30 days'], ['365', 'a year']].map(([v, t]) => h('option', { value: v, selected: v === days }, t))))),
 		h('h2', null, 'By model'), rows(doc.models, 'Model'), h('h2', null, 'By principal'), rows(doc.principals, 'Principal'),
-		doc.denials.length ? [h('h2', null, 'What was denied'), table('Denied tool calls', [{ title: 'Count', class: 'num', cell: (r) => String(r.count) }, { title: 'Tool', cell: (r) => said(r.tool) }, { title: 'Rule', cell: (r) => said(r.rule) }], doc.denials)] : null));
+		doc.denials.length ? [h('h2', null, 'What was denied'), table('Denied tool calls', [{ title: 'Tool', cell: (r) => said(r.tool) }, { title: 'Rule', cell: (r) => parted(r.rule) }, { title: 'Count', class: 'num', cell: (r) => String(r.count) }], doc.denials)] : null));
 }
 
 /* ---- memory ---- */
@@ -162,11 +172,11 @@ export async function memory(main) {
 		table('Lines for the next run', [
 			{ title: 'Part', class: 'tight', cell: (x) => said(x.section) }, { title: 'Line', bare: true, cell: (x) => said(x.text) }, { title: 'Source', cell: (x) => h('span', { class: 'small soft' }, sourceOf(x.source)) }, { title: 'When', class: 'tight', cell: (x) => when(x.at) },
 		], pack.lines || [], 'Nothing yet.'),
-		h('div', { class: 'card' }, facts([['Length', `about ${pack.used_tokens} of ${pack.budget_tokens} tokens`], ['Left out', String(pack.left_out ?? 0)], ['Not on record', pack.not_on_record ? h('span', { class: 'badge warn' }, String(pack.not_on_record)) : '0'], ['Speaks to agents', pack.addressed_to_agents ? h('span', { class: 'badge bad' }, String(pack.addressed_to_agents)) : '0']])),
-		h('details', { class: 'card' }, h('summary', null, 'The exact text'), h('code', { class: 'block' }, said(pack.text || ''))),
+		h('div', { class: 'card' }, facts([['Length', `about ${pack.used_tokens} of ${pack.budget_tokens} tokens`], ['Left out', pack.left_out ? `${pack.left_out} that did not fit` : 'nothing'], ['Not on record', pack.not_on_record ? h('span', { class: 'badge warn' }, `${pack.not_on_record} lines without a receipt`) : 'nothing: every line has its receipt'], ['Speaks to agents', pack.addressed_to_agents ? h('span', { class: 'badge bad' }, `${pack.addressed_to_agents} lines`) : 'no line']]),
+			h('details', null, h('summary', null, 'The exact text'), h('code', { class: 'block' }, said(pack.text || '')))),
 		h('h2', null, 'Entries'),
 		table('Entries of memory', [
-			{ title: 'When', class: 'tight', cell: (x) => when(x.timestamp) }, { title: 'State', class: 'tight', cell: (x) => h('span', { class: 'badge ' + (x.state === 'current' ? 'good' : x.state === 'waiting' ? 'warn' : '') }, plain(x.state || '—')) }, { title: 'Entry', bare: true, cell: (x) => said((x.lines || []).join('\n')) }, { title: 'File', cell: (x) => h('code', null, said(x.file || '')) }, { title: 'By', class: 'tight', cell: (x) => [said(x.writer || ''), ', trusted as ', said(x.trust || '')] }, { title: 'Receipt', cell: (x) => sourceOf(x.receipt_id) },
+			{ title: 'When', class: 'tight', cell: (x) => when(x.timestamp) }, { title: 'State', class: 'tight', cell: (x) => h('span', { class: 'badge ' + (x.state === 'current' ? 'good' : x.state === 'waiting' ? 'warn' : '') }, plain(x.state || '—')) }, { title: 'Entry', bare: true, cell: (x) => said((x.lines || []).map((l) => l.replace(/^- /, '')).join('\n')) }, { title: 'File', cell: (x) => h('code', null, parted(x.file)) }, { title: 'By', class: 'tight', cell: (x) => (x.trust && x.trust !== x.writer ? [said(x.writer || ''), ', trusted as ', said(x.trust)] : said(x.writer || '')) }, { title: 'Receipt', cell: (x) => sourceOf(x.receipt_id) },
 		], items, 'Nothing was written down yet. helm memory write does.')));
 }
 

@@ -2,7 +2,7 @@
 //
 // An answer is signed by the person's key over the exact bytes that the dialog shows.  The dialog compares those bytes with the question as it
 // stands on this page: what does not fit is not offered for signing.
-import { ago, announce, badge, facts, h, link, page, plain, said, show, table, when } from './dom.js';
+import { ago, announce, badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
 import { actPath } from './acts.js';
 import { canonical, requestIsBound, sha256Text } from './proof.js';
 import { readMessage, sign } from './passkey.js';
@@ -48,6 +48,15 @@ async function approve(q, reach, hours) {
 		asked.message, 'Approve', `waiting/${q.approval_id}/answer`, asked);
 }
 
+// One of several people: the key signs the challenge of the question, which counts for this very call, once.
+async function approveWithOthers(q) {
+	const asked = await source.post(`waiting/${q.approval_id}/message`, { answer: 'approve' });
+	const { domain, body } = readMessage(asked.message);
+	if (domain !== 'helm:quorum:v1' || body.decision !== 'ALLOW' || body.approval_id !== q.approval_id || body.quorum !== q.approvers || body.request_sha256 !== 'sha256:' + (await sha256Text(canonical(q)))) throw new Error('what the server gave to sign is not about this question; nothing was signed');
+	return confirm('Say yes, as one of ' + q.approvers, [['Call', h('code', { class: 'block' }, said(q.preview))], ['Reaches', REACH.exact], ['How often', 'once'], ['For', said(q.principal || 'anybody')], ['Takes', `${q.approvers} people, each with a key of their own`], ['Others may join until', when(body.expires_at)]],
+		asked.message, 'Approve', `waiting/${q.approval_id}/answer`, asked);
+}
+
 async function deny(q, reason) {
 	const asked = await source.post(`waiting/${q.approval_id}/message`, { answer: 'deny', reason });
 	const { domain, body } = readMessage(asked.message);
@@ -55,41 +64,62 @@ async function deny(q, reason) {
 	return confirm('Deny', [['Call', h('code', { class: 'block' }, said(q.preview))], ['Reason', said(reason || '—')]], asked.message, 'Deny', `waiting/${q.approval_id}/answer`, asked);
 }
 
-function answers(q, isBound, again) {
-	const error = h('div', { 'aria-live': 'polite' });
+// Who has said yes to a question that takes several, and how many are missing: in words, and as as many places.
+function people(entry) {
+	const q = entry.request, yes = entry.said_yes || [], missing = Math.max(0, q.approvers - yes.length);
+	return h('div', { class: 'people' }, h('ul', { class: 'places', 'aria-label': 'Who has said yes' },
+		yes.map((y) => h('li', { class: 'badge good', title: y.key_id }, '✓ ', said(y.label || y.key_id))),
+		Array.from({ length: Math.min(missing, 12) }, () => h('li', { class: 'badge open' }, 'open'))),
+	h('p', { class: 'small soft' }, `This takes ${q.approvers} people, each with a key of their own. ${yes.length ? `${yes.length} said yes, ${missing} missing.` : 'Nobody has said yes yet.'}`));
+}
+
+function answers(entry, isBound, again) {
+	const q = entry.request, several = q.approvers > 1, error = h('div', { 'aria-live': 'polite' });
 	if (!isBound) return h('p', { class: 'alert bad' }, 'This is not the text that was signed. It cannot be answered here.');
-	if (q.approvers > 1) return h('p', { class: 'alert' }, `This takes ${q.approvers} people, each with a key of their own: `, h('code', null, `helm approval approve ${q.approval_id} --key FILE`));
-	if (!state.me.has_keys) return h('p', { class: 'soft small' }, 'Answering here takes a registered key. ', state.me.may_register ? 'Register yours above.' : ['A person invites you: ', h('code', null, 'helm serve invite --name NAME')]);
+	if (!state.me.has_keys) return null;
 	const run = (f) => async (e) => {
 		const buttons = e.target.closest('.actions').querySelectorAll('button');
 		show(error);
 		for (const b of buttons) b.disabled = true;
 		try {
 			const done = await f();
-			if (done) { announce('Done; it is on record.'); return again(done); }
-		} catch (x) { show(error, h('p', { class: 'alert bad' }, plain(x.message))); }
+			if (done) { announce(done.missing ? `Done; it is on record. ${done.missing} more must say yes.` : 'Done; it is on record.'); return again(done); }
+		} catch (x) { show(error, h('p', { class: 'alert bad', role: 'alert' }, plain(x.message))); }
 		for (const b of buttons) b.disabled = false;
 		return null;
 	};
-	const reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off' });
-	return h('div', null,
-		h('label', { class: 'field' }, h('span', null, 'Reason, for the record (with a denial)'), reason),
-		h('div', { class: 'actions' }, h('button', { class: 'main', onclick: run(() => approve(q, 'once')) }, 'Approve once'), h('button', { onclick: run(() => approve(q, 'shape', 8)) }, 'Approve for this shape, 8 h'), h('button', { class: 'stop', onclick: run(() => deny(q, reason.value)) }, 'Deny')), error);
+	const reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off', placeholder: 'why not, for the record', 'aria-label': 'Reason of a denial, for the record' });
+	const mine = several && state.me.key_id && (entry.said_yes || []).some((y) => y.key_id === state.me.key_id);
+	return h('div', { class: 'answers' },
+		h('div', { class: 'actions' }, several
+			? h('button', { class: 'main', disabled: mine, onclick: run(() => approveWithOthers(q)) }, mine ? 'You have said yes' : 'Approve, as one of ' + q.approvers)
+			: [h('button', { class: 'main', onclick: run(() => approve(q, 'once')) }, 'Approve once'), h('button', { onclick: run(() => approve(q, 'shape', 8)) }, 'Approve for this shape, 8 h')],
+		h('span', { class: 'deny' }, reason, h('button', { class: 'stop', onclick: run(() => deny(q, reason.value)) }, 'Deny'))), error);
 }
 
+const understood = (q) => (q.understood || []).filter((x) => x !== q.risk_reason);
+
 async function card(entry, again, needsKey) {
-	const q = entry.request, bound = await requestIsBound(q, entry.decision);
+	const q = entry.request, bound = await requestIsBound(q, entry.decision), more = understood(q);
 	return h('article', { class: 'card question', id: q.approval_id, 'aria-label': 'Question ' + q.approval_id },
-		h('div', { class: 'head' }, h('h2', null, said(q.risk_reason || q.pending_action)), h('span', { class: 'soft small' }, 'expires ', ago(q.expires_at))),
+		h('div', { class: 'head' }, h('h2', null, parted(q.risk_reason || q.pending_action)), h('span', { class: 'soft small ends' }, 'expires ', ago(q.expires_at))),
 		h('code', { class: 'block' }, said(q.preview)),
+		more.length ? h('ul', { class: 'understood' }, more.map((x) => h('li', null, parted(x)))) : null,
 		facts([
-			['Understood', h('ul', null, (q.understood || []).map((x) => h('li', null, said(x))))], ['Rule', said((q.rules || []).join(', '))], ['Who', said(q.principal)],
-			['Where', [said(q.door), ' in ', h('code', null, said(q.cwd || '—'))]], ['Session', q.session ? link('/console/session/' + encodeURIComponent(q.session), said(q.session)) : null], ['Profile', said(q.profile)],
-			['Asked', when(q.created_at)], ['Id', h('code', null, q.approval_id)], ['At a terminal', h('code', null, `helm approval approve ${q.approval_id}${needsKey || q.approvers > 1 ? ' --key FILE' : ''}`)], ['People needed', q.approvers > 1 ? String(q.approvers) : null],
-			['Text', bound ? h('span', { class: 'badge good' }, '✓ this is the text that was signed') : h('span', { class: 'badge bad' }, '✕ not the text that was signed')],
-			['Decision', entry.decision_id ? link(actPath(entry.decision_id), 'receipt and proof') : null],
-		]), answers(q, bound, again));
+			['Who', parted(q.principal)], ['Rule', parted((q.rules || []).join(', '))], ['Where', h('code', null, parted(q.cwd || '—'))], ['Asked', [when(q.created_at), ' by ', said(q.door)]],
+		], 'two'),
+		q.approvers > 1 ? people(entry) : null,
+		answers(entry, bound, again),
+		h('div', { class: 'tail' },
+			bound ? h('span', { class: 'badge good' }, '✓ this is the text that was signed') : h('span', { class: 'badge bad' }, '✕ not the text that was signed'),
+			entry.decision_id ? link(actPath(entry.decision_id), 'receipt and proof') : null,
+			h('details', null, h('summary', null, 'More'), facts([
+				['At a terminal', h('code', null, `helm approval approve ${q.approval_id}${needsKey || q.approvers > 1 ? ' --key FILE' : ''}`)], ['Session', q.session ? link('/console/session/' + encodeURIComponent(q.session), said(q.session)) : null], ['Profile', said(q.profile)], ['Id', h('code', null, q.approval_id)],
+			]))));
 }
+
+// Once for all questions: how somebody without a key comes to one.
+const howTo = () => (state.me.has_keys ? null : h('p', { class: 'alert' }, 'You can look. Answering here takes a registered key: ', state.me.may_register ? 'register yours above.' : ['a person at a terminal invites you with ', h('code', null, 'helm serve invite --name NAME'), ', or answers there.']));
 
 export async function waiting(main, at) {
 	const doc = await source.get('waiting'), wanted = at.query.get('id'), open = doc.waiting;
@@ -97,11 +127,11 @@ export async function waiting(main, at) {
 	const again = () => at.isCurrent() && waiting(main, at);
 	const cards = await Promise.all(open.map((entry) => card(entry, again, doc.require_key)));
 	const answered = [...doc.answered].reverse();
-	show(main, page('Waiting', open.length ? null : 'Nothing waits for an answer.', cards,
+	show(main, page('Waiting', open.length ? null : 'Nothing waits for an answer.', open.length ? howTo() : null, cards,
 		h('h2', null, 'Answered'),
 		table('Questions that were answered or have expired', [
 			{ title: 'Answered', class: 'tight', bare: true, cell: (x) => when(x.resolved_at || x.request.expires_at) }, { title: 'Answer', bare: true, cell: (x) => badge(x.state === 'approved' ? 'ALLOW' : x.state === 'denied' ? 'DENY' : null, x.state) },
-			{ title: 'What', bare: true, cell: (x) => h('a', { class: 'caption', href: actPath(x.decision_id || ''), 'data-go': '' }, said(x.request.preview)) }, { title: 'Asked by', cell: (x) => said(x.request.principal) }, { title: 'By', cell: (x) => h('span', { class: 'small' }, said(x.responder || '')) },
+			{ title: 'What', bare: true, cell: (x) => h('a', { class: 'caption', href: actPath(x.decision_id || ''), 'data-go': '' }, said(x.request.preview)) }, { title: 'Asked by', class: 'mid', cell: (x) => parted(x.request.principal) }, { title: 'By', class: 'mid', cell: (x) => h('span', { class: 'small' }, parted(x.responder), x.said_yes && x.said_yes.length > 1 ? ` and ${x.said_yes.length - 1} before` : '') },
 		], answered, 'No question was answered yet.')));
 	const target = wanted && document.getElementById(wanted);
 	if (target) target.scrollIntoView({ block: 'center' });

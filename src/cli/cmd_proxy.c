@@ -304,6 +304,16 @@ static const char *money(struct arena *a, int64_t micro_cents)
 		(long long)(micro_cents / 10000 % 10000));
 }
 
+/* A request to a model without a price is counted nowhere: that is said, not shown as nothing. */
+static const char *money_of(struct arena *a, const struct json *row)
+{
+	int64_t micro = json_get_int(row, "cost_micro_cents", 0);
+
+	if (json_get_int(row, "unpriced", 0) == 0)
+		return money(a, micro);
+	return micro == 0 ? "no price" : arena_printf(a, "%s, some without a price", money(a, micro));
+}
+
 static void print_rows(struct cli *r, const char *what, const struct json *rows)
 {
 	const char *heads[] = { what, "REQUESTS", "REFUSED", "CALLS", "DENIED", "TOKENS IN", "TOKENS OUT",
@@ -317,7 +327,7 @@ static void print_rows(struct cli *r, const char *what, const struct json *rows)
 		for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 			cells[i + 1] =
 				arena_printf(r->a, "%lld", (long long)json_get_int(row, members[i], 0));
-		cells[ARRAY_SIZE(heads) - 1] = money(r->a, json_get_int(row, "cost_micro_cents", 0));
+		cells[ARRAY_SIZE(heads) - 1] = money_of(r->a, row);
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);

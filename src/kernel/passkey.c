@@ -55,9 +55,9 @@ static int load_rows(struct sys *s, struct arena *a, const struct json **ret, st
 	return rc;
 }
 
-static bool key_of_row(const struct json *row, struct webauthn_key *ret)
+/* `p`: a row's `passkey`, or a proof; both name the key alike. */
+static bool key_of(const struct json *p, struct webauthn_key *ret)
 {
-	const struct json *p = json_get(row, "passkey");
 	const char *algorithm = json_get_text(p, "algorithm", ""),
 		   *hex = json_get_text(p, "public_key_hex", "");
 	uint8_t both[64];
@@ -73,6 +73,26 @@ static bool key_of_row(const struct json *row, struct webauthn_key *ret)
 	memcpy(ret->x, both, 32);
 	memcpy(ret->y, both + 32, 32);
 	return true;
+}
+
+static bool key_of_row(const struct json *row, struct webauthn_key *ret)
+{
+	return key_of(json_get(row, "passkey"), ret);
+}
+
+int passkey_is_registered(struct sys *s, struct arena *a, const char *key_id, const char *public_key_hex,
+	bool *ret, struct err *e)
+{
+	const struct json *rows;
+	int rc = load_rows(s, a, &rows, e);
+
+	*ret = false;
+	json_each (row, rc ? NULL : rows)
+		if (text_eq(json_get_text(row, "key_id", ""), key_id) &&
+			text_eq(json_get_text(json_get(row, "passkey"), "public_key_hex", ""),
+				public_key_hex))
+			*ret = true;
+	return rc;
 }
 
 int passkey_credentials(struct sys *s, struct arena *a, const char *rp_id, struct json **ret, struct err *e)
@@ -165,6 +185,20 @@ bool passkey_proof_holds(
 		webauthn_check(a, &w, &key, &given, NULL, &counter, NULL) == OK;
 }
 
+bool passkey_proof_is_signed(
+	struct arena *a, const struct json *proof, struct bytes message, webauthn_es256 *es256)
+{
+	struct webauthn_wanted w = { .origin = json_get_text(proof, "origin", ""),
+		.rp_id = json_get_text(proof, "rp_id", "") };
+	struct webauthn_signed given;
+	struct webauthn_key key;
+	uint32_t counter;
+
+	sha256(message.p, message.n, w.challenge);
+	return key_of(proof, &key) && read_given(a, proof, &given) &&
+		webauthn_check(a, &w, &key, &given, es256, &counter, NULL) == OK;
+}
+
 static int check(struct sys *s, struct arena *a, const uint8_t challenge[SHA256_SIZE],
 	const struct passkey_given *g, const struct json **ret_row, struct err *e)
 {
@@ -234,7 +268,8 @@ int person_open_passkey(struct sys *s, struct arena *a, struct bytes message, co
 	const char *label = json_get_text(row, "label", "");
 	*ret = (struct person){ .name = arena_printf(a, "key %s%s%s%s", json_get_text(row, "key_id", ""),
 					*label ? " (" : "", label, *label ? ")" : ""),
-		.proof = proof_of(a, row, g) };
+		.proof = proof_of(a, row, g),
+		.es256 = g->es256 };
 	if (ret_label)
 		*ret_label = label;
 	return OK;

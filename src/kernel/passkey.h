@@ -8,7 +8,6 @@
 
 #include "kernel/kernel.h"
 #include "kernel/person.h"
-#include "proof/webauthn.h"
 
 #define PASSKEY_RESPONDER "a registered passkey" /* metadata.approver says which */
 #define PASSKEY_ACT_DOMAIN "helm:act:v1\n"
@@ -29,6 +28,12 @@ int passkey_login(struct sys *s, struct arena *a, const uint8_t challenge[SHA256
 /* What stands in a receipt as metadata.approver is a signature over this message by the key of this row; Ed25519 only. */
 bool passkey_proof_holds(
 	struct arena *a, const struct json *row, const struct json *proof, struct bytes message);
+/* The same by the key that the proof itself names (`public_key_hex`, `algorithm`, `rp_id`).  Whoever relies on it knows that key from elsewhere. */
+bool passkey_proof_is_signed(
+	struct arena *a, const struct json *proof, struct bytes message, webauthn_es256 *es256);
+/* Is the key of this name registered with these bytes? */
+int passkey_is_registered(struct sys *s, struct arena *a, const char *key_id, const char *public_key_hex,
+	bool *ret, struct err *e);
 /* Ids of the credentials that are registered for this name, in base64url. */
 int passkey_credentials(struct sys *s, struct arena *a, const char *rp_id, struct json **ret, struct err *e);
 

@@ -6,6 +6,7 @@
 
 #include "kernel/workspace.h"
 #include "proof/key.h"
+#include "proof/webauthn.h"
 
 #define APPROVERS "approvers.json" /* in <helm home>/trust/: keys that count as a person */
 #define APPROVAL_NAMESPACE "helm-approval@v1" /* ssh-keygen -Y sign -n: what the signature is for */
@@ -14,7 +15,8 @@ struct person {
 	const char *name; /* "user:1000 at /dev/pts/3", "key ed25519:..." */
 	struct key *key; /* signs too; or NULL */
 	const struct json *
-		proof; /* what an OpenSSH key has signed, for the record: {key_id, ssh_key, signature, ...}; or NULL */
+		proof; /* what an OpenSSH key or a passkey has signed, for the record: {key_id, signature, ...}; or NULL */
+	webauthn_es256 *es256; /* ECDSA, of the door a passkey came by; or NULL */
 	const struct json *
 		order; /* the order of a fleet's centre that brought the answer: {seq, hash, kind, origin}; or NULL */
 };

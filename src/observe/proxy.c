@@ -56,6 +56,9 @@ static void count_outcome(
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		both(x, receipt, model, members[i], json_get_int(o, members[i], 0));
+	/* What has no price did not cost nothing. */
+	if (json_get(o, "input_tokens") && !json_get(o, "cost_micro_cents"))
+		both(x, receipt, model, "unpriced", 1);
 }
 
 static int count(void *arg, const char *file, uint64_t line, struct bytes text, const struct json *receipt,

@@ -75,7 +75,12 @@ static const char *words_of(struct arena *a, const struct json *receipt)
 	static const char *const told[] = { "reason", "principal", "command", "preview", "path", "name",
 		"file", "continues" };
 	const struct json *grant = json_get(about, "grant"), *denial = json_get(about, "denial");
+	const char *named = json_get_text(json_get(about, "mcp"), "server_id",
+		json_get_text(about, "mcp_server_id",
+			json_get_text(json_get(about, "serve_policy"), "name", NULL)));
 
+	if (named)
+		return arena_printf(a, "%s: %s", effect, named);
 	if (grant)
 		return arena_printf(a, "%s: %s", effect, json_get_text(grant, "grant_id", ""));
 	if (denial)
@@ -84,6 +89,19 @@ static const char *words_of(struct arena *a, const struct json *receipt)
 		if (json_get_text(about, told[i], NULL))
 			return arena_printf(a, "%s: %s", effect, json_get_text(about, told[i], ""));
 	return effect;
+}
+
+/* What passed the model proxy has no row of its own to be called by. */
+static const char *words_of_proxy(struct arena *a, const struct json *receipt)
+{
+	const struct json *about = json_get(receipt, "metadata");
+	const char *source = json_get_text(about, "source", ""),
+		   *model = json_get_text(json_get(about, "proxy"), "model", "?"),
+		   *tool = json_get_text(receipt, "tool_name", "?");
+
+	if (text_eq(source, "proxy.request"))
+		return arena_printf(a, "request to %s", model);
+	return text_eq(source, "proxy.call") ? arena_printf(a, "%s, called by %s", tool, model) : NULL;
 }
 
 /* Which question a receipt is about: it asks it, or answers it. */
@@ -142,8 +160,9 @@ static int put_receipt(struct acts_step *p, const struct json *receipt, struct e
 		text_or_null(json_get_text(about, "rule", NULL)),
 		text_or_null(json_get_text(receipt, "executor_id", NULL)), text_or_null(session),
 		text_or_null(tool), text_or_null(door),
-		text_or_null(is_decision ? NULL : caption_of(&p->a, words_of(&p->a, receipt))), DB_I(clock),
-		text_or_null(question_of(about)), text_or_null(task),
+		text_or_null(caption_of(
+			&p->a, is_decision ? words_of_proxy(&p->a, receipt) : words_of(&p->a, receipt))),
+		DB_I(clock), text_or_null(question_of(about)), text_or_null(task),
 		text_or_null(json_get_text(about, "tenant", NULL)), self_test_of(about) };
 
 	return db_run(p->x->db,

@@ -18,6 +18,15 @@ terminal -- helm serve key add --principal agent:reader --scope read --json | tr
 terminal -- helm serve key add --principal agent:far --tenant far --scope read --json | tr -d '\r' | sed -n 's/.*"token": "\([^"]*\)".*/\1/p' >"$scratch/far"
 invite() { terminal -- helm serve invite --json --name "$1" --url "$2" | tr -d '\r' | sed -n 's/.*#invite=\([^&]*\)&.*/\1/p'; }
 
+cat >two.yaml <<'EOT'
+format: helm.policy.v1
+name: two
+version: "1"
+epoch: 1
+coverage: open
+rules:
+  - {id: two-people, action: "*", effects: [delete], verdict: ESCALATE, approvers: 2}
+EOT
 cat >"$scratch/console.py" <<'PY'
 import re, select
 from serve import *
@@ -101,6 +110,13 @@ ok("and a head over it", head["tree_size"] >= json.loads(line)["lamport_clock"] 
 ok("none of that name", get("acts/dec-ffffffffff")[0] == 404)
 st, csv, h = ask("GET", "acts/export?format=csv&verdict=DENY", session=me)
 ok("as a file", st == 200 and csv.decode().split("\r\n")[1].count('"rm -rf /"') == 1 and "attachment" in h["content-disposition"], csv)
+whole, parts, at = ask("GET", "acts/export?format=csv", session=me), [], ""
+while True:
+    st, part, h2 = ask("GET", "acts/export?format=csv&limit=2" + at, session=me)
+    parts.append(part)
+    if "helm-next" not in h2: break
+    at = "&before=" + h2["helm-next"]
+ok("a file that does not fit into one answer goes on where it stopped", len(parts) > 2 and b"".join(parts) == whole[1] and "helm-next" not in whole[2], len(parts), whole)
 ok("every other view answers", all(not isinstance(get(v), tuple) for v in ("sessions", "waiting", "freeze", "log", "evidence", "policy", "mcp", "spend", "memory", "acts/values")), [v for v in ("sessions", "waiting", "freeze", "log", "evidence", "policy", "mcp", "spend", "memory", "acts/values") if isinstance(get(v), tuple)])
 ok("a command as a tree", len(ask("POST", "explain", {"command": "ls; rm -rf /"}, session=me)[1]["steps"]) == 2)
 ok("no option is smuggled in", ask("POST", "explain", {"command": "--help"}, session=me)[0] in (200, 422) and ask("POST", "policy/simulate", {"policy": "x", "since": "1d --fact a=b"}, session=me)[0] == 400)
@@ -128,8 +144,8 @@ ok("a place that is none is refused", ask("GET", "events", session=me, Last_Even
 
 # Keys.
 mine, other = Passkey(), Passkey("es256")
-def invite(name):
-    with open(scratch + "/ask", "w") as f: f.write("%s %s\n" % (name, origin))
+def invite(name, where=None):
+    with open(scratch + "/ask", "w") as f: f.write("%s %s\n" % (name, where or origin))
     os.rename(scratch + "/ask", scratch + "/asked")
     while not os.path.exists(scratch + "/given"): time.sleep(0.05)
     got = open(scratch + "/given").read().strip(); os.unlink(scratch + "/given")
@@ -197,6 +213,46 @@ st, b, h = answer("rm -rf cache", {"answer": "approve", "reach": "shape", "hours
 ok("the other kind answers, and for whatever is alike", st == 200 and [r["metadata"]["grant"]["reach"] for r in receipts() if r["effect_id"] == "helm.approval/grant"][-1] == "shape", b)
 st, b, h = answer("rm -rf other", {"answer": "deny", "reason": "not today"})
 ok("a no is signed, too", st == 200 and [r["metadata"]["denial"]["reason"] for r in receipts() if r["effect_id"] == "helm.approval/deny"] == ["not today"], b)
+
+# Several people.
+cara = Passkey(); second = Passkey(); unnamed = come(register(second, invite("anna"))); third = come(register(cara, invite("cara")))
+for name in ("prod", "logs"): invite("+two", name)
+waits = {w["request"]["preview"].split(": ")[1]: w for w in get("waiting")["waiting"]}
+q.update({k: w["request"]["approval_id"] for k, w in waits.items()})
+ok("a question for two waits, and nobody has said yes", waits["rm -rf prod"]["request"]["approvers"] == 2 and "said_yes" not in waits["rm -rf prod"], waits)
+yes = {"answer": "approve"}
+def held(name): return ask("POST", "waiting/%s/message" % q[name], yes, session=anna)[1].get("error", {}).get("code") == "APPROVAL_HOLD"
+while held("rm -rf prod") or held("rm -rf logs"): time.sleep(0.3)
+st, b, h = answer("rm -rf prod", yes)
+had = count("helm.approval/grant")
+ok("the first yes is on record and grants nothing", st == 200 and b["missing"] == 1 and count("helm.approval/assert") == 1, b)
+def yes_of(name): return [y["label"] for w in get("waiting")["waiting"] if w["request"]["approval_id"] == q[name] for y in w["said_yes"]]
+ok("it is seen who", yes_of("rm -rf prod") == ["anna"])
+ok("one key twice does not count", answer("rm -rf prod", yes)[1]["error"]["code"] == "APPROVAL_TWICE")
+ok("nor does another key of the same person", answer("rm -rf prod", yes, key=second)[1]["error"]["code"] == "APPROVAL_TWICE")
+ok("nor an unknown one", answer("rm -rf prod", yes, key=Passkey())[1]["error"]["code"] == "APPROVER_UNKNOWN")
+st, b, h = ask("POST", "waiting/%s/message" % q["rm -rf logs"], yes, session=bert); foreign = b["message"]
+def send(name, message, key=other): return ask("POST", "waiting/%s/answer" % q[name], {"message": message, "assertion": key.over(message, origin)}, session=bert)
+ok("nor a yes to another question", send("rm -rf prod", foreign)[1]["error"]["code"] == "APPROVAL_MESSAGE")
+ok("nor one to fewer people", send("rm -rf logs", foreign.replace('"quorum":2', '"quorum":1'))[1]["error"]["code"] == "APPROVAL_MESSAGE")
+ok("nor one that lasts longer", send("rm -rf logs", re.sub('"expires_at":"20', '"expires_at":"21', foreign))[1]["error"]["code"] == "APPROVAL_MESSAGE")
+grantish = "helm:approval:v2\n" + foreign.split("\n", 1)[1]
+ok("nor an answer that one person would give", send("rm -rf logs", grantish)[1]["error"]["code"] == "APPROVAL_MESSAGE")
+ok("nothing of that is granted", count("helm.approval/grant") == had and count("helm.approval/assert") == 1)
+st, b, h = answer("rm -rf prod", yes, key=other, session=bert)
+grant = [r for r in receipts() if r["effect_id"] == "helm.approval/grant"][-1]["metadata"]
+ok("the second, with a key of the other kind, makes the grant", st == 200 and count("helm.approval/grant") == had + 1 and grant["grant"]["approvers"] == 2 and [x["algorithm"] for x in grant["quorum"]["assertions"]] == ["webauthn-ed25519", "webauthn-es256"], b)
+signed = "helm:quorum:v1\n" + json.dumps(grant["quorum"]["challenge"], separators=(",", ":"), sort_keys=True)
+ok("with which both have signed one challenge, as the receipt alone shows", all(json.loads(un64(x["client_data_json"]))["challenge"] == b64(hashlib.sha256(signed.encode()).digest()) for x in grant["quorum"]["assertions"]))
+def stops(said): return re.search('"permissionDecision": ?"(ask|deny)"', said)
+ok("it lets the call through", not stops(invite("+two", "prod")))
+said = invite("+two", "prod")
+ok("once", stops(said), said)
+st, b, h = ask("POST", "waiting/%s/message" % q["rm -rf logs"], yes, session=anna); shown = b["message"]
+ok("of two who were shown it at once, the first counts", send("rm -rf logs", foreign)[1].get("missing") == 1)
+st, b, h = send("rm -rf logs", shown, key=mine)
+ok("and the other looks again", b["error"]["code"] == "APPROVAL_MESSAGE" and "look again" in b["detail"] and answer("rm -rf logs", yes)[0] == 200, b)
+
 st, b, h = ask("POST", "freeze/message", {"act": "freeze", "principal": "*", "reason": "drill"}, session=anna)
 body = {"message": b["message"], "assertion": mine.over(b["message"], origin)}
 ok("a freeze is signed", ask("POST", "freeze", dict(body, message=body["message"].replace("drill", "dril1")), session=anna)[0] == 403)
@@ -274,7 +330,13 @@ while kill -0 $driver 2>/dev/null; do
   if [ -e "$scratch/asked" ]; then
     read -r name where <"$scratch/asked"
     rm "$scratch/asked"
-    invite "$name" "$where" >"$scratch/.given"
+    case $name in
+    +two)
+      terminal -- helm policy use two.yaml >&2
+      printf '{"tool_name":"Bash","tool_input":{"command":"rm -rf %s"},"session_id":"s-1","cwd":"%s"}' "$where" "$PWD" | agent hook pre-tool --client claude-code >"$scratch/.given"
+      ;;
+    *) invite "$name" "$where" >"$scratch/.given" ;;
+    esac
     mv "$scratch/.given" "$scratch/given"
   fi
   sleep 0.05

@@ -186,6 +186,8 @@ ok("the outcome says what it cost, by which table", r["metadata"]["proxy"]["cost
 spent = json.loads(p.helm("proxy", "report", "--json").stdout)
 ok("so does the report", sum(row.get("cost_micro_cents", 0) for row in spent["models"]) == codes.count(200) * 120 * 1000000, spent)
 x.stop()
+told = p.helm("proxy", "report").stdout
+ok("what has no price is not shown as nothing", any(row.get("unpriced") for row in spent["models"] if row["name"] != "priced") and not [row for row in spent["models"] if row["name"] == "priced" and row.get("unpriced")] and "no price" in told, spent, told)
 x = Proxy(p, m, "--daily-tokens", "100000")
 m.json({"error": {"message": "no"}}, status=500)
 codes = [x.chat(max_tokens=60000)[0] for _ in range(3)]

@@ -209,12 +209,12 @@ int grant_draft(struct arena *a, const struct json *request, const struct approv
 }
 
 /* One of several people: what they signed is on record first, then beside the question.  *ret_proof is left alone until there are enough. */
-static int join(struct approval_store *st, struct json *entry, const struct person *who, struct grant *g,
-	struct json **ret_proof, struct json **ret_receipt, struct err *e)
+static int join(struct approval_store *st, struct json *entry, struct bytes message, const struct person *who,
+	struct grant *g, struct json **ret_proof, struct json **ret_receipt, struct err *e)
 {
 	struct json *proof;
 	bool is_enough;
-	int rc = quorum_add(st->k, st->a, entry, who, g, &proof, &is_enough, e);
+	int rc = quorum_add(st->k, st->a, entry, message, who, g, &proof, &is_enough, e);
 
 	if (rc)
 		return rc;
@@ -254,10 +254,17 @@ static int approve(struct kernel *k, struct arena *a, const char *id, const stru
 		who = &named;
 	}
 	struct json *proof = NULL;
+	struct approval_terms own;
+	if (!t && quorum_of(request) > 1) {
+		rc = quorum_terms(request, &own, e);
+		if (rc)
+			return rc;
+		t = &own;
+	}
 	rc = t ? grant_draft(a, request, t, &g, e)
 	       : approval_check_signed(k, a, request, message, who, &g, e);
 	if (rc == OK && quorum_of(request) > 1) {
-		rc = join(&st, entry, who, &g, &proof, ret_receipt, e);
+		rc = join(&st, entry, message, who, &g, &proof, ret_receipt, e);
 		if (rc || !proof)
 			return rc;
 	}

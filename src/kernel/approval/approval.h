@@ -53,7 +53,8 @@ int approval_approve(struct kernel *k, struct arena *a, const char *id, const st
  * is about something else. */
 int approval_approve_signed(struct kernel *k, struct arena *a, const char *id, struct bytes message,
 	const struct person *who, struct json **ret_receipt, struct err *e);
-/* The bytes that an OpenSSH key or a passkey signs to say yes on these terms (docs/formats/approvals.md); and what they would grant. */
+/* The bytes that an OpenSSH key or a passkey signs to say yes on these terms (docs/formats/approvals.md); and what they would grant.  A question that
+ * takes several people has terms of its own, and for a passkey bytes of its own: "Questions that take several people" there. */
 enum signed_with { SIGNED_WITH_SSH, SIGNED_WITH_PASSKEY, SIGNED_FOR_FLEET, SIGNED_WITHS };
 int approval_message(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
 	enum signed_with with, struct bytes *ret, struct err *e);

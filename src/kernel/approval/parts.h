@@ -31,10 +31,16 @@ bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt
 bool request_is_genuine(struct kernel *k, struct arena *a, const struct json *entry);
 
 /* quorum.c: one more person says yes to a question that takes several (`entry`, which grows by what they signed).  *ret_is_enough: as many as it
- * takes; then ret->approvers and ret->quorum_sha256 are set and *ret_proof is what they signed.  APPROVAL_QUORUM, APPROVAL_HOLD,
- * APPROVAL_TWICE. */
-int quorum_add(struct kernel *k, struct arena *a, struct json *entry, const struct person *who,
-	struct grant *ret, struct json **ret_proof, bool *ret_is_enough, struct err *e);
+ * takes; then ret->approvers and ret->quorum_sha256 are set and *ret_proof is what they signed.  `message`: what a passkey has signed, as
+ * quorum_message() gave it; empty: `who` has a key that signs now.  APPROVAL_QUORUM, APPROVAL_HOLD, APPROVAL_TWICE, APPROVAL_MESSAGE. */
+int quorum_add(struct kernel *k, struct arena *a, struct json *entry, struct bytes message,
+	const struct person *who, struct grant *ret, struct json **ret_proof, bool *ret_is_enough,
+	struct err *e);
+/* The bytes that a passkey signs to be one of those who say yes. */
+int quorum_message(
+	struct kernel *k, struct arena *a, const struct json *entry, struct bytes *ret, struct err *e);
+/* What several people answer is for this very input, once, as long as the question lasts. */
+int quorum_terms(const struct json *request, struct approval_terms *ret, struct err *e);
 /* So many different keys have signed the challenge of this grant's question. */
 bool quorum_holds(struct arena *a, const struct json *proof, const struct grant *g);
 /* How many people a question takes. */

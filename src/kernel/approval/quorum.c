@@ -4,18 +4,23 @@
  * challenge: a nonce, the digest of the question, how many it takes, and until when.  Each then signs an assertion about the digest of
  * that challenge with a registered key of their own.  Times are measured here: nobody's word is taken for how long they looked.
  *
+ * A passkey signs the challenge itself, whole, so that its page can show what it is about.  The challenge of the first who says yes comes back with
+ * their signature; it is taken when it is what would have been made here.  Whoever was shown another one in between looks again.
+ *
  * Every assertion must hold, not only enough of them, and no two may share a key or a person.  The grant names the digest of all that
  * was signed, and who uses it checks the signatures again. */
 #include "kernel/approval/parts.h"
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/passkey.h"
 #include "proof/preimage.h"
 
 #include <string.h>
 #include <strings.h>
 
-enum { HOLD_S = 2, CHALLENGE_LASTS_S = 3600 };
+enum { HOLD_S = 2, CHALLENGE_LASTS_S = 3600, ANSWER_IN_S = 600, EARLY_S = 60 };
+static const char DOMAIN[] = "helm:quorum:v1\n", BY_PASSKEY[] = "webauthn-";
 static const int64_t SECOND = 1000000;
 
 int quorum_of(const struct json *request)
@@ -34,31 +39,37 @@ static bool time_of(const struct json *doc, const char *name, int64_t *ret)
 
 /* ---- the challenge ---- */
 
-static int new_challenge(struct kernel *k, struct arena *a, const struct json *request, int64_t held_since,
-	struct json **ret, struct err *e)
+static struct json *challenge_of(struct arena *a, const struct json *request, int64_t held_since,
+	int64_t issued, const char *id, const char *nonce)
 {
-	int64_t now = k->sys->now_us(k->sys);
 	struct json *c = json_new(a, JSON_OBJECT);
-	char *id, *nonce;
-	int rc = record_new_id(a, k->sys, "", &id, e);
 
-	if (rc == OK)
-		rc = record_new_id(a, k->sys, "", &nonce, e);
-	if (rc)
-		return rc;
 	json_sets(a, c, "domain", "HELM/ApprovalChallenge/v1");
-	json_sets(a, c, "challenge_id", arena_printf(a, "challenge-%.12s", id));
+	json_sets(a, c, "challenge_id", id);
 	json_sets(a, c, "approval_id", json_get_text(request, "approval_id", ""));
 	json_sets(a, c, "request_sha256", json_sha256(a, request));
 	json_sets(a, c, "decision", "ALLOW");
 	json_seti(a, c, "quorum", quorum_of(request));
 	json_sets(a, c, "hold_started_at", text_time_z(a, held_since));
 	json_sets(a, c, "eligible_at", text_time_z(a, held_since + HOLD_S * SECOND));
-	json_sets(a, c, "issued_at", text_time_z(a, now));
-	json_sets(a, c, "expires_at", text_time_z(a, now + CHALLENGE_LASTS_S * SECOND));
+	json_sets(a, c, "issued_at", text_time_z(a, issued));
+	json_sets(a, c, "expires_at", text_time_z(a, issued + CHALLENGE_LASTS_S * SECOND));
 	json_sets(a, c, "nonce", nonce);
-	*ret = c;
-	return OK;
+	return c;
+}
+
+static int new_challenge(struct kernel *k, struct arena *a, const struct json *request, int64_t held_since,
+	struct json **ret, struct err *e)
+{
+	char *id, *nonce;
+	int rc = record_new_id(a, k->sys, "", &id, e);
+
+	if (rc == OK)
+		rc = record_new_id(a, k->sys, "", &nonce, e);
+	if (rc == OK)
+		*ret = challenge_of(a, request, held_since, k->sys->now_us(k->sys),
+			arena_printf(a, "challenge-%.12s", id), nonce);
+	return rc;
 }
 
 /* Is this the challenge of that question, and still good? */
@@ -97,6 +108,76 @@ static int proof_of(
 	return OK;
 }
 
+/* ---- what a passkey signs ---- */
+
+static struct bytes message_of(struct arena *a, const struct json *challenge)
+{
+	struct buf text;
+
+	buf_init(&text, a);
+	buf_adds(&text, DOMAIN);
+	json_canonical(&text, challenge);
+	return buf_bytes(&text);
+}
+
+int quorum_message(
+	struct kernel *k, struct arena *a, const struct json *entry, struct bytes *ret, struct err *e)
+{
+	struct json *proof;
+	int rc = proof_of(k, a, entry, &proof, e);
+
+	if (rc == OK)
+		*ret = message_of(a, json_get(proof, "challenge"));
+	return rc;
+}
+
+int quorum_terms(const struct json *request, struct approval_terms *ret, struct err *e)
+{
+	*ret = (struct approval_terms){ .reach = REACH_EXACT, .is_once = true };
+	if (!time_of(request, "expires_at", &ret->expires_us))
+		return err_set(e, E_CORRUPT, "APPROVAL_TIME", "the request has no end");
+	ret->expires_us = ret->expires_us / SECOND * SECOND;
+	return OK;
+}
+
+/* What was signed for the kept challenge joins it.  Where nobody has said yes, the signed challenge is the first, if it is what would be made here. */
+static int proof_for(struct kernel *k, struct arena *a, const struct json *entry, struct bytes message,
+	struct json **ret, struct err *e)
+{
+	const size_t n = sizeof(DOMAIN) - 1;
+	const struct json *request = json_get(entry, "request");
+	struct json *proof, *said;
+	int64_t issued, since, now = k->sys->now_us(k->sys);
+	int rc = proof_of(k, a, entry, &proof, e);
+
+	if (rc)
+		return rc;
+	if (bytes_eq(message, message_of(a, json_get(proof, "challenge")))) {
+		*ret = proof;
+		return OK;
+	}
+	if (json_get(proof, "assertions")->n > 0)
+		return err_set(e, E_INPUT, "APPROVAL_MESSAGE",
+			"somebody else has said yes since this was shown, or it was shown too long ago; look again, and sign anew");
+	if (message.n <= n || memcmp(message.p, DOMAIN, n) != 0 ||
+		json_parse(a, (struct bytes){ message.p + n, message.n - n }, "answer", NULL, &said, NULL) ||
+		!time_of(said, "issued_at", &issued) || !time_of(request, "created_at", &since) ||
+		issued > now + EARLY_S * SECOND || issued < now - ANSWER_IN_S * SECOND ||
+		!text_is_id(json_get_text(said, "challenge_id", "")) ||
+		!text_is_id(json_get_text(said, "nonce", "")) ||
+		!bytes_eq(message,
+			message_of(a,
+				challenge_of(a, request, since, issued,
+					json_get_text(said, "challenge_id", ""),
+					json_get_text(said, "nonce", "")))))
+		return err_set(e, E_DENIED, "APPROVAL_MESSAGE",
+			"what was signed is not about request %s as it was asked, or was shown too long ago",
+			json_get_text(request, "approval_id", ""));
+	json_set(a, proof, "challenge", said);
+	*ret = proof;
+	return OK;
+}
+
 /* ---- assertions ---- */
 
 /* The message is the digest of the assertion without its signature. */
@@ -110,19 +191,41 @@ static bool digest_of(struct arena *a, const struct json *assertion, uint8_t ret
 	return true;
 }
 
-static struct json *assert_by(struct arena *a, const struct json *challenge, const struct key *key)
+static struct json *new_assertion(
+	struct arena *a, const struct json *challenge, const char *key_id, const char *algorithm)
 {
 	struct json *x = json_new(a, JSON_OBJECT);
-	uint8_t digest[SHA256_SIZE], sig[SIGN_SIZE];
-	char id[KEY_ID], hex[2 * SIGN_SIZE + 1];
 
-	key_id(key_public(key), id);
 	json_sets(a, x, "domain", "HELM/ApprovalAssertion/v1");
 	json_sets(a, x, "schema_version", "approval-assertion.v1");
 	json_sets(a, x, "challenge_id", json_get_text(challenge, "challenge_id", ""));
 	json_sets(a, x, "challenge_hash", json_sha256(a, challenge));
-	json_sets(a, x, "key_id", id);
-	json_sets(a, x, "algorithm", "ed25519");
+	json_sets(a, x, "key_id", key_id);
+	json_sets(a, x, "algorithm", algorithm);
+	return x;
+}
+
+/* With all that is needed to verify it again. */
+static struct json *assertion_of_passkey(
+	struct arena *a, const struct json *challenge, const struct json *proof)
+{
+	static const char *const parts[] = { "public_key_hex", "origin", "rp_id", "authenticator_data",
+		"client_data_json", "signature" };
+	struct json *x = new_assertion(a, challenge, json_get_text(proof, "key_id", ""),
+		arena_printf(a, "%s%s", BY_PASSKEY, json_get_text(proof, "algorithm", "")));
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		json_sets(a, x, parts[i], json_get_text(proof, parts[i], ""));
+	return x;
+}
+
+static struct json *assert_by(struct arena *a, const struct json *challenge, const struct key *key)
+{
+	uint8_t digest[SHA256_SIZE], sig[SIGN_SIZE];
+	char id[KEY_ID], hex[2 * SIGN_SIZE + 1];
+
+	key_id(key_public(key), id);
+	struct json *x = new_assertion(a, challenge, id, "ed25519");
 	if (!digest_of(a, x, digest))
 		BUG("an assertion of ours has no canonical form");
 	key_sign(key, (struct bytes){ digest, sizeof(digest) }, sig);
@@ -131,18 +234,38 @@ static struct json *assert_by(struct arena *a, const struct json *challenge, con
 	return x;
 }
 
-static bool assertion_holds(struct arena *a, const struct json *x, const struct json *challenge)
+static bool is_of_passkey(const struct json *x)
+{
+	return text_starts(json_get_text(x, "algorithm", ""), BY_PASSKEY);
+}
+
+static bool passkey_holds(
+	struct arena *a, const struct json *x, const struct json *challenge, webauthn_es256 *es256)
+{
+	struct json *proof = json_copy(a, x);
+
+	json_sets(a, proof, "algorithm", json_get_text(x, "algorithm", "") + sizeof(BY_PASSKEY) - 1);
+	return passkey_proof_is_signed(a, proof, message_of(a, challenge), es256);
+}
+
+static bool key_holds(struct arena *a, const struct json *x)
 {
 	const char *id = json_get_text(x, "key_id", ""), *hex = json_get_text(x, "signature", "");
 	uint8_t pub[SIGN_PUBLIC], digest[SHA256_SIZE], sig[SIGN_SIZE];
 
-	return text_eq(json_get_text(x, "domain", ""), "HELM/ApprovalAssertion/v1") &&
-		text_eq(json_get_text(x, "algorithm", ""), "ed25519") &&
-		text_eq(json_get_text(x, "challenge_id", ""), json_get_text(challenge, "challenge_id", "")) &&
-		text_eq(json_get_text(x, "challenge_hash", ""), json_sha256(a, challenge)) &&
+	return text_eq(json_get_text(x, "algorithm", ""), "ed25519") &&
 		key_parse_public(bytes_of(id), "key_id", pub, NULL) == OK &&
 		hex_decode(hex, strlen(hex), sig, sizeof(sig), true) && digest_of(a, x, digest) &&
 		sign_verify(pub, (struct bytes){ digest, sizeof(digest) }, sig);
+}
+
+static bool assertion_holds(
+	struct arena *a, const struct json *x, const struct json *challenge, webauthn_es256 *es256)
+{
+	return text_eq(json_get_text(x, "domain", ""), "HELM/ApprovalAssertion/v1") &&
+		text_eq(json_get_text(x, "challenge_id", ""), json_get_text(challenge, "challenge_id", "")) &&
+		text_eq(json_get_text(x, "challenge_hash", ""), json_sha256(a, challenge)) &&
+		(is_of_passkey(x) ? passkey_holds(a, x, challenge, es256) : key_holds(a, x));
 }
 
 static bool is_there_before(const struct json *list, uint32_t i)
@@ -156,15 +279,24 @@ static bool is_there_before(const struct json *list, uint32_t i)
 }
 
 /* All of them, each by another key. */
-static bool all_hold(struct arena *a, const struct json *proof)
+static bool all_hold(struct arena *a, const struct json *proof, webauthn_es256 *es256)
 {
 	const struct json *list = json_get(proof, "assertions"), *challenge = json_get(proof, "challenge");
 
 	if (!json_is(list, JSON_ARRAY) || !json_is(challenge, JSON_OBJECT))
 		return false;
 	for (uint32_t i = 0; i < list->n; i++)
-		if (!assertion_holds(a, json_at(list, i), challenge) || is_there_before(list, i))
+		if (!assertion_holds(a, json_at(list, i), challenge, es256) || is_there_before(list, i))
 			return false;
+	return true;
+}
+
+/* This program has no ECDSA.  Whoever signed the receipt of the grant had, and put no assertion there that did not hold; all but the curve is checked again. */
+static bool was_checked_when_given(const struct webauthn_key *key, struct bytes message, struct bytes der)
+{
+	(void)key;
+	(void)message;
+	(void)der;
 	return true;
 }
 
@@ -172,7 +304,8 @@ bool quorum_holds(struct arena *a, const struct json *proof, const struct grant 
 {
 	const struct json *challenge = json_get(proof, "challenge"), *list = json_get(proof, "assertions");
 
-	return g->quorum_sha256 && text_eq(g->quorum_sha256, json_sha256(a, proof)) && all_hold(a, proof) &&
+	return g->quorum_sha256 && text_eq(g->quorum_sha256, json_sha256(a, proof)) &&
+		all_hold(a, proof, was_checked_when_given) &&
 		(int64_t)list->n >= json_get_int(challenge, "quorum", INT64_MAX) &&
 		(int)list->n == g->approvers && g->request_id &&
 		text_eq(json_get_text(challenge, "approval_id", ""), g->request_id);
@@ -189,9 +322,13 @@ static int check_people(struct kernel *k, struct arena *a, const struct json *li
 		return err_set(e, E_DENIED, "APPROVAL_QUORUM",
 			"more than %d people said yes; deny the request, and ask again", MOST_APPROVERS);
 	for (uint32_t i = 0; i < list->n; i++) {
-		const char *id = json_get_text(json_at(list, i), "key_id", "");
+		const struct json *x = json_at(list, i);
+		const char *id = json_get_text(x, "key_id", "");
 		bool is_known;
 		int rc = person_of_key(k->sys, a, id, &is_known, &labels[i], e);
+		if (rc == OK && is_known && is_of_passkey(x))
+			rc = passkey_is_registered(
+				k->sys, a, id, json_get_text(x, "public_key_hex", ""), &is_known, e);
 		if (rc)
 			return rc;
 		if (!is_known)
@@ -211,24 +348,54 @@ static int check_people(struct kernel *k, struct arena *a, const struct json *li
 	return OK;
 }
 
-int quorum_add(struct kernel *k, struct arena *a, struct json *entry, const struct person *who,
-	struct grant *ret, struct json **ret_proof, bool *ret_is_enough, struct err *e)
+/* An answer that only a program with ECDSA can check: not tampered with, but not to be built upon here. */
+static bool needs_console(const struct json *list, webauthn_es256 *es256)
 {
-	int needed = quorum_of(json_get(entry, "request"));
-	struct json *proof;
+	json_each (x, list)
+		if (!es256 && text_eq(json_get_text(x, "algorithm", ""), "webauthn-es256"))
+			return true;
+	return false;
+}
 
-	if (needed > MOST_APPROVERS || !who->key || key_keeper(who->key))
+/* What was signed so far, and this one. */
+static int add_one(struct kernel *k, struct arena *a, const struct json *entry, struct bytes message,
+	const struct person *who, struct json **ret, struct err *e)
+{
+	const struct json *passkey =
+		message.n && json_get(who->proof, "authenticator_data") ? who->proof : NULL;
+	int needed = quorum_of(json_get(entry, "request"));
+
+	if (needed > MOST_APPROVERS || (!passkey && (!who->key || key_keeper(who->key))))
 		return err_set(e, E_DENIED, "APPROVAL_QUORUM",
-			"this takes %d people, each with a registered key of their own: --key FILE", needed);
-	int rc = proof_of(k, a, entry, &proof, e);
+			"this takes %d people, each with a registered key of their own: --key FILE, or a passkey in the console",
+			needed);
+	int rc = passkey ? proof_for(k, a, entry, message, ret, e) : proof_of(k, a, entry, ret, e);
 	if (rc)
 		return rc;
-	struct json *list = json_get(proof, "assertions");
-	json_push(a, list, assert_by(a, json_get(proof, "challenge"), who->key));
+	const struct json *challenge = json_get(*ret, "challenge");
+	json_push(a, json_get(*ret, "assertions"),
+		passkey ? assertion_of_passkey(a, challenge, passkey) : assert_by(a, challenge, who->key));
+	return OK;
+}
+
+int quorum_add(struct kernel *k, struct arena *a, struct json *entry, struct bytes message,
+	const struct person *who, struct grant *ret, struct json **ret_proof, bool *ret_is_enough,
+	struct err *e)
+{
+	int needed = quorum_of(json_get(entry, "request"));
+	struct json *proof = NULL;
+	int rc = add_one(k, a, entry, message, who, &proof, e);
+
+	if (rc)
+		return rc;
+	const struct json *list = json_get(proof, "assertions");
 	if (is_there_before(list, list->n - 1))
 		return err_set(e, E_DENIED, "APPROVAL_TWICE",
 			"this key has said yes already; somebody else must, too");
-	if (!all_hold(a, proof))
+	if (needs_console(list, who->es256))
+		return err_set(e, E_DENIED, "APPROVAL_QUORUM",
+			"somebody said yes with a passkey that only the console can check; say yes there, too");
+	if (!all_hold(a, proof, who->es256))
 		return err_set(e, E_CORRUPT, "APPROVAL_TAMPERED",
 			"what was signed for request %s does not hold; deny it, and ask again",
 			json_get_text(json_get(entry, "request"), "approval_id", ""));

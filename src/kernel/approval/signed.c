@@ -56,6 +56,8 @@ int approval_message(struct kernel *k, struct arena *a, const char *id, const st
 	const char *state = request_state(entry, k->sys->now_us(k->sys));
 	if (!text_eq(state, "pending"))
 		return err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", id, state);
+	if (with == SIGNED_WITH_PASSKEY && quorum_of(json_get(entry, "request")) > 1)
+		return quorum_message(k, a, entry, ret, e);
 	return approval_message_for(k->sys, a, json_get(entry, "request"), t, with, ret, e);
 }
 

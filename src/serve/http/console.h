@@ -18,6 +18,8 @@ struct console_rows {
 int console_push(void *arg, struct json *row, struct err *e);
 /* What the query names: verdict, who, session, tool, rule, kind, q, from, to. */
 int console_filter(struct call *c, struct acts_filter *ret, struct err *e);
+/* Is this the centre of a fleet? */
+bool console_has_fleet(struct call *c);
 /* The exact line of the receipt with this clock; NULL: there is none. */
 int console_line(struct call *c, int64_t clock, const char **ret, struct err *e);
 

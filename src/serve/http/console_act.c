@@ -19,7 +19,7 @@ static const int64_t SECOND_US = 1000000;
 static int refused(struct call *c, struct err *e)
 {
 	bool is_theirs = e->rc == E_DENIED || e->rc == E_INPUT || e->rc == E_MISSING;
-	bool is_settled = text_eq(e->code, "APPROVAL_SETTLED");
+	bool is_settled = text_eq(e->code, "APPROVAL_SETTLED") || text_eq(e->code, "APPROVAL_TWICE");
 
 	return is_theirs ? call_refuse(c, e,
 				   is_settled			? 409
@@ -57,6 +57,10 @@ static void answer_receipt(struct call *c, const struct json *receipt)
 	json_sets(c->a, doc, "receipt_id", json_get_text(receipt, "receipt_id", ""));
 	json_sets(c->a, doc, "decision_id", json_get_text(receipt, "decision_id", ""));
 	json_seti(c->a, doc, "clock", json_get_int(receipt, "lamport_clock", 0));
+	const struct json *so_far = json_get(json_get(receipt, "metadata"), "assertion");
+	if (so_far)
+		json_seti(c->a, doc, "missing",
+			json_get_int(so_far, "approvers", 0) - json_get_int(so_far, "so_far", 0));
 	call_answer(c, 200, doc);
 }
 

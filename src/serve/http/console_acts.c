@@ -146,6 +146,9 @@ static const char *const exported[] = { "at", "id", "kind", "verdict", "reason",
 struct exporting {
 	struct buf *to;
 	bool is_csv;
+	int64_t left; /* rows that may still be written */
+	struct acts_cursor last; /* the last that was */
+	bool is_more;
 };
 
 /* Quoted always; a cell that a spreadsheet would take for a formula begins with an apostrophe. */
@@ -171,6 +174,12 @@ static int export_row(void *arg, struct json *row, struct err *e)
 	struct exporting *x = arg;
 
 	(void)e;
+	if (x->left == 0) {
+		x->is_more = true;
+		return 0;
+	}
+	x->left--;
+	x->last = (struct acts_cursor){ json_get_int(row, "at_us", 0), json_get_int(row, "n", 0) };
 	for (size_t i = 0; x->is_csv && i < ARRAY_SIZE(exported); i++) {
 		if (i)
 			buf_addc(x->to, ',');
@@ -182,16 +191,23 @@ static int export_row(void *arg, struct json *row, struct err *e)
 	return 0;
 }
 
+/* One piece of the file, with the heads of its columns when it is the first.  Where rows are left, Helm-Next is the `before` of the next piece: nothing ends without
+ * a word. */
 static int export(struct call *c, struct err *e)
 {
 	AUTO(acts_close) struct acts *x = NULL;
 	const char *format = said(c, "format");
 	struct buf text;
-	struct exporting to = { &text, format && text_eq(format, "csv") };
+	struct exporting to = { .to = &text, .is_csv = format && text_eq(format, "csv") };
 	struct acts_filter f;
+	struct acts_cursor from;
 	bool is_behind;
 	int rc = console_filter(c, &f, e);
 
+	if (rc == OK)
+		rc = read_cursor(c, &from, e);
+	if (rc == OK)
+		rc = call_query_int(c, "limit", EXPORT_ROWS, 1, EXPORT_ROWS, &to.left, e);
 	if (rc == OK && (!format || (!to.is_csv && !text_eq(format, "jsonl"))))
 		rc = call_refuse(c, e, 400, "BAD_REQUEST", "format is csv or jsonl");
 	if (rc == OK)
@@ -199,12 +215,15 @@ static int export(struct call *c, struct err *e)
 	if (rc)
 		return rc;
 	buf_init(&text, c->a);
-	for (size_t i = 0; to.is_csv && i < ARRAY_SIZE(exported); i++)
+	for (size_t i = 0; to.is_csv && !from.at_us && i < ARRAY_SIZE(exported); i++)
 		buf_addf(&text, "%s\"%s\"%s", i ? "," : "", exported[i],
 			i + 1 == ARRAY_SIZE(exported) ? "\r\n" : "");
-	rc = acts_list(x, &f, (struct acts_cursor){ 0 }, EXPORT_ROWS, export_row, &to, e);
+	rc = acts_list(x, &f, from, (size_t)to.left + 1, export_row, &to, e);
 	if (rc)
 		return rc;
+	if (to.is_more)
+		call_send_header(c, "Helm-Next",
+			arena_printf(c->a, "%lld.%lld", (long long)to.last.at_us, (long long)to.last.n));
 	call_send_header(c, "Content-Disposition",
 		to.is_csv ? "attachment; filename=\"acts.csv\"" : "attachment; filename=\"acts.jsonl\"");
 	call_bytes(c, 200, to.is_csv ? "text/csv; charset=utf-8" : "application/jsonl", buf_bytes(&text));

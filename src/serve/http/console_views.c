@@ -44,6 +44,7 @@ static int me(struct call *c, struct err *e)
 	json_sets(c->a, doc, "key_id", who.key_id);
 	json_sets(c->a, doc, "may_register", who.may_register);
 	json_setb(c->a, doc, "has_keys", keys->n > 0);
+	json_setb(c->a, doc, "has_fleet", console_has_fleet(c));
 	json_sets(c->a, doc, "expires_at", is_session ? text_time_z(c->a, who.expires_us) : NULL);
 	json_sets(c->a, doc, "origin", console_origin(c));
 	json_sets(c->a, doc, "rp_id", console_rp_id(c));
@@ -111,10 +112,30 @@ static int now(struct call *c, struct err *e)
 
 /* ---- what waits ---- */
 
+/* Who of several people has said yes, by the keys that signed. */
+static struct json *yes_so_far(struct call *c, const struct json *entry)
+{
+	struct json *list = json_new(c->a, JSON_ARRAY);
+
+	json_each (x, json_get(json_get(entry, "quorum"), "assertions")) {
+		const char *id = json_get_text(x, "key_id", ""), *label = "";
+		struct json *o = json_new(c->a, JSON_OBJECT);
+		bool is_known = false;
+		(void)!person_of_key(c->server->sys, c->a, id, &is_known, &label, NULL);
+		json_sets(c->a, o, "key_id", id);
+		json_sets(c->a, o, "label", label);
+		json_push(c->a, list, o);
+	}
+	return list;
+}
+
 static struct json *question(struct call *c, const struct json *entry, int64_t now_us)
 {
 	struct json *o = json_new(c->a, JSON_OBJECT);
 	const struct json *receipt = json_get(entry, "receipt");
+
+	if (json_get(entry, "quorum"))
+		json_set(c->a, o, "said_yes", yes_so_far(c, entry));
 
 	json_set(c->a, o, "request", json_copy(c->a, json_get(entry, "request")));
 	json_sets(c->a, o, "state", request_state(entry, now_us));

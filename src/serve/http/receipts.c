@@ -252,16 +252,9 @@ static int one(struct call *c, struct err *e)
 
 /* Each reads for itself what is new; what does not fit into one answer waits for the next. */
 struct following {
-	struct events stream;
-	struct server *server;
-	struct arena a; /* of the filter */
+	struct feed feed;
 	struct receipts_filter w;
 	uint64_t clock; /* given so far */
-	struct arena out; /* of what is to be sent */
-	struct buf text;
-	size_t sent;
-	int64_t beat_us, asked_us;
-	const char *key_id; /* of who listens; NULL: a key of the environment, or the socket */
 };
 
 struct gathering {
@@ -286,55 +279,31 @@ static int gather(void *arg, const char *file, uint64_t line, struct bytes text,
 	g->f->clock = (uint64_t)clock;
 	if (!receipts_is_wanted(&g->f->w, receipt))
 		return 0;
-	buf_addf(&g->f->text, "id: lamport:%lld\nevent: receipt\ndata: ", (long long)clock);
-	buf_add(&g->f->text, text.p, text.n);
-	buf_adds(&g->f->text, "\n\n");
+	struct buf *to = &g->f->feed.text;
+	buf_addf(to, "id: lamport:%lld\nevent: receipt\ndata: ", (long long)clock);
+	buf_add(to, text.p, text.n);
+	buf_adds(to, "\n\n");
 	g->n++;
 	return 0;
 }
 
-static void read_more(struct following *f)
+static void read_more(struct feed *feed)
 {
-	struct gathering g = { .f = f, .length = (int64_t)tail_length(f->server->tail) };
-	int64_t now = f->server->sys->mono_us(f->server->sys);
+	struct following *f = (struct following *)feed;
+	struct gathering g = { .f = f, .length = (int64_t)tail_length(feed->server->tail) };
+	int64_t now = feed->server->sys->mono_us(feed->server->sys);
 	struct err e = { 0 };
 
-	arena_reset(&f->out);
-	buf_init(&f->text, &f->out);
-	f->sent = 0;
 	if ((uint64_t)g.length > f->clock &&
-		receipts_from(f->server->sys, f->server->ws->state_fd, f->clock + 1, gather, &g, &e))
-		buf_adds(&f->text,
+		receipts_from(feed->server->sys, feed->server->ws->state_fd, f->clock + 1, gather, &g, &e))
+		buf_adds(&feed->text,
 			"event: error\ndata: {\"error\":{\"message\":\"the chain cannot be read\",\"reason_code\":\"ERROR_INTERNAL\"}}\n\n");
-	if (!f->text.n && g.lines == LINES_MOST)
-		buf_adds(&f->text, ": reading\n\n"); /* and the next turn comes at once */
-	if (!f->text.n && now - f->beat_us >= (int64_t)HEARTBEAT_S * 1000000)
-		buf_adds(&f->text, ": still here\n\n");
-	if (f->text.n)
-		f->beat_us = now;
-}
-
-static int64_t fill(struct events *s, char *to, size_t room)
-{
-	struct following *f = (struct following *)s;
-
-	if (!auth_still(f->server, f->key_id, SCOPE_READ, &f->asked_us))
-		return -1;
-	if (f->sent == f->text.n)
-		read_more(f);
-	size_t n = f->text.n - f->sent < room ? f->text.n - f->sent : room;
-	memcpy(to, f->text.p + f->sent, n);
-	f->sent += n;
-	return (int64_t)n;
-}
-
-static void done(struct events *s)
-{
-	struct following *f = (struct following *)s;
-
-	arena_done(&f->out);
-	arena_done(&f->a);
-	free(f);
+	if (!feed->text.n && g.lines == LINES_MOST)
+		buf_adds(&feed->text, ": reading\n\n"); /* and the next turn comes at once */
+	if (!feed->text.n && now - feed->beat_us >= (int64_t)HEARTBEAT_S * 1000000)
+		buf_adds(&feed->text, ": still here\n\n");
+	if (feed->text.n)
+		feed->beat_us = now;
 }
 
 static const char *keep(struct arena *a, const char *text)
@@ -354,21 +323,14 @@ static int follow(struct call *c, struct err *e)
 		rc = read_cursor(c, last, &since, e);
 	if (rc)
 		return rc;
-	struct following *f = calloc(1, sizeof(*f));
-	if (!f)
-		BUG("out of memory");
-	*f = (struct following){ .stream = { fill, done }, .server = c->server, .clock = since };
+	struct following *f = feed_new(c, sizeof(*f), read_more, feed_by_key);
+	struct arena *a = &f->feed.a;
 	/* Whoever says no place begins with what comes from now on. */
-	if (!last)
-		f->clock = tail_length(c->server->tail);
-	f->w = (struct receipts_filter){ keep(&f->a, w.session), keep(&f->a, w.verdict),
-		keep(&f->a, w.reason_code), keep(&f->a, w.principal), keep(&f->a, w.effect), w.from_us,
-		w.to_us, keep(&f->a, w.tenant), w.home };
-	buf_init(&f->text, &f->out);
-	buf_adds(&f->text, ": receipts follow\n\n");
-	f->beat_us = f->asked_us = c->server->sys->mono_us(c->server->sys);
-	f->key_id = keep(&f->a, c->who.key_id);
-	call_stream(c, &f->stream);
+	f->clock = last ? since : tail_length(c->server->tail);
+	f->w = (struct receipts_filter){ keep(a, w.session), keep(a, w.verdict), keep(a, w.reason_code),
+		keep(a, w.principal), keep(a, w.effect), w.from_us, w.to_us, keep(a, w.tenant), w.home };
+	buf_adds(&f->feed.text, ": receipts follow\n\n");
+	feed_start(c, &f->feed);
 	return OK;
 }
 

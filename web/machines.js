@@ -1,0 +1,49 @@
+// machines.js — the machines of a fleet, where the console is opened at its centre; and one of them.  Orders are given by command: the page says which.
+import { badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
+import { source } from './app.js';
+
+const STANDINGS = { green: ['good', '✓ heard, guard armed'], unarmed: ['warn', '! no guard armed'], yellow: ['warn', '! late'], dark: ['bad', '✕ dark'], red: ['bad', '✕ forked or set back'] };
+const CHAINS = { 2: 'continued in two ways', 3: 'set back' };
+const standing = (m) => h('span', { class: 'badge ' + (STANDINGS[m.standing] || [''])[0] }, (STANDINGS[m.standing] || [0, plain(m.standing)])[1]);
+// What is wrong with its chains, as the ledger writes it: "session state,session state".
+const wrong = (m) => (m.wrong || '').split(',').filter(Boolean).map((x) => { const at = x.lastIndexOf(' '); return { session: x.slice(0, at), how: CHAINS[x.slice(at + 1)] || x.slice(at + 1) }; });
+const isFrozen = (m) => Array.isArray(m.frozen) ? m.frozen.length > 0 : Boolean(m.frozen);
+const heard = (m) => (m.silent_s < 0 ? 'never' : m.silent_s < 120 ? `${m.silent_s} s ago` : m.silent_s < 7200 ? `${Math.round(m.silent_s / 60)} min ago` : `${Math.round(m.silent_s / 3600)} h ago`);
+const armed = (m) => (m.armed || []).map((x) => `${x.client || x.name || ''} ${x.state || ''}`.trim()).join(', ');
+const machinePath = (m) => '/console/machine/' + encodeURIComponent(m.node);
+
+const KINDS = { freeze: 'Freeze', unfreeze: 'Lift a freeze', lease: 'Lease', 'revoke-key': 'A key counts no more' };
+const orderTable = (orders, empty) => table('Orders of the centre, the newest first', [
+	{ title: 'When', class: 'tight', bare: true, cell: (o) => when(o.at) }, { title: 'Order', bare: true, cell: (o) => [KINDS[o.kind] || plain(o.kind), ((o.order || {}).body || {}).reason ? [': ', said(o.order.body.reason)] : ''] },
+	{ title: 'Confirmed', class: 'tight', cell: (o) => h('span', { class: 'badge ' + (o.obeyed >= o.meant ? 'good' : 'warn') }, `${o.obeyed} of ${o.meant}`) }, { title: 'Not yet', cell: (o) => parted((o.missing || []).join(', ')) },
+], orders, empty);
+
+export async function machines(main) {
+	const doc = await source.get('machines'), list = doc.machines, count = (f) => list.filter(f).length;
+	const number = (n, what, kind) => h('div', { class: 'number ' + (n ? kind : '') }, h('b', null, String(n)), h('span', null, what));
+	show(main, page('Machines', 'Every machine of the fleet, as its ledger knows it.',
+		h('div', { class: 'three' }, number(list.length, list.length === 1 ? 'machine' : 'machines', ''), number(count((m) => m.standing !== 'green'), 'not as they should be', 'bad'), number(count(isFrozen), 'frozen', 'warn')),
+		table('Machines', [
+			{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host || m.node)), list.some((x) => x !== m && x.host === m.host && x.user === m.user) ? h('span', { class: 'soft small' }, ' ', m.node) : null] }, { title: 'Stands', class: 'tight', bare: true, cell: (m) => [standing(m), isFrozen(m) ? [' ', h('span', { class: 'badge warn' }, 'frozen')] : null] },
+			{ title: 'User', cell: (m) => said(m.user) }, { title: 'Heard', class: 'tight', cell: heard }, { title: 'Receipts', class: 'num', cell: (m) => m.receipts.toLocaleString() }, { title: 'Not here yet', class: 'num', cell: (m) => m.backlog.toLocaleString() },
+		], list, 'No machine has joined. helm fleet token makes a token, and helm fleet join joins with it.'),
+		h('h2', null, 'Orders'), orderTable(doc.orders, 'Nothing was ever ordered.'),
+		h('p', { class: 'soft small' }, 'All of them are stopped at a terminal of the centre: ', h('code', null, 'helm fleet freeze --reason TEXT'), '. The control key signs it.')));
+}
+
+export async function machine(main, at) {
+	const doc = await source.get('machines/' + encodeURIComponent(at.id)), m = doc.machine, bad = wrong(m);
+	const mine = doc.orders.filter((o) => !((o.order || {}).nodes || []).length || o.order.nodes.map(String).includes(m.node));
+	show(main, page(['Machine ', said(m.host || m.node)], null,
+		bad.map((x) => h('p', { class: 'alert bad' }, h('b', null, said(x.session), ' was ', x.how, '. '), 'Its next receipts are refused until a person there has looked: ', h('code', null, 'helm fleet rejoin'))),
+		h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, 'How it stands'), standing(m)), facts([
+			['User', said(m.user)], ['Heard', heard(m)], ['Guards', said(armed(m) || 'it said nothing about them')], ['Frozen', isFrozen(m) ? h('span', { class: 'badge warn' }, 'yes') : 'no'], ['Chains', String(m.chains)], ['Receipts here', m.receipts.toLocaleString()], ['Not here yet', m.backlog.toLocaleString()], ['Clock', `${m.skew_ms} ms from the ledger's`], ['Last order it has seen', String(m.order)], ['Number', h('code', null, m.node)],
+		], 'two')),
+		h('section', { class: 'card' }, h('h2', null, 'To stop it'), h('p', { class: 'soft small' }, 'At a terminal of the centre; the control key signs the order, and the machine confirms it with a receipt.'), h('code', { class: 'block' }, `helm fleet ${isFrozen(m) ? 'unfreeze' : 'freeze'} --node ${m.node}${isFrozen(m) ? '' : ' --reason TEXT'}`)),
+		h('h2', null, 'What it did last'),
+		table('Receipts of this machine, the newest first', [
+			{ title: 'When', class: 'tight', bare: true, cell: (a) => when(a.at) }, { title: 'Verdict', class: 'tight', bare: true, cell: (a) => badge(a.verdict, a.type) }, { title: 'What', bare: true, cell: (a) => h('span', { class: 'caption' }, said(a.caption || a.tool || a.type)) }, { title: 'Who', class: 'mid', cell: (a) => parted(a.principal) }, { title: 'Rule', class: 'mid', cell: (a) => h('span', { class: 'small soft' }, parted(a.rule)) },
+		], doc.acts, 'Nothing of it is in the ledger yet.'),
+		doc.acts.length >= 100 ? h('p', { class: 'soft small' }, 'The newest 100 are shown; ', h('code', null, `helm fleet search --node ${m.node} --limit N`), ' shows more.') : null,
+		h('h2', null, 'Orders'), orderTable(mine, 'Nothing was ordered that concerns it.')));
+}
