@@ -355,28 +355,38 @@ static ssize_t fill_stream(void *cls, uint64_t at, char *to, size_t room)
 			: (ssize_t)n;
 }
 
+/* Whoever calls may hold what a stream needs to be filled: another thread sends. */
 void listen_wake(void *server)
 {
+	bool is_woken[LISTENERS] = { false };
+
 	(void)server;
 	pthread_mutex_lock(&streams_lock);
 	for (struct conn *x = streams; x; x = x->next)
 		if (x->is_asleep && (!x->call.stream->is_many || streams_end)) {
 			x->is_asleep = false;
 			MHD_resume_connection(x->mc);
+			is_woken[x->from - listeners] = true;
 		}
 	pthread_mutex_unlock(&streams_lock);
+	for (size_t i = 0; i < listener_count; i++)
+		if (is_woken[i])
+			poller_wake(listeners[i].poller);
 }
 
-void listen_wake_one(struct call *c)
+void listen_wake_one(struct call *c, bool is_here)
 {
 	struct conn *x = conn_of(c);
 
 	pthread_mutex_lock(&streams_lock);
-	if (x->is_asleep) {
+	bool was_asleep = x->is_asleep;
+	if (was_asleep) {
 		x->is_asleep = false;
 		MHD_resume_connection(x->mc);
 	}
 	pthread_mutex_unlock(&streams_lock);
+	if (was_asleep)
+		(is_here ? poller_run : poller_wake)(x->from->poller);
 }
 
 static struct MHD_Response *stream_response(struct conn *x)
@@ -448,7 +458,8 @@ static void on_answered(void *arg)
 {
 	struct conn *x = arg;
 
-	poller_run(x->from->poller, wake_up, x);
+	wake_up(x);
+	poller_run(x->from->poller);
 }
 
 static enum MHD_Result refuse_size(struct conn *x)

@@ -30,8 +30,9 @@ struct poller_spec {
 };
 struct poller *poller_start(struct server *s, const struct poller_spec *spec, struct err *e);
 void poller_stop(struct poller *p);
-/* `first` (or NULL) and then run(), now, by this thread; where another one is at it, that one does it once more.  Not inside of run(), nor with a lock that run() takes. */
-void poller_run(struct poller *p, void (*first)(void *), void *arg);
+/* Now, by this thread; where another one is at it, that one does it once more.  Not inside of run(), nor with a lock that run() takes. */
+void poller_run(struct poller *p);
+void poller_wake(struct poller *p); /* soon, by another thread */
 /* Inside of run(): may this thread do `what` afterwards, because another one waits meanwhile? */
 bool poller_take(void *what);
 /* While it is held, run() is not called. */

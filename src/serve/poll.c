@@ -6,7 +6,7 @@
  *
  * What is locked: `running` is held by who runs; `wanted` says that somebody wants it to be run once more, and is looked at again after `running` was given back,
  * so that whoever could not have it need not wait.  The two threads wait in `set` for an event that is told once (EPOLLONESHOT): who was told arms it again when it
- * has run.  While it is not armed nobody is woken by what the runner itself does. */
+ * has run.  A connection that is put back among those that are run does not wake them by itself: who did that runs, or rings. */
 #include "serve/parts.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ enum { THREADS = 2, LOOK_MS = 1000 };
 struct poller {
 	struct server *s;
 	struct poller_spec spec;
-	int set, stop; /* descriptors */
+	int set, bell; /* descriptors */
 	pthread_mutex_t running;
 	atomic_bool wanted, is_over;
 	atomic_int waiting; /* threads, for something to read */
@@ -37,19 +37,15 @@ static _Thread_local struct {
 	void *what;
 } taken;
 
-static void arm(struct poller *p, bool is_armed)
+static void arm(struct poller *p)
 {
-	struct epoll_event ev = { .events = is_armed ? EPOLLIN | EPOLLONESHOT : 0 };
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLONESHOT };
 
 	(void)epoll_ctl(p->set, EPOLL_CTL_MOD, p->spec.fd, &ev);
 }
 
-void poller_run(struct poller *p, void (*first)(void *), void *arg)
+void poller_run(struct poller *p)
 {
-	if (first) {
-		arm(p, false);
-		first(arg);
-	}
 	atomic_store(&p->wanted, true);
 	while (atomic_load(&p->wanted) && pthread_mutex_trylock(&p->running) == 0) {
 		atomic_store(&p->wanted, false);
@@ -57,7 +53,6 @@ void poller_run(struct poller *p, void (*first)(void *), void *arg)
 			atomic_store(&p->wanted, true);
 		pthread_mutex_unlock(&p->running);
 	}
-	arm(p, true);
 }
 
 void poller_hold(struct poller *p)
@@ -68,7 +63,21 @@ void poller_hold(struct poller *p)
 void poller_release(struct poller *p)
 {
 	pthread_mutex_unlock(&p->running);
-	poller_run(p, NULL, NULL);
+	poller_run(p);
+}
+
+/* Each ring is told to one thread, whatever the count. */
+static void ring(struct poller *p)
+{
+	const uint64_t one = 1;
+
+	(void)!write(p->bell, &one, sizeof(one));
+}
+
+void poller_wake(struct poller *p)
+{
+	atomic_store(&p->wanted, true);
+	ring(p);
 }
 
 bool poller_take(void *what)
@@ -90,7 +99,8 @@ static void *be_poller(void *arg)
 		(void)epoll_wait(p->set, &ev, 1, LOOK_MS);
 		atomic_fetch_sub(&p->waiting, 1);
 		taken.of = p;
-		poller_run(p, NULL, NULL);
+		poller_run(p);
+		arm(p);
 		taken.of = NULL;
 		void *what = taken.what;
 		taken.what = NULL;
@@ -98,13 +108,15 @@ static void *be_poller(void *arg)
 			p->spec.found(w, what);
 	}
 	worker_free(w);
+	ring(p); /* for the other one */
 	return NULL;
 }
 
 struct poller *poller_start(struct server *s, const struct poller_spec *spec, struct err *e)
 {
 	struct poller *p = calloc(1, sizeof(*p));
-	struct epoll_event told = { .events = EPOLLIN }, once = { .events = EPOLLIN | EPOLLONESHOT };
+	struct epoll_event told = { .events = EPOLLIN | EPOLLET },
+			   once = { .events = EPOLLIN | EPOLLONESHOT };
 	sigset_t all, old;
 
 	if (!p)
@@ -112,9 +124,9 @@ struct poller *poller_start(struct server *s, const struct poller_spec *spec, st
 	p->s = s;
 	p->spec = *spec;
 	p->set = epoll_create1(EPOLL_CLOEXEC);
-	p->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	p->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&p->running, NULL);
-	errno = p->set < 0 || p->stop < 0 || epoll_ctl(p->set, EPOLL_CTL_ADD, p->stop, &told) ||
+	errno = p->set < 0 || p->bell < 0 || epoll_ctl(p->set, EPOLL_CTL_ADD, p->bell, &told) ||
 			epoll_ctl(p->set, EPOLL_CTL_ADD, spec->fd, &once)
 		? errno
 		: 0;
@@ -134,16 +146,14 @@ struct poller *poller_start(struct server *s, const struct poller_spec *spec, st
 
 void poller_stop(struct poller *p)
 {
-	const uint64_t one = 1;
-
 	if (!p)
 		return;
 	atomic_store(&p->is_over, true);
-	(void)!write(p->stop, &one, sizeof(one));
+	ring(p);
 	for (size_t i = 0; i < p->started; i++)
 		pthread_join(p->threads[i], NULL);
 	close_fd(&p->set);
-	close_fd(&p->stop);
+	close_fd(&p->bell);
 	pthread_mutex_destroy(&p->running);
 	free(p);
 }

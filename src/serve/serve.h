@@ -297,6 +297,7 @@ struct worker;
 struct worker *worker_new(struct server *s);
 void worker_free(struct worker *w); /* NULL is fine */
 bool work_here(struct worker *w, struct call *c, void (*done)(void *), void *arg);
+bool work_is_here(void); /* this thread is in it */
 void work_stop(struct server *s); /* what is in the queue is answered first */
 size_t work_waiting(struct server *s);
 uint64_t work_taken(struct server *s); /* requests that a worker took up, ever */
@@ -330,7 +331,8 @@ int listen_reload(struct server *s,
 void listen_quiesce(struct server *s); /* no new connections; what is open is answered */
 void listen_stop(struct server *s);
 void listen_wake(void *server); /* streams look whether there is something to send */
-void listen_wake_one(struct call *c);
+/* `is_here`: what it has is sent by this thread, which holds nothing that fill() needs; otherwise by another one, at the same time. */
+void listen_wake_one(struct call *c, bool is_here);
 int listen_fd(struct call *c); /* of its connection */
 /* The call lives until it is released as often as it was kept, also when its client is gone. */
 void call_keep(struct call *c);

@@ -510,6 +510,7 @@ static struct job *next_job(struct queue *q)
 
 /* This thread looks for a job before it sleeps again: for the first that it puts there itself nobody need be woken. */
 static _Thread_local bool looks_next;
+static _Thread_local bool is_here; /* work_here() has called us */
 
 /* One job from its beginning to whoever waits for it. */
 static void run_job(struct worker *w, const struct job *j, bool is_of_queue)
@@ -674,11 +675,18 @@ bool work_here(struct worker *w, struct call *c, void (*done)(void *), void *arg
 	pthread_mutex_unlock(&q->lock);
 	if (!is_taken)
 		return false;
+	is_here = true;
 	run_job(w, &j, false);
+	is_here = false;
 	pthread_mutex_lock(&q->lock);
 	end_job(q, DECIDES);
 	pthread_mutex_unlock(&q->lock);
 	return true;
+}
+
+bool work_is_here(void)
+{
+	return is_here;
 }
 
 struct worker *worker_new(struct server *s)
