@@ -1,8 +1,8 @@
 /* listen.c — HTTP by libmicrohttpd: the only file that knows it.
  *
- * One thread reads requests and sends answers for a listener; it never waits for a decision.  A request that was read whole is handed to
- * a worker and its connection put to sleep; the worker's last step wakes it, and the answer is sent.  So ten thousand connections that
- * say nothing cost memory and nothing else.
+ * One thread at a time reads requests and sends answers for a listener (poll.c); it never waits for a decision meanwhile.  A request that was read whole is answered by
+ * the thread that read it, where it is alone, and otherwise handed to a worker; its connection is asleep until the answer is there, and who has it sends it.  So ten
+ * thousand connections that say nothing cost memory and nothing else.
  *
  * Who calls too often, or brings nothing that opens the route, is refused by the headers, and nothing of the body is kept.  A body that is too
  * large, or comes too slowly, ends its connection.  Streams sleep until the chain has grown. */
@@ -29,7 +29,6 @@ enum {
 	PATIENCE_S = 30,
 	LISTENERS = 8,
 	FIRST_INHERITED = 3, /* sd_listen_fds(3) */
-	PAIRS_MOST = 100, /* headers, and names in the query */
 	POOL_BYTES = 16 << 10,
 	STREAM_BLOCK = 16 << 10,
 	STREAM_POOL = 48 << 10, /* of a proxy: a whole block fits into what is sent */
@@ -39,6 +38,7 @@ enum {
 
 struct listener {
 	struct MHD_Daemon *daemon;
+	struct poller *poller; /* runs it */
 	struct server *server;
 	bool is_local, is_inherited;
 	int quiet_fd;
@@ -229,6 +229,7 @@ static void forget_stream(struct conn *x)
 		if (x->next)
 			x->next->self = x->self;
 		stream_count -= !x->call.stream->is_many;
+		tail_heed(x->from->server->tail, stream_count > 0);
 	}
 	x->is_streaming = x->is_asleep = false;
 	pthread_mutex_unlock(&streams_lock);
@@ -354,28 +355,38 @@ static ssize_t fill_stream(void *cls, uint64_t at, char *to, size_t room)
 			: (ssize_t)n;
 }
 
+/* Whoever calls may hold what a stream needs to be filled: another thread sends. */
 void listen_wake(void *server)
 {
+	bool is_woken[LISTENERS] = { false };
+
 	(void)server;
 	pthread_mutex_lock(&streams_lock);
 	for (struct conn *x = streams; x; x = x->next)
 		if (x->is_asleep && (!x->call.stream->is_many || streams_end)) {
 			x->is_asleep = false;
 			MHD_resume_connection(x->mc);
+			is_woken[x->from - listeners] = true;
 		}
 	pthread_mutex_unlock(&streams_lock);
+	for (size_t i = 0; i < listener_count; i++)
+		if (is_woken[i])
+			poller_wake(listeners[i].poller);
 }
 
-void listen_wake_one(struct call *c)
+void listen_wake_one(struct call *c, bool is_here)
 {
 	struct conn *x = conn_of(c);
 
 	pthread_mutex_lock(&streams_lock);
-	if (x->is_asleep) {
+	bool was_asleep = x->is_asleep;
+	if (was_asleep) {
 		x->is_asleep = false;
 		MHD_resume_connection(x->mc);
 	}
 	pthread_mutex_unlock(&streams_lock);
+	if (was_asleep)
+		(is_here ? poller_run : poller_wake)(x->from->poller);
 }
 
 static struct MHD_Response *stream_response(struct conn *x)
@@ -387,6 +398,7 @@ static struct MHD_Response *stream_response(struct conn *x)
 		streams->self = &x->next;
 	streams = x;
 	stream_count += !x->call.stream->is_many;
+	tail_heed(x->from->server->tail, stream_count > 0);
 	x->is_streaming = true;
 	pthread_mutex_unlock(&streams_lock);
 	(void)MHD_set_connection_option(x->mc, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
@@ -433,12 +445,21 @@ static enum MHD_Result send_answer(struct conn *x)
 
 /* ---- in between ---- */
 
-static void on_answered(void *arg)
+static void wake_up(void *arg)
 {
 	struct conn *x = arg;
 
 	x->is_answered = true;
 	MHD_resume_connection(x->mc);
+}
+
+/* Who has the answer sends it. */
+static void on_answered(void *arg)
+{
+	struct conn *x = arg;
+
+	wake_up(x);
+	poller_run(x->from->poller);
 }
 
 static enum MHD_Result refuse_size(struct conn *x)
@@ -459,65 +480,6 @@ static int64_t announced(const struct conn *x)
 	int64_t n;
 
 	return length && text_int(length, &n) ? n : 0;
-}
-
-static bool is_twice(const struct pair *list, size_t n, const char *const *may_repeat, size_t most)
-{
-	for (size_t i = 0; i < n; i++) {
-		bool counts = true;
-		for (size_t k = 0; k < most; k++)
-			counts &= strcasecmp(list[i].name, may_repeat[k]) != 0;
-		for (size_t k = 0; counts && k < i; k++)
-			if (strcasecmp(list[i].name, list[k].name) == 0)
-				return true;
-	}
-	return false;
-}
-
-static bool is_token(const char *s)
-{
-	static const char may[] =
-		"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-	return *s && s[strspn(s, may)] == '\0';
-}
-
-static bool is_clean(const char *s)
-{
-	for (; *s; s++)
-		if (((unsigned char)*s < 0x20 && *s != '\t') || *s == 0x7f)
-			return false;
-	return true;
-}
-
-/* A name with a space behind it is another header here than behind us, and a target that is no path may name another host. */
-static const char *malformed(const struct call *c)
-{
-	if (*c->path != '/')
-		return "the target is no path of this server";
-	for (size_t i = 0; i < c->header_count; i++)
-		if (!is_token(c->headers[i].name) || !is_clean(c->headers[i].value))
-			return "a header is none of HTTP";
-	return NULL;
-}
-
-/* What can be read in two ways is read in one way by us and in another by whoever stands before us: then the rest of a body becomes somebody's
- * request, or the tenant another one.  NULL: there is nothing of that. */
-static const char *ambiguity(const struct call *c)
-{
-	static const char *const both[] = { "X-Request-ID", "X-Helm-Correlation-ID", "Accept", "Cookie",
-		"Via", "Forwarded", "X-Forwarded-For", "tracestate" };
-	const char *coding = call_header(c, "Transfer-Encoding");
-
-	if (c->header_count > PAIRS_MOST || c->query_count > PAIRS_MOST)
-		return "there are more than 100 headers, or names in the query";
-	if (coding && (call_header(c, "Content-Length") || strcasecmp(coding, "chunked") != 0))
-		return "the length of the body is said in two ways";
-	if (is_twice(c->headers, c->header_count, both, ARRAY_SIZE(both)))
-		return "a header stands there twice";
-	if (is_twice(c->query, c->query_count, NULL, 0))
-		return "a name stands in the query twice";
-	return malformed(c);
 }
 
 static enum MHD_Result refuse_ambiguous(struct conn *x, const char *why)
@@ -586,7 +548,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 	(void)version;
 	if (!x) {
 		*con_cls = x = begin(cls, mc, url, method);
-		const char *why = ambiguity(&x->call);
+		const char *why = call_ambiguity(&x->call);
 		if (why)
 			return refuse_ambiguous(x, why);
 		enum MHD_Result rc = refuse_by_headers(x, &is_refused);
@@ -611,11 +573,22 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 	}
 	x->call.raw = buf_bytes(&x->body);
 	MHD_suspend_connection(mc);
-	if (work_put(x->from->server, &x->call, on_answered, x))
+	if (poller_take(x) || work_put(x->from->server, &x->call, on_answered, x))
 		return MHD_YES;
 	too_busy(x, "LOW_PRIORITY_LOAD_SHED");
-	on_answered(x);
+	wake_up(x);
 	return MHD_YES;
+}
+
+/* One that was read whole, by the thread that read it. */
+static void answer_here(struct worker *w, void *what)
+{
+	struct conn *x = what;
+
+	if (work_here(w, &x->call, on_answered, x) || work_put(x->from->server, &x->call, on_answered, x))
+		return;
+	too_busy(x, "LOW_PRIORITY_LOAD_SHED");
+	on_answered(x);
 }
 
 /* Paths are decoded segment by segment (route.c), so that %2F does not become a slash. */
@@ -638,18 +611,34 @@ static unsigned connection_limit(void)
 	return (unsigned)(most > 2 * SPARE_FDS ? most - SPARE_FDS : most / 2);
 }
 
+static bool run(void *arg)
+{
+	struct listener *l = arg;
+	MHD_UNSIGNED_LONG_LONG wait_ms = 1;
+
+	return MHD_run(l->daemon) == MHD_YES && MHD_get_timeout(l->daemon, &wait_ms) == MHD_YES && !wait_ms;
+}
+
 static int start(struct server *s, struct listener *l, unsigned flags, uint16_t port,
 	struct MHD_OptionItem *options, struct err *e)
 {
 	l->server = s;
-	l->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | flags, port,
-		NULL, NULL, on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
-		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)patience_s, MHD_OPTION_CONNECTION_LIMIT, connection_limit(),
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(s->o.proxy ? STREAM_POOL : POOL_BYTES),
-		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
-		options, MHD_OPTION_END);
-	return l->daemon ? OK : err_sys(e, "SERVE_LISTEN", "cannot listen");
+	l->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | flags, port, NULL, NULL,
+		on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL, MHD_OPTION_UNESCAPE_CALLBACK,
+		keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)patience_s,
+		MHD_OPTION_CONNECTION_LIMIT, connection_limit(), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)(s->o.proxy ? STREAM_POOL : POOL_BYTES), MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+	const union MHD_DaemonInfo *set =
+		l->daemon ? MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	if (!set)
+		return err_sys(e, "SERVE_LISTEN", "cannot listen");
+	const struct poller_spec spec = { .fd = set->epoll_fd, .arg = l, .run = run, .found = answer_here };
+	l->poller = poller_start(s, &spec, e);
+	if (l->poller)
+		return OK;
+	MHD_stop_daemon(l->daemon);
+	return e->rc;
 }
 
 /* Only for the user of the server, unless HELM_SOCKET_MODE says otherwise. */
@@ -867,8 +856,11 @@ int listen_start(struct server *s, struct err *e)
 void listen_quiesce(struct server *s)
 {
 	(void)s;
-	for (size_t i = 0; i < listener_count; i++)
+	for (size_t i = 0; i < listener_count; i++) {
+		poller_hold(listeners[i].poller);
 		listeners[i].quiet_fd = MHD_quiesce_daemon(listeners[i].daemon);
+		poller_release(listeners[i].poller);
+	}
 }
 
 void listen_stop(struct server *s)
@@ -878,6 +870,7 @@ void listen_stop(struct server *s)
 	pthread_mutex_unlock(&streams_lock);
 	listen_wake(s);
 	for (size_t i = 0; i < listener_count; i++) {
+		poller_stop(listeners[i].poller);
 		MHD_stop_daemon(listeners[i].daemon);
 		if (listeners[i].quiet_fd > 0)
 			close_fd(&listeners[i].quiet_fd);

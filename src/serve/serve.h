@@ -291,6 +291,13 @@ int work_start(struct server *s, struct err *e);
 size_t work_descriptors(void); /* as many as this process may have, for everything */
 /* `done` is called by the worker when the answer is there.  False: too many wait. */
 bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg);
+/* The same by this thread itself, with a kernel of its own, where it is a decision and nobody else waits or is at work: then nobody has to be woken for it.  False: it was not
+ * begun. */
+struct worker;
+struct worker *worker_new(struct server *s);
+void worker_free(struct worker *w); /* NULL is fine */
+bool work_here(struct worker *w, struct call *c, void (*done)(void *), void *arg);
+bool work_is_here(void); /* this thread is in it */
 void work_stop(struct server *s); /* what is in the queue is answered first */
 size_t work_waiting(struct server *s);
 uint64_t work_taken(struct server *s); /* requests that a worker took up, ever */
@@ -315,6 +322,7 @@ void once_end(struct idempotency *o, struct call *c, const char *key);
 struct tail *tail_start(struct server *s, void (*grown)(void *), void *arg, struct err *e);
 void tail_stop(struct tail *t);
 uint64_t tail_length(struct tail *t); /* receipts that are known to be on disk */
+void tail_heed(struct tail *t, bool is_heeded); /* does somebody listen, who is told at once?  NULL is fine */
 
 /* listen.c.  Sockets that a service manager has opened (LISTEN_FDS) are taken instead of those of the options. */
 int listen_start(struct server *s, struct err *e);
@@ -323,7 +331,8 @@ int listen_reload(struct server *s,
 void listen_quiesce(struct server *s); /* no new connections; what is open is answered */
 void listen_stop(struct server *s);
 void listen_wake(void *server); /* streams look whether there is something to send */
-void listen_wake_one(struct call *c);
+/* `is_here`: what it has is sent by this thread, which holds nothing that fill() needs; otherwise by another one, at the same time. */
+void listen_wake_one(struct call *c, bool is_here);
 int listen_fd(struct call *c); /* of its connection */
 /* The call lives until it is released as often as it was kept, also when its client is gone. */
 void call_keep(struct call *c);

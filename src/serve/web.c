@@ -188,6 +188,8 @@ struct web_loop {
 	bool is_over; /* the same */
 	int watched; /* epoll over those who listen to us */
 	void (*on_gone)(void *arg);
+	void (*on_round)(void *arg);
+	void *round_arg;
 	struct web_transfer *transfers;
 };
 
@@ -400,6 +402,8 @@ static void *be_loop(void *arg)
 		while ((m = curl_multi_info_read(l->multi, &left)))
 			if (m->msg == CURLMSG_DONE)
 				end_transfer(l, m);
+		if (l->on_round)
+			l->on_round(l->round_arg);
 		(void)curl_multi_poll(l->multi, &more, 1, POLL_MS, NULL);
 		look_who_is_gone(l);
 		look_who_is_silent(l);
@@ -438,6 +442,12 @@ void web_unwatch(struct web_loop *l, int fd)
 void web_on_gone(struct web_loop *l, void (*fn)(void *arg))
 {
 	l->on_gone = fn;
+}
+
+void web_on_round(struct web_loop *l, void (*fn)(void *arg), void *arg)
+{
+	l->round_arg = arg;
+	l->on_round = fn;
 }
 
 int web_loop_start(struct sys *s, struct web_loop **ret, struct err *e)

@@ -54,6 +54,8 @@ void web_post(struct web_loop *l, void (*fn)(void *), void *arg);
 /* Whoever listens to us, by their socket: `fn` is called once when they are gone. */
 void web_watch(struct web_loop *l, int fd, void *arg);
 void web_unwatch(struct web_loop *l, int fd);
+/* Called whenever everything that came was taken, before the loop sleeps. */
+void web_on_round(struct web_loop *l, void (*fn)(void *arg), void *arg);
 void web_on_gone(struct web_loop *l, void (*fn)(void *arg));
 
 struct web_spec {

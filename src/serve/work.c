@@ -508,6 +508,33 @@ static struct job *next_job(struct queue *q)
 	return j;
 }
 
+/* This thread looks for a job before it sleeps again: for the first that it puts there itself nobody need be woken. */
+static _Thread_local bool looks_next;
+static _Thread_local bool is_here; /* work_here() has called us */
+
+/* One job from its beginning to whoever waits for it. */
+static void run_job(struct worker *w, const struct job *j, bool is_of_queue)
+{
+	observed(w, j->c);
+	void (*defer)(struct call *, void (*)(void *), void *) = j->c->defer;
+	j->c->defer = NULL;
+	looks_next = is_of_queue;
+	if (defer)
+		defer(j->c, j->done, j->arg);
+	else
+		j->done(j->arg);
+	looks_next = false;
+}
+
+/* Under the lock.  Somebody may wait because this was the last one that could. */
+static void end_job(struct queue *q, enum kind kind)
+{
+	struct line *l = &q->lines[kind];
+
+	if (l->working-- == l->most && l->first)
+		pthread_cond_signal(&q->arrived);
+}
+
 static void *be_worker(void *arg)
 {
 	struct worker w = { .s = arg };
@@ -518,19 +545,10 @@ static void *be_worker(void *arg)
 	while ((j = next_job(q))) {
 		enum kind kind = kind_of(j->c);
 		pthread_mutex_unlock(&q->lock);
-		observed(&w, j->c);
-		void (*defer)(struct call *, void (*)(void *), void *) = j->c->defer;
-		j->c->defer = NULL;
-		if (defer)
-			defer(j->c, j->done, j->arg);
-		else
-			j->done(j->arg);
+		run_job(&w, j, true);
 		free(j);
 		pthread_mutex_lock(&q->lock);
-		struct line *l = &q->lines[kind];
-		/* Somebody may wait because this was the last one that could. */
-		if (l->working-- == l->most && l->first)
-			pthread_cond_signal(&q->arrived);
+		end_job(q, kind);
 	}
 	pthread_cond_broadcast(&q->arrived);
 	q->workers--;
@@ -613,7 +631,7 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 		BUG("out of memory");
 	*j = (struct job){ .c = c, .done = done, .arg = arg };
 	pthread_mutex_lock(&q->lock);
-	if (q->waiting >= q->idle && q->workers < q->most && more_workers(s))
+	if (q->waiting >= q->idle + looks_next && q->workers < q->most && more_workers(s))
 		q->workers++;
 	struct line *l = &q->lines[kind_of(c)];
 	/* What was begun is ended: the second half of a call is never refused, and there are no more of those than connections. */
@@ -624,12 +642,68 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 		l->last = &j->next;
 		l->waiting++;
 		q->waiting++;
-		pthread_cond_signal(&q->arrived);
+		/* A worker that reads requests while it sends its answer takes the first of them itself. */
+		if (!looks_next)
+			pthread_cond_signal(&q->arrived);
+		looks_next = false;
 	}
 	pthread_mutex_unlock(&q->lock);
 	if (!is_taken)
 		free(j);
 	return is_taken;
+}
+
+/* Under the lock: nobody waits, and nobody is at work. */
+static bool is_quiet(const struct queue *q)
+{
+	size_t working = q->waiting;
+
+	for (size_t i = 0; i < KINDS; i++)
+		working += q->lines[i].working;
+	return !working && !q->is_over;
+}
+
+bool work_here(struct worker *w, struct call *c, void (*done)(void *), void *arg)
+{
+	struct queue *q = w->s->queue;
+	const struct job j = { .c = c, .done = done, .arg = arg };
+
+	pthread_mutex_lock(&q->lock);
+	bool is_taken = kind_of(c) == DECIDES && is_quiet(q);
+	q->taken += is_taken;
+	q->lines[DECIDES].working += is_taken;
+	pthread_mutex_unlock(&q->lock);
+	if (!is_taken)
+		return false;
+	is_here = true;
+	run_job(w, &j, false);
+	is_here = false;
+	pthread_mutex_lock(&q->lock);
+	end_job(q, DECIDES);
+	pthread_mutex_unlock(&q->lock);
+	return true;
+}
+
+bool work_is_here(void)
+{
+	return is_here;
+}
+
+struct worker *worker_new(struct server *s)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		BUG("out of memory");
+	w->s = s;
+	return w;
+}
+
+void worker_free(struct worker *w)
+{
+	if (w)
+		worker_close(w);
+	free(w);
 }
 
 uint64_t work_taken(struct server *s)

@@ -34,6 +34,7 @@ int decide_run(struct call *c, struct request *r, struct handling *h, struct err
 /* Who is asked about.  Whoever has a key with the scope admin or service may ask for others; anybody else is who the key says: 403. */
 int call_principal(struct call *c, const char *said, const char **ret, struct err *e);
 /* points.c: what the other decision points of the installation say about it; NULL: none is asked.  What each said is added to `about`. */
+bool points_are_asked(struct server *s); /* others have a say: a decision may wait for them */
 const struct pdp_facts *points_ask(struct call *c, const struct request *r, struct json *about);
 /* A receipt that is no decision (an outcome, a token, an agreement), on disk when this returns OK.  DRAW_REFUSED as it is; 503 otherwise. */
 int call_record(struct call *c, const struct draft *d, struct json **ret_receipt, struct err *e);

@@ -188,6 +188,16 @@ static void ask_one(struct call *c, const struct json *point, const struct reque
 			f->fault);
 }
 
+bool points_are_asked(struct server *s)
+{
+	struct door_policy *p = policy_take(s);
+	const struct json *points = json_get(p ? p->authority : NULL, "decision_points");
+	bool are = points && points->n;
+
+	policy_drop(s, p);
+	return are;
+}
+
 const struct pdp_facts *points_ask(struct call *c, const struct request *r, struct json *about)
 {
 	struct json *rows = json_new(c->a, JSON_ARRAY);

@@ -1,6 +1,8 @@
 /* child.c — an upstream that is a child: started inside its walls, greeted, listened to, ended.
  *
- * Its thread is the only one that reads from it and writes to it.  It lives as long as the child, which dies with it. */
+ * Its thread is the only one that reads from it.  It lives as long as the child, which dies with it.  What is sent is put into `to` under `out_lock`; once the child has
+ * greeted us, whoever has a call for it writes that itself, under the lock of the upstream (child_send_now()), and the thread writes what the pipe has no
+ * room for. */
 #include "serve/mcp/mcp.h"
 
 #include "base/proc.h"
@@ -21,7 +23,8 @@ enum {
 	STDERR_LINE = 400,
 	PAGES_MOST = 200,
 	OUT_MOST = 64 << 20,
-	TICK_MS = 200
+	TICK_MS = 200,
+	AWAKE_US = 2000000 /* after the last call its thread looks at the time by itself */
 };
 
 struct out {
@@ -35,7 +38,11 @@ struct child {
 	struct proc proc;
 	int in, out, err; /* its ends, seen from here: we write `in` */
 	struct rpc_lines lines;
-	struct out to;
+	pthread_mutex_t out_lock;
+	struct out to; /* under it */
+	struct worker *w; /* of its thread */
+	int64_t asked_us; /* when it was sent something last; under the lock of the upstream */
+	bool is_awake; /* its thread looks at the time; the same */
 	enum greeting greeting;
 	bool is_stateless, was_greeted;
 	int64_t asked_id, start_deadline_us; /* the request of the greeting that is not answered */
@@ -58,14 +65,11 @@ static int64_t setting(struct upstream *u, const char *name, int64_t fallback)
 
 /* ---- writing ---- */
 
-static void put_line(struct child *c, const char *line, size_t n)
+/* Under its lock.  False: too much of it was not read yet. */
+static bool out_add(struct out *o, const char *line, size_t n)
 {
-	struct out *o = &c->to;
-
-	if (o->n + n + 1 - o->at > OUT_MOST) {
-		c->trouble = "it does not read what it is sent";
-		return;
-	}
+	if (o->n + n + 1 - o->at > OUT_MOST)
+		return false;
 	if (o->at) {
 		memmove(o->p, o->p + o->at, o->n - o->at);
 		o->n -= o->at;
@@ -80,6 +84,31 @@ static void put_line(struct child *c, const char *line, size_t n)
 	memcpy(o->p + o->n, line, n);
 	o->n += n;
 	o->p[o->n++] = '\n';
+	return true;
+}
+
+/* Under its lock: as much as the pipe takes.  0, or what went wrong. */
+static int out_write(struct child *c)
+{
+	while (c->to.at < c->to.n) {
+		ssize_t n = write(c->in, c->to.p + c->to.at, c->to.n - c->to.at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 && errno != EAGAIN ? errno : 0;
+		c->to.at += (size_t)n;
+	}
+	c->to.at = c->to.n = 0;
+	return 0;
+}
+
+static void put_line(struct child *c, const char *line, size_t n)
+{
+	pthread_mutex_lock(&c->out_lock);
+	bool is_taken = out_add(&c->to, line, n);
+	pthread_mutex_unlock(&c->out_lock);
+	if (!is_taken)
+		c->trouble = "it does not read what it is sent";
 }
 
 static void put(struct child *c, struct arena *a, const struct json *message)
@@ -91,19 +120,16 @@ static void put(struct child *c, struct arena *a, const struct json *message)
 	put_line(c, text.p, text.n);
 }
 
-static void write_some(struct child *c)
+/* True: there is something left. */
+static bool write_some(struct child *c)
 {
-	while (c->to.at < c->to.n) {
-		ssize_t n = write(c->in, c->to.p + c->to.at, c->to.n - c->to.at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno != EAGAIN)
-			c->trouble = "it does not read any more";
-		if (n <= 0)
-			return;
-		c->to.at += (size_t)n;
-	}
-	c->to.at = c->to.n = 0;
+	pthread_mutex_lock(&c->out_lock);
+	int wrong = out_write(c);
+	bool is_left = c->to.at < c->to.n;
+	pthread_mutex_unlock(&c->out_lock);
+	if (wrong)
+		c->trouble = "it does not read any more";
+	return is_left;
 }
 
 /* ---- the greeting ---- */
@@ -141,6 +167,14 @@ static void ask_tools(struct child *c, struct arena *a, const char *cursor)
 	ask(c, "tools/list", params, a);
 }
 
+/* By any thread from now on, or only by its own. */
+static void be_asked(struct child *c, bool is_by_any)
+{
+	pthread_mutex_lock(&c->u->lock);
+	c->u->child = is_by_any ? c : NULL;
+	pthread_mutex_unlock(&c->u->lock);
+}
+
 /* Whoever waits goes on first; what it offers is kept after that. */
 static void greeted(struct child *c)
 {
@@ -152,6 +186,7 @@ static void greeted(struct child *c)
 	c->asked_id = 0;
 	c->offer = NULL;
 	o->refs++;
+	be_asked(c, true);
 	upstream_is_ready(u, o);
 	upstream_keep(u, o);
 	offer_drop(u, o);
@@ -208,21 +243,49 @@ static void hear_greeting(struct child *c, struct arena *a, const struct rpc *m)
 
 /* ---- flights ---- */
 
-static void send_flight(struct child *c, struct flight *f)
+static struct json *message_of(struct child *c, struct arena *a, struct flight *f)
 {
-	AUTO(arena_done) struct arena a = { 0 };
-	struct json *params = json_copy(&a, f->params), *meta = json_get(params, "_meta");
+	struct json *params = json_copy(a, f->params), *meta = json_get(params, "_meta");
 
 	f->upstream_id = upstream_next_id(c->u);
 	if (f->progress_token) {
 		if (!meta) {
-			meta = json_new(&a, JSON_OBJECT);
-			json_set(&a, params, "_meta", meta);
+			meta = json_new(a, JSON_OBJECT);
+			json_set(a, params, "_meta", meta);
 		}
-		json_seti(&a, meta, "progressToken", f->upstream_id);
+		json_seti(a, meta, "progressToken", f->upstream_id);
 	}
-	add_meta(c, &a, params);
-	put(c, &a, rpc_request(&a, f->upstream_id, f->method, params));
+	add_meta(c, a, params);
+	return rpc_request(a, f->upstream_id, f->method, params);
+}
+
+static void send_flight(struct child *c, struct flight *f)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+
+	put(c, &a, message_of(c, &a, f));
+}
+
+/* What is wrong with the pipe is found by its thread, which is woken where anything is left. */
+bool child_send_now(struct child *c, struct flight *f, bool *ret_wakes)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct buf text;
+
+	buf_init(&text, &a);
+	json_write(&text, message_of(c, &a, f), 0);
+	pthread_mutex_lock(&c->out_lock);
+	bool is_taken = out_add(&c->to, text.p, text.n);
+	*ret_wakes = (is_taken && out_write(c)) || c->to.at < c->to.n || !c->is_awake;
+	pthread_mutex_unlock(&c->out_lock);
+	if (!is_taken) {
+		*ret_wakes = true;
+		return false;
+	}
+	c->asked_us = c->sys->mono_us(c->sys);
+	f->next_pending = c->u->pending;
+	c->u->pending = f;
+	return true;
 }
 
 static void send_all(struct child *c)
@@ -270,7 +333,7 @@ static void hear_answer(struct child *c, const struct rpc *m, size_t bytes)
 	f->result = m->result ? json_copy(&f->a, m->result) : NULL;
 	f->error = m->error ? json_copy(&f->a, m->error) : NULL;
 	f->result_bytes = bytes;
-	flight_back(f, NULL);
+	flight_back_here(f, c->w);
 }
 
 static void tell_cancelled(struct child *c, const struct flight *f)
@@ -494,10 +557,14 @@ static void end(struct child *c)
 
 static int timeout_of(struct child *c)
 {
+	int64_t now = c->sys->mono_us(c->sys);
+
 	pthread_mutex_lock(&c->u->lock);
-	bool is_busy = c->u->pending || c->u->sending || c->u->is_listing;
+	c->is_awake = c->u->pending || c->u->sending || c->u->is_listing || c->greeting != GREETED ||
+		now - c->asked_us < AWAKE_US;
+	bool is_awake = c->is_awake;
 	pthread_mutex_unlock(&c->u->lock);
-	return is_busy || c->greeting != GREETED ? TICK_MS : -1;
+	return is_awake ? TICK_MS : -1;
 }
 
 static bool is_over(struct upstream *u)
@@ -525,10 +592,10 @@ static void live(struct child *c)
 	uint64_t count;
 
 	while (!c->trouble && !is_over(u)) {
-		write_some(c);
+		bool is_left = write_some(c);
 		struct pollfd p[] = { { .fd = c->out, .events = POLLIN }, { .fd = c->err, .events = POLLIN },
 			{ .fd = u->wake, .events = POLLIN },
-			{ .fd = c->to.at < c->to.n ? c->in : -1, .events = POLLOUT } };
+			{ .fd = is_left ? c->in : -1, .events = POLLOUT } };
 		if (poll(p, ARRAY_SIZE(p), timeout_of(c)) < 0 && errno != EINTR)
 			break;
 		if (p[2].revents)
@@ -550,9 +617,14 @@ void *upstream_child(void *arg)
 {
 	struct upstream *u = arg;
 	struct sys *s = u->g->server->sys;
-	struct child c = {
-		.u = u, .sys = s, .in = -1, .out = -1, .err = -1, .lines = { .most = MCP_LINE_MOST }
-	};
+	struct child c = { .u = u,
+		.sys = s,
+		.in = -1,
+		.out = -1,
+		.err = -1,
+		.lines = { .most = MCP_LINE_MOST },
+		.w = worker_new(u->g->server),
+		.out_lock = PTHREAD_MUTEX_INITIALIZER };
 	AUTO(arena_done) struct arena a = { 0 };
 	struct err e = { 0 };
 
@@ -565,7 +637,9 @@ void *upstream_child(void *arg)
 		snapshot_drop(u->g, snap);
 		ask(&c, "initialize", hello, &a);
 		live(&c);
+		be_asked(&c, false);
 	}
+	worker_free(c.w);
 	if (is_over(u))
 		c.trouble = "it is not wanted any more";
 	end(&c);

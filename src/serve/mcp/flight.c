@@ -136,7 +136,7 @@ static int run_step(struct call *c, struct err *e)
 	return OK;
 }
 
-void flight_go(struct flight *f)
+void flight_go_here(struct flight *f, struct worker *w)
 {
 	f->call.sent_count = 0;
 	f->call.resume = run_step;
@@ -145,11 +145,18 @@ void flight_go(struct flight *f)
 	f->wake_us = 0;
 	f->answer = NULL;
 	__atomic_store_n(&f->wants, 1, __ATOMIC_SEQ_CST);
-	if (work_put(f->g->server, &f->call, after_worker, f))
+	bool may = w && (!f->is_clear || f->is_clear(f));
+	if ((may && work_here(w, &f->call, after_worker, f)) ||
+		work_put(f->g->server, &f->call, after_worker, f))
 		return;
 	flight_refuse(f, RPC_INTERNAL, "the gateway is ending");
 	deliver(f);
 	flight_end(f);
+}
+
+void flight_go(struct flight *f)
+{
+	flight_go_here(f, NULL);
 }
 
 static int refuse_many(struct flight *f, struct err *e)
@@ -199,6 +206,12 @@ void flight_back(struct flight *f, const char *trouble)
 {
 	f->trouble = trouble ? arena_strdup(&f->a, trouble) : NULL;
 	flight_go(f);
+}
+
+void flight_back_here(struct flight *f, struct worker *w)
+{
+	f->trouble = NULL;
+	flight_go_here(f, w);
 }
 
 void flight_answer(struct flight *f, struct json *result)

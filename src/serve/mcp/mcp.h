@@ -165,6 +165,7 @@ struct flight {
 	void *state; /* of the step's own file */
 	/* The transport: one message of several, or the last (message.p NULL: there is none). */
 	void (*send)(struct flight *f, struct bytes message, bool is_last);
+	bool (*is_clear)(struct flight *f); /* an answer would not wait for others; NULL: it never does */
 	void *transport;
 	void (*done)(void *); /* of a call that waits for the answer, and its argument */
 	void *done_arg;
@@ -172,6 +173,8 @@ struct flight {
 /* Takes over `text`'s bytes by copying them.  The reference to the guest becomes the flight's.  `scopes`: what the caller may. */
 struct flight *flight_new(struct guest *u, struct bytes text, unsigned scopes);
 void flight_go(struct flight *f); /* to a worker */
+/* The same by this thread, where nobody else is at work and its step waits for nobody (work_here()); otherwise by a worker. */
+void flight_go_here(struct flight *f, struct worker *w);
 void flight_answer(struct flight *f, struct json *result);
 void flight_refuse(struct flight *f, int code, const char *text);
 /* The guest does not want it any more.  False: there is no such request on its way. */
@@ -203,6 +206,7 @@ struct upstream {
 	struct flight *pending; /* sent */
 	struct flight *sending; /* to be sent */
 	struct saying *saying; /* messages to be sent that are no flights */
+	struct child *child; /* that is ready to be asked by any thread; NULL: by its own */
 	uint64_t
 		starts; /* so often it was started: an answer to what an earlier one asked is not for this one */
 	size_t questions; /* of it, that are open */
@@ -237,9 +241,13 @@ struct offer *offer_new(void);
 /* The tools of one page; false: there are more than are looked at. */
 bool offer_add(struct offer *o, const struct json *page);
 void flight_back(struct flight *f, const char *trouble); /* ended: to its next step */
+void flight_back_here(
+	struct flight *f, struct worker *w); /* answered: the same by this thread, if it can be */
 struct json *upstream_hello(struct arena *a, const struct json *row);
 const struct json *upstream_row(const struct upstream *u, const struct snapshot *s);
 void *upstream_child(void *upstream); /* the thread of a child */
+/* Under the lock of the upstream: it is asked now, by this thread.  *ret_wakes: its own has something left to do.  False: it cannot be, and nothing was sent. */
+bool child_send_now(struct child *c, struct flight *f, bool *ret_wakes);
 void *upstream_web(void *upstream); /* the thread that greets an address, or asks again for its tools */
 void upstream_send_web(struct upstream *u, struct flight *f);
 /* What it says by itself: progress, what it logs, news.  `f`: what it was asked when it said it; NULL: anything that waits for it. */

@@ -185,6 +185,11 @@ enum rpc_line rpc_lines_next(struct rpc_lines *l, struct bytes *ret)
 	return is_long ? RPC_LONG_LINE : RPC_NO_LINE;
 }
 
+bool rpc_lines_has_more(const struct rpc_lines *l)
+{
+	return l->n > l->looked && memchr(l->p + l->looked, '\n', l->n - l->looked);
+}
+
 void rpc_lines_free(struct rpc_lines *l)
 {
 	free(l->p);

@@ -49,6 +49,7 @@ void rpc_lines_put(struct rpc_lines *l, const void *from, size_t n);
 enum rpc_line { RPC_NO_LINE, RPC_LINE, RPC_LONG_LINE };
 /* The next whole line, without its end; valid until the next put.  An empty one is none. */
 enum rpc_line rpc_lines_next(struct rpc_lines *l, struct bytes *ret);
+bool rpc_lines_has_more(const struct rpc_lines *l); /* another whole line is here */
 void rpc_lines_free(struct rpc_lines *l);
 
 #endif

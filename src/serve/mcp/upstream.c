@@ -290,14 +290,16 @@ void upstream_send(struct upstream *u, struct flight *f)
 {
 	struct sys *s = u->g->server->sys;
 	const char *trouble = NULL;
+	bool wakes = true;
 
 	f->result = f->error = NULL;
 	f->trouble = NULL;
 	f->deadline_us = s->mono_us(s) + f->timeout_us;
 	pthread_mutex_lock(&u->lock);
+	bool is_alone = u->child && !u->is_listing && !u->sending && !u->saying;
 	if (u->state != UP_READY || u->is_ending) {
 		trouble = "the server ended before it was asked";
-	} else if (!u->is_web) {
+	} else if (!u->is_web && !(is_alone && child_send_now(u->child, f, &wakes))) {
 		struct flight **last = &u->sending;
 		while (*last)
 			last = &(*last)->next_pending;
@@ -309,7 +311,7 @@ void upstream_send(struct upstream *u, struct flight *f)
 		flight_back(f, trouble);
 	else if (u->is_web)
 		upstream_send_web(u, f);
-	else
+	else if (wakes)
 		wake(u);
 }
 

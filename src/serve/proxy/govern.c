@@ -247,16 +247,11 @@ int govern_calls(struct call *c, struct err *e)
 
 /* ---- what became of it ---- */
 
-static struct json *happened(struct call *c, const struct tx *t, int64_t micro)
+static struct json *happened(struct call *c, struct tx *t, int64_t micro)
 {
 	struct json *about = proxy_about(c->a, t), *o = json_get(about, "proxy");
-	uint8_t digest[SHA256_SIZE];
-	char hex[SHA256_HEX];
-	struct sha256 h = t->sent;
 
-	sha256_end(&h, digest);
-	hex_encode(digest, sizeof(digest), hex);
-	json_sets(c->a, o, "output_hash", arena_printf(c->a, "sha256:%s", hex));
+	json_sets(c->a, o, "output_hash", tx_digest(t, c->a));
 	json_sets(c->a, o, "status", t->kind);
 	json_seti(c->a, o, "http_status", t->status);
 	json_seti(c->a, o, "tool_calls", (int64_t)t->calls);
@@ -333,19 +328,16 @@ int govern_outcome(struct call *c, struct err *e)
 /* ---- an answer that came whole ---- */
 
 /* What a client can read about it without asking: the names that the SDKs know. */
-static void send_headers(struct call *c, const struct tx *t, const char *code)
+static void send_headers(struct call *c, struct tx *t, const char *code)
 {
 	const struct json *r = t->receipt;
 	uint8_t digest[SHA256_SIZE];
 	char hex[SHA256_HEX];
-	struct sha256 h = t->sent;
 	struct err e = { 0 };
 
-	sha256_end(&h, digest);
-	hex_encode(digest, sizeof(digest), hex);
 	call_send_header(c, "X-Helm-Receipt-ID", arena_strdup(c->a, json_get_text(r, "receipt_id", "")));
 	call_send_header(c, "X-Helm-Decision-ID", arena_strdup(c->a, json_get_text(r, "decision_id", "")));
-	call_send_header(c, "X-Helm-Output-Hash", arena_printf(c->a, "sha256:%s", hex));
+	call_send_header(c, "X-Helm-Output-Hash", tx_digest(t, c->a));
 	call_send_header(c, "X-Helm-Lamport-Clock",
 		arena_printf(c->a, "%lld", (long long)json_get_int(r, "lamport_clock", 0)));
 	call_send_header(c, "X-Helm-Status", t->kind);
@@ -413,8 +405,10 @@ static int read_whole(struct call *c, struct tx *t, struct json **ret, struct er
 
 static void hash_answer(struct tx *t, struct bytes body)
 {
+	pthread_mutex_lock(&t->lock);
 	sha256_begin(&t->sent);
 	sha256_add(&t->sent, body.p ? (const void *)body.p : "", body.n);
+	pthread_mutex_unlock(&t->lock);
 }
 
 static int answer_refused(struct call *c, struct tx *t, struct json *doc, struct err *e)

@@ -60,6 +60,8 @@ struct proxy {
 	pthread_cond_t left;
 	size_t live; /* requests under way; under the lock */
 	struct tx *first; /* those that were begun; of the loop's thread */
+	struct tx *pushed; /* those of which the listener is to be told; the same */
+	struct worker *w; /* the same */
 };
 int config_read(struct proxy *p, const struct json *doc, struct err *e);
 
@@ -147,6 +149,8 @@ struct tx {
 	enum phase phase;
 	bool is_deciding, is_ended, is_paused, is_gone, is_recorded, is_refused, is_rewriting, is_unsent,
 		is_too_large;
+	size_t pushed; /* bytes that the listener was not told of yet */
+	struct tx *next_pushed;
 	int fd; /* of the client */
 	int64_t began_us;
 	/* of the vendor's answer */
@@ -158,7 +162,6 @@ struct tx {
 	struct assembly x;
 	struct arena event; /* of one event */
 	size_t calls, denied;
-	struct sha256 sent; /* of what left */
 	const char *kind, *code; /* status of the outcome, and reason code; code NULL: none */
 	struct err failed; /* of the transfer */
 	struct arena *home; /* of the request: lives as long as this */
@@ -173,7 +176,8 @@ struct tx {
 	/* on its way to the client; under the lock */
 	pthread_mutex_t lock;
 	struct bulk out;
-	size_t out_at;
+	size_t out_at, out_hashed; /* sent so far, and in the digest so far, of `out` */
+	struct sha256 sent; /* of what left, and of what of `out` is in the digest */
 	bool is_out_over, is_out_broken, is_out_full;
 	struct events events;
 	struct tx *next, **self;
@@ -181,6 +185,9 @@ struct tx {
 /* Called by the worker when it has left the call. */
 void tx_start(struct call *c, void (*done)(void *), void *arg);
 void tx_free(void *tx);
+/* "sha256:..." of everything that was passed on until now.  Any thread. */
+const char *tx_digest(struct tx *t, struct arena *a);
+void tx_flush_all(void *proxy); /* the loop's thread, at the end of a round */
 void tx_gone(void *tx); /* the loop's thread: its client is */
 /* The loop's thread: everything that is under way ends now, and says so. */
 void tx_cut_all(void *proxy);

@@ -151,9 +151,12 @@ int proxy_start(struct server *s, const struct json *doc, struct err *e)
 	if (p->is_observing)
 		log_line(s, "warn", NULL,
 			"observing: what would be refused is passed on, and the record says so");
+	p->w = worker_new(s);
 	rc = web_loop_start(s->sys, &p->loop, e);
-	if (rc == OK)
+	if (rc == OK) {
 		web_on_gone(p->loop, tx_gone);
+		web_on_round(p->loop, tx_flush_all, p);
+	}
 	return rc;
 }
 
@@ -185,4 +188,6 @@ void proxy_stop(struct server *s)
 		return;
 	web_loop_stop(s->proxy->loop);
 	s->proxy->loop = NULL;
+	worker_free(s->proxy->w);
+	s->proxy->w = NULL;
 }

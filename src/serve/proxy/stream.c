@@ -10,23 +10,67 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PENDING_MOST = 1 << 20, CONNECT_MS = 10000, HEADERS_MOST = 40, BROKEN = -2 };
+enum { FEW_BYTES = 8 << 10, PENDING_MOST = 1 << 20, CONNECT_MS = 10000, HEADERS_MOST = 40, BROKEN = -2 };
 
 static void conclude(struct tx *t);
 static void feed(struct tx *t, struct bytes in);
 
 /* ---- to the client ---- */
 
+/* The listener is told at the end of the round, of everything at once. */
 static void push(struct tx *t, const void *p, size_t n)
 {
+	struct proxy *x = t->p;
+
 	if (!n)
 		return;
-	sha256_add(&t->sent, p, n);
 	pthread_mutex_lock(&t->lock);
 	bulk_add(&t->out, p, n);
 	t->is_out_full |= t->out.n - t->out_at > OUT_MOST;
 	pthread_mutex_unlock(&t->lock);
-	listen_wake_one(t->c);
+	if (!t->pushed) {
+		call_keep(t->c);
+		t->next_pushed = x->pushed;
+		x->pushed = t;
+	}
+	t->pushed += n;
+}
+
+/* A few words are sent by this thread; of much the listener sends one half while the next one is read here. */
+void tx_flush_all(void *arg)
+{
+	struct proxy *p = arg;
+
+	for (struct tx *t; (t = p->pushed);) {
+		bool is_little = t->pushed <= FEW_BYTES;
+		p->pushed = t->next_pushed;
+		t->pushed = 0;
+		listen_wake_one(t->c, is_little);
+		call_release(t->c);
+	}
+}
+
+/* Under the lock: the digest covers what lies before `end`, too. */
+static void hash_out(struct tx *t, size_t end)
+{
+	if (end > t->out_hashed) {
+		sha256_add(&t->sent, t->out.p + t->out_hashed, end - t->out_hashed);
+		t->out_hashed = end;
+	}
+}
+
+const char *tx_digest(struct tx *t, struct arena *a)
+{
+	uint8_t digest[SHA256_SIZE];
+	char hex[SHA256_HEX];
+
+	pthread_mutex_lock(&t->lock);
+	hash_out(t, t->out.n);
+	struct sha256 h = t->sent;
+	pthread_mutex_unlock(&t->lock);
+	sha256_end(&h, digest);
+	hex_encode(digest, sizeof(digest), hex);
+	return arena_printf(a, "sha256:%s", hex);
 }
 
 static void end_out(struct tx *t, bool is_broken)
@@ -35,7 +79,7 @@ static void end_out(struct tx *t, bool is_broken)
 	t->is_out_over = true;
 	t->is_out_broken = is_broken;
 	pthread_mutex_unlock(&t->lock);
-	listen_wake_one(t->c);
+	listen_wake_one(t->c, true);
 }
 
 static bool is_full(struct tx *t)
@@ -69,9 +113,11 @@ static int64_t fill(struct events *s, char *to, size_t room)
 	n = n < room ? n : room;
 	if (n) {
 		memcpy(to, t->out.p + t->out_at, n);
+		hash_out(t, t->out_at + n);
 		t->out_at += n;
 		if (t->out_at == t->out.n || t->out_at > OUT_MOST) {
 			bulk_drop(&t->out, t->out_at);
+			t->out_hashed -= t->out_at;
 			t->out_at = 0;
 		}
 	}
@@ -213,12 +259,20 @@ static void run_after(void *arg)
 	fn(t);
 }
 
-/* The worker's thread. */
+/* The worker's thread, or our own. */
 static void post_after(void *arg)
 {
 	struct after *x = arg;
 
 	web_post(x->t->p->loop, run_after, x);
+}
+
+static bool is_alone(struct proxy *p)
+{
+	pthread_mutex_lock(&p->lock);
+	bool is = p->live == 1;
+	pthread_mutex_unlock(&p->lock);
+	return is && !points_are_asked(p->s);
 }
 
 static void start_job(
@@ -238,6 +292,9 @@ static void start_job(
 	t->work.a = a;
 	t->work.resume = fn;
 	t->work.telemetry = NULL;
+	/* Where no other answer is on its way nobody is held up: this thread decides itself, and nobody has to be woken for it. */
+	if (is_alone(t->p) && work_here(t->p->w, &t->work, post_after, x))
+		return;
 	if (!work_put(t->p->s, &t->work, post_after, x)) {
 		t->work.resume = NULL;
 		post_after(x);

@@ -1,0 +1,159 @@
+/* poll.c — who waits for a listener, and runs it.
+ *
+ * The library reads requests and sends answers in one function that any thread may call, one at a time.  So nobody has to be woken for that: who has read a request
+ * answers it, while a second thread waits in its place; and who has an answer sends it.  A thread that is woken costs more than most of what a decision
+ * needs, twice for each request.
+ *
+ * What is locked: `running` is held by who runs; `wanted` says that somebody wants it to be run once more, and is looked at again after `running` was given back,
+ * so that whoever could not have it need not wait.  The two threads wait in `set` for an event that is told once (EPOLLONESHOT): who was told arms it again when it
+ * has run.  A connection that is put back among those that are run does not wake them by itself: who did that runs, or rings. */
+#include "serve/parts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { THREADS = 2, LOOK_MS = 1000 };
+
+struct poller {
+	struct server *s;
+	struct poller_spec spec;
+	int set, bell; /* descriptors */
+	pthread_mutex_t running;
+	atomic_bool wanted, is_over;
+	atomic_int waiting; /* threads, for something to read */
+	pthread_t threads[THREADS];
+	size_t started;
+};
+
+/* Of the thread, while it runs: what it will do afterwards. */
+static _Thread_local struct {
+	struct poller *of; /* NULL: it is none of ours */
+	void *what;
+} taken;
+
+static void arm(struct poller *p)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLONESHOT };
+
+	(void)epoll_ctl(p->set, EPOLL_CTL_MOD, p->spec.fd, &ev);
+}
+
+void poller_run(struct poller *p)
+{
+	atomic_store(&p->wanted, true);
+	while (atomic_load(&p->wanted) && pthread_mutex_trylock(&p->running) == 0) {
+		atomic_store(&p->wanted, false);
+		if (p->spec.run(p->spec.arg))
+			atomic_store(&p->wanted, true);
+		pthread_mutex_unlock(&p->running);
+	}
+}
+
+void poller_hold(struct poller *p)
+{
+	pthread_mutex_lock(&p->running);
+}
+
+void poller_release(struct poller *p)
+{
+	pthread_mutex_unlock(&p->running);
+	poller_run(p);
+}
+
+/* Each ring is told to one thread, whatever the count. */
+static void ring(struct poller *p)
+{
+	const uint64_t one = 1;
+
+	(void)!write(p->bell, &one, sizeof(one));
+}
+
+void poller_wake(struct poller *p)
+{
+	atomic_store(&p->wanted, true);
+	ring(p);
+}
+
+bool poller_take(void *what)
+{
+	if (!taken.of || taken.what || !atomic_load(&taken.of->waiting))
+		return false;
+	taken.what = what;
+	return true;
+}
+
+static void *be_poller(void *arg)
+{
+	struct poller *p = arg;
+	struct worker *w = worker_new(p->s);
+
+	while (!atomic_load(&p->is_over)) {
+		struct epoll_event ev;
+		atomic_fetch_add(&p->waiting, 1);
+		(void)epoll_wait(p->set, &ev, 1, LOOK_MS);
+		atomic_fetch_sub(&p->waiting, 1);
+		taken.of = p;
+		poller_run(p);
+		arm(p);
+		taken.of = NULL;
+		void *what = taken.what;
+		taken.what = NULL;
+		if (what)
+			p->spec.found(w, what);
+	}
+	worker_free(w);
+	ring(p); /* for the other one */
+	return NULL;
+}
+
+struct poller *poller_start(struct server *s, const struct poller_spec *spec, struct err *e)
+{
+	struct poller *p = calloc(1, sizeof(*p));
+	struct epoll_event told = { .events = EPOLLIN | EPOLLET },
+			   once = { .events = EPOLLIN | EPOLLONESHOT };
+	sigset_t all, old;
+
+	if (!p)
+		BUG("out of memory");
+	p->s = s;
+	p->spec = *spec;
+	p->set = epoll_create1(EPOLL_CLOEXEC);
+	p->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&p->running, NULL);
+	errno = p->set < 0 || p->bell < 0 || epoll_ctl(p->set, EPOLL_CTL_ADD, p->bell, &told) ||
+			epoll_ctl(p->set, EPOLL_CTL_ADD, spec->fd, &once)
+		? errno
+		: 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	while (!errno && p->started < THREADS) {
+		errno = pthread_create(&p->threads[p->started], NULL, be_poller, p);
+		p->started += !errno;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (p->started == THREADS)
+		return p;
+	err_sys(e, "SERVE_THREAD", "no thread can be started");
+	poller_stop(p);
+	return NULL;
+}
+
+void poller_stop(struct poller *p)
+{
+	if (!p)
+		return;
+	atomic_store(&p->is_over, true);
+	ring(p);
+	for (size_t i = 0; i < p->started; i++)
+		pthread_join(p->threads[i], NULL);
+	close_fd(&p->set);
+	close_fd(&p->bell);
+	pthread_mutex_destroy(&p->running);
+	free(p);
+}
