@@ -194,28 +194,46 @@ static bool shows_value(enum param_op op)
 	return op != PARAM_ALTERNATE && op != PARAM_LENGTH && op != PARAM_NAMES && op != PARAM_SLICE;
 }
 
-/* echo $API_KEY shows a credential to whoever reads the output. In a pipe it goes to a program instead,
- * and a value that the text itself has set is no secret. */
+/* A variable of this word that holds a credential; NULL: none.  A value that the text itself has set is no secret. */
+static const struct shell_param *secret_of(struct walk *w, const struct shell_word *word)
+{
+	for (const struct shell_part *p = word->first; p; p = p->next) {
+		if (p->kind != PART_PARAM || p->param->is_indirect || !shows_value(p->param->op) ||
+			!paths_is_secret_variable(p->param->name, p->param->name_n))
+			continue;
+		const struct value *v = scope_variable(w, p->param->name, p->param->name_n);
+		if (!v->n || has_mark(v->items[0]))
+			return p->param;
+	}
+	return NULL;
+}
+
+/* echo $API_KEY shows a credential to whoever reads the output, and so does base64 <<< $API_KEY.  In a pipe it goes to a program
+ * instead. */
 static void find_printed_secret(struct walk *w, struct command *c, const struct shell_node *node)
 {
+	static const char *const copies[] = { "cat", "base64", "base32", "xxd", "od", "hexdump", "rev", "tac",
+		"fold", "nl", "tr", "tee" };
 	const struct shell_word *head = node->words;
+	const struct shell_param *found = NULL;
+	bool is_copy = false;
 
-	if (!head || w->pipeline || !(shell_word_is(head, "echo") || shell_word_is(head, "printf")))
+	if (!head || w->pipeline)
 		return;
-	for (const struct shell_word *word = head->next; word; word = word->next)
-		for (const struct shell_part *p = word->first; p; p = p->next) {
-			if (p->kind != PART_PARAM || p->param->is_indirect || !shows_value(p->param->op) ||
-				!paths_is_secret_variable(p->param->name, p->param->name_n))
-				continue;
-			const struct value *v = scope_variable(w, p->param->name, p->param->name_n);
-			if (v->n && !has_mark(v->items[0]))
-				continue;
-			struct effect *e = walk_effect(w, c, FX_SECRET_READ, NULL);
-			e->tag = "secret.store";
-			e->program = "echo";
-			e->target = arena_strndup(w->a, p->param->name, p->param->name_n);
-			return;
-		}
+	if (shell_word_is(head, "echo") || shell_word_is(head, "printf"))
+		for (const struct shell_word *word = head->next; word && !found; word = word->next)
+			found = secret_of(w, word);
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
+		is_copy |= shell_word_is(head, copies[i]);
+	for (const struct shell_redir *r = node->redirs; r && is_copy && !found; r = r->next)
+		if (r->op == REDIR_HERESTRING && r->word)
+			found = secret_of(w, r->word);
+	if (!found)
+		return;
+	struct effect *e = walk_effect(w, c, FX_SECRET_READ, NULL);
+	e->tag = "secret.store";
+	e->program = "echo";
+	e->target = arena_strndup(w->a, found->name, found->name_n);
 }
 
 /* A prompt is expanded when it is shown: everything that a here-document would run, it runs. */

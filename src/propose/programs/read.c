@@ -434,6 +434,15 @@ HANDLER(openssl)
 		decoded_output(k, NULL);
 }
 
+/* gpg takes the beginning of an option for the whole. */
+static bool exports_secrets(const struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_starts(&k->rest[i], "--export-s") && !word_is(&k->rest[i], "--export-ssh-key"))
+			return true;
+	return false;
+}
+
 /* What gpg prints may be decrypted text. */
 HANDLER(gpg)
 {
@@ -441,7 +450,7 @@ HANDLER(gpg)
 		    "delete-key delete-keys delete-secret-key delete-secret-keys "
 		    "delete-secret-and-public-key"))
 		fx(k, TAG_DELETE_KEY, NULL, 0);
-	else if (args_find(k->rest, k->rest_count, "export-secret-keys export-secret-subkeys"))
+	else if (exports_secrets(k))
 		fx(k, TAG_SECRET_STORE, NULL, 0);
 	else if (args_find(k->rest, k->rest_count, "keyserver recv-keys send-keys refresh-keys"))
 		fx(k, TAG_NETWORK_GET, NULL, 0);
