@@ -309,7 +309,8 @@ static int begin(struct context_index *ix, struct err *e)
 	return rc;
 }
 
-/* Files into the index until the time is over; what was not done stays pending, and is not an error. */
+/* Files into the index until the time is over, and some in any case, so that it comes to an end; what was not done stays pending, and is not
+ * an error. */
 static int take_files(struct context_index *ix, struct source *s, struct indexed_source *is, struct err *e)
 {
 	struct pending left = { 0 };
@@ -317,7 +318,7 @@ static int take_files(struct context_index *ix, struct source *s, struct indexed
 	int rc = OK;
 
 	while (i < is->pending.count && rc == OK && !ix->is_closed &&
-		ix->x->sys->mono_us(ix->x->sys) < ix->stop_us) {
+		(i == 0 || ix->x->sys->mono_us(ix->x->sys) < ix->stop_us)) {
 		rc = begin(ix, e);
 		if (ix->is_closed)
 			break;
@@ -368,7 +369,10 @@ static int sweep_all(struct sweep *w, struct source *s, struct err *e)
 	w->is->pending.count = 0;
 	w->dirs = json_new(ix->x->a, JSON_ARRAY);
 	notes_walk(ix->x, s, look_at_file, look_at_dir, w);
-	int64_t took = w->files < FEW_FILES ? 0 : ix->x->sys->mono_us(ix->x->sys) - began;
+	int64_t now = ix->x->sys->mono_us(ix->x->sys), took = w->files < FEW_FILES ? 0 : now - began;
+	/* As much time for adding as the walk took: where that alone is longer than the budget, nothing would ever come in. */
+	if (ix->stop_us < now + (now - began))
+		ix->stop_us = now + (now - began);
 	uint32_t warnings_to = ix->x->warnings->n;
 	if (w->rc) {
 		*e = w->e;
