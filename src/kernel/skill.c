@@ -155,6 +155,16 @@ int skill_make_places(struct sys *s, struct arena *a, const struct terms *t, con
 	return rc;
 }
 
+bool skill_has_places(struct sys *s, const struct terms *t, const char *tree)
+{
+	AUTO(close_fd) int fd = -1;
+	bool has = file_open_dir(s, AT_FDCWD, tree, &fd, NULL) == OK;
+
+	for (const char *const *p = t->writes; has && t->has_writes && *p; p++)
+		has = file_exists(s, fd, *p);
+	return has;
+}
+
 int skill_budget(struct arena *a, const struct terms *t, const struct ruleset **ret, struct err *e)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *limits = json_new(a, JSON_OBJECT),

@@ -32,6 +32,7 @@ const struct json *skill_pinned(struct sys *s, const struct workspace *ws, const
 
 /* The directories that the contract lets be written, made where they are missing: Landlock opens only what is there. */
 int skill_make_places(struct sys *s, struct arena *a, const struct terms *t, const char *tree, struct err *e);
+bool skill_has_places(struct sys *s, const struct terms *t, const char *tree); /* nothing is to be made */
 /* Calls a day, as a policy that is asked beside the one in use; *ret stays as it is when the contract has no such limit. */
 int skill_budget(struct arena *a, const struct terms *t, const struct ruleset **ret, struct err *e);
 

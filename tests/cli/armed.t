@@ -170,6 +170,7 @@ ok "a directory that was moved there is held" held .claude/settings.json "mv wor
 rm -rf .claude
 ok "a link to a directory is held, and what it leads to left alone" held .claude "mkdir -p work/x; echo '{}' >work/x/settings.json; ln -s work/x .claude"
 mkdir -p "$scratch/home/.claude" && echo '{"mine":1}' >"$scratch/home/.claude/settings.json"
+ok "a link to one in which settings can still be put is held" held .claude "mkdir -p work/later; ln -s work/later .claude"
 ok "a link to the person's own settings is held" held .claude "ln -s $scratch/home/.claude .claude"
 ok "and their settings stay" grep -q mine "$scratch/home/.claude/settings.json"
 ok "settings of a directory below are held" held sub/inner/.claude/settings.json "mkdir sub/inner/.claude; echo '{}' >sub/inner/.claude/settings.json"

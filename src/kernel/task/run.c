@@ -544,9 +544,9 @@ static void put_up_early(struct task *t)
 	struct err e = { 0 };
 
 	if (h->verdict == V_ALLOW && !spec->session && !spec->left && !spec->permitted_by && !is_remote(t) &&
-		!t->profile->terms && profile_reach(t->profile) != NETWORK_NAMED &&
-		t->profile->checkpoint != CHECKPOINT_REQUIRED && !h->decision.destructive &&
-		(task_egress_open(t, &e) || put_up_walls(t, &e)))
+		(!t->profile->terms || skill_has_places(t->k->sys, t->profile->terms, task_tree(t))) &&
+		t->profile->reach != NETWORK_NAMED && t->profile->checkpoint != CHECKPOINT_REQUIRED &&
+		!h->decision.destructive && (task_egress_open(t, &e) || put_up_walls(t, &e)))
 		take_down_walls(t);
 }
 
