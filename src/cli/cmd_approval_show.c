@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+enum { LOOKED_AT = 200 }; /* answers that are searched for a "no" to the same call */
+
 const struct opt approval_list_opts[] = {
 	{ "all", OPT_FLAG, NULL, "also what was answered, used, revoked or has expired", NULL, false },
 	{ "limit", OPT_INT, "N", "with --all: the newest N of the settled ones (default 200, at most 1000)",
@@ -216,8 +218,41 @@ static void describe_grant_entry(struct cli *r, struct buf *to, const char *id, 
 
 /* ---- lists ---- */
 
+/* The list with the last ones that were answered; NULL when they cannot be read, which is no reason not to show what waits. */
+static const struct json *last_settled(struct cli *r)
+{
+	struct json *doc;
+	bool has_more;
+
+	return approvals_load(r->sys, r->a, r->ws, &doc, NULL) ||
+			approvals_add_settled(r->sys, r->a, r->ws, LOOKED_AT, doc, &has_more, NULL)
+		? NULL
+		: doc;
+}
+
+/* The newest "no" to the same call of the same principal, given before this was asked: whoever is asked again knows that it was
+ * answered.  NULL: none. */
+static const struct json *denied_before(const struct json *requests, const struct json *request)
+{
+	static const char *const same[] = { "args_sha256", "principal" };
+	const struct json *found = NULL;
+
+	json_each_member (m, requests) {
+		const struct json *other = json_get(m->value, "request");
+		bool is_same = text_eq(json_get_text(m->value, "response", ""), "denied") &&
+			time_of(m->value, "resolved_at") < time_of(request, "created_at");
+		for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+			is_same &= json_get(request, same[i]) &&
+				text_eq(json_get_text(other, same[i], ""),
+					json_get_text(request, same[i], ""));
+		if (is_same)
+			found = m->value;
+	}
+	return found;
+}
+
 /* Requests that wait get numbers, so that `helm watch` can take one; answered ones do not. */
-static void print_waiting(struct cli *r, const struct json *requests, bool all)
+static void print_waiting(struct cli *r, const struct json *requests, const struct json *settled, bool all)
 {
 	int64_t now = r->sys->now_us(r->sys);
 	int number = 0;
@@ -241,6 +276,10 @@ static void print_waiting(struct cli *r, const struct json *requests, bool all)
 		out(r, "    %s\n", text_safe(r->a, text, strcspn(text, "\n"), false));
 		out(r, "    %s%s%s\n", paint(r, PAINT_MUTED), safe_member(r, request, "risk_reason"),
 			paint(r, PAINT_OFF));
+		const struct json *no = waits ? denied_before(settled, request) : NULL;
+		if (no)
+			out(r, "    %sasked again: it was denied %s%s\n", paint(r, PAINT_WARN),
+				ago(r, no, "resolved_at"), paint(r, PAINT_OFF));
 	}
 }
 
@@ -273,7 +312,7 @@ void approvals_print(struct cli *r, const struct json *doc, bool all)
 		out(r, "%zu %s for an answer:\n", pending, pending == 1 ? "request waits" : "requests wait");
 	else
 		out(r, "Nothing waits for an answer.\n");
-	print_waiting(r, requests, all);
+	print_waiting(r, requests, pending ? json_get(last_settled(r), "requests") : NULL, all);
 	if (in_force || (all && grants->n))
 		out(r, "%s\n", in_force ? "Granted, and in force:" : "Grants:");
 	print_grants(r, grants, all);

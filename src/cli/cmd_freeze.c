@@ -144,7 +144,8 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 			text_eq(who, "*") ? "everybody" : text_safe(r->a, who, strlen(who), false),
 			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	if (!r->is_json && fn != freeze_lift)
-		out(r, "to go on: %s\n", observe_unfreeze(r->a, text_safe(r->a, who, strlen(who), false)));
+		out(r, "to go on: %s\n",
+			hint(r, observe_unfreeze(r->a, text_safe(r->a, who, strlen(who), false))));
 	return 0;
 }
 

@@ -166,22 +166,24 @@ static void print_status(struct cli *r, const struct json *doc, bool verbose)
 	print_standing(r, doc);
 	out(r, "task_status_counts=%s (of %lld tasks)\n", counts_text(r, json_get(doc, "task_status_counts")),
 		(long long)json_get_int(doc, "tasks_counted", 0));
-	/* These are lists of the newest, so their lengths count nothing: each says where all of them are. */
-	out(r, "recent_tasks=%u (the newest; 'helm task list')\n", json_get(doc, "recent_tasks")->n);
-	out(r, "recent_failed_commands=%u (the newest; 'helm ops commands')\n",
-		json_get(doc, "recent_failed_commands")->n);
-	out(r, "recent_checkpoints=%u (the newest; 'helm checkpoint list')\n",
-		json_get(doc, "recent_checkpoints")->n);
-	out(r, "context_sources=%u (this workspace among them; 'helm sources')\n",
-		json_get(doc, "context_sources")->n);
-	out(r,
-		"finalization_counts=%s (of the last ten tasks)\nmemory_review_queue=%s ('helm memory review-queue')\n"
-		"onboarding_actions=%u ('helm status --verbose' names them)\n",
-		counts_text(r, json_get(doc, "finalization_counts")),
+	/* These are lists of the newest, so their lengths count nothing: each says where more of it is. */
+	out(r, "recent_tasks=%u (the newest; %s)\n", json_get(doc, "recent_tasks")->n,
+		hint(r, "'helm task list'"));
+	out(r, "recent_failed_commands=%u (the newest; %s)\n", json_get(doc, "recent_failed_commands")->n,
+		hint(r, "'helm ops commands'"));
+	out(r, "recent_checkpoints=%u (the newest; %s)\n", json_get(doc, "recent_checkpoints")->n,
+		hint(r, "'helm checkpoint list'"));
+	out(r, "context_sources=%u (this workspace among them; %s)\n", json_get(doc, "context_sources")->n,
+		hint(r, "'helm sources'"));
+	out(r, "finalization_counts=%s (of the last ten tasks)\n",
+		counts_text(r, json_get(doc, "finalization_counts")));
+	out(r, "memory_review_queue=%s (%s)\n",
 		json_is(json_get(doc, "memory_review_queue_count"), JSON_NUMBER)
 			? json_get(doc, "memory_review_queue_count")->text
 			: "-",
-		json_get(json_get(doc, "onboarding"), "actions")->n);
+		hint(r, "'helm memory review-queue'"));
+	out(r, "onboarding_actions=%u (%s names them)\n", json_get(json_get(doc, "onboarding"), "actions")->n,
+		hint(r, "'helm status --verbose'"));
 	json_each (source, json_get(doc, "context_sources"))
 		if (verbose)
 			out(r, "context_source=%s kind=%s root=%s\n", safe_member(r, source, "name"),

@@ -278,7 +278,8 @@ void out_say(struct cli *r, const char *text, size_t n)
 		width = size.ws_col;
 	buf_init(&wrapped, r->a);
 	wrap_lines(&wrapped, text, n, width);
-	write_all(r->sys, 2, wrapped.p, wrapped.n);
+	/* Not by `sys`: why nothing can be written any more has to be said all the same. */
+	(void)!write(2, wrapped.p, wrapped.n);
 }
 
 void warn(struct cli *r, const char *fmt, ...)

@@ -107,9 +107,12 @@ int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct 
 		return rc;
 	rc = keys_load(s, AT_FDCWD, dir, &key, e);
 	*ret_created = rc == E_MISSING;
-	if (rc == E_MISSING)
-		rc = file_mkdirs(s, AT_FDCWD, home, 0700, e);
-	if (rc || !*ret_created)
+	if (rc == E_MISSING && file_mkdirs(s, AT_FDCWD, home, 0700, e)) {
+		const struct err why = *e;
+		return err_set(e, why.rc, why.code,
+			"%s; HELM_HOME can name another place for what Helm keeps", why.text);
+	}
+	if (!*ret_created)
 		return rc;
 	rc = keys_create(s, AT_FDCWD, dir, &key, e);
 	if (rc == OK || !text_eq(e->code, "KEY_EXISTS"))

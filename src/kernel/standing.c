@@ -244,7 +244,16 @@ static const char *contained_clients(struct look_around *x)
 	return names.n ? names.p : NULL;
 }
 
-/* Says plainly which of agents' calls are judged but not held by walls. */
+/* Does any client ask here before it acts? */
+static bool is_any_armed(const struct look_around *x)
+{
+	json_each (row, x->guards)
+		if (json_get_bool(row, "armed", false))
+			return true;
+	return false;
+}
+
+/* Says plainly which of agents' calls are judged but not held by walls, and when none comes here by itself. */
 static void look_at_walls(struct look_around *x)
 {
 	struct json *part = json_new(x->a, JSON_OBJECT),
@@ -267,7 +276,9 @@ static void look_at_walls(struct look_around *x)
 			inside ? arena_printf(x->a,
 					 "Shell commands of %s run inside the walls of the profile; all other calls of agents",
 					 inside)
-			       : "Agents' calls",
+				: is_any_armed(x)
+				? "Agents' calls"
+				: "No agent client asks here before it acts ('helm setup CLIENT' sees to that); calls that come by other doors",
 			abi || filter ? "has walls: "
 				      : "has none here either, because this kernel offers none",
 			abi ? arena_printf(x->a, "files and network (Landlock ABI %lld)", (long long)abi)

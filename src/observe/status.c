@@ -319,6 +319,19 @@ static void list(struct buf *b, const struct json *texts, const char *between)
 		buf_addf(b, "%s%s", text_p == texts->items ? "" : between, json_text(text));
 }
 
+/* Of what is wrong only the first clause: the whole of it follows, with its remedy. */
+static void list_reasons(struct buf *b, const struct json *reasons, const struct json *wrong)
+{
+	json_each (reason, reasons) {
+		const char *text = json_text(reason), *end = NULL;
+		json_each (w, wrong)
+			if (text_eq(json_get_text(w, "text", ""), text))
+				end = strstr(text, "; ");
+		buf_addf(b, "%s%.*s", reason_p == reasons->items ? "" : ", ",
+			end ? (int)(end - text) : (int)strlen(text), text);
+	}
+}
+
 /* Notes are changes that a person made on purpose, so they do not need attention, but are never hidden
  * behind "All is well". */
 char *observe_headline(struct arena *a, const struct json *doc)
@@ -329,7 +342,7 @@ char *observe_headline(struct arena *a, const struct json *doc)
 	buf_init(&b, a);
 	if (reasons && reasons->n) {
 		buf_adds(&b, "Needs attention: ");
-		list(&b, reasons, ", ");
+		list_reasons(&b, reasons, json_get(doc, "wrong"));
 		buf_addc(&b, '.');
 	} else if (notes && notes->n) {
 		buf_adds(&b, "In order, but not as shipped: ");

@@ -80,6 +80,12 @@ ok "the record names the grant" sh -c 'tail -n 1 "$0" | grep -q "\"grant_ids\":\
 ok "and is an ALLOW" sh -c 'tail -n 1 "$0" | grep -q "\"verdict\":\"ALLOW\""' "$receipts"
 ok "once is once" asks "rm -rf build"
 ok "denying is shown and typed" says 0 "Denied" terminal DENY -- helm approval deny "$(newest)"
+asks "rm -rf src/sub" s9
+ok "what was never denied is not called so" exits 1 sh -c 'printf %s "$0" | grep "asked again"' "$(helm approval list)"
+terminal DENY -- helm approval deny "$(newest)" >/dev/null
+ok "the same call can be asked again" asks "rm -rf src/sub" s9
+ok "and whoever is asked reads that it was denied" says 0 "asked again: it was denied" helm approval list
+terminal DENY -- helm approval deny "$(newest)" >/dev/null
 
 # Of many at once exactly one passes.
 asks "git reset --hard" par

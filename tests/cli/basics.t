@@ -25,6 +25,8 @@ ok "superfluous arguments are refused" says 2 "unexpected argument" helm init on
 ok "help of every command works" sh -c '"$0" help --json >all.json' "$HELM_REAL"
 ok "help --json is JSON" is_json helm help --json
 ok "version --json is JSON" is_json helm version --json
+closed() { HELM_ENV="HOME=/proc" says 1 "HELM_HOME can name another place" helm init; }
+ok "a home that cannot be written in: which variable helps is said" closed
 ok "a missing argument says where it is explained" says 2 "'helm setup --help' explains it" helm setup
 ok "help for a word that is almost a command names it" says 1 "did you mean 'receipts'" helm help receipt
 ok "an error under --json is JSON too" is_json helm doctor --json --nonsense

@@ -298,7 +298,7 @@ EOF" 2>&1
 }
 ok "a command of the client itself is found inside" eval 'own_command codex | grep -q SyntaxError || { own_command codex; false; }'
 ok "for the client that has it" eval 'own_command claude-code | grep -q "not found"'
-ok "status says what is contained" says 0 "Shell commands of claude-code, codex run inside the walls" helm status
+ok "status says what is contained, and not what nobody has trusted yet" says 0 "Shell commands of claude-code run inside the walls" helm status
 ok "setup status, too" says 0 "judged, not contained" sh -c '"$@"; true' - env -i PATH="$PATH" HOME="$scratch/home" "$H" setup status
 
 # ---- redeeming ----

@@ -44,7 +44,7 @@ denied_with_advice() { says 25 "Hint: " helm profile run inspect_local -- touch 
 fresh "what the profile denies comes with what to do instead" denied_with_advice
 asked_twice() { # a question that waits is no failure that happens again
   exits 24 helm profile run workspace_edit -- git reset --hard && says 24 "to approve" helm profile run workspace_edit -- git reset --hard &&
-    ! grep -q "twice\|seen before" "$scratch/.stderr"
+    ! grep -q "twice\|nothing has helped" "$scratch/.stderr"
 }
 fresh "asked again, it is the same question and no failure" asked_twice
 readable() { exits 24 helm profile run workspace_edit -- cat "$scratch/home/.ssh/id_rsa" && says 0 "would read credentials in $scratch/home/.ssh/id_rsa" helm approval list; }

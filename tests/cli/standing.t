@@ -45,6 +45,7 @@ ok "and the doctor calls nothing degraded that nobody needs" sh -c '! printf %s 
 ok "lists of the newest say so" says 0 "recent_tasks=0 (the newest; 'helm task list')" helm status
 ok "and says which profile is in force" says 0 "workspace_edit" helm status --brief
 ok "and what holds agents' calls" says 0 "judged" helm status --brief
+ok "or that no client asks at all" says 0 "No agent client asks here before it acts" helm status --brief
 ok "which doctor says too" says 0 "containment" helm doctor --skip-discovery
 ok "nobody has called" says 0 "No agent has called yet" helm status --brief
 
@@ -254,6 +255,11 @@ full() { # full TEXT EXIT ARGS...
 }
 ok "nobody calls a full disk well" full "cannot write in $state: No space left on device; nothing can be recorded" 0 status --brief
 ok "nor does the long form" full "health=attention" 0 status
+once() { # the first sentence names what is wrong; what that means and its remedy are told once, below
+  HELM_ENV="HELM_TEST_FAIL_AT=1:ENOSPC" helm_twin status --brief >"$scratch/brief"
+  head -1 "$scratch/brief" | grep -q "No space left on device" && [ "$(grep -c "nothing can be recorded" "$scratch/brief")" = 1 ]
+}
+ok "the first sentence names it, and what it means is told once" once
 ok "the remedy is room, not permissions" full "make room, for example with 'helm checkpoint prune" 0 status --brief
 ok "nor the dashboard" full "No space left on device" 0 dashboard
 ok "and the doctor says how to look" full "df -h $state" 1 doctor --skip-discovery

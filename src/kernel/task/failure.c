@@ -156,7 +156,7 @@ void task_failure_follow(struct task *t, const struct json *signature)
 
 	if (action) {
 		json_set(t->a, t->row, "policy_transition", follows);
-		say(t, arena_printf(t->a, "%s: %s", action, json_get_text(follows, "reason", "")));
+		say(t, arena_printf(t->a, "%s (%s)", json_get_text(follows, "reason", ""), action));
 	}
 	if (!l.same)
 		return;
@@ -165,16 +165,17 @@ void task_failure_follow(struct task *t, const struct json *signature)
 	json_sets(t->a, seen, "last_at", l.last_at);
 	json_sets(t->a, seen, "fixed_by", json_get_text(l.fix, "task_id", NULL));
 	json_set(t->a, t->row, "seen_before", seen);
+	const char *often = l.same == 1 ? "once" : arena_printf(t->a, "%lld times", (long long)l.same);
 	if (l.fix)
 		say(t,
-			arena_printf(t->a, "seen before (%lld times); afterwards this worked: %s (task %s)",
-				(long long)l.same, json_get_text(l.fix, "command_preview", "?"),
+			arena_printf(t->a, "seen %s before; afterwards this worked: %s (task %s)", often,
+				json_get_text(l.fix, "command_preview", "?"),
 				json_get_text(l.fix, "task_id", "?")));
 	else
 		say(t,
 			arena_printf(t->a,
-				"seen before (%lld times), and nothing has helped so far: helm failures show %s",
-				(long long)l.same, l.fingerprint));
+				"seen %s before, and nothing has helped so far: helm failures show %s", often,
+				l.fingerprint));
 }
 
 /* ---- before it runs again ---- */
