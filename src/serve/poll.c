@@ -18,7 +18,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { THREADS = 2, LOOK_MS = 1000, RUNS_MOST = 3 };
+enum { THREADS = 2, LOOK_MS = 1000, RUNS_MOST = 64 };
 
 struct poller {
 	struct server *s;
@@ -52,7 +52,7 @@ static void ring(struct poller *p)
 	(void)!write(p->bell, &one, sizeof(one));
 }
 
-/* Who has something of its own to do runs a few times at most; then it is for the two who have not. */
+/* Who has something of its own to do runs so often at most; then it is for the two who have not. */
 void poller_run(struct poller *p)
 {
 	int runs = 0;
