@@ -1,7 +1,7 @@
 /* listen.c — HTTP by libmicrohttpd: the only file that knows it.
  *
  * One thread at a time reads requests and sends answers for a listener (poll.c); it never waits for a decision meanwhile.  A request that was read whole is answered by
- * the thread that read it, where it is alone, and otherwise handed to a worker; its connection is asleep until the answer is there, and who has it sends it.  So ten
+ * the thread that read it, where it is alone, and otherwise handed to a worker; its connection is asleep until the answer is there.  So ten
  * thousand connections that say nothing cost memory and nothing else.
  *
  * Who calls too often, or brings nothing that opens the route, is refused by the headers, and nothing of the body is kept.  A body that is too
@@ -453,13 +453,14 @@ static void wake_up(void *arg)
 	MHD_resume_connection(x->mc);
 }
 
-/* Who has the answer sends it. */
+/* Who has answered alone sends it.  A worker goes on with the next request, while another thread sends. */
 static void on_answered(void *arg)
 {
 	struct conn *x = arg;
+	struct poller *p = x->from->poller;
 
-	wake_up(x);
-	poller_run(x->from->poller);
+	wake_up(x); /* from here on it may be gone */
+	(work_is_here() ? poller_run : poller_wake)(p);
 }
 
 static enum MHD_Result refuse_size(struct conn *x)
@@ -573,7 +574,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 	}
 	x->call.raw = buf_bytes(&x->body);
 	MHD_suspend_connection(mc);
-	if (poller_take(x) || work_put(x->from->server, &x->call, on_answered, x))
+	if ((work_is_quiet(x->from->server) && poller_take(x)) ||
+		work_put(x->from->server, &x->call, on_answered, x))
 		return MHD_YES;
 	too_busy(x, "LOW_PRIORITY_LOAD_SHED");
 	wake_up(x);

@@ -18,7 +18,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { THREADS = 2, LOOK_MS = 1000 };
+enum { THREADS = 2, LOOK_MS = 1000, RUNS_MOST = 64 };
 
 struct poller {
 	struct server *s;
@@ -44,10 +44,28 @@ static void arm(struct poller *p)
 	(void)epoll_ctl(p->set, EPOLL_CTL_MOD, p->spec.fd, &ev);
 }
 
+/* Each ring is told to one thread, whatever the count. */
+static void ring(struct poller *p)
+{
+	const uint64_t one = 1;
+
+	(void)!write(p->bell, &one, sizeof(one));
+}
+
+/* Who has something of its own to do runs so often at most; then it is for the two who have not. */
 void poller_run(struct poller *p)
 {
+	int runs = 0;
+
 	atomic_store(&p->wanted, true);
-	while (atomic_load(&p->wanted) && pthread_mutex_trylock(&p->running) == 0) {
+	while (atomic_load(&p->wanted)) {
+		bool is_busy = taken.of != p || taken.what;
+		if (is_busy && runs++ == RUNS_MOST) {
+			ring(p);
+			return;
+		}
+		if (pthread_mutex_trylock(&p->running))
+			return;
 		atomic_store(&p->wanted, false);
 		if (p->spec.run(p->spec.arg))
 			atomic_store(&p->wanted, true);
@@ -64,14 +82,6 @@ void poller_release(struct poller *p)
 {
 	pthread_mutex_unlock(&p->running);
 	poller_run(p);
-}
-
-/* Each ring is told to one thread, whatever the count. */
-static void ring(struct poller *p)
-{
-	const uint64_t one = 1;
-
-	(void)!write(p->bell, &one, sizeof(one));
 }
 
 void poller_wake(struct poller *p)

@@ -508,22 +508,18 @@ static struct job *next_job(struct queue *q)
 	return j;
 }
 
-/* This thread looks for a job before it sleeps again: for the first that it puts there itself nobody need be woken. */
-static _Thread_local bool looks_next;
 static _Thread_local bool is_here; /* work_here() has called us */
 
 /* One job from its beginning to whoever waits for it. */
-static void run_job(struct worker *w, const struct job *j, bool is_of_queue)
+static void run_job(struct worker *w, const struct job *j)
 {
 	observed(w, j->c);
 	void (*defer)(struct call *, void (*)(void *), void *) = j->c->defer;
 	j->c->defer = NULL;
-	looks_next = is_of_queue;
 	if (defer)
 		defer(j->c, j->done, j->arg);
 	else
 		j->done(j->arg);
-	looks_next = false;
 }
 
 /* Under the lock.  Somebody may wait because this was the last one that could. */
@@ -545,7 +541,7 @@ static void *be_worker(void *arg)
 	while ((j = next_job(q))) {
 		enum kind kind = kind_of(j->c);
 		pthread_mutex_unlock(&q->lock);
-		run_job(&w, j, true);
+		run_job(&w, j);
 		free(j);
 		pthread_mutex_lock(&q->lock);
 		end_job(q, kind);
@@ -631,7 +627,7 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 		BUG("out of memory");
 	*j = (struct job){ .c = c, .done = done, .arg = arg };
 	pthread_mutex_lock(&q->lock);
-	if (q->waiting >= q->idle + looks_next && q->workers < q->most && more_workers(s))
+	if (q->waiting >= q->idle && q->workers < q->most && more_workers(s))
 		q->workers++;
 	struct line *l = &q->lines[kind_of(c)];
 	/* What was begun is ended: the second half of a call is never refused, and there are no more of those than connections. */
@@ -642,10 +638,7 @@ bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
 		l->last = &j->next;
 		l->waiting++;
 		q->waiting++;
-		/* A worker that reads requests while it sends its answer takes the first of them itself. */
-		if (!looks_next)
-			pthread_cond_signal(&q->arrived);
-		looks_next = false;
+		pthread_cond_signal(&q->arrived);
 	}
 	pthread_mutex_unlock(&q->lock);
 	if (!is_taken)
@@ -676,12 +669,20 @@ bool work_here(struct worker *w, struct call *c, void (*done)(void *), void *arg
 	if (!is_taken)
 		return false;
 	is_here = true;
-	run_job(w, &j, false);
+	run_job(w, &j);
 	is_here = false;
 	pthread_mutex_lock(&q->lock);
 	end_job(q, DECIDES);
 	pthread_mutex_unlock(&q->lock);
 	return true;
+}
+
+bool work_is_quiet(struct server *s)
+{
+	pthread_mutex_lock(&s->queue->lock);
+	bool is = is_quiet(s->queue);
+	pthread_mutex_unlock(&s->queue->lock);
+	return is;
 }
 
 bool work_is_here(void)

@@ -181,6 +181,19 @@ ok("and the first is answered", text_of(g.wait("same")["result"]) == "{}")
 ids = [g.begin("tools/call", {"name": "echo", "arguments": {"a": str(i)}}) for i in range(200)]
 got = [text_of(g.wait(i)["result"]) for i in ids]
 ok("200 at once, each with its own answer", got == ['{"a": "%d"}' % i for i in range(200)], got[:5])
+# One that writes everything before it reads anything: more than both pipes hold.
+late = subprocess.Popen([HELM, "mcp", "gateway", "--server", "test"], env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+def tell(m): late.stdin.write(json.dumps(dict(m, jsonrpc="2.0")).encode() + b"\n"); late.stdin.flush()
+tell({"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "late", "version": "1"}}}); late.stdout.readline()
+def tell_all():
+    for n in range(1, 151):
+        tell({"id": n, "method": "tools/call", "params": {"name": "echo", "arguments": {"a": "%d " % n + "x" * 1500}}})
+        if n % 10 == 0: time.sleep(0.01)
+telling = threading.Thread(target=tell_all, daemon=True); telling.start(); telling.join(120)
+ok("a client that reads nothing is heard to its end", not telling.is_alive())
+answers = [json.loads(late.stdout.readline()) for n in range(150)] if not telling.is_alive() else []
+ok("and has every answer when it reads", sorted(m["id"] for m in answers) == list(range(1, 151)) and all(text_of(m["result"]).startswith('{"a": "%d ' % m["id"]) for m in answers), len(answers))
+late.stdin.close(); late.wait(30)
 
 # the era without sessions
 meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {}}

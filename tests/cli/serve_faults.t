@@ -109,6 +109,20 @@ for text in (b'{"tool":"read_ticket","effect_level":"r","args":{"n":1e400}}', b'
              b'{"tool":"read_ticket","effect_level":"r","session_id":"' + b"x" * 5000 + b'"}', b'{"tool":"' + b"t" * 100000 + b'","effect_level":"r"}'):
     st, b, h = s.ask("POST", "/api/v1/evaluate", text)
     ok("odd: %r" % text[:60], st == 400 or (st == 200 and b["verdict"] in ("ALLOW", "DENY")), st, b)
+# Somebody else has the lock of the record, and one client asks alone: the thread that has read its request waits.
+import fcntl
+held = open(os.path.join(p.state, "log", "lock"), "r+"); fcntl.flock(held, fcntl.LOCK_EX)
+waits = raw(b"POST /api/v1/evaluate HTTP/1.1\r\n" + auth + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+time.sleep(0.3)
+healthy = [s.ask("GET", "/healthz")[0] for i in range(5)]
+also = raw(b"POST /api/v1/evaluate HTTP/1.1\r\n" + auth + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+waits.settimeout(0.3)
+try: early = waits.recv(1)
+except OSError: early = None
+fcntl.flock(held, fcntl.LOCK_UN); held.close(); waits.settimeout(30)
+ok("who waits for the record holds up nobody who asks for something else", healthy == [200] * 5, healthy)
+ok("and has no answer before its receipt is on disk", early is None, early)
+ok("then both are answered", [rest(c).count(b'"verdict":"ALLOW"') for c in (waits, also)] == [1, 1])
 key = [{"Idempotency-Key": "race"}] * 16
 answers = []
 ts = [threading.Thread(target=lambda: answers.append(s.evaluate("read_ticket", {"race": 1}, headers=key[0]))) for i in range(16)]
