@@ -129,6 +129,23 @@ static const struct bench_row rows[] = {
 		"a hook inside a supervised session on a call that is decided and signed, against /bin/true" },
 	{ "session_storm", bench_session_storm, 6, false,
 		"the slowest of 32 such hooks at once in one session, none of them lost, against one alone" },
+	{ "fleet_append", bench_fleet_append, 0.5, true,
+		"eight machines with one receipt at a time into the ledger, against raw inserts of the same on eight connections" },
+	{ "fleet_group", bench_fleet_group, 4, true,
+		"256 machines with one receipt each at once, against the same raw inserts" },
+	{ "fleet_batch", bench_fleet_batch, 1.2, true,
+		"batches of 256 into the ledger, against one raw COPY without an index" },
+	{ "fleet_sequence", bench_fleet_sequence, 1, true,
+		"leaves folded into the tree, against receipts appended in batches" },
+	{ "fleet_ingest", bench_fleet_ingest, 0.7, true,
+		"verify and store on all cores, against libsodium verifying as many signatures on all cores" },
+	{ "fleet_replay", bench_fleet_replay, 3, true,
+		"batches that are stored already, against new ones, over HTTP" },
+	{ "fleet_size", bench_fleet_size, 0.35, false, "bytes in the database, against those of the lines" },
+	{ "fleet_stopped", bench_fleet_stopped, 15, false,
+		"the last 100 that were stopped among a million, against SELECT 1" },
+	{ "fleet_lag", bench_fleet_lag, 1, false,
+		"from a receipt on disk to its row in the ledger, the slowest of 20, of the 1.5 s allowed" },
 };
 
 static double read_clock(clockid_t clock)

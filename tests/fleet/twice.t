@@ -41,8 +41,19 @@ centre freeze --reason drill >/dev/null
 ok "an order arrives by itself" wait_for 10 sh -c "grep -q '\"kind\":\"freeze\"' '$(chain_of anna)'"
 centre unfreeze >/dev/null
 wait_for 10 sh -c "grep -q '\"kind\":\"unfreeze\"' '$(chain_of anna)'"
-kill "$(cat ship.pid)"
+kill "$(cat ship.pid)" 2>/dev/null
 ok "all of it is there once" again
+# A machine that has recorded nothing when its service starts.
+url=http://127.0.0.1:$front_port
+machine_new bert >/dev/null
+(cd "$scratch/m/bert" && exec env -i PATH="$PATH" HOME="$scratch/m/bert" LC_ALL=C.UTF-8 "$HELM_REAL" fleet ship) >ship.log 2>&1 &
+echo $! >ship.pid
+heard() { [ "$(sql "$pgdir" "SELECT count(*) FROM fleet.node WHERE beat IS NOT NULL")" = 2 ]; }
+wait_for 20 heard
+act bert 1
+first() { [ "$(sql "$pgdir" "SELECT max(head) FROM fleet.chain c JOIN fleet.node_key k USING (node_id) WHERE k.key = '\\x$(cat "$scratch/m/bert/.helm/keys/root.pub")'")" = "$(head_of bert)" ]; }
+ok "the first that a machine records is sent at once, and not with the next heartbeat" wait_for 15 first
+kill "$(cat ship.pid)" 2>/dev/null
 
 ok "nothing was lost in all of this" sound anna
 finish

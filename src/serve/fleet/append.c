@@ -1,6 +1,7 @@
 /* append.c — what workers have verified goes into the database: one statement for everything that waits at that moment.
  *
- * While a statement is under way the next batches gather, so the commits are as few as the disk is slow and nobody waits for a timer.  The statement
+ * While statements are under way the next batches gather, so the commits are as few as the disk is slow and nobody waits for a timer.  Few threads do
+ * it, so that one commit waits for the disk while the next is made ready; a chain that two of them have at once is set by the first.  The statement
  * compares and sets the head of each chain and writes only what belongs to those that it could set; a chain that has moved meanwhile is simply not
  * among the rows that come back.  So there is no error to resolve and nothing can be there twice. */
 #include "base/hash.h"
@@ -12,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP_MOST = 256, GROUP_RECEIPTS = 16384, TRIES = 4 };
+enum { GROUP_MOST = 256, GROUP_RECEIPTS = 16384, TRIES = 4, THREADS = 2 };
 
 struct appender {
 	struct fleet *f;
-	pthread_t thread;
+	pthread_t threads[THREADS];
+	size_t thread_count;
 	pthread_mutex_t lock;
 	pthread_cond_t arrived;
 	struct appending *first, **last;
@@ -331,7 +333,10 @@ int append_start(struct fleet *f, struct appender **ret, struct err *e)
 	p->last = &p->first;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->arrived, NULL);
-	if (pthread_create(&p->thread, NULL, be_appender, p)) {
+	while (p->thread_count < THREADS &&
+		pthread_create(&p->threads[p->thread_count], NULL, be_appender, p) == 0)
+		p->thread_count++;
+	if (!p->thread_count) {
 		free(p);
 		return err_set(e, E_IO, "FLEET_THREAD", "cannot start a thread");
 	}
@@ -345,9 +350,10 @@ void append_stop(struct appender *p)
 		return;
 	pthread_mutex_lock(&p->lock);
 	p->is_over = true;
-	pthread_cond_signal(&p->arrived);
+	pthread_cond_broadcast(&p->arrived);
 	pthread_mutex_unlock(&p->lock);
-	pthread_join(p->thread, NULL);
+	for (size_t i = 0; i < p->thread_count; i++)
+		pthread_join(p->threads[i], NULL);
 	free(p);
 }
 

@@ -420,11 +420,14 @@ struct running {
 	int64_t beat_us, wait_ms;
 };
 
+/* Where nothing was recorded yet there is no log to look at: then for its coming. */
 static void watch(struct running *x, const struct shipper *h)
 {
 	json_each (root, json_get(h->joined, "workspaces"))
-		(void)inotify_add_watch(x->inotify, arena_printf(h->a, "%s/.helm/" LOG_DIR, json_text(root)),
-			IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE);
+		if (inotify_add_watch(x->inotify, arena_printf(h->a, "%s/.helm/" LOG_DIR, json_text(root)),
+			    IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE) < 0)
+			(void)inotify_add_watch(x->inotify, arena_printf(h->a, "%s/.helm", json_text(root)),
+				IN_CREATE | IN_MOVED_TO | IN_ONESHOT);
 }
 
 /* A random part of the whole, so that a thousand machines do not come back at once. */
