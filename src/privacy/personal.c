@@ -51,13 +51,25 @@ static bool is_local(char c)
 	return isalnum((unsigned char)c) || (c && strchr("_.+-", c));
 }
 
-/* Asked at '@'.  The name before it is ASCII; a host has two parts at least, and the last is two letters or more. */
+/* "a name with blanks"@host: where the quoted name begins; `at` when there is none. */
+static size_t quoted_local(const char *text, size_t at)
+{
+	size_t i = at < 3 || text[at - 1] != '"' ? 0 : at - 2;
+
+	for (; i && at - i < 64 && (unsigned char)text[i] >= ' ' && text[i] != '"'; i--)
+		;
+	return at >= 3 && text[at - 1] == '"' && text[i] == '"' && i + 2 < at ? i : at;
+}
+
+/* Asked at '@'.  The name before it is ASCII, or quoted outside of program text; a host has two parts at least, and the last is two letters or more. */
 bool personal_email(const char *text, size_t n, size_t at, bool is_strict, struct place *ret)
 {
 	size_t start = at, end = 0, part = at + 1, i = at + 1;
 
 	while (start && at - start < 64 && is_local(text[start - 1]))
 		start--;
+	if (start == at && !is_strict)
+		start = quoted_local(text, at);
 	if (start == at || (start && is_local(text[start - 1])))
 		return false;
 	for (; i < n && i - at < 255 && (isalnum((unsigned char)text[i]) || text[i] == '-' || text[i] == '.');

@@ -18,8 +18,7 @@ struct consensus_about {
 };
 /* {status approved|blocked, ok, round_count, plan, rounds [{round, reviews [{reviewer, decision approve|revise|block, issues[]}]}], reason?}.
  * `given` may be NULL: then only what the caller names. */
-struct json *consensus_review(
-	struct arena *a, const struct json *given, const struct consensus_about *about);
+struct json *consensus_review(struct arena *a, const struct json *given, const struct consensus_about *about);
 
 /* {ok, scope[], violations[]}: does every path lie in the scope? */
 struct json *consensus_scope_gate(struct arena *a, const struct json *plan, const struct json *touched);

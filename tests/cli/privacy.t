@@ -14,6 +14,8 @@ ok "standard input is read" sh -c 'printf %s "$2" | env HOME="$1" "$0" privacy s
 ok "findings can fail a pipeline" exits 1 helm privacy scan --text "$mail" --fail-on-findings
 ok "nothing found does not" exits 0 helm privacy scan --text "fine" --fail-on-findings
 ok "kinds can be chosen" says 0 "privacy_findings=0" helm privacy scan --text "$mail" --skip EMAIL
+ok "a quoted name is a name" says 1 "privacy_findings=1" helm privacy scan --fail-on-findings --text 'to "kim lee"@corp.io now'
+ok "quotes without one are none" says 0 "privacy_findings=0" helm privacy scan --fail-on-findings --text 'say "hi" "@corp.io'
 ok "others can be added" says 0 "privacy_findings=1" helm privacy scan --text "8.8.8.8 $mail" --only IP_ADDRESS
 ok "a kind that is none is refused" says 2 "no kind" helm privacy scan --text x --only NAMES
 ok "two texts are refused" says 2 "not both" helm privacy scan --text x --input y

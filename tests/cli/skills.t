@@ -135,6 +135,49 @@ ok "reading is fine" exits 0 under tools workspace_edit cat src/a.c
 contract slow "{\"skill\":\"slow\",$both,\"budget\":{\"seconds\":1,\"output_mb\":1,\"processes\":64}}"
 ok "its time is bounded" exits 124 under slow workspace_edit sleep 20
 ok "more time cannot be asked for" exits 124 helm profile run workspace_edit --skill slow --timeout 60 -- sleep 20
+# Each limit, from inside: by the program itself, by a shell and by a child.
+cat >docs/more.py <<'P'
+import os, subprocess, sys
+def files():
+    return [open("docs/more.py") for _ in range(200)]
+def write():
+    with open("docs/large", "wb") as f:
+        for _ in range(8): f.write(b"x" * 1000000); f.flush()
+def memory():
+    return bytearray(900 << 20)
+def children():
+    running = [subprocess.Popen(["sleep", "3"]) for _ in range(60)]
+    [p.wait() for p in running]
+def output():
+    for _ in range(8): sys.stdout.write("x" * 1000000); sys.stdout.flush()
+what = sys.argv[1]
+try:
+    globals()[what]()
+    sys.stderr.write(what + " done\n")
+except (OSError, MemoryError):
+    sys.stderr.write(what + " refused\n")
+P
+cat >docs/child.py <<'P'
+import subprocess, sys
+sys.exit(subprocess.run([sys.executable, "docs/more.py", sys.argv[1]]).returncode)
+P
+contract small "{\"skill\":\"small\",$both,\"budget\":{\"processes\":30,\"memory_mb\":512,\"file_mb\":2,\"open_files\":64,\"output_mb\":1}}"
+beyond() { # beyond SCRIPT WHAT: it runs, and does not get there
+  under small workspace_edit python3 "docs/$1.py" "$2" >/dev/null 2>"$scratch/.said"
+  ! grep -q -e "done" -e GUARD "$scratch/.said" || { cat "$scratch/.said"; return 1; }
+}
+# The kernel counts no processes of root's without a control group, and the row says so (sum_of_processes).
+limits="files write memory output"
+[ "$(id -u)" -eq 0 ] || limits="$limits children"
+for limit in $limits; do
+  ok "a limit of the contract is not left: $limit" beyond more "$limit"
+  ok "nor by a child: $limit" beyond child "$limit"
+done
+ok "a shell does not get a larger file, either" sh -c '! "$@" && [ "$(wc -c <docs/shell)" -le 2097152 ]' - env HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" profile run workspace_edit --skill small -- sh -c 'head -c 5000000 /dev/zero >docs/shell'
+ok "nor raises what it was given" sh -c '! "$@" 2>/dev/null' - env HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" profile run workspace_edit --skill small -- sh -c 'ulimit -n 4096 && echo raised'
+for limit in files write memory; do
+  ok "without the contract the same is done: $limit" says 0 "$limit done" helm profile run workspace_edit -- python3 docs/more.py "$limit"
+done
 contract thrice "{\"skill\":\"thrice\",$both,\"budget\":{\"calls_per_day\":2}}"
 ok "calls a day: the first" exits 0 under thrice workspace_edit true
 ok "calls a day: the second" exits 0 under thrice workspace_edit true

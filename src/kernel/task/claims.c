@@ -170,7 +170,8 @@ static int check_checkpoint(struct showing *x, const char *ref, const char *id, 
 	rc = checkpoint_find(&store, id, &record, e);
 	checkpoint_close(&store);
 	if (rc)
-		return err_set(e, E_USAGE, "TASK_EVIDENCE", "'%.200s' shows nothing: there is no such checkpoint", ref);
+		return err_set(e, E_USAGE, "TASK_EVIDENCE",
+			"'%.200s' shows nothing: there is no such checkpoint", ref);
 	json_pushs(x->a, x->seen, ref);
 	return OK;
 }

@@ -45,7 +45,8 @@ struct task {
 	struct run_report *report;
 	/* before it is judged */
 	const struct profile *profile;
-	const struct json *review, *plan; /* of its plan, and the plan when it was approved (plan.c); or NULL */
+	const struct json *review,
+		*plan; /* of its plan, and the plan when it was approved (plan.c); or NULL */
 	struct skill_use skill; /* whose contract narrowed the profile; name NULL: none */
 	int64_t timeout_s; /* 0: none */
 	const char *id;
