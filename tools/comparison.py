@@ -47,7 +47,7 @@ def promises(lines):
         if "skipped" in doc:
             left.append("%s: %s" % (doc["name"], doc["skipped"]))
             continue
-        rows.append("| `%s` | %s %s | %s | %s |" % (doc["name"], number(doc["value"]), doc["unit"], number(doc["baseline"]), number(doc["ratio"])))
+        rows.append("| `%s` | %s %s | %s | %s | %s%s |" % (doc["name"], number(doc["value"]), doc["unit"], number(doc["baseline"]), number(doc["ratio"]), doc.get("promised", "–"), "" if doc.get("kept", True) else ", not kept"))
         if doc.get("kept") is False or doc.get("ok") is False:
             broken.append(doc["name"])
     return rows, left, broken
@@ -84,7 +84,7 @@ def engine_tables(found):
             if theirs[0] < ours[0]:
                 ahead.append("%s answers quicker with %s rules (%s to our %s)" % (ENGINES[name], "{:,}".format(n), nanoseconds(theirs[0]), nanoseconds(ours[0])))
             if theirs[1] < ours[1]:
-                ahead.append("%s is ready quicker with %s rules (%.2f ms to our %.2f ms)" % (ENGINES[name], "{:,}".format(n), theirs[1], ours[1]))
+                ahead.append("%s is ready quicker with %s rules (%s ms to our %s ms)" % (ENGINES[name], "{:,}".format(n), number(theirs[1]), number(ours[1])))
     return out, ahead
 
 
@@ -107,9 +107,10 @@ def main():
     rows, left, broken = promises([l for l in bench.splitlines() if l.startswith("{")])
     table, ahead = engine_tables(engines(peers.splitlines()))
     figures = ["Measured %s in one run: %s." % (datetime.datetime.now(datetime.timezone.utc).strftime("%-d %B %Y"), machine()), "",
+               *(["There was more to do than processors: what starts programs or waits for the disk is measured badly here, and is to be measured again on a calm machine.", ""] if os.getloadavg()[0] > os.cpu_count() else []),
                "One decision about a tool with conditions on its arguments, median; every engine is handed the parsed request:", ""] + table
     figures += ["", "Where others were ahead in this run: " + ("; ".join(ahead) + "." if ahead else "nowhere.")]
-    figures += ["", "What Helm promises, each as a ratio to a yardstick in the same run (bench/README.md says what each is):", "", "| figure | ours | yardstick | ratio |", "|---|---|---|---|"] + rows
+    figures += ["", "What Helm promises, each as a ratio to a yardstick in the same run (bench/README.md says what each is):", "", "| figure | ours | yardstick | ratio | promised |", "|---|---|---|---|---|"] + rows
     figures += ["", "Not kept in this run: " + (", ".join("`%s`" % n for n in broken) + "." if broken else "none.")]
     if left:
         figures += ["", "Not measured: " + "; ".join(left) + "."]
