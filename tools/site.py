@@ -19,7 +19,7 @@ STYLE = os.path.join(TOP, "docs", "site.css")
 MENU = [
     ("Start", ["guides/getting-started.md", "guides/install.md", "concepts.md"]),
     ("Guides", ["guides/agents.md", "guides/how-commands-are-understood.md", "guides/policy.md", "guides/mcp.md", "guides/serve.md", "guides/proxy.md",
-                "guides/skills.md", "guides/console.md", "guides/fleet.md", "guides/migrating.md", "guides/from-the-go-kernel.md"]),
+                "guides/skills.md", "guides/console.md", "guides/fleet.md", "guides/audit.md", "guides/migrating.md", "guides/from-the-go-kernel.md"]),
     ("Operations", ["guides/operations.md", "SECURITY.md"]),
     ("Reference", ["reference/commands.md", "reference/routes.md", "reason-codes.md", "reference/schemas.md"]),
     ("Inside", ["comparison.md", "ARCHITECTURE.md", "INVARIANTS.md", "benchmarks.md", "CHANGES.md"]),
