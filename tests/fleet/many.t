@@ -11,9 +11,9 @@ period=${HELM_MACHINES_PERIOD_MS:-500}
 fleet_make
 centre tenant add acme >/dev/null
 serve_start front HELM_LIMIT_NODE=1000 || exit 1
-centre token --uses "$machines" >token
+centre token --uses "$machines" >many.token
 mkdir nodes
-"$bench" --machines "$url" "$scratch/token" "$machines" "$seconds" "$period" "$scratch/nodes" >many.out 2>many.log
+"$bench" --machines "$url" "$scratch/many.token" "$machines" "$seconds" "$period" "$scratch/nodes" >many.out 2>many.log
 ended=$?
 sed 's/^/# /' many.out many.log
 said() { sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" many.out; }
