@@ -105,6 +105,18 @@ static bool names_secret(struct arena *a, const char *text)
 	return false;
 }
 
+/* A choice, a yes or no, or a number of up to three digits takes no secret, whatever is said of it ("do not give us your pin"). */
+static bool can_hold_secret(const struct json *field)
+{
+	const char *type = json_get_text(field, "type", "");
+	int64_t least, most;
+
+	if (json_is(json_get(field, "enum"), JSON_ARRAY) || text_eq(type, "boolean"))
+		return false;
+	return !text_eq(type, "integer") || !json_int(json_get(field, "minimum"), &least) ||
+		!json_int(json_get(field, "maximum"), &most) || least < -999 || most > 999;
+}
+
 /* By the name of a field, by what the person is shown of it, or by the question itself. */
 static bool asks_secret(struct arena *a, const struct json *args)
 {
@@ -117,8 +129,9 @@ static bool asks_secret(struct arena *a, const struct json *args)
 		names_secret(a, json_get_text(form, "description", "")))
 		return true;
 	json_each_member (m, json_get(form, "properties"))
-		if (names_secret(a, m->name) || names_secret(a, json_get_text(m->value, "title", "")) ||
-			names_secret(a, json_get_text(m->value, "description", "")))
+		if (can_hold_secret(m->value) &&
+			(names_secret(a, m->name) || names_secret(a, json_get_text(m->value, "title", "")) ||
+				names_secret(a, json_get_text(m->value, "description", ""))))
 			return true;
 	return false;
 }
