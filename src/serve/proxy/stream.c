@@ -313,9 +313,11 @@ static void after_outcome(struct tx *t)
 	let_go(t);
 }
 
+/* What was let go leaves first: nobody waits for the record of how it ended but the end itself. */
 static void finish(struct tx *t, const char *kind)
 {
 	t->kind = kind;
+	tx_flush_all(t->p);
 	start_job(t, govern_outcome, &t->job, after_outcome);
 }
 
