@@ -127,7 +127,7 @@ static void print_list(struct cli *r, const char *what, const struct json *list,
 		out(r, "  %s: %s\n", what, safe(r, text.p));
 }
 
-/* For people: what it is, and how to look at it.  A program asks with --json. */
+/* At a terminal: what it is, and how to look at it.  Into a pipe go all members, as scripts that knew the Python Helm read them. */
 static void print_result(struct cli *r, const struct json *one)
 {
 	const char *at = json_get_text(one, "timestamp", "-");
@@ -138,6 +138,13 @@ static void print_result(struct cli *r, const struct json *one)
 		json_get_text(one, "source", ""), json_get_text(one, "kind", ""), paint(r, PAINT_OFF),
 		safe(r, at), safe(r, json_get_text(one, "title", "")));
 	out(r, "  %s\n", safe(r, json_get_text(one, "excerpt", "")));
+	if (!r->is_tty) {
+		struct buf text;
+		buf_init(&text, r->a);
+		json_write(&text, meta, JSON_SPACED | JSON_SORT_BYTES);
+		out(r, "  meta=%s\n", text_safe(r->a, text.p, text.n, false));
+		return;
+	}
 	print_list(r, "states", json_get(meta, "transitions"), "status");
 	print_list(r, "shown by", json_get(meta, "evidence"), "id");
 	if (see)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # helm context: what is found, how it is said, and the page that a session starts with.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 # hides TEXT command...: it ends well and does not say the text.  matches PATTERN command...: a line of it fits.
 hides() {
@@ -39,7 +40,9 @@ ok "what did not fail is not among them" hides "index docs" helm context --mode 
 ok "decisions" says 0 "tar is for checkpoints" helm context --mode decisions
 ok "a timeline groups by day" matches "^20[0-9][0-9]-[0-9-]*$" helm context --mode timeline --include tasks
 ok "states of a task are one entry" says 0 '"transitions": [' helm context --mode timeline --include tasks --json
-ok "and one line for people, without any JSON" sh -c '"$@" >out.txt && grep -q "states: queued, running, completed" out.txt && ! grep -q "[{}]" out.txt' - env HOME="$scratch/home" ${HELM_ENV:+"$HELM_ENV"} "$HELM_REAL" context --mode timeline --include tasks
+ok "a pipe gets all members" says 0 'meta={' helm context --mode timeline --include tasks
+at_terminal() { terminal -- helm "$@" >out.txt && grep -q "states: queued, running, completed" out.txt && ! grep -q "[{}]" out.txt; }
+ok "and a person one line, without any JSON" at_terminal context --mode timeline --include tasks
 ok "an entity by its alias" says 0 "router (module)" helm context --mode entity --entity gateway
 ok "and who mentions it" says 0 "deploy router" helm context --mode entity --entity gateway
 ok "its neighbour" says 0 "graph-neighbor" helm context --entity router --include ontology
@@ -59,7 +62,7 @@ ok "a task without one" exits 1 helm context state-snapshot --task-id nobody
 # ---- reflection ----
 for i in 1 2 3; do helm run --task-id "d$i" --task-name "Deploy  Router" -- false 2>/dev/null; done
 ok "what fails again and again" says 0 "repeated_failure" helm context --mode reflect-candidates
-ok "with the rows that show it" says 0 'shown by: d3' helm context --mode reflect-candidates
+ok "with the rows that show it" says 0 '"evidence": ["d3"' helm context --mode reflect-candidates
 
 # ---- damage ----
 printf 'garbage\n' >>"$ledger"
