@@ -8,7 +8,7 @@
 
 /* ---- search ---- */
 
-enum { SEARCH_MOST = 10000 };
+enum { SEARCH_MOST = 10000, RECENT_DAYS = 40 };
 
 /* Conditions are literals of ours; what is asked for goes as values, so that the partial index can answer. */
 static const char *search_sql(struct centre *c)
@@ -25,7 +25,7 @@ static const char *search_sql(struct centre *c)
 		" AND ($1::text IS NULL OR r.principal = $1) AND ($2::text IS NULL OR r.tool = $2) AND ($3::text IS NULL OR r.rule = $3)"
 		" AND ($4::int8 IS NULL OR n.node_id = $4) AND ($5::int8 IS NULL OR r.received_at > now() - make_interval(secs => $5::float8))"
 		" AND ($6::text IS NULL OR position(lower($6) in lower(r.caption)) > 0) AND ($7::text IS NULL OR r.decision_id = $7)"
-		" ORDER BY r.received_at DESC, r.chain_id, r.lamport DESC LIMIT $8");
+		" AND r.received_at > $9::timestamptz ORDER BY r.received_at DESC, r.chain_id, r.lamport DESC LIMIT $8");
 	return sql.p;
 }
 
@@ -36,26 +36,44 @@ static const char *verdict_text(int64_t n)
 	return names[n >= 0 && n < (int64_t)ARRAY_SIZE(names) ? n : 0];
 }
 
+/* From a time on, which leaves the partitions before it alone: with years of them planning takes longer than finding. */
+static int search_from(struct centre *c, const char *from, int64_t limit, struct pg_rows *ret, struct err *e)
+{
+	int64_t since = json_get_int(c->q, "since_s", 0);
+
+	return pg_ask(c->d, search_sql(c),
+		(struct pg_value[]){ pg_t(json_get_text(c->q, "principal", NULL)),
+			pg_t(json_get_text(c->q, "tool", NULL)), pg_t(json_get_text(c->q, "rule", NULL)),
+			pg_t(json_get_text(c->q, "node", NULL)), since ? pg_i(c->a, since) : pg_t(NULL),
+			pg_t(json_get_text(c->q, "text", NULL)), pg_t(json_get_text(c->q, "decision", NULL)),
+			pg_i(c->a, limit), pg_t(from) },
+		9, ret, e);
+}
+
+/* The newest come first, so where the last weeks have enough of them nothing older is wanted. */
+static int search_rows(struct centre *c, struct pg_rows *ret, struct err *e)
+{
+	int64_t limit = json_get_int(c->q, "limit", 100),
+		from_us = c->sys->now_us(c->sys) - (int64_t)RECENT_DAYS * 86400 * 1000000;
+
+	limit = limit < 1 || limit > SEARCH_MOST ? SEARCH_MOST : limit;
+	int rc = search_from(c, text_time_iso(c->a, from_us), limit, ret, e);
+	if (rc || ret->n >= limit)
+		return rc;
+	pg_rows_done(ret);
+	return search_from(c, "-infinity", limit, ret, e);
+}
+
 int centre_search(struct centre *c, struct json **ret, struct err *e)
 {
 	static const char *const names[] = { "received_at", "at", "host", "user", "session_id" },
 				 *const later[] = { "type", "reason_code", "rule", "tool", "principal",
 					 "decision_id", "caption" };
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int64_t since = json_get_int(c->q, "since_s", 0), limit = json_get_int(c->q, "limit", 100);
 	int rc = centre_open(c, ROLE_READ, e);
 
 	if (rc == OK)
-		rc = pg_ask(c->d, search_sql(c),
-			(struct pg_value[]){ pg_t(json_get_text(c->q, "principal", NULL)),
-				pg_t(json_get_text(c->q, "tool", NULL)),
-				pg_t(json_get_text(c->q, "rule", NULL)),
-				pg_t(json_get_text(c->q, "node", NULL)),
-				since ? pg_i(c->a, since) : pg_t(NULL),
-				pg_t(json_get_text(c->q, "text", NULL)),
-				pg_t(json_get_text(c->q, "decision", NULL)),
-				pg_i(c->a, limit < 1 || limit > SEARCH_MOST ? SEARCH_MOST : limit) },
-			8, &rows, e);
+		rc = search_rows(c, &rows, e);
 	if (rc)
 		return rc;
 	*ret = json_new(c->a, JSON_ARRAY);
