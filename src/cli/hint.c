@@ -93,6 +93,26 @@ const char *called(struct arena *a, const char *text)
 	return b.p;
 }
 
+/* A word for a shell.  What would command the terminal is written as $'\x1b', which shells read as it was. */
+static const char *quoted(struct arena *a, const char *path)
+{
+	struct buf b;
+
+	if (is_plain(path))
+		return path;
+	if (text_eq(text_safe(a, path, strlen(path), false), path))
+		return text_quote(a, path);
+	buf_init(&b, a);
+	buf_adds(&b, "$'");
+	for (const unsigned char *p = (const unsigned char *)path; *p; p++)
+		if (*p < ' ' || *p >= 0x7f || *p == '\'' || *p == '\\')
+			buf_addf(&b, "\\x%02x", *p);
+		else
+			buf_addc(&b, (char)*p);
+	buf_addc(&b, '\'');
+	return b.p;
+}
+
 const char *hint(const struct cli *r, const char *text)
 {
 	const char *root = r->path_option && r->ws ? r->ws->root : NULL;
@@ -100,7 +120,7 @@ const char *hint(const struct cli *r, const char *text)
 
 	if (!root || !strstr(text, "helm "))
 		return called(r->a, text);
-	root = is_plain(root) ? root : text_quote(r->a, root);
+	root = quoted(r->a, root);
 	buf_init(&b, r->a);
 	for (const char *p = text; *p;) {
 		size_t n;

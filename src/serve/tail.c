@@ -100,8 +100,11 @@ static void wake(struct tail *t)
 	(void)!write(t->wake, &one, sizeof(one));
 }
 
+/* Who begins to listen knows the length of that moment, not that of the last look. */
 void tail_heed(struct tail *t, bool is_heeded)
 {
+	if (t && is_heeded && !atomic_load(&t->is_heeded))
+		look(t);
 	if (t && atomic_exchange(&t->is_heeded, is_heeded) != is_heeded)
 		wake(t);
 }
