@@ -368,10 +368,10 @@ void listen_wake(void *server)
 			MHD_resume_connection(x->mc);
 			is_woken[x->from - listeners] = true;
 		}
-	pthread_mutex_unlock(&streams_lock);
 	for (size_t i = 0; i < listener_count; i++)
 		if (is_woken[i])
 			poller_wake(listeners[i].poller);
+	pthread_mutex_unlock(&streams_lock); /* not before: listen_stop() ends the pollers behind it */
 }
 
 void listen_wake_one(struct call *c, bool is_here)
@@ -579,6 +579,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 		return MHD_YES;
 	too_busy(x, "LOW_PRIORITY_LOAD_SHED");
 	wake_up(x);
+	poller_wake(x->from->poller);
 	return MHD_YES;
 }
 
@@ -636,11 +637,10 @@ static int start(struct server *s, struct listener *l, unsigned flags, uint16_t 
 	if (!set)
 		return err_sys(e, "SERVE_LISTEN", "cannot listen");
 	const struct poller_spec spec = { .fd = set->epoll_fd, .arg = l, .run = run, .found = answer_here };
-	l->poller = poller_start(s, &spec, e);
-	if (l->poller)
-		return OK;
-	MHD_stop_daemon(l->daemon);
-	return e->rc;
+	int rc = poller_start(s, &spec, &l->poller, e);
+	if (rc)
+		MHD_stop_daemon(l->daemon);
+	return rc;
 }
 
 /* Only for the user of the server, unless HELM_SOCKET_MODE says otherwise. */

@@ -173,6 +173,8 @@ static void end(struct server *s)
 	fleet_quiesce(s);
 	gateway_stop(s->gateway);
 	work_stop(s);
+	proxy_quiesce(s); /* what was let in meanwhile */
+	work_stop(s);
 	fleet_stop(s);
 	witness_stop(s);
 	proxy_stop(s);

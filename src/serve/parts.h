@@ -28,7 +28,8 @@ struct poller_spec {
 	bool (*run)(void *arg); /* true: there is more to do at once */
 	void (*found)(struct worker *w, void *what);
 };
-struct poller *poller_start(struct server *s, const struct poller_spec *spec, struct err *e);
+/* *ret is there before the first thread is. */
+int poller_start(struct server *s, const struct poller_spec *spec, struct poller **ret, struct err *e);
 void poller_stop(struct poller *p);
 /* Now, by this thread; where another one is at it, that one does it once more.  Not inside of run(), nor with a lock that run() takes. */
 void poller_run(struct poller *p);

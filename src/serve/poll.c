@@ -5,8 +5,8 @@
  * needs, twice for each request.
  *
  * What is locked: `running` is held by who runs; `wanted` says that somebody wants it to be run once more, and is looked at again after `running` was given back,
- * so that whoever could not have it need not wait.  The two threads wait in `set` for an event that is told once (EPOLLONESHOT): who was told arms it again when it
- * has run.  A connection that is put back among those that are run does not wake them by itself: who did that runs, or rings. */
+ * so that whoever could not have it need not wait.  The two threads wait in `set` for an event that is told once (EPOLLONESHOT): who runs next, which may be
+ * another one than who was told, arms it again (`is_told`).  A connection that is put back among those that are run does not wake them by itself: who did that runs, or rings. */
 #include "serve/parts.h"
 
 #include <errno.h>
@@ -18,14 +18,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { THREADS = 2, LOOK_MS = 1000, RUNS_MOST = 64 };
+enum { THREADS = 2, LOOK_MS = 1000, RUNS_MOST = 16 };
 
 struct poller {
 	struct server *s;
 	struct poller_spec spec;
 	int set, bell; /* descriptors */
 	pthread_mutex_t running;
-	atomic_bool wanted, is_over;
+	atomic_bool wanted, is_over, is_told;
 	atomic_int waiting; /* threads, for something to read */
 	pthread_t threads[THREADS];
 	size_t started;
@@ -39,7 +39,7 @@ static _Thread_local struct {
 
 static void arm(struct poller *p)
 {
-	struct epoll_event ev = { .events = EPOLLIN | EPOLLONESHOT };
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLONESHOT, .data.fd = p->spec.fd };
 
 	(void)epoll_ctl(p->set, EPOLL_CTL_MOD, p->spec.fd, &ev);
 }
@@ -52,15 +52,15 @@ static void ring(struct poller *p)
 	(void)!write(p->bell, &one, sizeof(one));
 }
 
-/* Who has something of its own to do runs so often at most; then it is for the two who have not. */
+/* Who has something of its own to do runs so often at most, and who has taken a request not once more: the rest is for the two who have not. */
 void poller_run(struct poller *p)
 {
 	int runs = 0;
 
 	atomic_store(&p->wanted, true);
 	while (atomic_load(&p->wanted)) {
-		bool is_busy = taken.of != p || taken.what;
-		if (is_busy && runs++ == RUNS_MOST) {
+		bool is_bounded = taken.of != p || atomic_load(&p->is_over);
+		if (taken.what || (is_bounded && runs++ == RUNS_MOST)) {
 			ring(p);
 			return;
 		}
@@ -69,6 +69,8 @@ void poller_run(struct poller *p)
 		atomic_store(&p->wanted, false);
 		if (p->spec.run(p->spec.arg))
 			atomic_store(&p->wanted, true);
+		if (atomic_exchange(&p->is_told, false))
+			arm(p);
 		pthread_mutex_unlock(&p->running);
 	}
 }
@@ -106,11 +108,11 @@ static void *be_poller(void *arg)
 	while (!atomic_load(&p->is_over)) {
 		struct epoll_event ev;
 		atomic_fetch_add(&p->waiting, 1);
-		(void)epoll_wait(p->set, &ev, 1, LOOK_MS);
+		if (epoll_wait(p->set, &ev, 1, LOOK_MS) == 1 && ev.data.fd == p->spec.fd)
+			atomic_store(&p->is_told, true);
 		atomic_fetch_sub(&p->waiting, 1);
 		taken.of = p;
 		poller_run(p);
-		arm(p);
 		taken.of = NULL;
 		void *what = taken.what;
 		taken.what = NULL;
@@ -122,11 +124,11 @@ static void *be_poller(void *arg)
 	return NULL;
 }
 
-struct poller *poller_start(struct server *s, const struct poller_spec *spec, struct err *e)
+int poller_start(struct server *s, const struct poller_spec *spec, struct poller **ret, struct err *e)
 {
 	struct poller *p = calloc(1, sizeof(*p));
-	struct epoll_event told = { .events = EPOLLIN | EPOLLET },
-			   once = { .events = EPOLLIN | EPOLLONESHOT };
+	struct epoll_event told = { .events = EPOLLIN | EPOLLET, .data.fd = -1 },
+			   once = { .events = EPOLLIN | EPOLLONESHOT, .data.fd = spec->fd };
 	sigset_t all, old;
 
 	if (!p)
@@ -140,6 +142,7 @@ struct poller *poller_start(struct server *s, const struct poller_spec *spec, st
 			epoll_ctl(p->set, EPOLL_CTL_ADD, spec->fd, &once)
 		? errno
 		: 0;
+	*ret = p; /* before the first of them reads a request: who answers it looks there */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (!errno && p->started < THREADS) {
@@ -148,10 +151,11 @@ struct poller *poller_start(struct server *s, const struct poller_spec *spec, st
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (p->started == THREADS)
-		return p;
+		return OK;
 	err_sys(e, "SERVE_THREAD", "no thread can be started");
 	poller_stop(p);
-	return NULL;
+	*ret = NULL;
+	return e->rc;
 }
 
 void poller_stop(struct poller *p)

@@ -673,6 +673,7 @@ bool work_here(struct worker *w, struct call *c, void (*done)(void *), void *arg
 	is_here = false;
 	pthread_mutex_lock(&q->lock);
 	end_job(q, DECIDES);
+	pthread_cond_signal(&q->left);
 	pthread_mutex_unlock(&q->lock);
 	return true;
 }
@@ -732,7 +733,8 @@ void work_stop(struct server *s)
 	pthread_mutex_lock(&q->lock);
 	q->is_over = true;
 	pthread_cond_broadcast(&q->arrived);
-	while (q->workers)
+	/* Also those who are in work_here(). */
+	while (q->workers || q->lines[DECIDES].working)
 		pthread_cond_wait(&q->left, &q->lock);
 	pthread_mutex_unlock(&q->lock);
 }

@@ -36,13 +36,14 @@ static void push(struct tx *t, const void *p, size_t n)
 	t->pushed += n;
 }
 
-/* A few words are sent by this thread; of much the listener sends one half while the next one is read here. */
+/* A few words of one answer are sent by this thread; of several, or of much, the listener sends one half while the next one is read here. */
 void tx_flush_all(void *arg)
 {
 	struct proxy *p = arg;
+	bool is_only = p->pushed && !p->pushed->next_pushed;
 
 	for (struct tx *t; (t = p->pushed);) {
-		bool is_little = t->pushed <= FEW_BYTES;
+		bool is_little = is_only && t->pushed <= FEW_BYTES;
 		p->pushed = t->next_pushed;
 		t->pushed = 0;
 		listen_wake_one(t->c, is_little);
@@ -293,7 +294,8 @@ static void start_job(
 	t->work.resume = fn;
 	t->work.telemetry = NULL;
 	/* Where no other answer is on its way nobody is held up: this thread decides itself, and nobody has to be woken for it. */
-	if (is_alone(t->p) && work_here(t->p->w, &t->work, post_after, x))
+	/* A key may be what a command says, which is waited for. */
+	if (fn != forward_again && is_alone(t->p) && work_here(t->p->w, &t->work, post_after, x))
 		return;
 	if (!work_put(t->p->s, &t->work, post_after, x)) {
 		t->work.resume = NULL;
