@@ -12,15 +12,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 16, LAST_MS = 1000 };
+enum { PIECE = 1 << 16, LAST_MS = 1000, TOLD_MOST = 256 << 10 };
 
 /* The pipe has one writer at a time (`is_writing`).  A worker waits for its turn, and then until the client reads.  A thread that reads what client or server say, and
  * runs a step in between, waits for nobody: what does not fit into the pipe at once it leaves to a thread that has nothing else to do.  It runs none while
- * anything is left there (is_clear()), so that is one message. */
+ * anything is left there (is_clear()), so that is one message.  What is only told beside answers is left there, too, because who tells may hold what others wait
+ * for; a client that does not read loses what is more than TOLD_MOST of it. */
 static pthread_mutex_t out_lock =
 	PTHREAD_MUTEX_INITIALIZER; /* of what follows; nobody writes for long under it */
 static pthread_cond_t out_there = PTHREAD_COND_INITIALIZER, out_free = PTHREAD_COND_INITIALIZER;
 static struct saying *out_first, **out_last = &out_first;
+static size_t out_bytes; /* from out_first on */
 static bool has_writer, is_writing;
 static int is_closed; /* nobody reads any more; atomic */
 
@@ -66,6 +68,7 @@ static void *be_writer(void *arg)
 			continue;
 		}
 		write_in_turn(s);
+		out_bytes -= s->n;
 		if (!(out_first = s->next))
 			out_last = &out_first;
 		free(s);
@@ -93,7 +96,7 @@ static bool start_writer(void)
 	return has_writer;
 }
 
-static void write_line(struct bytes text)
+static void write_line(struct bytes text, bool is_answer)
 {
 	struct saying *s = malloc(sizeof(*s) + text.n + 1);
 
@@ -106,11 +109,14 @@ static void write_line(struct bytes text)
 	bool is_free = !is_writing && !out_first;
 	if (is_free && has_room(s->n)) {
 		write_out(s->text, s->n);
-	} else if (work_is_here() && start_writer()) {
-		*out_last = s;
-		out_last = &s->next;
-		s = NULL;
-		pthread_cond_signal(&out_there);
+	} else if ((work_is_here() || !is_answer) && start_writer()) {
+		if (is_answer || out_bytes + s->n <= TOLD_MOST) {
+			*out_last = s;
+			out_last = &s->next;
+			out_bytes += s->n;
+			s = NULL;
+			pthread_cond_signal(&out_there);
+		}
 	} else {
 		while (is_writing || out_first)
 			pthread_cond_wait(&out_free, &out_lock);
@@ -132,15 +138,14 @@ static bool is_clear(struct flight *f)
 static void tell(struct guest *u, struct bytes line)
 {
 	(void)u;
-	write_line(line);
+	write_line(line, false);
 }
 
 static void send_back(struct flight *f, struct bytes message, bool is_last)
 {
 	(void)f;
-	(void)is_last;
 	if (message.p)
-		write_line(message);
+		write_line(message, is_last);
 }
 
 /* Is the same id on its way already? */
@@ -202,7 +207,7 @@ static void refuse_long(void)
 
 	buf_init(&text, &a);
 	json_write(&text, rpc_error(&a, NULL, RPC_INVALID_REQUEST, "a message has at most 4 MiB"), 0);
-	write_line(buf_bytes(&text));
+	write_line(buf_bytes(&text), true);
 }
 
 static void listen_to(struct guest *u, int signals)
