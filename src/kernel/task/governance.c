@@ -130,13 +130,15 @@ struct governed {
 	const char *decision, *reason, *approval, *scope;
 };
 
+/* `counts`: whether somebody has approved is answered by settle(), which looks for the very grant; that an id is named says nothing. */
 static struct governed judge(struct task *t, const struct json *registry, const struct json *action,
-	const struct json *asked, const char *target)
+	const struct json *asked, const char *target, bool counts)
 {
 	struct governed g = { "allow", "policy_satisfied", "not_required",
 		json_get_text(asked, "locked_scope", NULL) };
 	const char *needed = json_get_text(action, "required_scope", "edit"),
-		   *refusal = json_get_text(asked, "refusal_reason", "");
+		   *refusal = json_get_text(asked, "refusal_reason", ""),
+		   *otherwise = json_get_text(action, "default_decision", "allow");
 
 	if (!action) {
 		g.decision = json_get_text(registry, "default_action", "deny");
@@ -147,7 +149,7 @@ static struct governed judge(struct task *t, const struct json *registry, const 
 	if (!g.scope)
 		g.scope = needed;
 	if (json_get_bool(action, "requires_approval", false))
-		g.approval = t->spec->approve_risk || t->spec->approval_id ? "approved" : "pending";
+		g.approval = !counts && t->spec->approve_risk ? "approved" : "pending";
 	if (text_eq(refusal, "social_privacy_requirements_missing"))
 		g.decision = "deny", g.reason = refusal;
 	else if (text_eq(g.scope, "inspect") && json_get_bool(action, "mutates", true))
@@ -158,10 +160,15 @@ static struct governed judge(struct task *t, const struct json *registry, const 
 		g.decision = "deny", g.reason = "scope_below_required";
 	else if (json_get_bool(action, "needs_live_source", false) && !t->spec->is_live_confirmed)
 		g.decision = "deny", g.reason = "live_source_required";
+	/* What is refused anyway is not asked about: no approval opens it. */
+	else if (!text_eq(otherwise, "allow") && !text_eq(otherwise, "require_approval"))
+		g.decision = otherwise, g.reason = "default_decision";
 	else if (text_eq(g.approval, "pending"))
 		g.decision = "require_approval", g.reason = "approval_required";
-	else if (!text_eq(json_get_text(action, "default_decision", "allow"), "allow"))
-		g.decision = json_get_text(action, "default_decision", "deny"), g.reason = "default_decision";
+	else if (!text_eq(otherwise, "allow"))
+		g.decision = otherwise, g.reason = "default_decision";
+	if (counts && text_eq(g.decision, "require_approval"))
+		g.approval = "pending";
 	return g;
 }
 
@@ -192,8 +199,7 @@ static struct json *row_of(struct task *t, const struct json *registry, const st
 	json_sets(a, row, "reason", g->reason);
 	json_setb(a, row, "live_source_requirement", json_get_bool(action, "needs_live_source", false));
 	json_sets(a, row, "approval_status", g->approval);
-	json_sets(
-		a, row, "execution_status", counts && !text_eq(g->decision, "allow") ? "blocked" : "decided");
+	json_sets(a, row, "execution_status", "decided"); /* task_governed() */
 	json_sets(a, row, "verification_result", "pending");
 	struct json *shows = json_new(a, JSON_OBJECT);
 	for (size_t i = 0; i < 2; i++) {
@@ -210,12 +216,19 @@ static void hold(struct task *t, const struct governed *g, const char *name)
 {
 	bool is_question = text_eq(g->decision, "require_approval");
 	enum action action = is_question ? ACTION_ASK : ACTION_DENY;
+	const char *text = arena_printf(t->a, "%s is governed here: %s", name, g->reason);
 
-	if (text_eq(g->decision, "allow") || t->request.at_least.action >= action)
+	if (text_eq(g->decision, "allow") || t->request.at_least.action == ACTION_DENY)
 		return;
-	t->request.at_least.action = action;
-	t->request.at_least.rule = GOVERNANCE_RULE;
-	t->request.at_least.text = arena_printf(t->a, "%s is governed here: %s", name, g->reason);
+	if (t->request.at_least.action == action) {
+		/* Somebody asks already: one question, and who answers it answers both. */
+		t->request.at_least.also = GOVERNANCE_RULE;
+		t->request.at_least.text = arena_printf(t->a, "%s; %s", t->request.at_least.text, text);
+	} else {
+		t->request.at_least.action = action;
+		t->request.at_least.rule = GOVERNANCE_RULE;
+		t->request.at_least.text = text;
+	}
 	/* What was decided without it was not recorded, and is decided anew. */
 	t->report->handling = (struct handling){ .a = t->a };
 	kernel_decide(t->k, &t->request, &t->report->handling);
@@ -247,11 +260,28 @@ void task_govern(struct task *t)
 			&(struct scope_question){
 				.message = message, .targets = &target, .target_count = 1 });
 	if (rc == OK)
-		g = judge(t, registry, action, asked, target);
+		g = judge(t, registry, action, asked, target, is_own);
 	struct json *row = row_of(t, registry, action, name, target, message, &g, is_own);
 	json_set(t->a, t->row, "governance", row);
 	if (is_own)
 		hold(t, &g, name);
+}
+
+void task_governed(struct task *t, bool is_recorded)
+{
+	const struct handling *h = &t->report->handling;
+	struct json *row = json_get(t->row, "governance");
+	const char *by = h->settled.by ? h->settled.by : "";
+	struct err e = { 0 };
+
+	if (!row)
+		return;
+	/* A handoff, a start, a policy and a checkpoint answer, but are nobody's approval. */
+	if (text_eq(json_get_text(row, "approval_status", ""), "pending") && is_recorded &&
+		h->verdict == V_ALLOW &&
+		(text_eq(by, "approve-risk") || text_eq(by, "grant") || text_eq(by, "decision")))
+		json_sets(t->a, row, "approval_status", "approved");
+	json_sets(t->a, row, "execution_status", is_recorded && h->verdict == V_ALLOW ? "decided" : "blocked");
 	/* The ledger has it, too, and is what receipts speak of. */
 	(void)ledger_note(t->k->sys, t->a, t->k->ws->state_fd, GOVERNANCE_LOG, row, &e);
 }

@@ -170,6 +170,8 @@ struct json *task_plan_scope(struct task *t, const struct json *touched);
 #define GOVERNANCE_LOG "action-governance-decisions.jsonl"
 /* Between deciding and recording: a row about what it does, and a stricter decision where the workspace asks for that. */
 void task_govern(struct task *t);
+/* Once it is on record, or cannot be: what became of it and of the question, into that row and its ledger. */
+void task_governed(struct task *t, bool is_recorded);
 
 /* ---- before.c ---- */
 
