@@ -57,6 +57,14 @@ HELM_ENV="HELM_WORKSPACE=$ws"
 ok "the receipt of it, too" sh -c 'grep "\"approve-risk\"" .helm/receipts.jsonl | grep -q governance.held'
 ok "a source that nobody looked at is none" exits 25 helm run --task-name 'push it' -- git push
 ok "what the registry does not have is denied" exits 25 helm run -- crontab jobs
+for how in 'git -C . push' 'git -c a.b=c push' 'git --git-dir .git push' 'env git push' 'sh -c "git push"' 'sh -c "cd docs && git -C .. push --force"' 'sh -c "echo x >docs/g; git push"'; do
+  eval "set -- $how"
+  ok "it is a push, however it is spelled: $how" exits 25 helm run --task-name 'push it' -- "$@"
+  ok "and the row says which" row 'r["attempted_action"]=="git_push" and r["reason"]=="live_source_required"'
+done
+ok "a commit behind another program is a question, too" exits 24 helm run --task-name 'save it' -- sh -c 'git -C . commit -m x'
+ok "a file that is written beside a commit is judged, too" exits 25 helm run --approve-risk --task-name 'save it' -- sh -c 'git commit -q --allow-empty -m x; echo x >docs/never'
+ok "and is what the row is about" row 'r["attempted_action"]=="file_write" and r["reason"]=="scope_below_required"'
 for bad in 'nothing' '[]' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"a","required_scope":"edit"},{"action_id":"a","required_scope":"edit"}]}' '{"schema_version":"helm.governance/v1","default_action":"maybe","actions":[]}' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"a","required_scope":"all"}]}'; do
   echo "$bad" >references/action_governance_registry.json
   ok "one that is none refuses every change: $bad" exits 25 helm run -- touch docs/never

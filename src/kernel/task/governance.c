@@ -81,36 +81,69 @@ static const struct json *find(const struct json *registry, const char *id)
 	return NULL;
 }
 
-/* ---- which action it is ---- */
+/* ---- which actions it is ---- */
 
+/* A run can be several; of two that are judged alike, the first is told. */
+enum { GIT_PUSH, GIT_COMMIT, CRON_REMOVE, CRON_UPDATE, FILE_WRITE };
+static const char *const actions[] = { "git_push", "git_commit", "cron_remove", "cron_update", "file_write" };
+
+/* The subcommand of git, behind options whose values stand apart. */
 static const char *verb_of(const struct run_spec *spec)
 {
-	for (size_t i = 1; i < spec->argc; i++)
+	static const char *const valued[] = { "-C", "-c", "--git-dir", "--work-tree", "--namespace",
+		"--exec-path", "--super-prefix", "--config-env", "--attr-source" };
+
+	for (size_t i = 1; i < spec->argc; i++) {
 		if (spec->argv[i][0] != '-')
 			return spec->argv[i];
+		if (place_of(valued, ARRAY_SIZE(valued), spec->argv[i]) >= 0)
+			i++;
+	}
 	return "";
 }
 
-/* NULL: nothing that anybody answers for. */
-static const char *action_of(const struct task *t)
+static unsigned of_verb(const char *verb)
 {
-	const struct decision *d = &t->report->handling.decision;
-	const char *program = path_base(t->spec->argv[0]), *verb = verb_of(t->spec);
+	return text_eq(verb, "push") ? 1u << GIT_PUSH : text_eq(verb, "commit") ? 1u << GIT_COMMIT : 0;
+}
 
-	if (text_eq(program, "git") && text_eq(verb, "commit"))
-		return "git_commit";
-	if (text_eq(program, "git") && text_eq(verb, "push"))
-		return "git_push";
-	if (text_eq(program, "crontab"))
-		for (size_t i = 1; i < t->spec->argc; i++) {
-			if (text_eq(t->spec->argv[i], "-l"))
-				return NULL;
-			if (text_eq(t->spec->argv[i], "-r"))
-				return "cron_remove";
-		}
-	if (text_eq(program, "crontab"))
-		return "cron_update";
-	return d->writes || d->destructive ? "file_write" : NULL;
+static unsigned of_tag(const char *tag)
+{
+	if (text_eq(tag, "network.git_push") || text_starts(tag, "git.push_"))
+		return 1u << GIT_PUSH;
+	return text_eq(tag, "cron.delete")  ? 1u << CRON_REMOVE
+		: text_eq(tag, "cron.edit") ? 1u << CRON_UPDATE
+					    : 0;
+}
+
+/* Does it write something that no other action is about? */
+static bool writes_beside(const struct proposal *p, const struct effect *e)
+{
+	const char *verb = e->step < p->step_count ? p->steps[e->step].git_verb : NULL;
+
+	if (e->path_class == PATH_SINK || (verb && of_verb(verb)))
+		return false;
+	return e->kind == FX_WRITE || e->kind == FX_DELETE || e->kind == FX_MOVE || e->kind == FX_PERMISSION;
+}
+
+/* By what it does, not by how it is spelled: the guard has looked behind options, wrappers and shells.  0: nothing that anybody answers
+ * for. */
+static unsigned actions_of(const struct task *t)
+{
+	const struct handling *h = &t->report->handling;
+	const struct proposal *p = &h->proposal;
+	unsigned found = text_eq(path_base(t->spec->argv[0]), "git") ? of_verb(verb_of(t->spec)) : 0;
+	bool beside = false;
+
+	for (size_t i = 0; i < p->step_count; i++)
+		found |= p->steps[i].git_verb ? of_verb(p->steps[i].git_verb) : 0;
+	for (size_t i = 0; i < p->effect_count; i++) {
+		found |= p->effects[i].tag ? of_tag(p->effects[i].tag) : 0;
+		beside |= writes_beside(p, &p->effects[i]);
+	}
+	if ((h->decision.writes || h->decision.destructive) && (beside || !found))
+		found |= 1u << FILE_WRITE;
+	return found;
 }
 
 static const char *target_of(const struct task *t, const char *action)
@@ -242,27 +275,47 @@ static const char *message_of(const struct task *t)
 	return name && goal ? arena_printf(t->a, "%s\n%s", name, goal) : name ? name : goal;
 }
 
-void task_govern(struct task *t)
+/* What is refused comes before what is asked about. */
+static int weight(const char *decision)
 {
-	struct json *registry = NULL, *asked = NULL;
-	struct err e = { 0 };
-	bool is_own = false;
-	const char *name = action_of(t), *message = message_of(t);
+	return text_eq(decision, "allow") ? 0 : text_eq(decision, "require_approval") ? 1 : 2;
+}
 
-	if (!name || t->spec->guard_json)
-		return;
+static struct governed judge_one(
+	struct task *t, const struct json *registry, const char *name, const char *message, bool counts)
+{
 	const char *target = target_of(t, name);
-	struct governed g = { "deny", "registry_unreadable", "not_required", NULL };
-	int rc = read_registry(t, &registry, &is_own, &e);
-	const struct json *action = rc == OK ? find(registry, name) : NULL;
+	struct json *asked = NULL;
+
 	if (message)
 		asked = scope_evaluate(t->a,
 			&(struct scope_question){
 				.message = message, .targets = &target, .target_count = 1 });
-	if (rc == OK)
-		g = judge(t, registry, action, asked, target, is_own);
-	struct json *row = row_of(t, registry, action, name, target, message, &g, is_own);
-	json_set(t->a, t->row, "governance", row);
+	return judge(t, registry, find(registry, name), asked, target, counts);
+}
+
+void task_govern(struct task *t)
+{
+	struct json *registry = NULL;
+	struct err e = { 0 };
+	bool is_own = false;
+	const char *name = NULL, *message = message_of(t);
+	unsigned found = actions_of(t);
+	struct governed g = { "deny", "registry_unreadable", "not_required", NULL };
+
+	if (!found || t->spec->guard_json)
+		return;
+	int rc = read_registry(t, &registry, &is_own, &e);
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (!(found & 1u << i) || (name && rc))
+			continue;
+		struct governed one = rc ? g : judge_one(t, registry, actions[i], message, is_own);
+		if (!name || weight(one.decision) > weight(g.decision))
+			name = actions[i], g = one;
+	}
+	const struct json *action = rc == OK ? find(registry, name) : NULL;
+	json_set(t->a, t->row, "governance",
+		row_of(t, registry, action, name, target_of(t, name), message, &g, is_own));
 	if (is_own)
 		hold(t, &g, name);
 }
@@ -281,7 +334,8 @@ void task_governed(struct task *t, bool is_recorded)
 		h->verdict == V_ALLOW &&
 		(text_eq(by, "approve-risk") || text_eq(by, "grant") || text_eq(by, "decision")))
 		json_sets(t->a, row, "approval_status", "approved");
-	json_sets(t->a, row, "execution_status", is_recorded && h->verdict == V_ALLOW ? "decided" : "blocked");
+	json_sets(
+		t->a, row, "execution_status", is_recorded && h->verdict == V_ALLOW ? "decided" : "blocked");
 	/* The ledger has it, too, and is what receipts speak of. */
 	(void)ledger_note(t->k->sys, t->a, t->k->ws->state_fd, GOVERNANCE_LOG, row, &e);
 }
