@@ -65,9 +65,10 @@ done
 ok "a commit behind another program is a question, too" exits 24 helm run --task-name 'save it' -- sh -c 'git -C . commit -m x'
 ok "a file that is written beside a commit is judged, too" exits 25 helm run --approve-risk --task-name 'save it' -- sh -c 'git commit -q --allow-empty -m x; echo x >docs/never'
 ok "and is what the row is about" row 'r["attempted_action"]=="file_write" and r["reason"]=="scope_below_required"'
-for bad in 'nothing' '[]' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"a","required_scope":"edit"},{"action_id":"a","required_scope":"edit"}]}' '{"schema_version":"helm.governance/v1","default_action":"maybe","actions":[]}' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"a","required_scope":"all"}]}'; do
+for bad in 'nothing' '[]' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"a","required_scope":"edit"},{"action_id":"a","required_scope":"edit"}]}' '{"schema_version":"helm.governance/v1","default_action":"maybe","actions":[]}' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"a","required_scope":"all"}]}' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"file_write","required_scope":"edit","requires_approval":"true"}]}' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"file_write","required_scope":"edit","needs_live_source":1}]}' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"file_write","required_scope":"edit","mutates":null}]}' '{"schema_version":"helm.governance/v1","actions":[{"action_id":"file_write","required_scope":"edit","default_decision":["deny"]}]}' '{"schema_version":"helm.governance/v1","default_action":false,"actions":[{"action_id":"file_write","required_scope":"edit"}]}' '{"schema_version":"helm.governance/v1","actions":["file_write",{"action_id":"file_write","required_scope":"edit"}]}'; do
   echo "$bad" >references/action_governance_registry.json
   ok "one that is none refuses every change: $bad" exits 25 helm run -- touch docs/never
+  ok "and that is why" row 'r["reason"]=="registry_unreadable"'
 done
 ok "and still what looks is not governed" helm run -- ls
 finish

@@ -32,23 +32,39 @@ static int place_of(const char *const *list, size_t n, const char *name)
 
 /* ---- the registry ---- */
 
-/* Two of the same, or a word that there is none of, make it none. */
+/* Is it left out, or one of the decisions?  Of another type it would count as left out, which may be looser than what was meant. */
+static bool is_decision(const struct json *doc, const char *name)
+{
+	const struct json *v = json_get(doc, name);
+
+	return !v ||
+		(json_is(v, JSON_STRING) && place_of(decisions, ARRAY_SIZE(decisions), json_text(v)) >= 0);
+}
+
+static bool is_action(const struct json *one)
+{
+	static const char *const bools[] = { "requires_approval", "needs_live_source", "mutates" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bools); i++) {
+		const struct json *v = json_get(one, bools[i]);
+		if (v && !json_is(v, JSON_TRUE) && !json_is(v, JSON_FALSE))
+			return false;
+	}
+	return *json_get_text(one, "action_id", "") && is_decision(one, "default_decision") &&
+		place_of(scopes, ARRAY_SIZE(scopes), json_get_text(one, "required_scope", "")) >= 0;
+}
+
+/* Two of the same, a word that there is none of, or a member of another type make it none. */
 static int check(const struct json *doc, struct err *e)
 {
 	const struct json *list = json_get(doc, "actions");
 
-	if (!json_is(list, JSON_ARRAY) ||
-		place_of(decisions, ARRAY_SIZE(decisions), json_get_text(doc, "default_action", "deny")) <
-			0 ||
+	if (!json_is(list, JSON_ARRAY) || !is_decision(doc, "default_action") ||
 		!text_eq(json_get_text(doc, "schema_version", ""), "helm.governance/v1"))
 		return err_set(e, E_INPUT, "GOVERNANCE", REGISTRY " is no registry of helm.governance/v1");
 	for (size_t i = 0; i < list->n; i++) {
 		const char *id = json_get_text(list->items[i], "action_id", "");
-		if (!*id ||
-			place_of(scopes, ARRAY_SIZE(scopes),
-				json_get_text(list->items[i], "required_scope", "")) < 0 ||
-			place_of(decisions, ARRAY_SIZE(decisions),
-				json_get_text(list->items[i], "default_decision", "allow")) < 0)
+		if (!is_action(list->items[i]))
 			return err_set(
 				e, E_INPUT, "GOVERNANCE", REGISTRY ": action %zu is not understood", i);
 		for (size_t k = 0; k < i; k++)
