@@ -61,6 +61,16 @@ ok "what cannot be read is held by the kernel" sh -c '! "$@" 2>/dev/null; [ ! -e
 plan '["docs/new.md"]'
 helm run --consensus-plan plan.json -- sh -c 'echo x >docs/new.md; echo x >docs/other.md' >/dev/null 2>&1
 ok "a file beside the one that was planned is told" last 'r["scope_gate"]["violations"]==["docs/other.md"] and r["finalization_gate"]["refuter"]["scope_violation"] and r["operational_status"]=="needs_verification"'
+plan '["Dockerfile"]'
+ok "a file without a dot in its name is a file" helm run --consensus-plan plan.json -- sh -c 'echo x >Dockerfile'
+ok "it is one, and in the plan" sh -c '[ -f Dockerfile ]'
+ok "and that is verified, too" last 'r["scope_gate"]["ok"] and r["touched_paths"]==["Dockerfile"]'
+plan '["deep/er/LICENSE"]'
+ok "its directory is made for it" helm run --consensus-plan plan.json -- sh -c 'echo x >deep/er/LICENSE'
+ok "and only that" [ -f deep/er/LICENSE ]
+plan '["made/"]'
+ok "what ends in a slash is a directory" helm run --consensus-plan plan.json -- sh -c 'echo x >made/a'
+ok "so it is made" [ -f made/a ]
 for bad in '["/etc"]' '["../x"]' '["."]' '["*"]' '[]' '"docs"' '[1]'; do
   plan "$bad"
   ok "a scope of $bad is none" exits 29 helm run --consensus-plan plan.json -- touch never

@@ -22,12 +22,13 @@ static bool is_switched_on(const struct task *t)
 			text_eq(value, "yes"));
 }
 
-/* Where the walls stand: Landlock opens what is there.  A file that is not there yet is made in its directory, and compared afterwards. */
+/* Where the walls stand: Landlock opens what is there.  A file that is not there yet is made in its directory, and compared afterwards; only
+ * a slash behind it says that it is to be a directory itself. */
 static const char *place_of(struct arena *a, struct sys *s, int root, const char *path)
 {
 	const char *clean = path_clean(a, path), *slash = strrchr(clean, '/');
 
-	if (file_exists(s, root, clean) || text_ends(path, "/") || !strchr(path_base(clean), '.'))
+	if (file_exists(s, root, clean) || text_ends(path, "/"))
 		return clean;
 	return slash ? arena_strndup(a, clean, (size_t)(slash - clean)) : ".";
 }
