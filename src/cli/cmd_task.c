@@ -180,6 +180,8 @@ static void print_claims(struct cli *r, const struct json *row)
 	json_each (path, json_get(json_get(row, "scope_gate"), "violations"))
 		out(r, "outside_of_plan=%s\n",
 			text_safe(r->a, json_text(path), strlen(json_text(path)), false));
+	if (json_get(json_get(row, "scope_gate"), "reason"))
+		out(r, "plan=%s\n", safe_member(r, json_get(row, "scope_gate"), "reason"));
 }
 
 /* The newest row is the state of the task; --history shows how it came there. */

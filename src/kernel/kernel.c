@@ -151,11 +151,13 @@ bool kernel_stops(
  * answer it as well. */
 static void add_ask(struct arena *a, const struct request *q, struct decision *d)
 {
-	struct ask *asks = arena_alloc(a, (d->ask_count + 1) * sizeof(*asks));
+	struct ask *asks = arena_alloc(a, (d->ask_count + 2) * sizeof(*asks));
 
 	if (d->ask_count)
 		memcpy(asks, d->asks, d->ask_count * sizeof(*asks));
 	asks[d->ask_count++] = (struct ask){ q->at_least.rule, q->at_least.effect, UNDO_NONE };
+	if (q->at_least.also)
+		asks[d->ask_count++] = (struct ask){ q->at_least.also, q->at_least.effect, UNDO_NONE };
 	d->asks = asks;
 }
 

@@ -119,6 +119,7 @@ struct request {
 	struct {
 		enum action action;
 		const char *rule, *text; /* id, and the sentence of why */
+		const char *also; /* a second id that asks: an answer must cover both; or NULL */
 		const struct effect *effect; /* what it is about; NULL: all of it */
 		const enum reason_code *code; /* NULL: the usual one of that action */
 	} at_least;

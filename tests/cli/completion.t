@@ -61,6 +61,33 @@ ok "what cannot be read is held by the kernel" sh -c '! "$@" 2>/dev/null; [ ! -e
 plan '["docs/new.md"]'
 helm run --consensus-plan plan.json -- sh -c 'echo x >docs/new.md; echo x >docs/other.md' >/dev/null 2>&1
 ok "a file beside the one that was planned is told" last 'r["scope_gate"]["violations"]==["docs/other.md"] and r["finalization_gate"]["refuter"]["scope_violation"] and r["operational_status"]=="needs_verification"'
+plan '["Dockerfile"]'
+ok "a file without a dot in its name is a file" helm run --consensus-plan plan.json -- sh -c 'echo x >Dockerfile'
+ok "it is one, and in the plan" sh -c '[ -f Dockerfile ]'
+ok "and that is verified, too" last 'r["scope_gate"]["ok"] and r["touched_paths"]==["Dockerfile"]'
+plan '["deep/er/LICENSE"]'
+ok "its directory is made for it" helm run --consensus-plan plan.json -- sh -c 'echo x >deep/er/LICENSE'
+ok "and only that" [ -f deep/er/LICENSE ]
+plan '["made/"]'
+ok "what ends in a slash is a directory" helm run --consensus-plan plan.json -- sh -c 'echo x >made/a'
+ok "so it is made" [ -f made/a ]
+# A program that is no text: nobody can read in it what it will do.
+printf '#include <unistd.h>\nint main(void) { return unlink("docs/kept.md"); }\n' >tool.c
+if cc -o tool tool.c 2>/dev/null; then
+  plan '["docs/next.md"]'
+  echo x >docs/kept.md
+  helm run --approve-risk --consensus-plan plan.json -- ./tool >/dev/null 2>&1
+  ok "what is gone is told, though nobody named it" last 'r["scope_gate"]["violations"]==["docs/kept.md"] and r["deleted_paths"]==["docs/kept.md"] and r["operational_status"]=="needs_verification"'
+  plan '["docs"]'
+  echo x >docs/kept.md
+  helm run --approve-risk --consensus-plan plan.json -- ./tool >/dev/null 2>&1
+  ok "inside of the plan that is as it should be" last 'r["scope_gate"]["ok"] and r["deleted_paths"]==["docs/kept.md"]'
+fi
+plan '["docs"]'
+helm run --approve-risk --consensus-plan plan.json -- python3 -c 'for i in range(501): open("docs/n%d" % i, "w")' >/dev/null 2>&1
+ok "more than is compared is not taken for good" last 'not r["scope_gate"]["ok"] and r["scope_gate"]["reason"]=="not all could be compared" and r["operational_status"]=="needs_verification"'
+ok "and a person is told" says 0 "not all could be compared" sh -c 'env HOME="$1" HELM_WORKSPACE="$2" "$3" task show "$(tail -n 1 .helm/task-ledger.jsonl | python3 -c "import json,sys; print(json.loads(sys.stdin.read())[\"task_id\"])")"' - "$scratch/home" "$ws" "$HELM_REAL"
+rm -f docs/n*
 for bad in '["/etc"]' '["../x"]' '["."]' '["*"]' '[]' '"docs"' '[1]'; do
   plan "$bad"
   ok "a scope of $bad is none" exits 29 helm run --consensus-plan plan.json -- touch never

@@ -9,6 +9,7 @@
 #include "kernel/task/parts.h"
 
 #include <fcntl.h>
+#include <string.h>
 
 enum { FILES_MOST = 2048, SLOTS = 2 * FILES_MOST, ENTRIES_MOST = 2 * FILES_MOST, TOLERANCE_US = 10000 };
 
@@ -23,6 +24,10 @@ struct before {
 	const char *state_name;
 	bool is_whole; /* nothing was left out */
 	size_t files, entries;
+	/* Only where there is a plan: the paths of those below, to tell which of them are gone, and which the last walk has seen.  Or NULL. */
+	struct arena *a;
+	const char **names;
+	bool *seen;
 	struct noted of[SLOTS]; /* path 0: free */
 };
 
@@ -62,6 +67,8 @@ static int note(
 	b->of[i] = (struct noted){
 		.path = path, .inode = st->st_ino, .size = st->st_size, .changed = st->st_ctim
 	};
+	if (b->names)
+		b->names[i] = arena_strdup(b->a, rel);
 	b->files++;
 	return 0;
 }
@@ -71,8 +78,35 @@ void before_look(struct task *t)
 	struct before *b = arena_zalloc(t->a, 1, sizeof(*b));
 
 	b->state_name = t->k->ws->state_name;
+	if (t->plan) {
+		b->a = t->a;
+		b->names = arena_zalloc(t->a, SLOTS, sizeof(*b->names));
+		b->seen = arena_zalloc(t->a, SLOTS, sizeof(*b->seen));
+	}
 	b->is_whole = file_walk(t->k->sys, AT_FDCWD, task_tree(t), note, b, NULL) == OK;
 	t->before = b;
+}
+
+void before_walk(struct task *t)
+{
+	if (t->before && t->before->seen)
+		memset(t->before->seen, 0, SLOTS * sizeof(*t->before->seen));
+}
+
+struct json *before_gone(const struct task *t)
+{
+	const struct before *b = t->before;
+	struct json *gone = json_new(t->a, JSON_ARRAY);
+
+	for (size_t i = 0; b && b->names && i < SLOTS; i++)
+		if (b->names[i] && !b->seen[i])
+			json_pushs(t->a, gone, b->names[i]);
+	return gone;
+}
+
+bool before_has_all(const struct task *t)
+{
+	return !t->before || t->before->is_whole;
 }
 
 bool before_differs(const struct task *t, const char *rel, const struct stat *st)
@@ -82,6 +116,8 @@ bool before_differs(const struct task *t, const char *rel, const struct stat *st
 	bool is_noted = false;
 
 	for (size_t i = path % SLOTS; b && b->of[i].path; i = (i + 1) % SLOTS) {
+		if (b->names && b->of[i].path == path && text_eq(b->names[i], rel))
+			b->seen[i] = true;
 		if (b->of[i].path == path && is_same(&b->of[i], st))
 			return false;
 		is_noted |= b->of[i].path == path;

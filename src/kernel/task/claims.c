@@ -108,7 +108,9 @@ void task_put_claims(struct task *t, const char *status)
 	json_sets(a, t->row, "operational_status", claims_status(status, gate));
 	if (text_eq(status, "completed") && !json_get_bool(gate, "ok", false))
 		task_hint(t,
-			against.has_scope_violation
+			json_get(scope, "reason")
+				? "not all could be compared with its plan, so it is not said to hold"
+				: against.has_scope_violation
 				? "it wrote outside of its plan: helm task show lists what"
 				: "it claims more than it shows: helm task show lists what does not hold");
 }

@@ -47,6 +47,7 @@ struct task {
 	const struct profile *profile;
 	const struct json *review,
 		*plan; /* of its plan, and the plan when it was approved (plan.c); or NULL */
+	bool is_plan_wide; /* its walls leave more open than its scope */
 	struct skill_use skill; /* whose contract narrowed the profile; name NULL: none */
 	int64_t timeout_s; /* 0: none */
 	const char *id;
@@ -84,6 +85,7 @@ struct task {
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
 	struct before *before; /* files of the tree before it; NULL: it cannot write them */
+	bool is_cut; /* task_touched() has not seen, or not kept, all that is another than before */
 	struct memory_seen *memory; /* files of memory before it; NULL: it cannot write them */
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
 	struct json *happened; /* for the outcome receipt */
@@ -161,7 +163,7 @@ int task_complete_check(struct sys *s, struct arena *a, const struct workspace *
  * Into the row; a plan that does not pass is held by task_plan_hold(). */
 int task_plan_look(struct task *t, struct err *e);
 void task_plan_hold(struct task *t);
-/* {ok, scope[], violations[]} of paths that were touched; NULL: there is no plan. */
+/* {ok, scope[], violations[], reason?} of paths that were touched; NULL: there is no plan. */
 struct json *task_plan_scope(struct task *t, const struct json *touched);
 
 /* ---- governance.c (docs/formats/governance.md) ---- */
@@ -170,6 +172,8 @@ struct json *task_plan_scope(struct task *t, const struct json *touched);
 #define GOVERNANCE_LOG "action-governance-decisions.jsonl"
 /* Between deciding and recording: a row about what it does, and a stricter decision where the workspace asks for that. */
 void task_govern(struct task *t);
+/* Once it is on record, or cannot be: what became of it and of the question, into that row and its ledger. */
+void task_governed(struct task *t, bool is_recorded);
 
 /* ---- before.c ---- */
 
@@ -177,6 +181,10 @@ void task_govern(struct task *t);
 void before_look(struct task *t);
 /* Is it another file now, or has it been written since?  Where nothing was noted: since t->result->started_us, by the clock. */
 bool before_differs(const struct task *t, const char *rel, const struct stat *st);
+/* Where there is a plan: a walk begins that asks before_differs() about each file, and the noted paths that it did not ask about. */
+void before_walk(struct task *t);
+struct json *before_gone(const struct task *t);
+bool before_has_all(const struct task *t); /* nothing of the tree was left out */
 
 /* ---- walls.c: t->rules and t->run, from the profile and what was found so far ---- */
 

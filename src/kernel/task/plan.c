@@ -22,12 +22,13 @@ static bool is_switched_on(const struct task *t)
 			text_eq(value, "yes"));
 }
 
-/* Where the walls stand: Landlock opens what is there.  A file that is not there yet is made in its directory, and compared afterwards. */
+/* Where the walls stand: Landlock opens what is there.  A file that is not there yet is made in its directory, and compared afterwards; only
+ * a slash behind it says that it is to be a directory itself. */
 static const char *place_of(struct arena *a, struct sys *s, int root, const char *path)
 {
 	const char *clean = path_clean(a, path), *slash = strrchr(clean, '/');
 
-	if (file_exists(s, root, clean) || text_ends(path, "/") || !strchr(path_base(clean), '.'))
+	if (file_exists(s, root, clean) || text_ends(path, "/"))
 		return clean;
 	return slash ? arena_strndup(a, clean, (size_t)(slash - clean)) : ".";
 }
@@ -47,8 +48,11 @@ static int narrow(struct task *t, const struct json *plan, struct err *e)
 		t->k->sys, AT_FDCWD, t->at.work_tree ? t->at.work_tree : t->k->ws->root, &root, e);
 	if (rc)
 		return rc;
-	json_each (one, json_get(plan, "scope"))
-		json_pushs(a, list, place_of(a, t->k->sys, root, json_text(one)));
+	json_each (one, json_get(plan, "scope")) {
+		const char *place = place_of(a, t->k->sys, root, json_text(one));
+		t->is_plan_wide |= !text_eq(place, path_clean(a, json_text(one)));
+		json_pushs(a, list, place);
+	}
 	json_set(a, paths, "write", list);
 	json_set(a, contract, "paths", paths);
 	rc = terms_read(a, TERMS_OF_PLAN, contract, terms, e);
@@ -137,5 +141,13 @@ void task_plan_hold(struct task *t)
 
 struct json *task_plan_scope(struct task *t, const struct json *touched)
 {
-	return t->plan ? consensus_scope_gate(t->a, t->plan, touched) : NULL;
+	struct json *gate = t->plan ? consensus_scope_gate(t->a, t->plan, touched) : NULL;
+
+	/* What nobody has looked at is not said to be good.  Beyond what before.c notes, nobody sees what is gone; walls that are the scope
+	 * keep that inside. */
+	if (gate && (t->is_cut || (t->is_plan_wide && !before_has_all(t)))) {
+		json_setb(t->a, gate, "ok", false);
+		json_sets(t->a, gate, "reason", "not all could be compared");
+	}
+	return gate;
 }

@@ -163,6 +163,8 @@ size_t task_walk_most(const struct task *t)
 	return t->lasts ? OF_A_SESSION : OF_A_RUN;
 }
 
+enum { TOUCHED_MOST = 500 };
+
 struct touched {
 	struct task *task;
 	struct json *paths;
@@ -181,8 +183,12 @@ static int look_at(
 		(void)nested_see(t->nested_next, parent, name, rel, st);
 	if (S_ISDIR(st->st_mode))
 		return text_eq(name, ".git") || text_eq(name, t->k->ws->state_name) ? FILE_SKIP : 0;
-	if (x->paths->n < 500 && before_differs(t, rel, st))
-		json_pushs(t->a, x->paths, rel);
+	if (before_differs(t, rel, st)) {
+		if (x->paths->n < TOUCHED_MOST)
+			json_pushs(t->a, x->paths, rel);
+		else
+			t->is_cut = true;
+	}
 	return ++x->seen > task_walk_most(t) ? E_LIMIT : 0;
 }
 
@@ -191,7 +197,10 @@ struct json *task_touched(struct task *t)
 {
 	struct touched x = { t, json_new(t->a, JSON_ARRAY), 0 };
 
-	(void)file_walk(t->k->sys, AT_FDCWD, task_tree(t), look_at, &x, NULL);
+	t->is_cut = false;
+	before_walk(t);
+	if (file_walk(t->k->sys, AT_FDCWD, task_tree(t), look_at, &x, NULL))
+		t->is_cut = true;
 	return x.paths;
 }
 
@@ -431,7 +440,15 @@ void task_tell_memory(struct task *t, const struct json *touched, struct json *t
 	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, said) : said;
 }
 
-/* Times show what was written.  What is gone shows only where it was named, or was saved before. */
+static void push_new(struct arena *a, struct json *list, struct json *path)
+{
+	json_each (known, list)
+		if (text_eq(json_text(known), json_text(path)))
+			return;
+	json_push(a, list, path);
+}
+
+/* Times show what was written.  What is gone shows where it was named, was saved before, or the run has a plan. */
 static void put_changes(struct task *t)
 {
 	struct arena *a = t->a;
@@ -441,6 +458,14 @@ static void put_changes(struct task *t)
 		touched = task_touched(t);
 		armed_check(t);
 		deleted = changes_gone(t->k, a, t->expected, t->report->checkpoint_id);
+		/* What was not walked over is not gone for that. */
+		const struct json *gone = t->is_cut ? NULL : before_gone(t);
+		json_each (path, gone) {
+			if (deleted->n >= TOUCHED_MOST)
+				t->is_cut = true;
+			else
+				push_new(a, deleted, path);
+		}
 	}
 	json_each (path, deleted)
 		json_push(a, touched, path);

@@ -700,6 +700,7 @@ static int go_through(struct task *t, struct err *e)
 	task_govern(t);
 	put_up_early(t);
 	rc = kernel_record(t->k, &t->request, h, e); /* a question that is answered already is settled here */
+	task_governed(t, rc == OK);
 	if (rc || h->verdict != V_ALLOW || h->settled.checkpoint_id)
 		take_down_walls(t); /* it is not done, or was decided anew, or took its time */
 	if (rc)
