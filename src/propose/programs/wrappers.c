@@ -157,13 +157,6 @@ HANDLER(perf)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* The words behind the verb are one text for a shell. */
-HANDLER(rest_text)
-{
-	struct word text = words_join(walk_arena(k->w), k->rest, k->rest_count);
-	run_text(k, &text, 0, k->head);
-}
-
 /* su [options] [-] [user [args]]: what follows is given to the user's shell, so options are looked for
  * again behind the user. */
 HANDLER(su)
