@@ -119,7 +119,8 @@ static bool carries_tmux(struct call *k, const struct word *verb, struct word *v
 				fx(k, TAG_ENVIRONMENT_LOADER, &p.operands[1], 0);
 			run_text(k, &p.operands[1], 0, "tmux set-option");
 		} else if (name && word_starts(name, "command-alias")) {
-			struct word text = word_tail(&p.operands[1], strcspn(p.operands[1].text, "=") + 1);
+			size_t at = strcspn(p.operands[1].text, "=");
+			struct word text = word_tail(&p.operands[1], at + (p.operands[1].text[at] == '='));
 			run_tmux(k, &text, 1);
 		}
 	} else {
