@@ -25,14 +25,24 @@ for name in $names; do
 done
 for text in 'env ./copied unfreeze' 'sh -c "./linked unfreeze"' 'timeout 5 ./linked unfreeze' 'w=unfreeze; ./linked $w' 'exec -a ls ./copied unfreeze' \
   'python3 -c "import os; os.system(\"./copied unfreeze\")"' 'cp copied other && ./other unfreeze' 'cp $(command -v helm) y; ./y unfreeze' \
-  'ln -s $(which helm) z; ./z approval approve req-1' 'find . -name copied -exec ./copied unfreeze \;' 'cd /; cd - && ./copied unfreeze' './linked run -- rm -rf /etc'; do
+  'ln -s $(which helm) z; ./z approval approve req-1' 'find . -name copied -exec ./copied unfreeze \;' 'cd /; cd - && ./copied unfreeze' './linked run -- rm -rf /etc' \
+  'echo >>linked; ./linked unfreeze' 'echo >>copied; ./copied unfreeze' 'printf x >>second && ./copied unfreeze' ': >>linked; ./twice unfreeze' \
+  'echo x | tee -a copied; ./copied unfreeze'; do
   ok "$text" exits 25 check none "$text"
 done
+ok "a copy that this text has added to is asked about" exits 24 check none 'cp linked other; echo >>other; ./other unfreeze'
 HELM_ENV="PATH=$scratch/bin:$PATH"
 ok "a name that is found on PATH" says 25 "deny.guard_tamper" check none 'tool unfreeze'
 ok "also where it is that of another program" says 25 "deny.guard_tamper" check none 'git approval approve req-1'
+mkdir "$scratch/first"
+echo >"$scratch/first/tool"
+HELM_ENV="PATH=$scratch/first:$scratch/bin:$PATH"
+ok "a file that cannot be executed hides none behind it" says 25 "deny.guard_tamper" check none 'tool unfreeze'
+HELM_ENV="PATH=.:$PATH"
+ok "a PATH that begins here" says 25 "deny.guard_tamper" check none 'linked unfreeze'
 unset HELM_ENV
 ok "another program is another program" exits 0 check none './harmless unfreeze'
+ok "also with something added" exits 0 check none 'echo >>harmless; ./harmless unfreeze'
 ok "and git is git" exits 0 check none 'git status'
 
 # Behind walls nothing of it is a person's, whatever it is called and whatever the guard said.

@@ -108,7 +108,8 @@ HANDLER(by_verb)
 /* The operand lies in the cloud. */
 static bool is_bucket(const struct word *x)
 {
-	return word_starts(x, "s3://") || word_starts(x, "gs://") || word_starts(x, "https://");
+	return word_starts_caseless(x, "s3://") || word_starts_caseless(x, "gs://") ||
+		word_starts_caseless(x, "https://");
 }
 
 /* aws s3, gsutil: files and buckets. The direction of a copy decides between upload and download. */

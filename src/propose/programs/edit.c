@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static void nothing(struct call *k)
@@ -481,22 +482,149 @@ HANDLER(calculator)
 	nothing(k);
 }
 
+/* Perl that could make a "/" without writing one, or take it from elsewhere. */
+static bool is_open_perl(const char *text)
+{
+	static const char *const parts[] = { "/", "\\x", "\\0", "\\1", "\\N", "\\o", "chr", "pack", "%c",
+		"ENV", "ARGV", "INC", "<", "`", "qx", "eval", "(?{", "(??{", "sprintf(\"%v", "local", "our ",
+		"use ", "require", "do " };
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strstr(text, parts[i]))
+			return true;
+	return false;
+}
+
+/* The part of s/// or tr/// that starts behind `p`, and ends with `close`; NULL: it has no end. */
+static const char *perl_part(struct call *k, const char *p, char open, char close, const char **ret)
+{
+	const char *from = p;
+	for (size_t depth = 0; *p; p++) {
+		if (*p == '\\' && p[1])
+			p++;
+		else if (*p == close && !depth--)
+			break;
+		else if (*p == open && open != close)
+			depth++;
+	}
+	*ret = arena_strndup(walk_arena(k->w), from, (size_t)(p - from));
+	return *p ? p + 1 : NULL;
+}
+
+/* Code of perl's rename leaves a file in its directory when it replaces parts of the name by what holds no "/".  What else it does to the
+ * name is not known.  ret: the last text that a part becomes, where it is a literal one. */
+static bool renames_in_place(struct call *k, const char *p, const char **ret)
+{
+	static const char opens[] = "{([<", closes[] = "})]>";
+	while (*(p += strspn(p, " \t\n;"))) {
+		size_t n = *p == 's' || *p == 'y' ? 1 : text_starts(p, "tr") ? 2 : 0;
+		char open = n ? p[n] : 0;
+		const char *from, *to;
+		if (!open || isalnum((unsigned char)open) || strchr("_ \t\n;", open)) {
+			n = strcspn(p, ";");
+			if (is_open_perl(arena_strndup(walk_arena(k->w), p, n)))
+				return false;
+			p += n;
+			continue;
+		}
+		const char *pair = strchr(opens, open);
+		char close = pair ? closes[pair - opens] : open;
+		p = perl_part(k, p + n + 1, open, close, &from);
+		if (p && pair) {
+			p += strspn(p, " \t\n");
+			p = *p == open ? p + 1 : NULL;
+		}
+		p = p ? perl_part(k, p, open, close, &to) : NULL;
+		if (!p || is_open_perl(to) || strstr(from, "(?{") || strstr(from, "(??{"))
+			return false;
+		if (*to && !strpbrk(to, "$@\\"))
+			*ret = to;
+		p += strspn(p, "acdegilmnoprsux");
+	}
+	return true;
+}
+
+/* s,a,b, or y-a-b-: three of the same sign behind the name. */
+static bool is_replacing(const char *p)
+{
+	size_t n = *p == 's' || *p == 'y' ? 1 : text_starts(p, "tr") ? 2 : 0, count = 0;
+	char sign = n ? p[n] : 0;
+	for (; sign && !isalnum((unsigned char)sign) && *p; p++)
+		count += *p == sign;
+	return count > 2;
+}
+
+/* Where perl's code puts the files. */
+static void judge_renaming(struct call *k, const struct word *code, const struct word *files, size_t n)
+{
+	const char *becomes = NULL;
+	if ((code->certainty == CERTAIN || code->is_glob) && !renames_in_place(k, code->text, &becomes))
+		fx(k, TAG_DYNAMIC_OPTION, code, 0);
+	for (size_t i = 0; becomes && i < n; i++) {
+		const char *slash = files[i].certainty == CERTAIN ? strrchr(files[i].text, '/') : NULL;
+		struct word to = walk_word(k->w,
+			arena_printf(walk_arena(k->w), "%.*s%s", slash ? (int)(slash + 1 - files[i].text) : 0,
+				files[i].text, becomes),
+			code->at);
+		(void)fx_path(k, TAG_MOVE_TO, &to, FXF_OVERWRITE);
+	}
+}
+
+/* rename FROM TO FILE: the first FROM in the name becomes TO; in the last part of the path only, unless one of them has a "/".  Where a word
+ * is not known, or not the first FROM is meant, TO itself is what is known of the place. */
+static void judge_replacing(struct call *k, const struct word *from, const struct word *to,
+	const struct word *file, bool is_first)
+{
+	bool is_known = from->certainty == CERTAIN && to->certainty == CERTAIN && file->certainty == CERTAIN;
+	const char *slash = is_known && !strchr(from->text, '/') && !strchr(to->text, '/')
+		? strrchr(file->text, '/')
+		: NULL;
+	const char *at = is_known ? strstr(slash ? slash + 1 : file->text, from->text) : NULL;
+	if (at) {
+		struct word target = walk_word(k->w,
+			arena_printf(walk_arena(k->w), "%.*s%s%s", (int)(at - file->text), file->text,
+				to->text, at + from->text_n),
+			to->at);
+		(void)fx_path(k, TAG_MOVE_TO, &target, FXF_OVERWRITE);
+	}
+	if (!is_known || (at && !is_first))
+		(void)fx_path(k, TAG_MOVE_TO, to, FXF_OVERWRITE);
+}
+
 /* rename has two meanings: `rename FROM TO FILE...`, and perl's, whose first operand is code that is asked for each name. */
 HANDLER(rename)
 {
+	enum { DRY, CODE, OTHERS };
+	static const char spec[] = "n:no-act,nono,dry-run e=E=:expr=,expression= la:last,all "
+				   "v0fodsih:verbose,null,force,no-overwrite,symlink,help,version";
 	struct parsed p;
-	args_parse(walk_arena(k->w), k->rest, k->rest_count,
-		"n:no-act,nono,dry-run e=E=:expr=,expression= v0fodsilh:verbose,null,force,no-overwrite,last,all,symlink,help,version",
-		&p);
-	const struct word *code = p.values[1] ? p.values[1] : p.operand_count ? &p.operands[0] : NULL;
-	size_t first = p.values[1] ? 0 : 1;
-	bool is_code = !text_eq(k->head, "rename") || p.values[1]; /* the others know only perl */
-	if (code && (is_code || code->certainty != CERTAIN || strpbrk(code->text, "/|{}($;`")))
-		classify_code(k, "perl", code);
-	else
-		first += code && !p.values[1]; /* what it becomes */
-	if (args_has(&p, 0) || p.operand_count <= first)
+	struct args s;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, spec, &p);
+	bool has_code = args_has(&p, CODE), is_dry = args_has(&p, DRY);
+	const struct word *first = p.operand_count && !has_code ? &p.operands[0] : NULL;
+	bool is_code = first &&
+		(!text_eq(k->head, "rename") || /* the others know only perl */
+			p.operand_count == 2 || first->certainty != CERTAIN ||
+			strpbrk(first->text, "/|{}($;`") || is_replacing(first->text));
+	/* FROM may have such a sign, too: then both meanings are judged. */
+	bool is_words = first && text_eq(k->head, "rename") && p.operand_count > 2;
+	size_t at = has_code ? 0 : is_code ? 1 : 2;
+	const struct word *files = p.operands + (at < p.operand_count ? at : p.operand_count);
+	size_t count = at < p.operand_count ? p.operand_count - at : 0;
+	if (is_code)
+		classify_code(k, "perl", first);
+	if (is_code && !is_dry)
+		judge_renaming(k, first, files, count);
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, spec);
+	for (int item; (item = args_next(&s)) != ARG_END;)
+		if (item == CODE && s.value.text) {
+			classify_code(k, "perl", &s.value);
+			if (!is_dry)
+				judge_renaming(k, &s.value, files, count);
+		}
+	for (size_t i = 2; is_words && !is_dry && i < p.operand_count; i++)
+		judge_replacing(k, first, &p.operands[1], &p.operands[i], !args_has(&p, OTHERS));
+	if (is_dry || !count)
 		fx(k, TAG_READ_QUERY, NULL, 0);
-	for (size_t i = first; !args_has(&p, 0) && i < p.operand_count; i++)
-		(void)fx_path(k, TAG_WRITE_EDIT, &p.operands[i], 0);
+	for (size_t i = 0; !is_dry && i < count; i++)
+		(void)fx_path(k, TAG_WRITE_EDIT, &files[i], 0);
 }

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* What every effect of a call has: the tag, its flags, and the program's plain name. */
@@ -16,10 +17,29 @@ static void fill(struct call *k, struct effect *e, enum tag t, unsigned flags)
 	e->program = k->head;
 }
 
+/* HTTP://name@Host/Path is http://name@host/Path, and rules name it so. */
+static const char *plain_address(struct arena *a, const char *address)
+{
+	const char *host = strstr(address, "://");
+	char *text = arena_strdup(a, address);
+	size_t scheme = host ? (size_t)(host - address) + 3 : 0;
+	size_t end = scheme + strcspn(address + scheme, "/?#");
+	const char *at = memrchr(address, '@', end);
+
+	if (!host && strpbrk(address, "@: "))
+		return address;
+	for (size_t i = 0; i < end; i++)
+		if (i < scheme || !at || address + i > at)
+			text[i] = (char)tolower((unsigned char)text[i]);
+	return text;
+}
+
 struct effect *fx(struct call *k, enum tag t, const struct word *target, unsigned flags)
 {
 	struct effect *e = walk_effect(k->w, k->c, tag_kind(t), target);
 	fill(k, e, t, flags);
+	if (e->kind == FX_NETWORK && e->target && target && target->certainty == CERTAIN)
+		e->target = plain_address(walk_arena(k->w), e->target);
 	return e;
 }
 

@@ -49,6 +49,12 @@ bool git_key_runs(const char *key)
 	return strncasecmp(key, "pager.", 6) == 0 || (dot && names_command(dot + 1, strlen(dot + 1)));
 }
 
+bool git_key_is_proxy(const char *key)
+{
+	const char *dot = strrchr(key, '.');
+	return dot && strcasecmp(dot, ".proxy") == 0;
+}
+
 /* What the options before the subcommand say. */
 struct git {
 	struct word dir; /* -C */
@@ -80,7 +86,7 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 	} else if (strcasecmp(key, "core.worktree") == 0 || strcasecmp(key, "protocol.ext.allow") == 0 ||
 		(strncasecmp(key, "url.ext::", 9) == 0)) {
 		fx(k, TAG_DYNAMIC_OPTION, x, 0);
-	} else if (text_ends(key, ".proxy") && value.text_n) {
+	} else if (git_key_is_proxy(key) && value.text_n) {
 		if (value.certainty != CERTAIN || !names_local_host(value.text))
 			fx(k, TAG_ENVIRONMENT_PROXY, x, 0);
 	} else if ((git_key_runs(key) || value.text[0] == '!') && value.text_n && !is_plain_helper(&value)) {
@@ -96,7 +102,8 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 static void setting_by_variable(struct call *k, const struct word *x)
 {
 	const char *key = x->text ? arena_strndup(walk_arena(k->w), x->text, strcspn(x->text, "=")) : "";
-	if (git_key_runs(key) || strncasecmp(key, "alias.", 6) == 0 || (x->text && x->certainty != CERTAIN))
+	if (git_key_runs(key) || git_key_is_proxy(key) || strncasecmp(key, "alias.", 6) == 0 ||
+		(x->text && x->certainty != CERTAIN))
 		fx(k, TAG_DYNAMIC_OPTION, x, 0);
 }
 
@@ -359,7 +366,7 @@ HANDLER(git_push)
 /* An address "ext::command" runs a command. */
 static void run_address(struct call *k, const struct word *url)
 {
-	if (!word_starts(url, "ext::"))
+	if (!word_starts_caseless(url, "ext::"))
 		return;
 	char *text = arena_strdup(walk_arena(k->w), url->text + 5);
 	for (char *c = text; *c; c++) /* "% " is a blank inside a word */
@@ -389,7 +396,7 @@ static bool is_local(const struct word *url)
 {
 	return url->certainty == CERTAIN &&
 		(word_starts(url, "/") || word_starts(url, "./") || word_starts(url, "../") ||
-			word_starts(url, "file:///"));
+			word_starts_caseless(url, "file:///"));
 }
 
 /* A directory that is made and filled.  Where nobody knows which one it is, files go anywhere. */
@@ -406,7 +413,8 @@ HANDLER(git_clone)
 		&p);
 	if (p.operand_count && is_local(&p.operands[0])) {
 		struct word from = walk_word(k->w,
-			p.operands[0].text + (word_starts(&p.operands[0], "file://") ? strlen("file://") : 0),
+			p.operands[0].text +
+				(word_starts_caseless(&p.operands[0], "file://") ? strlen("file://") : 0),
 			p.operands[0].at);
 		fx_read_tree(k, &from, 1);
 	} else {
@@ -414,6 +422,15 @@ HANDLER(git_clone)
 	}
 	if (p.operand_count > 1)
 		fill_directory(k, &p.operands[1]);
+}
+
+HANDLER(git_remote_add)
+{
+	struct parsed p;
+	operands(k, "tm=:mirror=", &p);
+	if (p.operand_count > 1)
+		run_address(k, &p.operands[1]);
+	fx(k, TAG_WRITE_CONFIG, p.operand_count ? &p.operands[0] : NULL, 0);
 }
 
 /* From where the settings of each submodule say, unless an address is given. */
@@ -425,6 +442,8 @@ HANDLER(git_submodule)
 	for (size_t i = 0; i < p.operand_count; i++)
 		if (word_has(&p.operands[i], ":") || p.operands[i].certainty != CERTAIN)
 			url = &p.operands[i];
+	if (url)
+		run_address(k, url);
 	fx(k, TAG_NETWORK_GIT, url, 0);
 	if (k->c->argc > 2 && word_is(&k->rest[-1], "add") && p.operand_count > 1)
 		fill_directory(k, &p.operands[1]);
@@ -502,6 +521,9 @@ HANDLER(git_config)
 		t = TAG_PERSISTENCE_GIT_HOOK;
 	else if (key && value && (git_key_runs(key->text) || word_starts(value, "!")))
 		t = is_plain_helper(value) ? TAG_WRITE_CONFIG : TAG_PERSISTENCE_GIT_CONFIG;
+	else if (key && value && git_key_is_proxy(key->text) && value->text_n &&
+		(value->certainty != CERTAIN || !names_local_host(value->text)))
+		t = TAG_ENVIRONMENT_PROXY;
 	fx(k, t, key, 0);
 	if (value && word_starts(value, "!")) {
 		struct word text = word_tail(value, 1);

@@ -61,14 +61,14 @@ static const char curl_spec[] =
 	"F=:form=,form-string= T=:upload-file= "
 	"o=:output= O:remote-name,remote-name-all G:get I:head :resolve=,connect-to=,doh-url= "
 	"x=:proxy=,socks5=,socks4=,preproxy= "
-	"K=:config= J:remote-header-name "
-	"AbcCDeEHmPQrtuUwyYz=:user-agent=,cookie=,cookie-jar=,continue-at=,dump-header=,referer=,cert=,"
+	"K=:config= :url= :proto-default= Q=:quote= J:remote-header-name "
+	"AbcCDeEHmPrtuUwyYz=:user-agent=,cookie=,cookie-jar=,continue-at=,dump-header=,referer=,cert=,"
 	"header=,max-time=,ftp-port=,"
-	"quote=,range=,telnet-option=,user=,proxy-user=,write-out=,speed-time=,speed-limit=,time-cond=,"
+	"range=,telnet-option=,user=,proxy-user=,write-out=,speed-time=,speed-limit=,time-cond=,"
 	"cacert=,capath=,cert-type=,"
 	"ciphers=,connect-timeout=,key=,key-type=,limit-rate=,max-filesize=,max-redirs=,oauth2-bearer=,"
 	"output-dir=,proto=,retry=,"
-	"retry-delay=,retry-max-time=,interface=,url=,aws-sigv4=,unix-socket=,stderr=,trace=,trace-ascii=,"
+	"retry-delay=,retry-max-time=,interface=,aws-sigv4=,unix-socket=,stderr=,trace=,trace-ascii=,"
 	"tls-max=,netrc-file= "
 	"fsSLkvigNnlpaqRjBZ0123456#:location,silent,show-error,fail,insecure,include,verbose,compressed,"
 	"globoff,create-dirs";
@@ -79,20 +79,31 @@ static bool speaks_raw(const struct word *url)
 	static const char *const schemes[] = { "gopher://", "gophers://", "dict://", "telnet://", "mqtt://",
 		"smtp://", "smtps://", "imap://", "imaps://", "pop3://", "ldap://", "ldaps://", "tftp://" };
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
-		if (word_starts(url, schemes[i]))
+		if (word_starts_caseless(url, schemes[i]))
 			return true;
-	return false;
+	/* curl makes several addresses of one: {gopher,http}://host */
+	return word_starts(url, "{") && word_has(url, "}:");
+}
+
+static void judge_address(struct call *k, const struct word *url)
+{
+	if (word_starts_caseless(url, "file://")) {
+		struct word file = word_tail(url, strlen("file://"));
+		fx_read(k, &file, 1);
+	} else if (speaks_raw(url)) {
+		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING);
+	}
 }
 
 /* Read twice: once for the address and the method, which other options depend on, and once for options
  * that may repeat. */
 HANDLER(curl)
 {
-	enum { X, DATA, FORM, UPLOAD, OUT, REMOTE, GET, HEAD, RESOLVE, PROXY, CONFIG };
+	enum { X, DATA, FORM, UPLOAD, OUT, REMOTE, GET, HEAD, RESOLVE, PROXY, CONFIG, URL, SCHEME, QUOTE };
 	struct parsed p;
 	struct args s;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, curl_spec, &p);
-	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
+	const struct word *url = p.operand_count ? &p.operands[0] : p.values[URL];
 	const struct word *method = p.values[X];
 	bool is_get = args_has(&p, GET) || (method && word_is_any(method, "GET HEAD OPTIONS get head"));
 	/* More addresses, a proxy, other name resolution or a file of options could all lead elsewhere. */
@@ -115,11 +126,11 @@ HANDLER(curl)
 			fx(k, TAG_NETWORK_OVERRIDE, s.value.text ? &s.value : NULL, 0);
 		} else if (item == CONFIG && s.value.text) {
 			fx(k, TAG_DYNAMIC_OPTION, &s.value, 0);
-		} else if (item == ARG_OPERAND && word_starts(&s.value, "file://")) {
-			struct word file = word_tail(&s.value, 7);
-			fx_read(k, &file, 1);
-		} else if (item == ARG_OPERAND && speaks_raw(&s.value)) {
-			fx(k, TAG_NETWORK_MUTATE, &s.value, FXF_MUTATING);
+		} else if ((item == SCHEME && !word_is_any(&s.value, "http https")) || item == QUOTE) {
+			fx(k, TAG_NETWORK_MUTATE, url,
+				FXF_MUTATING); /* what is said to the other side is not known */
+		} else if (item == ARG_OPERAND || (item == URL && s.value.text)) {
+			judge_address(k, &s.value);
 		}
 	}
 	for (size_t i = 0; i < k->rest_count; i++)

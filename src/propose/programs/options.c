@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 #include <string.h>
+#include <strings.h>
 
 bool list_has(const char *list, const char *text, size_t n)
 {
@@ -37,6 +38,12 @@ bool word_starts(const struct word *x, const char *prefix)
 {
 	size_t n = strlen(prefix);
 	return x->known_n >= n && memcmp(x->text, prefix, n) == 0;
+}
+
+bool word_starts_caseless(const struct word *x, const char *prefix)
+{
+	size_t n = strlen(prefix);
+	return x->known_n >= n && strncasecmp(x->text, prefix, n) == 0;
 }
 
 /* Looks at all known text, also behind unknown parts; good for finding something, not for ruling it out. */

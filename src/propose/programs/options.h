@@ -59,6 +59,8 @@ bool word_is_option(const struct word *x, const char *names);
 bool word_is(const struct word *x, const char *text); /* certain and equal */
 bool word_is_any(const struct word *x, const char *list); /* certain and one of a blank-separated list */
 bool word_starts(const struct word *x, const char *prefix); /* its known beginning does */
+bool word_starts_caseless(
+	const struct word *x, const char *prefix); /* schemes of addresses, settings of git */
 bool word_has(const struct word *x, const char *part); /* its known text contains that */
 /* The word from offset `skip` on. */
 struct word word_tail(const struct word *x, size_t skip);

@@ -48,21 +48,24 @@ static bool file_is_own(struct sys *s, const char *path)
 	return n > 0 && elf_has_note((struct bytes){ head, (size_t)n }, COMMAND_NOTE_OWNER);
 }
 
-/* The file of this path, or the one that this text has copied it from. */
+/* The file of this path, or one that this text has copied it from.  What the text has written there says nothing about what is still there:
+ * bytes that are added to a program leave it what it is. */
 static bool path_is_own(struct call *k, const char *path)
 {
 	const struct surroundings *at = walk_surroundings(k->w);
 	struct feed content;
 
-	for (unsigned i = 0;
-		i < COPIES_FOLLOWED && note_find(k, NULL, &content) && note_find(k, path, &content); i++) {
-		if (content.kind != FEED_FILE)
+	for (unsigned i = 0; i < COPIES_FOLLOWED; i++) {
+		if (at->sys && at->inspect_scripts && *path == '/' && file_is_own(at->sys, path))
+			return true;
+		if (!note_find(k, NULL, &content) || !note_find(k, path, &content) ||
+			content.kind != FEED_FILE)
 			return false;
 		path = content.text;
 		if (command_is_program(path_base(path)))
 			return true;
 	}
-	return at->sys && at->inspect_scripts && *path == '/' && file_is_own(at->sys, path);
+	return false;
 }
 
 static const char *search_path(const struct call *k)
@@ -75,8 +78,8 @@ static const char *search_path(const struct call *k)
 	return at->environment || !at->sys ? NULL : at->sys->getenv(at->sys, "PATH");
 }
 
-/* The first file of this name where the shell looks. */
-static const char *found_on_path(struct call *k, const char *name)
+/* A file of this name where the shell looks.  Which of them it takes depends on rights, and on what this text makes first. */
+static bool is_own_on_path(struct call *k, const char *name, const char *cwd)
 {
 	const struct surroundings *at = walk_surroundings(k->w);
 	struct arena *a = walk_arena(k->w);
@@ -84,12 +87,15 @@ static const char *found_on_path(struct call *k, const char *name)
 
 	while (list && *list && at->sys && at->inspect_scripts) {
 		size_t n = strcspn(list, ":");
-		const char *file = arena_printf(a, "%.*s/%s", (int)n, list, name);
-		if (*list == '/' && file_exists(at->sys, AT_FDCWD, file))
-			return file;
+		const char *dir = n ? arena_strndup(a, list, n) : ".";
+		if ((*dir == '/' || cwd) &&
+			path_is_own(k,
+				path_clean(a,
+					path_join(a, cwd ? cwd : "/", arena_printf(a, "%s/%s", dir, name)))))
+			return true;
 		list += n + (list[n] == ':');
 	}
-	return NULL;
+	return false;
 }
 
 bool head_is_own(struct call *k)
@@ -100,10 +106,8 @@ bool head_is_own(struct call *k)
 
 	if (head->certainty != CERTAIN || !head->text_n || !has_our_words(k))
 		return false;
-	if (!strchr(head->text, '/')) {
-		const char *file = found_on_path(k, head->text);
-		return file && path_is_own(k, file);
-	}
+	if (!strchr(head->text, '/'))
+		return is_own_on_path(k, head->text, cwd);
 	if (*head->text != '/' && !cwd)
 		return false;
 	/* Not cleaned: what stands behind a link is found by the kernel. */

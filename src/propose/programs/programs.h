@@ -134,6 +134,7 @@ void classify_assignment(struct call *k, const struct assignment *x);
 const char *file_of_path(struct call *k);
 bool names_local_host(const char *address); /* an address, as proxies are named: this machine's */
 bool git_key_runs(const char *key); /* git.c: git runs the value of this setting */
+bool git_key_is_proxy(const char *key); /* git.c: what git sends goes there */
 /* Other commands inside this one.  The words are copied. */
 void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via);
 void run_text(struct call *k, const struct word *text, unsigned flags, const char *via);

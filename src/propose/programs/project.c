@@ -572,7 +572,8 @@ static void run_settings(struct settings *s, struct bytes config, const char *di
 			run_include(s, value, dir, depth);
 		else if (n == 14 && strncasecmp(x->text, "core.hookspath", n) == 0)
 			s->hooks = path_join(a, path_join(a, s->git, ".."), value);
-		else if (!is_alias || (n - 6 == strlen(s->verb) && strncmp(x->text + 6, s->verb, n - 6) == 0))
+		else if (!is_alias ||
+			(n - 6 == strlen(s->verb) && strncasecmp(x->text + 6, s->verb, n - 6) == 0))
 			project_recipe(s->k,
 				(struct bytes){ (const uint8_t *)value + (*value == '!'),
 					strlen(value) - (*value == '!') },

@@ -97,11 +97,11 @@ void load_code(struct call *k, const struct word *x, const char *language)
 		fx(k, x->known_n ? TAG_SCRIPT_FILE : TAG_DYNAMIC_TEXT, x, 0);
 		return;
 	}
-	text += text_starts(text, "file://") ? 7 : text[0] == '@' ? 1 : 0;
+	text += word_starts_caseless(x, "file://") ? 7 : text[0] == '@' ? 1 : 0;
 	struct word path = word_tail(x, (size_t)(text - x->text));
 	if (strstr(text, "://")) {
 		fx(k, TAG_FETCH_EXEC, x, 0);
-	} else if (text_starts(text, "data:")) {
+	} else if (strncasecmp(text, "data:", 5) == 0) {
 		fx(k, TAG_DYNAMIC_CODE, x, 0);
 	} else if (text[0] == '/' || text[0] == '~' || text_starts(text, "../")) {
 		struct effect *e = fx_path(k, TAG_SCRIPT_FILE, &path, 0);
@@ -192,9 +192,12 @@ static void judge_setting(struct call *k, const struct word *x)
 static void judge_git_setting(struct call *k, const struct word *x)
 {
 	size_t n = strcspn(x->text, "=");
+	const char *key = arena_strndup(walk_arena(k->w), x->text, n);
 
-	if (git_key_runs(arena_strndup(walk_arena(k->w), x->text, n)) || word_has(x, "=!"))
+	if (git_key_runs(key) || word_has(x, "=!"))
 		fx(k, TAG_PERSISTENCE_GIT_CONFIG, x, 0);
+	if (git_key_is_proxy(key) && x->text[n] && x->text[n + 1] && !names_local_host(x->text + n + 1))
+		fx(k, TAG_ENVIRONMENT_PROXY, x, 0);
 }
 
 static void judge_listen(struct call *k, const struct word *x)

@@ -393,7 +393,7 @@ static void judge_git(struct call *k, const struct assignment *x)
 {
 	if (text_starts(x->name, "GIT_CONFIG_KEY_") &&
 		(x->value.certainty != CERTAIN || git_key_runs(x->value.text) ||
-			word_starts(&x->value, "alias.")))
+			git_key_is_proxy(x->value.text) || word_starts_caseless(&x->value, "alias.")))
 		fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
 	if (text_starts(x->name, "GIT_TRACE") && (word_starts(&x->value, "/") || word_starts(&x->value, "~")))
 		(void)fx_path(k, TAG_WRITE_FILE, &x->value, FXF_APPEND);

@@ -157,13 +157,6 @@ HANDLER(perf)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* The words behind the verb are one text for a shell. */
-HANDLER(rest_text)
-{
-	struct word text = words_join(walk_arena(k->w), k->rest, k->rest_count);
-	run_text(k, &text, 0, k->head);
-}
-
 /* su [options] [-] [user [args]]: what follows is given to the user's shell, so options are looked for
  * again behind the user. */
 HANDLER(su)
@@ -573,7 +566,8 @@ HANDLER(multicall)
 /* One command for a debugger: a shell's, code of a language that is built in, a file of commands, or a call into the program. */
 static void debugger_command(struct call *k, const struct word *x)
 {
-	static const char *const shells[] = { "shell ", "platform shell ", "!", "make " };
+	static const char *const shells[] = { "shell ", "shel ", "she ", "platform shell ", "!", "make ",
+		"mak " };
 	const char *bar = strchr(x->text, '|');
 	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
 		if (word_starts(x, shells[i])) {
@@ -581,11 +575,14 @@ static void debugger_command(struct call *k, const struct word *x)
 			run_text(k, &text, 0, "gdb shell");
 			return;
 		}
-	if (word_starts(x, "python ") || word_starts(x, "py ") || word_starts(x, "script ")) {
-		struct word code = word_tail(x, strcspn(x->text, " ") + 1);
+	size_t n = strcspn(x->text, " "); /* a name can be cut short */
+	if (x->text[n] &&
+		(list_has("py script pi", x->text, n) ||
+			(n > 2 && strncmp("python-interactive", x->text, n) == 0))) {
+		struct word code = word_tail(x, n + 1);
 		classify_code(k, "python", &code);
-	} else if (word_starts(x, "source ")) {
-		struct word file = word_tail(x, 7);
+	} else if (x->text[n] && n > 1 && strncmp("source", x->text, n) == 0) {
+		struct word file = word_tail(x, n + 1);
 		load_code(k, &file, "gdb");
 	} else if ((word_starts(x, "pipe ") || word_starts(x, "| ")) && bar) {
 		struct word text = word_tail(x, (size_t)(bar + 1 - x->text));
@@ -609,6 +606,13 @@ HANDLER(gdb)
 			    "--one-line --one-line-before-file --ex --iex") &&
 			i + 1 < k->rest_count)
 			debugger_command(k, &k->rest[i + 1]);
+		size_t dashes = strspn(k->rest[i].text, "-"), n = strcspn(k->rest[i].text, "=");
+		if (dashes && n < k->rest[i].text_n &&
+			list_has("ex iex eval-command init-eval-command one-line one-line-before-file",
+				k->rest[i].text + dashes, n - dashes)) {
+			struct word command = word_tail(&k->rest[i], n + 1);
+			debugger_command(k, &command);
+		}
 	}
 	if (args_find(k->rest, k->rest_count, "p pid attach-pid n attach-name"))
 		fx(k, TAG_PROCESS_TRACE, NULL, 0);
