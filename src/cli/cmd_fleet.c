@@ -1,4 +1,5 @@
 /* cmd_fleet.c — helm fleet: this machine as one of many.  helm-serve has the network, and does what has to do with it. */
+#include "cli/cmd_fleet.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -121,7 +122,7 @@ int cmd_fleet_join(struct cli *r, struct err *e)
 		out_json(r, answer);
 	else
 		out(r, "Joined %s as node %s.  'helm fleet sync' sends what is recorded; the service of docs/guides/fleet.md goes on doing so.\n",
-			json_get_text(answer, "origin", ""), json_get_text(answer, "node", ""));
+			fleet_cell(r, answer, "origin"), fleet_cell(r, answer, "node"));
 	return 0;
 }
 
@@ -131,18 +132,17 @@ static int print_state(struct cli *r, const struct json *joined, const struct js
 {
 	bool is_sound = true;
 
-	out(r, "Fleet %s, node %s, %s\n", json_get_text(joined, "origin", ""),
-		json_get_text(joined, "node", ""), json_get_text(joined, "url", ""));
+	out(r, "Fleet %s, node %s, %s\n", fleet_cell(r, joined, "origin"), fleet_cell(r, joined, "node"),
+		fleet_cell(r, joined, "url"));
 	out(r, "Last contact: %s\n", json_get_text(state, "contact", "never"));
 	json_each_member (m, json_get(state, "chains")) {
 		const struct json *stopped = json_get(m->value, "stopped");
 		out(r, "%s  %lld of %lld receipts are in the ledger  %s\n", m->name,
 			(long long)json_get_int(m->value, "acked", 0),
-			(long long)json_get_int(m->value, "head", 0),
-			json_get_text(m->value, "workspace", ""));
+			(long long)json_get_int(m->value, "head", 0), fleet_cell(r, m->value, "workspace"));
 		if (stopped)
-			out(r, "  STOPPED %s: %s\n", json_get_text(stopped, "code", ""),
-				json_get_text(stopped, "why", ""));
+			out(r, "  STOPPED %s: %s\n", fleet_cell(r, stopped, "code"),
+				fleet_cell(r, stopped, "why"));
 		is_sound &= !stopped;
 	}
 	static const char *const wrong[] = { "stopped", "alarm", "away" };
@@ -153,14 +153,14 @@ static int print_state(struct cli *r, const struct json *joined, const struct js
 				i == 2	    ? "Not reached"
 					: i ? "ALARM"
 					    : "STOPPED",
-				json_get_text(one, "code", ""), json_get_text(one, "why", ""));
+				fleet_cell(r, one, "code"), fleet_cell(r, one, "why"));
 		is_sound &= !one;
 	}
 	json_each (one, json_get(state, "missed")) {
 		out(r, "NOT OBEYED order %lld (%s) in %s: %s\n",
 			(long long)json_get_int(json_get(one, "order"), "seq", 0),
-			json_get_text(json_get(one, "order"), "kind", ""),
-			json_get_text(one, "workspace", ""), json_get_text(one, "why", ""));
+			fleet_cell(r, json_get(one, "order"), "kind"), fleet_cell(r, one, "workspace"),
+			fleet_cell(r, one, "why"));
 		is_sound = false;
 	}
 	if (json_get(state, "checkpoint"))

@@ -24,14 +24,12 @@ static void print_questions(struct cli *r, const struct json *list)
 
 	json_each (one, list) {
 		const struct json *q = json_get(one, "request");
-		const char *what = json_get_text(q, "preview", json_get_text(q, "pending_action", ""));
 		int64_t order = json_get_int(one, "order", 0);
-		const char *cells[] = { json_get_text(one, "approval_id", ""), json_get_text(one, "node", ""),
-			json_get_text(one, "host", ""), json_get_text(one, "user", ""),
-			json_get_text(q, "principal", ""),
+		const char *cells[] = { fleet_cell(r, one, "approval_id"), fleet_cell(r, one, "node"),
+			fleet_cell(r, one, "host"), fleet_cell(r, one, "user"), fleet_cell(r, q, "principal"),
 			arena_printf(r->a, "%lld m", (long long)json_get_int(one, "expires_s", 0) / 60),
 			order ? arena_printf(r->a, "%lld", (long long)order) : "",
-			text_safe(r->a, what, strlen(what), false) };
+			fleet_cell(r, q, json_get(q, "preview") ? "preview" : "pending_action") };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -399,7 +397,7 @@ static void print_readers(struct cli *r, const struct json *list)
 	json_each (one, list) {
 		const char *cells[ARRAY_SIZE(names)];
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-			cells[i] = json_get_text(one, names[i], "");
+			cells[i] = fleet_cell(r, one, names[i]);
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);

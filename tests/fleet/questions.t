@@ -173,4 +173,23 @@ ok "a list by another root key is given, where the database names that one" says
 sync anna
 ok "the machine believes the one that it pinned, and says so" says 1 "ALARM FLEET_ORDER" machine anna fleet status
 ok "its list is as it was" grep -q "$boss" "$scratch/m/anna/.helm/fleet/approvers.json"
+
+# Texts of machines are for a terminal like any others: none of them is told what to do.
+esc=$(printf '\033')
+ask anna 'rm -rf eighth' >/dev/null 2>&1
+sync anna
+sql "$pgdir" "UPDATE fleet.node SET host = E'\\x1b[2Jhost', owner = E'\\x1b]0;user'; UPDATE fleet.receipt SET principal = E'\\x1b[2Jwho', tool = E'\\x1b[2Jtool', rule = E'\\x1b[2Jrule'; UPDATE fleet.asked SET approval_id = E'\\x1b[2J' || approval_id, request = convert_to(replace(convert_from(request, 'UTF8'), 'agent:claude-code', 'agent:\\u001b[2J'), 'UTF8')" >/dev/null
+# plain WORD ARGS...: it says the word, and there is no escape in it.
+plain() {
+	word=$1
+	shift
+	centre "$@" >said 2>&1
+	if ! grep -qF -e "$word" said || grep -q "$esc" said; then
+		od -c said | head -20
+		return 1
+	fi
+}
+ok "questions are shown without escapes of machines" plain 'agent:\x1B[2J' questions
+ok "machines, too" plain '\x1B[2Jhost' nodes
+ok "and what was found" plain '\x1B[2Jwho' search
 finish
