@@ -24,7 +24,7 @@ const struct opt fleet_join_opts[] = {
 		"what leaves this machine: receipts; also captions, the redacted beginnings of commands; also questions that wait for a person, so that the centre can answer (receipts)",
 		"receipts|captions|questions", false },
 	{ "root", OPT_VALUE, "KEY",
-		"join only when the token names this root key, in 64 hex digits: who may answer is said by it",
+		"pin this root key, in 64 hex digits, which says who may answer from the centre; the token must name it, too (none: nobody may)",
 		NULL, false },
 	{ 0 },
 };
@@ -89,12 +89,15 @@ static int need_joined(struct cli *r, struct json **ret, struct err *e)
 int cmd_fleet_join(struct cli *r, struct err *e)
 {
 	struct json *q = question(r, "join"), *answer, *joined;
-	const char *token, *url = r->arg_count ? r->args[0] : NULL, *ca = opt_text(r, "ca", NULL);
+	const char *token, *url = r->arg_count ? r->args[0] : NULL, *ca = opt_text(r, "ca", NULL),
+			   *root = opt_text(r, "root", NULL);
 	int rc = read_token(r, &token, e);
 
 	if (rc == OK && !url != !token)
 		rc = err_set(e, E_USAGE, "USAGE",
 			"give the URL of the ledger and --token-file to join; neither, to add this workspace to the fleet that was joined");
+	if (rc == OK && !url && root)
+		rc = err_set(e, E_USAGE, "USAGE", "--root is pinned when the fleet is joined, with the URL");
 	if (rc == OK && !url)
 		rc = need_joined(r, &joined, e);
 	if (rc == OK && url && !serve_url_is_private(url))
@@ -111,13 +114,15 @@ int cmd_fleet_join(struct cli *r, struct err *e)
 	}
 	if (ca)
 		json_sets(r->a, q, "ca", workspace_named(r->sys, r->a, ca));
-	if (opt_text(r, "root", NULL))
-		json_sets(r->a, q, "root", opt_text(r, "root", ""));
+	if (root)
+		json_sets(r->a, q, "root", root);
 	json_sets(r->a, q, "ship", opt_text(r, "ship", "receipts"));
 	json_sets(r->a, q, "workspace", r->ws->root);
 	rc = ask_ship(r, q, &answer, e);
 	if (rc)
 		return rc;
+	if (!json_get(answer, "root_key") && text_eq(json_get_text(answer, "ship", ""), "questions"))
+		warn(r, "No root key is pinned, so nobody answers questions from the centre; --root KEY pins one at joining");
 	if (r->is_json)
 		out_json(r, answer);
 	else
@@ -134,6 +139,11 @@ static int print_state(struct cli *r, const struct json *joined, const struct js
 
 	out(r, "Fleet %s, node %s, %s\n", fleet_cell(r, joined, "origin"), fleet_cell(r, joined, "node"),
 		fleet_cell(r, joined, "url"));
+	if (json_get(joined, "root_key"))
+		out(r, "Answers from the centre: of those whom root key %s names\n",
+			fleet_cell(r, joined, "root_key"));
+	else
+		out(r, "Answers from the centre: of nobody, no root key is pinned\n");
 	out(r, "Last contact: %s\n", json_get_text(state, "contact", "never"));
 	json_each_member (m, json_get(state, "chains")) {
 		const struct json *stopped = json_get(m->value, "stopped");

@@ -167,6 +167,22 @@ ok "the word at a terminal is as good" says 0 "is given" at_terminal APPROVE "$s
 sync anna
 ok "and the yes counts" [ -z "$(waiting anna sixth)" ]
 
+# Whoever makes tokens names a root key in them; that alone makes it nobody's word.
+machine bert init >/dev/null 2>&1
+centre token >bert.token
+ok "without --root a machine joins, and says that nobody answers from there" says 0 "No root key is pinned" machine bert fleet join "$url" --token-file "$scratch/bert.token" --ship questions
+ok "the root key of a token is not pinned by itself" sh -c 'grep -q "\"origin\"" "$1" && ! grep -q root_key "$1"' sh "$scratch/m/bert/.helm/fleet/joined.json"
+ok "--root is for joining, and not for another workspace" says 2 "--root" machine bert fleet join --root "$root"
+ask bert 'rm -rf ninth' >/dev/null 2>&1
+ninth=$(waiting bert ninth)
+sync bert
+ok "a list that is right elsewhere is refused there" grep -q '"refused":{"code":"FLEET_NO_ROOT"' "$(chain_of bert)"
+centre approve "$ninth" --key "$mine" >/dev/null 2>&1
+sync bert
+ok "and nobody's yes counts" [ "$(waiting bert ninth)" = "${ninth:-none}" ]
+ok "status says whose word it is" says 0 "of those whom root key $root names" machine anna fleet status
+ok "and where it is nobody's" says 0 "no root key is pinned" machine bert fleet status
+
 sql "$pgdir" "UPDATE fleet.tenant SET root_key = '\\x$stranger'" >/dev/null
 env -i PATH="$PATH" HOME="$scratch/stranger" "$HELM_REAL" fleet approvers sign "stranger=$stranger" --root-key "$scratch/stranger/.helm/keys/root.key" --origin ledger.test/acme >forged.json
 ok "a list by another root key is given, where the database names that one" says 0 "is given" centre approvers give "$scratch/forged.json"
