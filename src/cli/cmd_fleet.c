@@ -1,4 +1,5 @@
 /* cmd_fleet.c — helm fleet: this machine as one of many.  helm-serve has the network, and does what has to do with it. */
+#include "cli/cmd_fleet.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -23,7 +24,7 @@ const struct opt fleet_join_opts[] = {
 		"what leaves this machine: receipts; also captions, the redacted beginnings of commands; also questions that wait for a person, so that the centre can answer (receipts)",
 		"receipts|captions|questions", false },
 	{ "root", OPT_VALUE, "KEY",
-		"join only when the token names this root key, in 64 hex digits: who may answer is said by it",
+		"pin this root key, in 64 hex digits, which says who may answer from the centre; the token must name it, too (none: nobody may)",
 		NULL, false },
 	{ 0 },
 };
@@ -88,12 +89,15 @@ static int need_joined(struct cli *r, struct json **ret, struct err *e)
 int cmd_fleet_join(struct cli *r, struct err *e)
 {
 	struct json *q = question(r, "join"), *answer, *joined;
-	const char *token, *url = r->arg_count ? r->args[0] : NULL, *ca = opt_text(r, "ca", NULL);
+	const char *token, *url = r->arg_count ? r->args[0] : NULL, *ca = opt_text(r, "ca", NULL),
+			   *root = opt_text(r, "root", NULL);
 	int rc = read_token(r, &token, e);
 
 	if (rc == OK && !url != !token)
 		rc = err_set(e, E_USAGE, "USAGE",
 			"give the URL of the ledger and --token-file to join; neither, to add this workspace to the fleet that was joined");
+	if (rc == OK && !url && root)
+		rc = err_set(e, E_USAGE, "USAGE", "--root is pinned when the fleet is joined, with the URL");
 	if (rc == OK && !url)
 		rc = need_joined(r, &joined, e);
 	if (rc == OK && url && !serve_url_is_private(url))
@@ -110,18 +114,20 @@ int cmd_fleet_join(struct cli *r, struct err *e)
 	}
 	if (ca)
 		json_sets(r->a, q, "ca", workspace_named(r->sys, r->a, ca));
-	if (opt_text(r, "root", NULL))
-		json_sets(r->a, q, "root", opt_text(r, "root", ""));
+	if (root)
+		json_sets(r->a, q, "root", root);
 	json_sets(r->a, q, "ship", opt_text(r, "ship", "receipts"));
 	json_sets(r->a, q, "workspace", r->ws->root);
 	rc = ask_ship(r, q, &answer, e);
 	if (rc)
 		return rc;
+	if (!json_get(answer, "root_key") && text_eq(json_get_text(answer, "ship", ""), "questions"))
+		warn(r, "No root key is pinned, so nobody answers questions from the centre; --root KEY pins one at joining");
 	if (r->is_json)
 		out_json(r, answer);
 	else
 		out(r, "Joined %s as node %s.  'helm fleet sync' sends what is recorded; the service of docs/guides/fleet.md goes on doing so.\n",
-			json_get_text(answer, "origin", ""), json_get_text(answer, "node", ""));
+			fleet_cell(r, answer, "origin"), fleet_cell(r, answer, "node"));
 	return 0;
 }
 
@@ -131,18 +137,22 @@ static int print_state(struct cli *r, const struct json *joined, const struct js
 {
 	bool is_sound = true;
 
-	out(r, "Fleet %s, node %s, %s\n", json_get_text(joined, "origin", ""),
-		json_get_text(joined, "node", ""), json_get_text(joined, "url", ""));
+	out(r, "Fleet %s, node %s, %s\n", fleet_cell(r, joined, "origin"), fleet_cell(r, joined, "node"),
+		fleet_cell(r, joined, "url"));
+	if (json_get(joined, "root_key"))
+		out(r, "Answers from the centre: of those whom root key %s names\n",
+			fleet_cell(r, joined, "root_key"));
+	else
+		out(r, "Answers from the centre: of nobody, no root key is pinned\n");
 	out(r, "Last contact: %s\n", json_get_text(state, "contact", "never"));
 	json_each_member (m, json_get(state, "chains")) {
 		const struct json *stopped = json_get(m->value, "stopped");
 		out(r, "%s  %lld of %lld receipts are in the ledger  %s\n", m->name,
 			(long long)json_get_int(m->value, "acked", 0),
-			(long long)json_get_int(m->value, "head", 0),
-			json_get_text(m->value, "workspace", ""));
+			(long long)json_get_int(m->value, "head", 0), fleet_cell(r, m->value, "workspace"));
 		if (stopped)
-			out(r, "  STOPPED %s: %s\n", json_get_text(stopped, "code", ""),
-				json_get_text(stopped, "why", ""));
+			out(r, "  STOPPED %s: %s\n", fleet_cell(r, stopped, "code"),
+				fleet_cell(r, stopped, "why"));
 		is_sound &= !stopped;
 	}
 	static const char *const wrong[] = { "stopped", "alarm", "away" };
@@ -153,14 +163,14 @@ static int print_state(struct cli *r, const struct json *joined, const struct js
 				i == 2	    ? "Not reached"
 					: i ? "ALARM"
 					    : "STOPPED",
-				json_get_text(one, "code", ""), json_get_text(one, "why", ""));
+				fleet_cell(r, one, "code"), fleet_cell(r, one, "why"));
 		is_sound &= !one;
 	}
 	json_each (one, json_get(state, "missed")) {
 		out(r, "NOT OBEYED order %lld (%s) in %s: %s\n",
 			(long long)json_get_int(json_get(one, "order"), "seq", 0),
-			json_get_text(json_get(one, "order"), "kind", ""),
-			json_get_text(one, "workspace", ""), json_get_text(one, "why", ""));
+			fleet_cell(r, json_get(one, "order"), "kind"), fleet_cell(r, one, "workspace"),
+			fleet_cell(r, one, "why"));
 		is_sound = false;
 	}
 	if (json_get(state, "checkpoint"))

@@ -35,6 +35,8 @@ void fleet_add_tenant(struct cli *r, struct json *q);
 void fleet_add_signer(struct cli *r, struct json *q);
 int fleet_ask(struct cli *r, struct json *q, struct json **ret, struct err *e);
 int fleet_ask_and_show(struct cli *r, struct json *q, struct err *e);
+/* A text of a machine or of a ledger, for a terminal; empty where there is none. */
+const char *fleet_cell(struct cli *r, const struct json *doc, const char *name);
 int fleet_ask_and_list(struct cli *r, struct json *q, const char *empty,
 	void (*print)(struct cli *, const struct json *), struct err *e);
 /* One order: signed, numbered, and in the database, from where the machines fetch it. */

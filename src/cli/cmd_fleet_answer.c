@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- questions ---- */
 
@@ -23,14 +24,12 @@ static void print_questions(struct cli *r, const struct json *list)
 
 	json_each (one, list) {
 		const struct json *q = json_get(one, "request");
-		const char *what = json_get_text(q, "preview", json_get_text(q, "pending_action", ""));
 		int64_t order = json_get_int(one, "order", 0);
-		const char *cells[] = { json_get_text(one, "approval_id", ""), json_get_text(one, "node", ""),
-			json_get_text(one, "host", ""), json_get_text(one, "user", ""),
-			json_get_text(q, "principal", ""),
+		const char *cells[] = { fleet_cell(r, one, "approval_id"), fleet_cell(r, one, "node"),
+			fleet_cell(r, one, "host"), fleet_cell(r, one, "user"), fleet_cell(r, q, "principal"),
 			arena_printf(r->a, "%lld m", (long long)json_get_int(one, "expires_s", 0) / 60),
 			order ? arena_printf(r->a, "%lld", (long long)order) : "",
-			text_safe(r->a, what, strlen(what), false) };
+			fleet_cell(r, q, json_get(q, "preview") ? "preview" : "pending_action") };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -71,7 +70,13 @@ static int find_question(struct cli *r, const char *id, struct json **ret, struc
 			list->n ? "several machines ask '%s': say which one with --node"
 				: "no question '%s' waits; 'helm fleet questions' shows those that do",
 			id);
-	*ret = list->items[0];
+	struct json *one = list->items[0];
+	/* Whoever serves the ledger chooses what it answers. */
+	if (!text_eq(json_get_text(json_get(one, "request"), "approval_id", ""), id) ||
+		!text_eq(json_get_text(one, "approval_id", ""), id))
+		return err_set(e, E_DENIED, "FLEET_QUESTION",
+			"the ledger answers with another question than '%s'", id);
+	*ret = one;
 	return OK;
 }
 
@@ -135,7 +140,25 @@ struct answer {
 	const char *signature;
 };
 
-static int read_signed(struct cli *r, const char *file, struct answer *ret, struct err *e)
+/* The request and the grant, out of the very bytes that are signed: what a list has shown before is the ledger's word only. */
+static int describe_answer(
+	struct cli *r, struct json *request, struct bytes message, struct buf *to, struct err *e)
+{
+	struct json *entry = json_new(r->a, JSON_OBJECT);
+	struct grant g;
+	int rc = approval_message_read(r->a, message, &g, e);
+
+	if (rc)
+		return rc;
+	json_set(r->a, entry, "request", request);
+	buf_init(to, r->a);
+	approval_describe(r, to, entry);
+	buf_adds(to, "Your answer\n");
+	grant_describe(r, to, &g);
+	return OK;
+}
+
+static int read_signed(struct cli *r, const char *file, const char *id, struct answer *ret, struct err *e)
 {
 	struct bytes text;
 	struct grant said;
@@ -146,42 +169,64 @@ static int read_signed(struct cli *r, const char *file, struct answer *ret, stru
 			FILE_FOLLOW, &text, e);
 	if (rc == OK)
 		rc = approval_message_read(r->a, ret->message, &said, e);
+	if (rc == OK && !text_eq(said.request_id ? said.request_id : "", id))
+		rc = err_set(e, E_DENIED, "FLEET_QUESTION", "what was signed answers '%s', and not '%s'",
+			said.request_id ? said.request_id : "", id);
 	if (rc == OK)
 		ret->signature = arena_strndup(r->a, (const char *)text.p, text.n);
 	return rc;
 }
 
-static int sign_here(struct cli *r, const struct json *request, struct answer *ret, struct err *e)
+/* Shown, and at a terminal confirmed by the word; elsewhere the key is the word.  No signature: it was not confirmed. */
+static int sign_here(struct cli *r, struct json *request, struct answer *ret, struct err *e)
 {
+	static const char *const words[] = { "APPROVE", NULL };
 	AUTO(key_free) struct key *key = NULL;
 	struct approval_terms t;
 	uint8_t signature[SIGN_SIZE];
 	char *hex = arena_text(r->a, 2 * SIGN_SIZE + 1);
+	const char *typed;
+	struct buf text;
 	int rc = read_terms(r, &t, e);
 
 	if (rc == OK)
 		rc = person_load_key(r->sys, r->a, opt_text(r, "key", ""), &key, e);
 	if (rc == OK)
 		rc = approval_message_for(r->sys, r->a, request, &t, SIGNED_FOR_FLEET, &ret->message, e);
+	if (rc == OK)
+		rc = describe_answer(r, request, ret->message, &text, e);
 	if (rc)
 		return rc;
+	if (!isatty(0) || !(isatty(1) || isatty(2))) {
+		out_say(r, text.p, text.n);
+	} else {
+		buf_adds(&text, "\nType APPROVE to go on, anything else to leave it: ");
+		if (!approver_says(r, text.p, words, &typed))
+			return OK;
+	}
 	key_sign(key, ret->message, signature);
 	hex_encode(signature, sizeof(signature), hex);
 	ret->signature = hex;
 	return OK;
 }
 
-static int print_message(struct cli *r, const struct json *request, struct err *e)
+static int print_message(struct cli *r, struct json *request, struct err *e)
 {
 	struct approval_terms t;
 	struct bytes message;
+	struct buf text;
 	int rc = read_terms(r, &t, e);
 
 	if (rc == OK)
 		rc = approval_message_for(r->sys, r->a, request, &t, SIGNED_WITH_SSH, &message, e);
-	if (rc == OK) /* these bytes and no others are signed: no newline follows */
-		out(r, "%s", arena_strndup(r->a, (const char *)message.p, message.n));
-	return rc;
+	if (rc == OK)
+		rc = describe_answer(r, request, message, &text, e);
+	if (rc)
+		return rc;
+	out_say(r, text.p, text.n);
+	/* these bytes and no others are signed: no newline follows */
+	out(r, "%s", arena_strndup(r->a, (const char *)message.p, message.n));
+	return OK;
 }
 
 static struct json *body_of(struct cli *r, const struct json *question)
@@ -209,9 +254,14 @@ int cmd_fleet_approve(struct cli *r, struct err *e)
 	if (rc == OK && is_message)
 		return print_message(r, json_get(question, "request"), e);
 	if (rc == OK)
-		rc = file ? read_signed(r, file, &x, e) : sign_here(r, json_get(question, "request"), &x, e);
+		rc = file ? read_signed(r, file, r->args[0], &x, e)
+			  : sign_here(r, json_get(question, "request"), &x, e);
 	if (rc)
 		return rc;
+	if (!x.signature) {
+		out(r, "Nothing was changed.\n");
+		return EXIT_NO;
+	}
 	struct json *body = body_of(r, question);
 	json_sets(r->a, body, "message", arena_strndup(r->a, (const char *)x.message.p, x.message.n));
 	json_sets(r->a, body, "signature", x.signature);
@@ -347,7 +397,7 @@ static void print_readers(struct cli *r, const struct json *list)
 	json_each (one, list) {
 		const char *cells[ARRAY_SIZE(names)];
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-			cells[i] = json_get_text(one, names[i], "");
+			cells[i] = fleet_cell(r, one, names[i]);
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);

@@ -148,6 +148,13 @@ int fleet_ask_and_show(struct cli *r, struct json *q, struct err *e)
 }
 
 /* A list as a table of its own, or the sentence that it is empty. */
+const char *fleet_cell(struct cli *r, const struct json *doc, const char *name)
+{
+	const char *text = json_get_text(doc, name, "");
+
+	return text_safe(r->a, text, strlen(text), false);
+}
+
 int fleet_ask_and_list(struct cli *r, struct json *q, const char *empty,
 	void (*print)(struct cli *, const struct json *), struct err *e)
 {
@@ -282,16 +289,16 @@ static void print_nodes(struct cli *r, const struct json *list)
 
 	json_each (one, list) {
 		int64_t silent = json_get_int(one, "silent_s", -1);
-		const char *cells[] = { json_get_text(one, "node", ""), json_get_text(one, "host", ""),
-			json_get_text(one, "user", ""),
+		const char *cells[] = { fleet_cell(r, one, "node"), fleet_cell(r, one, "host"),
+			fleet_cell(r, one, "user"),
 			json_get_bool(one, "frozen", false)
-				? arena_printf(r->a, "%s, frozen", json_get_text(one, "standing", ""))
-				: json_get_text(one, "standing", ""),
+				? arena_printf(r->a, "%s, frozen", fleet_cell(r, one, "standing"))
+				: fleet_cell(r, one, "standing"),
 			silent < 0 ? "never" : arena_printf(r->a, "%lld s", (long long)silent),
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "receipts", 0)),
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "backlog", 0)),
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "order", 0)),
-			json_get_text(one, "wrong", "") };
+			fleet_cell(r, one, "wrong") };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -393,7 +400,7 @@ static void print_orders(struct cli *r, const struct json *list)
 		json_each (node, json_get(one, "missing"))
 			buf_addf(&missing, "%s%s", missing.n ? ", " : "", json_text(node));
 		const char *cells[] = { arena_printf(r->a, "%lld", (long long)json_get_int(one, "seq", 0)),
-			json_get_text(one, "kind", ""), json_get_text(one, "at", ""),
+			fleet_cell(r, one, "kind"), fleet_cell(r, one, "at"),
 			arena_printf(r->a, "%lld of %lld", (long long)json_get_int(one, "obeyed", 0),
 				(long long)json_get_int(one, "meant", 0)),
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "refused", 0)), missing.p };
@@ -439,13 +446,12 @@ static void print_found(struct cli *r, const struct json *list)
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 
 	json_each (one, list) {
-		const char *caption = json_get_text(one, "caption", "");
-		const char *cells[] = { arena_strndup(r->a, json_get_text(one, "received_at", ""), 19),
-			json_get_text(one, "host", ""), json_get_text(one, "user", ""),
-			*json_get_text(one, "verdict", "") ? json_get_text(one, "verdict", "")
-							   : json_get_text(one, "type", ""),
-			json_get_text(one, "tool", ""), json_get_text(one, "principal", ""),
-			json_get_text(one, "rule", ""), text_safe(r->a, caption, strlen(caption), false) };
+		const char *cells[] = { arena_strndup(r->a, fleet_cell(r, one, "received_at"), 19),
+			fleet_cell(r, one, "host"), fleet_cell(r, one, "user"),
+			*json_get_text(one, "verdict", "") ? fleet_cell(r, one, "verdict")
+							   : fleet_cell(r, one, "type"),
+			fleet_cell(r, one, "tool"), fleet_cell(r, one, "principal"),
+			fleet_cell(r, one, "rule"), fleet_cell(r, one, "caption") };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -498,8 +504,8 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 		(long long)json_get_int(answer, "machines", 0), (long long)json_get_int(answer, "chains", 0),
 		(long long)json_get_int(answer, "receipts", 0), (long long)json_get_int(answer, "leaves", 0));
 	json_each (one, findings)
-		out(r, "%s  %s: %s\n", json_get_text(one, "kind", ""), json_get_text(one, "what", ""),
-			json_get_text(one, "text", ""));
+		out(r, "%s  %s: %s\n", fleet_cell(r, one, "kind"), fleet_cell(r, one, "what"),
+			fleet_cell(r, one, "text"));
 	if (!findings->n)
 		out(r, "Every chain is whole, the tiles lead to the root, every machine was heard.\n");
 	return findings->n ? 1 : 0;

@@ -107,6 +107,9 @@ def main():
         show(send("POST", path, whole(**{sys.argv[5]: json.loads(sys.argv[6])})))
     elif verb == "caption":
         show(send("POST", path, whole(captions=[{"decision_id": docs[-1]["decision_id"], "text": "not what was judged"}])))
+    elif verb == "question":  # with this id; no receipt has it
+        ask = {"approval_id": sys.argv[5], "expires_at": "2099-01-01T00:00:00Z"}
+        show(send("POST", path, whole(captions=[{"approval_id": sys.argv[5], "request": ask}])))
     elif verb == "garbage":
         show(send("POST", path, os.urandom(1000)))
     elif verb == "bomb":

@@ -45,6 +45,8 @@ ok "a header of another version" gets "400 FLEET_BATCH" anna header version '"he
 ok "a header that counts too many" gets "400 FLEET_BATCH" anna header count 9
 ok "a header with a member more" gets "400 FLEET_BATCH" anna header more 1
 ok "a caption that is not what was judged" gets "400 FLEET_BATCH" anna caption
+ok "a question that no receipt asks" gets "400 FLEET_BATCH a question is about no receipt" anna question approval-1
+ok "a question whose id is none" gets "400 FLEET_BATCH a line behind the receipts is no question" anna question "$(printf 'approval-\033[2J')"
 ok "something that is no frame" gets "400 FLEET_BATCH" anna garbage
 ok "a frame that would become very large" gets "400 FLEET_BATCH" anna bomb
 ok "a body that is too large" gets "400 FLEET_BATCH" anna large

@@ -136,7 +136,7 @@ static int take_question(
 	buf_init(&text, a);
 	if (json_is(request, JSON_OBJECT))
 		json_canonical(&text, request);
-	if (!json_is(request, JSON_OBJECT) || !*id ||
+	if (!json_is(request, JSON_OBJECT) || !text_is_id(id) ||
 		!text_eq(json_get_text(request, "approval_id", ""), id) ||
 		!text_parse_time(until, strlen(until), &us))
 		return wrong(e, "a line behind the receipts is no question");

@@ -156,8 +156,8 @@ static int join_new(struct shipper *h, const struct json *q, struct json **ret, 
 		return err_set(e, E_DENIED, "FLEET_ROOT",
 			"the token names %s as the root key of this fleet, and not the one that was given",
 			root ? root : "none");
-	if (root)
-		json_sets(h->a, h->joined, "root_key", root);
+	if (wanted) /* whoever makes tokens could name any key: only what a person said counts */
+		json_sets(h->a, h->joined, "root_key", wanted);
 	json_sets(h->a, h->joined, "url", json_get_text(q, "url", ""));
 	if (json_get_text(q, "ca", NULL))
 		json_sets(h->a, h->joined, "ca", json_get_text(q, "ca", ""));
