@@ -1,6 +1,7 @@
 /* cmd_fleet.c — helm fleet: this machine as one of many.  helm-serve has the network, and does what has to do with it. */
 #include "base/file.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_serve.h"
@@ -96,7 +97,7 @@ int cmd_fleet_join(struct cli *r, struct err *e)
 			"give the URL of the ledger and --token-file to join; neither, to add this workspace to the fleet that was joined");
 	if (rc == OK && !url)
 		rc = need_joined(r, &joined, e);
-	if (rc == OK && url && !serve_url_is_private(url))
+	if (rc == OK && url && !url_is_private(url))
 		rc = err_set(e, E_USAGE, "USAGE", "'%s' is not https://, and not of this machine", url);
 	if (rc == OK)
 		rc = person_is_outside(r->sys, r->a, r->ws, e);
