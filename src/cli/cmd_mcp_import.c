@@ -257,7 +257,8 @@ static int scan_manifest(struct cli *r, const char *file, struct json *findings,
 	return OK;
 }
 
-static int scan_all(struct cli *r, struct json *findings, struct err *e)
+/* Servers that stand in the settings of clients. */
+static int scan_all(struct cli *r, struct json *findings, uint32_t *ret_servers, struct err *e)
 {
 	struct json *all, *notes, *seen, *others = json_new(r->a, JSON_OBJECT);
 	int rc = find_servers(r, &all, &notes, e);
@@ -280,14 +281,27 @@ static int scan_all(struct cli *r, struct json *findings, struct err *e)
 			json_push(r->a, findings, f);
 		}
 	}
+	*ret_servers = all->n;
 	return OK;
+}
+
+/* That nothing was found says how much was looked at. */
+static void print_nothing(struct cli *r, const char *file, uint32_t servers)
+{
+	if (file)
+		out(r, "Nothing was found in %s.\n", mcp_safe(r, file));
+	else if (servers)
+		out(r, "Nothing was found; servers looked at: %u.\n", servers);
+	else
+		out(r, "There are no servers in the settings of your agent clients, so nothing was looked at; 'helm mcp add' adds one, 'helm mcp show SERVER' looks at one that was added.\n");
 }
 
 int cmd_mcp_scan(struct cli *r, struct err *e)
 {
 	const char *file = opt_text(r, "manifest", NULL), *limit = opt_text(r, "fail-on", "high");
 	struct json *doc = json_new(r->a, JSON_OBJECT), *findings = json_new(r->a, JSON_ARRAY);
-	int rc = file ? scan_manifest(r, file, findings, e) : scan_all(r, findings, e);
+	uint32_t servers = 0;
+	int rc = file ? scan_manifest(r, file, findings, e) : scan_all(r, findings, &servers, e);
 
 	if (rc)
 		return rc;
@@ -299,6 +313,6 @@ int cmd_mcp_scan(struct cli *r, struct err *e)
 	else if (findings->n)
 		mcp_print_findings(r, findings);
 	else
-		out(r, "Nothing was found.\n");
+		print_nothing(r, file, servers);
 	return mcp_severity(mcp_worst(findings)) >= mcp_severity(limit) ? EXIT_NO : 0;
 }
