@@ -102,6 +102,26 @@ static bool is_blank(struct bytes text)
 	return true;
 }
 
+/* Nothing was written, and nothing waits: exit 1, unless memory says all of it already. */
+static int show_written(struct cli *r, struct json *doc)
+{
+	const struct json *left = json_get(doc, "left_out");
+	bool is_there = left && left->n;
+	int rc = show(r, doc);
+
+	if (!text_eq(json_get_text(doc, "status", ""), "nothing"))
+		return rc;
+	json_each (one, left)
+		is_there &= text_eq(json_get_text(one, "as", ""), "duplicate") ||
+			text_eq(json_get_text(one, "as", ""), "recalled");
+	if (is_there)
+		warn(r, "nothing was written: memory has it already");
+	else
+		warn(r, "nothing was written, and nothing waits for a person: %s",
+			left && left->n ? safe(r, json_at(left, 0), "why") : "there was no line");
+	return is_there ? rc : EXIT_NO;
+}
+
 int cmd_memory_write(struct cli *r, struct err *e)
 {
 	struct kernel k = { 0 };
@@ -131,7 +151,7 @@ int cmd_memory_write(struct cli *r, struct err *e)
 	if (rc == OK)
 		rc = memory_write(&k, r->a, &w, &doc, e);
 	kernel_close(&k);
-	return rc ? rc : show(r, doc);
+	return rc ? rc : show_written(r, doc);
 }
 
 typedef int entry_act(struct kernel *k, struct cli *r, struct json **ret, struct err *e);
