@@ -211,7 +211,8 @@ int cmd_fleet_sync(struct cli *r, struct err *e)
 		out_json(r, answer);
 		return 0;
 	}
-	out(r, "Sent %lld receipts.\n", (long long)json_get_int(answer, "sent", 0));
+	out(r, "Sent %lld receipt%s.\n", (long long)json_get_int(answer, "sent", 0),
+		json_get_int(answer, "sent", 0) == 1 ? "" : "s");
 	return print_report(r, answer);
 }
 

@@ -558,7 +558,7 @@ int cmd_mcp_approve(struct cli *r, struct err *e)
 	if (r->is_json)
 		out_json(r, doc);
 	else
-		out(r, "approved: %u tools of %s (receipt %s)\n", names->n, id,
+		out(r, "approved: %u tool%s of %s (receipt %s)\n", names->n, names->n == 1 ? "" : "s", id,
 			json_get_text(row, "approval_receipt_id", ""));
 	return 0;
 }

@@ -190,7 +190,8 @@ static void print_imported(struct cli *r, const struct json *results)
 		if (error)
 			out(r, ", because it does not start: %s", mcp_safe(r, error));
 		else if (json_get(one, "tools"))
-			out(r, ", %lld tools", (long long)json_get_int(one, "tools", 0));
+			out(r, ", %lld tool%s", (long long)json_get_int(one, "tools", 0),
+				json_get_int(one, "tools", 0) == 1 ? "" : "s");
 		out(r, "\n");
 		mcp_print_findings(r, json_get(one, "findings"));
 	}

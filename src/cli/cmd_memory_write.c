@@ -83,10 +83,10 @@ static int show(struct cli *r, struct json *doc)
 	json_each (one, json_get(doc, "left_out"))
 		out(r, "left out, %s: %s\n", safe(r, one, "as"), safe(r, one, "why"));
 	if (json_get_int(doc, "redacted", 0))
-		out(r, "%lld lines had a secret; it was taken out\n",
+		out(r, "lines that had a secret, which was taken out: %lld\n",
 			(long long)json_get_int(doc, "redacted", 0));
 	if (json_get_int(doc, "left_as_edited", 0))
-		out(r, "%lld lines were changed by somebody since; they stay\n",
+		out(r, "lines that somebody changed since, and that stay: %lld\n",
 			(long long)json_get_int(doc, "left_as_edited", 0));
 	if (is_kept)
 		warn(r, "somebody else changed the same lines; theirs stand, the others are in %s",
