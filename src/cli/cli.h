@@ -138,6 +138,8 @@ enum paint {
 	PAINT_COUNT
 };
 const char *paint(const struct cli *r, enum paint p);
+/* A mark of ours that is not ASCII, or `plain` where the locale has no UTF-8 (LC_ALL=C).  Where none is named it is taken for UTF-8. */
+const char *glyph(const struct cli *r, const char *fine, const char *plain);
 
 /* Columns of the screen: COLUMNS, or what the terminal says, or 80. */
 size_t out_width(const struct cli *r);

@@ -198,7 +198,8 @@ static void print_paths(struct cli *r, const struct json *list, const char *what
 
 	if (!list || !list->n)
 		return;
-	out(r, "\n%s%u files %s%s\n", paint(r, PAINT_BOLD), list->n, what, paint(r, PAINT_OFF));
+	out(r, "\n%s%u file%s %s%s\n", paint(r, PAINT_BOLD), list->n, list->n == 1 ? "" : "s", what,
+		paint(r, PAINT_OFF));
 	json_each (path, list) {
 		if (n++ == SHOWN) {
 			out(r, "  ... and %zu more\n", (size_t)list->n - SHOWN);

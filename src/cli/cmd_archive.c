@@ -77,10 +77,13 @@ static void show(struct cli *r, const struct json *report)
 		out(r, "no closed file holds only what is older than %s; nothing was moved\n",
 			json_get_text(report, "before", ""));
 	else if (is_dry)
-		out(r, "would move %u files to %s; do it without --dry-run\n", files->n,
-			json_get_text(report, "to", ""));
+		out(r, "would move %u file%s to %s; do it without --dry-run\n", files->n,
+			files->n == 1 ? "" : "s", json_get_text(report, "to", ""));
 	else
-		out(r, "moved %u files to %s\nput them back where they were, and they are as before\n",
+		out(r,
+			files->n == 1
+				? "moved %u file to %s\nput it back where it was, and it is as before\n"
+				: "moved %u files to %s\nput them back where they were, and they are as before\n",
 			files->n, json_get_text(report, "to", ""));
 }
 

@@ -188,9 +188,10 @@ static int say_dry_run(struct cli *r, const struct checkpoint_result *made)
 		out_json(r, doc);
 		return 0;
 	}
-	out(r, "would save %s: %" PRIu64 " files, %s; %" PRIu64 " of them (%s) are new or changed\n",
-		safe(r, r->ws->tree), made->files, checkpoint_size_text(r->a, (int64_t)made->bytes),
-		made->read_files, checkpoint_size_text(r->a, (int64_t)made->read_bytes));
+	out(r, "would save %s: %" PRIu64 " file%s, %s; new or changed: %" PRIu64 " (%s)\n",
+		safe(r, r->ws->tree), made->files, made->files == 1 ? "" : "s",
+		checkpoint_size_text(r->a, (int64_t)made->bytes), made->read_files,
+		checkpoint_size_text(r->a, (int64_t)made->read_bytes));
 	return 0;
 }
 
@@ -224,7 +225,11 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 	for (size_t i = 0; i < made.skipped_count; i++)
 		warn(r, "not saved: %s (%s)", safe(r, made.skipped[i].path), made.skipped[i].reason);
 	if (made.unstable)
-		warn(r, "%" PRIu64 " files changed while they were read; they are marked", made.unstable);
+		warn(r,
+			made.unstable == 1 ? "%" PRIu64 " file changed while it was read; it is marked"
+					   : "%" PRIu64
+					     " files changed while they were read; they are marked",
+			made.unstable);
 	/* Damage that was found on the way is told even when the checkpoint itself is whole. */
 	if (made.repaired || made.damaged_packs)
 		warn(r,
@@ -396,7 +401,7 @@ static void put_change(struct cli *r, const struct checkpoint_change *c)
 {
 	out(r, "%s%-8s%s %s%s%s%s\n", paint(r, state_paint(c->state)), checkpoint_state_name(c->state),
 		paint(r, PAINT_OFF), safe(r, c->path), text_eq(c->kind, "dir") ? "/" : "",
-		c->note && c->state != CHECKPOINT_NEW ? "  — left alone: " : "",
+		c->note && c->state != CHECKPOINT_NEW ? glyph(r, "  — left alone: ", "  - left alone: ") : "",
 		c->note && c->state != CHECKPOINT_NEW ? c->note : "");
 	if (c->diff)
 		put_diff(r, c->diff);

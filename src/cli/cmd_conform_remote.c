@@ -1,5 +1,6 @@
 /* cmd_conform_remote.c — helm conform run --endpoint: published vectors against a boundary over HTTP.  The other program asks; this one shows. */
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_conform.h"
@@ -23,7 +24,7 @@ static int read_options(struct cli *r, struct json **ret, struct err *e)
 			"--endpoint needs --vectors FILE, the published test-vectors.json");
 	if (!text_starts(url, "http://") && !text_starts(url, "https://"))
 		return err_set(e, E_USAGE, "USAGE", "--endpoint takes a URL: https://host:port");
-	if (!serve_url_is_private(url) && !opt_flag(r, "allow-http-remote"))
+	if (!url_is_private(url) && !opt_flag(r, "allow-http-remote"))
 		return err_set(e, E_USAGE, "USAGE",
 			"over http:// everybody on the way reads the key: use https://, or say --allow-http-remote");
 	if (!text_eq(binding, "effects") && !text_eq(binding, "decide"))

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "kernel/guard.h"
 #include "kernel/hosts.h"
 #include "kernel/workspace.h"
 
@@ -27,17 +28,16 @@ static int find_rules(
 	struct cli *r, const struct profile **ret, struct egress_rules *ret_rules, struct err *e)
 {
 	struct profiles *all = arena_zalloc(r->a, 1, sizeof(*all));
-	const char *name = opt_text(r, "profile", NULL);
-	int rc = OK;
+	const struct guard g = { .sys = r->sys, .ws = r->ws };
+	const char *name;
+	int rc = guard_profile(&g, r->a, opt_text(r, "profile", NULL), &name, e);
 
-	if (r->ws)
+	if (rc == OK && r->ws)
 		rc = workspace_profiles(r->sys, r->a, r->ws, all, e);
 	else
 		profiles_builtin(r->a, all);
-	if (rc == OK && !name && r->ws)
-		rc = workspace_default_profile(r->sys, r->a, r->ws, &name, e);
 	if (rc == OK)
-		rc = profiles_get(all, name ? name : "inspect_local", ret, e);
+		rc = profiles_get(all, name, ret, e);
 	if (rc == OK)
 		hosts_of(r->sys, r->a, r->ws, *ret, ret_rules);
 	return rc;

@@ -107,7 +107,7 @@ static void show_export(struct cli *r, const struct pack_written *w, const char 
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 
 	if (!r->is_json) {
-		out(r, "Exported %zu files to %s (%llu bytes).\n", n, path,
+		out(r, "Exported %zu file%s to %s (%llu bytes).\n", n, n == 1 ? "" : "s", path,
 			(unsigned long long)w->size_bytes);
 		out(r, "pack_id=%s\nmanifest_hash=%s\nentries_merkle_root=%s\nsha256=%s\n",
 			json_get_text(m, "pack_id", ""), json_get_text(m, "manifest_hash", ""),
@@ -386,8 +386,9 @@ int cmd_evidence_summary(struct cli *r, struct err *e)
 		out_json(r, summary);
 		return OK;
 	}
-	out(r, "%s: %zu files, %lld bytes, as of %s\n", json_get_text(summary, "pack_id", ""), n,
-		(long long)json_get_int(summary, "total_bytes", 0), json_get_text(summary, "last_event", ""));
+	out(r, "%s: %zu file%s, %lld bytes, as of %s\n", json_get_text(summary, "pack_id", ""), n,
+		n == 1 ? "" : "s", (long long)json_get_int(summary, "total_bytes", 0),
+		json_get_text(summary, "last_event", ""));
 	for (size_t i = 0; i < n; i++)
 		out(r, "  %10lld  %s\n", (long long)entries[i].size_bytes,
 			text_safe(r->a, entries[i].path, strlen(entries[i].path), false));

@@ -2,6 +2,7 @@
 #include "cli/cmd_fleet.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_serve.h"
@@ -100,7 +101,7 @@ int cmd_fleet_join(struct cli *r, struct err *e)
 		rc = err_set(e, E_USAGE, "USAGE", "--root is pinned when the fleet is joined, with the URL");
 	if (rc == OK && !url)
 		rc = need_joined(r, &joined, e);
-	if (rc == OK && url && !serve_url_is_private(url))
+	if (rc == OK && url && !url_is_private(url))
 		rc = err_set(e, E_USAGE, "USAGE", "'%s' is not https://, and not of this machine", url);
 	if (rc == OK)
 		rc = person_is_outside(r->sys, r->a, r->ws, e);
@@ -220,7 +221,8 @@ int cmd_fleet_sync(struct cli *r, struct err *e)
 		out_json(r, answer);
 		return 0;
 	}
-	out(r, "Sent %lld receipts.\n", (long long)json_get_int(answer, "sent", 0));
+	out(r, "Sent %lld receipt%s.\n", (long long)json_get_int(answer, "sent", 0),
+		json_get_int(answer, "sent", 0) == 1 ? "" : "s");
 	return print_report(r, answer);
 }
 

@@ -1,6 +1,7 @@
 /* cmd_fleet_centre.c — helm fleet at the centre: for a person who has the ledger's database. */
 #include "base/file.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_fleet.h"
@@ -84,7 +85,7 @@ static int start_remote(struct cli *r, const char *verb, struct json **ret, stru
 	if (!file || opt_text(r, "database", NULL))
 		return err_set(e, E_USAGE, "USAGE",
 			"with --url goes --token-file, a token of 'helm fleet reader add', and no --database");
-	if (!serve_url_is_private(url))
+	if (!url_is_private(url))
 		return err_set(e, E_USAGE, "USAGE", "'%s' is not https://, and not of this machine", url);
 	int rc = file_read(r->sys, r->a, AT_FDCWD, file, 4096, FILE_FOLLOW, &text, e);
 	if (rc)

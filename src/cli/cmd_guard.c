@@ -220,11 +220,11 @@ static void print_bars(struct cli *r, const struct proposal *p, size_t i, bool i
 	}
 	out(r, "  %s", paint(r, PAINT_MUTED));
 	while (depth-- > 1)
-		out(r, "%s", has_sibling(p, path[depth]) ? "│  " : "   ");
+		out(r, "%s", has_sibling(p, path[depth]) ? glyph(r, "│  ", "|  ") : "   ");
 	if (is_head)
-		out(r, "%s", has_sibling(p, i) ? "├─ " : "└─ ");
+		out(r, "%s", has_sibling(p, i) ? glyph(r, "├─ ", "|- ") : glyph(r, "└─ ", "`- "));
 	else
-		out(r, "%s", has_sibling(p, i) ? "│  " : "   ");
+		out(r, "%s", has_sibling(p, i) ? glyph(r, "│  ", "|  ") : "   ");
 	out(r, "%s", paint(r, PAINT_OFF));
 }
 
@@ -258,7 +258,7 @@ static void print_effect(struct cli *r, const struct proposal *p, size_t step, c
 	if (e->target && *e->target && !(e->kind == FX_READ && e->path_class == PATH_NONE))
 		out(r, " %s", text_safe(r->a, e->target, strnlen(e->target, 200), false));
 	if (e->resolved)
-		out(r, " %s→%s %s", mark, off,
+		out(r, " %s%s%s %s", mark, glyph(r, "→", "->"), off,
 			text_safe(r->a, e->resolved, strnlen(e->resolved, 200), false));
 	if (*where)
 		out(r, " %s(%s)%s", mark, where, off);
@@ -280,7 +280,8 @@ static void print_effect(struct cli *r, const struct proposal *p, size_t step, c
 static void print_finding(struct cli *r, const struct proposal *p, size_t step, const struct finding *f)
 {
 	print_bars(r, p, step, false);
-	out(r, "   %s▲ %s%s  %s\n", paint(r, action_paint(f->action)), f->rule, paint(r, PAINT_OFF), f->text);
+	out(r, "   %s%s %s%s  %s\n", paint(r, action_paint(f->action)), glyph(r, "▲", "^"), f->rule,
+		paint(r, PAINT_OFF), f->text);
 	if (!f->instead)
 		return;
 	print_bars(r, p, step, false);
@@ -294,7 +295,7 @@ static void print_step(struct cli *r, const struct decision *d, size_t i)
 {
 	const struct proposal *p = d->proposal;
 	const struct step *s = &p->steps[i];
-	const char *text = s->text ? s->text : s->program ? s->program : "…";
+	const char *text = s->text ? s->text : s->program ? s->program : glyph(r, "…", "...");
 
 	print_bars(r, p, i, true);
 	out(r, "%s%s%s", paint(r, PAINT_PRIMARY), text_safe(r->a, text, strnlen(text, 400), false),
@@ -330,8 +331,8 @@ static void print_whole_findings(struct cli *r, const struct decision *d)
 		const struct finding *f = &d->findings[i];
 		if (f->effect || f->action == ACTION_ALLOW)
 			continue;
-		out(r, "  %s▲ %s%s  %s\n", paint(r, action_paint(f->action)), f->rule, paint(r, PAINT_OFF),
-			f->text);
+		out(r, "  %s%s %s%s  %s\n", paint(r, action_paint(f->action)), glyph(r, "▲", "^"), f->rule,
+			paint(r, PAINT_OFF), f->text);
 		if (f->instead)
 			out(r, "    %sinstead: %s%s\n", paint(r, PAINT_MUTED), called(r->a, f->instead),
 				paint(r, PAINT_OFF));
@@ -344,14 +345,15 @@ static void print_explanation(struct cli *r, const struct decision *d, const str
 {
 	enum paint p = action_paint(shown_action(d));
 
-	out(r, "\n  %s%s● %s%s  %sunder %s, risk %d.%02d (%s)%s\n\n", paint(r, PAINT_BOLD), paint(r, p),
-		answer(d), paint(r, PAINT_OFF), paint(r, PAINT_MUTED), d->profile->name,
+	out(r, "\n  %s%s%s %s%s  %sunder %s, risk %d.%02d (%s)%s\n\n", paint(r, PAINT_BOLD), paint(r, p),
+		glyph(r, "●", "*"), answer(d), paint(r, PAINT_OFF), paint(r, PAINT_MUTED), d->profile->name,
 		d->score_hundredths / 100, d->score_hundredths % 100, risk_level(d->score_hundredths),
 		paint(r, PAINT_OFF));
 	for (size_t i = 0; i < d->proposal->step_count && i < MAX_STEPS_SHOWN; i++)
 		print_step(r, d, i);
 	if (d->proposal->step_count > MAX_STEPS_SHOWN)
-		out(r, "  … and %zu more\n", d->proposal->step_count - MAX_STEPS_SHOWN);
+		out(r, "  %s and %zu more\n", glyph(r, "…", "..."),
+			d->proposal->step_count - MAX_STEPS_SHOWN);
 	if (d->proposal->step_count)
 		out(r, "\n");
 	print_whole_findings(r, d);
@@ -362,8 +364,8 @@ static void print_explanation(struct cli *r, const struct decision *d, const str
 			d->recommended_profile, paint(r, PAINT_OFF));
 	/* A freeze or pause stands above everything that the rules say. */
 	if (json_get_bool(now, "frozen", false) || json_get_bool(now, "paused", false))
-		out(r, "  %s▲ %s%s  %s\n", paint(r, PAINT_BAD), d->detail_code, paint(r, PAINT_OFF),
-			d->summary);
+		out(r, "  %s%s %s%s  %s\n", paint(r, PAINT_BAD), glyph(r, "▲", "^"), d->detail_code,
+			paint(r, PAINT_OFF), d->summary);
 	print_under(r, d, now);
 	print_outlook(r, now);
 	out(r, "\n");

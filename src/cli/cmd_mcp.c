@@ -1,20 +1,13 @@
-/* cmd_mcp.c — servers of tools: added, looked at, approved, withdrawn; found in the settings of clients. */
+/* cmd_mcp.c — servers of tools: added, looked at, approved, withdrawn. */
 #include "cli/cmd_mcp.h"
 
 #include "base/file.h"
 #include "base/text.h"
-#include "kernel/setup/setup.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define YES \
-	{ \
-		"yes", OPT_FLAG, NULL, "do it without asking; needed when nobody sits at a terminal", NULL, \
-			false \
-	}
 #define SEEN \
 	{ \
 		"seen", OPT_FLAG, NULL, "by what it offered when it last ran; do not start it now", NULL, \
@@ -71,37 +64,16 @@ const struct opt mcp_approve_opts[] = {
 	{ "set", OPT_VALUE, "SHA256", "only if this is what is offered (as 'helm mcp show' prints it)", NULL,
 		false },
 	SEEN,
-	YES,
+	MCP_YES,
 	PERSON_KEY,
 	{ 0 },
 };
 const struct opt mcp_revoke_opts[] = { { "tool", OPT_VALUE, "NAME", "only this tool", NULL, false },
 	{ "reason", OPT_VALUE, "TEXT", "why, for the record", NULL, false }, PERSON_KEY, { 0 } };
-const struct opt mcp_import_opts[] = {
-	{ "client", OPT_VALUE, "CLIENT", "only from the settings of this client", NULL, false },
-	{ "project", OPT_VALUE, "DIR", "the project; default: the one the current directory is in", NULL,
-		false },
-	{ "network", OPT_VALUE, "HOW",
-		"what they may reach: none, beyond what their runners fetch from; full: everything",
-		"none|full", false },
-	{ "quarantine", OPT_FLAG, NULL, "approve nothing", NULL, false },
-	{ "dry-run", OPT_FLAG, NULL, "show what would be added, and add nothing", NULL, false },
-	YES,
-	PERSON_KEY,
-	{ 0 },
-};
-const struct opt mcp_scan_opts[] = {
-	{ "project", OPT_VALUE, "DIR", "the project; default: the one the current directory is in", NULL,
-		false },
-	{ "manifest", OPT_VALUE, "FILE", "look at this list of tools instead", NULL, false },
-	{ "fail-on", OPT_VALUE, "SEVERITY", "end with 1 from this severity on (high)",
-		"low|medium|high|critical", false },
-	{ 0 },
-};
 
 /* ---- shared ---- */
 
-static const char *safe(struct cli *r, const char *s)
+const char *mcp_safe(struct cli *r, const char *s)
 {
 	return text_safe(r->a, s, strlen(s), false);
 }
@@ -113,7 +85,7 @@ int mcp_open(struct cli *r, bool loosens, struct kernel *k, struct person *who, 
 	return rc ? rc : kernel_open(r->sys, r->a, r->ws, k, e);
 }
 
-static int confirm(struct cli *r, const struct person *who, const char *what, struct err *e)
+int mcp_confirm(struct cli *r, const struct person *who, const char *what, struct err *e)
 {
 	static const char *const words[] = { "APPROVE", NULL };
 	const char *typed;
@@ -142,8 +114,7 @@ static struct json *shown_row(struct cli *r, const char *id, const struct json *
 	return copy;
 }
 
-/* One line: the command, or the url. */
-static const char *how_in_words(struct cli *r, const struct json *row)
+const char *mcp_how_in_words(struct cli *r, const struct json *row)
 {
 	struct buf text;
 
@@ -151,7 +122,7 @@ static const char *how_in_words(struct cli *r, const struct json *row)
 	buf_adds(&text, json_get_text(row, "command", json_get_text(row, "url", "")));
 	json_each (arg, json_get(row, "args"))
 		buf_addf(&text, " %s", json_text(arg));
-	return safe(r, text.p);
+	return mcp_safe(r, text.p);
 }
 
 static int load_row(struct cli *r, const char *id, struct json **ret, struct err *e)
@@ -353,7 +324,7 @@ int cmd_mcp_list(struct cli *r, struct err *e)
 		json_seti(r->a, row, "approved_tools", tools ? tools->n : 0);
 		json_push(r->a, list, row);
 		const char *cells[] = { m->name, json_get_text(row, "state", ""),
-			arena_printf(r->a, "%u", tools ? tools->n : 0), how_in_words(r, m->value) };
+			arena_printf(r->a, "%u", tools ? tools->n : 0), mcp_how_in_words(r, m->value) };
 		if (t)
 			out_row(t, cells, NULL);
 	}
@@ -396,13 +367,13 @@ static struct json *tool_rows(struct cli *r, const char *id, const struct json *
 	return list;
 }
 
-static void print_findings(struct cli *r, const struct json *findings)
+void mcp_print_findings(struct cli *r, const struct json *findings)
 {
 	json_each (one, findings)
 		out(r, "%s%s%s: %s%s%s: %s\n", paint(r, PAINT_WARN), json_get_text(one, "severity", ""),
 			paint(r, PAINT_OFF), json_get_text(one, "finding", ""),
-			json_get(one, "tool") ? " in " : "", safe(r, json_get_text(one, "tool", "")),
-			safe(r, json_get_text(one, "evidence", "")));
+			json_get(one, "tool") ? " in " : "", mcp_safe(r, json_get_text(one, "tool", "")),
+			mcp_safe(r, json_get_text(one, "evidence", "")));
 }
 
 int cmd_mcp_show(struct cli *r, struct err *e)
@@ -426,18 +397,19 @@ int cmd_mcp_show(struct cli *r, struct err *e)
 		out_json(r, doc);
 		return 0;
 	}
-	out(r, "%s: %s, %s\n", id, json_get_text(doc, "state", ""), how_in_words(r, row));
+	out(r, "%s: %s, %s\n", id, json_get_text(doc, "state", ""), mcp_how_in_words(r, row));
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (one, rows) {
 		const char *text = json_get_text(one, "description", "");
 		size_t first = strcspn(text, "\n");
-		const char *cells[] = { safe(r, json_get_text(one, "tool", "")),
+		const char *cells[] = { mcp_safe(r, json_get_text(one, "tool", "")),
 			json_get_text(one, "state", ""), json_get_text(one, "effect", ""),
-			safe(r, arena_printf(r->a, "%.*s%s", (int)first, text, text[first] ? " ..." : "")) };
+			mcp_safe(r,
+				arena_printf(r->a, "%.*s%s", (int)first, text, text[first] ? " ..." : "")) };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
-	print_findings(r, findings);
+	mcp_print_findings(r, findings);
 	out(r, "offered: %s\n", json_get_text(doc, "offered_sha256", ""));
 	return 0;
 }
@@ -445,12 +417,12 @@ int cmd_mcp_show(struct cli *r, struct err *e)
 static void print_drift(struct cli *r, const struct json *drift)
 {
 	json_each (one, drift) {
-		out(r, "%s%s%s: %s\n", paint(r, PAINT_BOLD), safe(r, json_get_text(one, "tool", "")),
+		out(r, "%s%s%s: %s\n", paint(r, PAINT_BOLD), mcp_safe(r, json_get_text(one, "tool", "")),
 			paint(r, PAINT_OFF), json_get_text(one, "change", ""));
 		json_each (part, json_get(one, "parts")) {
 			const char *was = json_get_text(part, "was", NULL),
 				   *now = json_get_text(part, "now", NULL);
-			out(r, "  %s\n", safe(r, json_get_text(part, "at", "")));
+			out(r, "  %s\n", mcp_safe(r, json_get_text(part, "at", "")));
 			if (was)
 				out(r, "  %s- %s%s\n", paint(r, PAINT_BAD), was, paint(r, PAINT_OFF));
 			if (now)
@@ -482,7 +454,7 @@ int cmd_mcp_diff(struct cli *r, struct err *e)
 	} else {
 		r->is_document = true;
 		print_drift(r, drift);
-		print_findings(r, findings);
+		mcp_print_findings(r, findings);
 		out(r, "\nTo approve it as it is now: helm mcp approve %s --set %s\n", id,
 			json_get_text(doc, "offered_sha256", ""));
 	}
@@ -523,7 +495,7 @@ static void add_members(struct cli *r, struct buf *text, const struct json *tool
 			buf_add(&value, m->value->text, m->value->n);
 		else
 			json_write(&value, m->value, 0);
-		buf_addf(text, "      %s: %s\n", safe(r, m->name),
+		buf_addf(text, "      %s: %s\n", mcp_safe(r, m->name),
 			mcp_visible(r->a, value.p ? value.p : "", value.n));
 	}
 }
@@ -536,14 +508,14 @@ static const char *offer_in_words(
 	buf_init(&text, r->a);
 	buf_addf(&text, "Server %s offers:\n", id);
 	json_each (tool, tools) {
-		buf_addf(
-			&text, "  %s (%s)\n", safe(r, json_get_text(tool, "name", "")), mcp_effect(id, tool));
+		buf_addf(&text, "  %s (%s)\n", mcp_safe(r, json_get_text(tool, "name", "")),
+			mcp_effect(id, tool));
 		add_members(r, &text, tool);
 	}
 	json_each (one, mcp_inspect_tools(r->a, tools))
 		buf_addf(&text, "  %s: %s in %s: %s\n", json_get_text(one, "severity", ""),
-			json_get_text(one, "finding", ""), safe(r, json_get_text(one, "tool", "")),
-			safe(r, json_get_text(one, "evidence", "")));
+			json_get_text(one, "finding", ""), mcp_safe(r, json_get_text(one, "tool", "")),
+			mcp_safe(r, json_get_text(one, "evidence", "")));
 	buf_addf(&text, "Agents may call %s of it%s, as it is now.",
 		t->tool_count || t->effect_count ? "what you named" : "all",
 		t->expires_us ? " until then" : "");
@@ -574,7 +546,7 @@ int cmd_mcp_approve(struct cli *r, struct err *e)
 	t.tool_count = opt_list(r, "tool", &t.tools);
 	t.effect_count = opt_list(r, "effect", &t.effects);
 	t.expires_us = lasts ? r->sys->now_us(r->sys) + us : 0;
-	rc = confirm(r, &who, offer_in_words(r, id, tools, &t), e);
+	rc = mcp_confirm(r, &who, offer_in_words(r, id, tools, &t), e);
 	if (rc == OK)
 		rc = mcp_approve(&k, r->a, id, tools, &t, &who, &row, e);
 	if (rc)
@@ -586,7 +558,7 @@ int cmd_mcp_approve(struct cli *r, struct err *e)
 	if (r->is_json)
 		out_json(r, doc);
 	else
-		out(r, "approved: %u tools of %s (receipt %s)\n", names->n, id,
+		out(r, "approved: %u tool%s of %s (receipt %s)\n", names->n, names->n == 1 ? "" : "s", id,
 			json_get_text(row, "approval_receipt_id", ""));
 	return 0;
 }
@@ -626,275 +598,4 @@ int cmd_mcp_quarantine(struct cli *r, struct err *e)
 	if (rc == OK)
 		rc = mcp_quarantine(&k, r->a, r->args[0], opt_text(r, "reason", NULL), &who, &row, e);
 	return rc ? rc : changed(r, r->args[0], row, "quarantined: calls of it are asked about");
-}
-
-/* ---- import, scan ---- */
-
-static int find_servers(struct cli *r, struct json **ret, struct json **ret_notes, struct err *e)
-{
-	struct setup s;
-	int rc = setup_open(r->sys, r->a, r->ws, opt_text(r, "project", NULL), &s, e);
-
-	if (rc == OK)
-		*ret = mcp_find_servers(r->sys, r->a, s.home, s.project, ret_notes);
-	return rc;
-}
-
-static void print_places(struct cli *r, const struct json *how, const char *member, const char *what)
-{
-	const struct json *list = json_get(how, member);
-
-	if (!list || !list->n)
-		return;
-	out(r, "    %s:", what);
-	json_each (one, list)
-		out(r, " %s", safe(r, json_text(one)));
-	out(r, "\n");
-}
-
-/* Names alone, for values may be secrets; one that only names a variable is shown. */
-static void print_names(struct cli *r, const struct json *how, const char *member, const char *what)
-{
-	const struct json *map = json_get(how, member);
-
-	if (!map || !map->n)
-		return;
-	out(r, "    %s:", what);
-	json_each_member (m, map) {
-		const char *value = json_text(m->value) ? json_text(m->value) : "";
-		out(r, strstr(value, "${") ? " %s=%s" : " %s", safe(r, m->name), safe(r, value));
-	}
-	out(r, "\n");
-}
-
-/* What it is handed of this user's. */
-static void print_handed(struct cli *r, const struct json *how)
-{
-	const char *bearer = json_get_text(how, "bearer_env", NULL);
-
-	print_names(r, how, "env", "gets the variables of the settings");
-	print_places(r, how, "pass", "gets your variables");
-	print_names(r, how, "headers", "is sent the headers");
-	if (bearer)
-		out(r, "    is sent as its key: the variable %s\n", safe(r, bearer));
-}
-
-static void print_found(struct cli *r, const struct json *registry, const struct json *found)
-{
-	json_each (one, found) {
-		const struct json *how = json_get(one, "how");
-		if (json_get_bool(one, "is_ours", false))
-			continue;
-		out(r, "%s: %s\n    from %s\n", json_get_text(one, "id", ""), how_in_words(r, how),
-			safe(r, json_get_text(one, "path", "")));
-		print_places(r, how, "read", "may read");
-		print_places(r, how, "write", "may write");
-		print_places(r, how, "hosts", "may reach");
-		if (text_eq(json_get_text(how, "network", ""), "full"))
-			out(r, "    may reach everything\n");
-		print_handed(r, how);
-		const struct json *old =
-			json_get(json_get(registry, "servers"), json_get_text(one, "id", ""));
-		if (old)
-			out(r, "    takes the place of the one that is here (%s): %s\n",
-				mcp_state(old, r->sys->now_us(r->sys)), how_in_words(r, old));
-	}
-}
-
-/* One that is there with the same entry is left alone. */
-static bool is_known(const struct json *registry, const struct json *found)
-{
-	const struct json *row = json_get(json_get(registry, "servers"), json_get_text(found, "id", ""));
-
-	return row &&
-		text_eq(json_get_text(json_get(row, "source"), "entry_sha256", ""),
-			json_get_text(found, "entry_sha256", "-"));
-}
-
-static struct json *wanted_servers(struct cli *r, const struct json *registry, const struct json *all)
-{
-	struct json *list = json_new(r->a, JSON_ARRAY);
-	const char *client = opt_text(r, "client", NULL), *network = opt_text(r, "network", NULL);
-
-	json_each (one, all) {
-		if (json_get_bool(one, "is_ours", false) || is_known(registry, one) ||
-			(client && !text_eq(client, json_get_text(one, "client", ""))))
-			continue;
-		bool is_twice = false;
-		json_each (other, list)
-			is_twice |= text_eq(json_get_text(other, "id", ""), json_get_text(one, "id", ""));
-		if (is_twice)
-			continue;
-		if (network && json_get(json_get(one, "how"), "command"))
-			json_sets(r->a, json_get(one, "how"), "network", network);
-		json_push(r->a, list, one);
-	}
-	return list;
-}
-
-/* A server that speaks to the model instead of about itself stays in quarantine. */
-static int approve_imported(struct cli *r, struct kernel *k, const struct person *who, const char *id,
-	const struct json *said, struct json *result, struct err *e)
-{
-	const struct json *tools = json_get(said, "tools");
-	const struct mcp_terms terms = { 0 };
-	struct json *findings = mcp_inspect_tools(r->a, tools), *row;
-
-	json_set(r->a, result, "findings", findings);
-	if (!tools) {
-		json_sets(r->a, result, "error", json_get_text(said, "error", "it does not answer"));
-		return OK;
-	}
-	if (mcp_severity(mcp_worst(findings)) >= mcp_severity("high") || !tools->n)
-		return OK;
-	int rc = mcp_approve(k, r->a, id, tools, &terms, who, &row, e);
-	if (rc == OK)
-		json_sets(r->a, result, "state", "approved");
-	json_seti(r->a, result, "tools", tools->n);
-	return rc;
-}
-
-static int import_all(struct cli *r, struct kernel *k, const struct person *who, const struct json *wanted,
-	struct json *results, struct err *e)
-{
-	struct json *ids = json_new(r->a, JSON_ARRAY), *said = NULL, *row;
-
-	json_each (one, wanted) {
-		const char *id = json_get_text(one, "id", "");
-		int rc = mcp_add(k, r->a, id, json_get(one, "how"), who, &row, e);
-		if (rc)
-			return err_wrap(e, "%s", json_get_text(one, "path", ""));
-		json_pushs(r->a, ids, id);
-	}
-	int rc = opt_flag(r, "quarantine") || !ids->n ? OK : mcp_ask(r, ids, &said, e);
-	json_each (id, ids) {
-		struct json *result = json_new(r->a, JSON_OBJECT);
-		json_sets(r->a, result, "server_id", json_text(id));
-		json_sets(r->a, result, "state", "quarantined");
-		if (rc == OK && said)
-			rc = approve_imported(
-				r, k, who, json_text(id), json_get(said, json_text(id)), result, e);
-		json_push(r->a, results, result);
-	}
-	return rc;
-}
-
-static void print_imported(struct cli *r, const struct json *results)
-{
-	json_each (one, results) {
-		const char *error = json_get_text(one, "error", NULL),
-			   *id = json_get_text(one, "server_id", "");
-		out(r, "%s: %s", id, json_get_text(one, "state", ""));
-		if (error)
-			out(r, ", because it does not start: %s", safe(r, error));
-		else if (json_get(one, "tools"))
-			out(r, ", %lld tools", (long long)json_get_int(one, "tools", 0));
-		out(r, "\n");
-		print_findings(r, json_get(one, "findings"));
-	}
-	out(r, "\nNow put them behind the gateway in your client's settings: helm setup CLIENT\n");
-}
-
-int cmd_mcp_import(struct cli *r, struct err *e)
-{
-	AUTO(kernel_close) struct kernel k = { 0 };
-	struct json *all, *notes, *registry, *results = json_new(r->a, JSON_ARRAY);
-	struct person who;
-	int rc = find_servers(r, &all, &notes, e);
-
-	if (rc == OK)
-		rc = mcp_load(r->sys, r->a, r->ws, &registry, e);
-	if (rc)
-		return rc;
-	struct json *wanted = wanted_servers(r, registry, all);
-	json_each (note, notes)
-		warn(r, "%s", safe(r, json_text(note)));
-	if (!r->is_json)
-		print_found(r, registry, wanted);
-	if (!wanted->n || opt_flag(r, "dry-run")) {
-		if (r->is_json)
-			out_json(r, wanted);
-		else
-			out(r,
-				wanted->n ? "Nothing was added.\n"
-					  : "There is no server that is not here already.\n");
-		return 0;
-	}
-	rc = mcp_open(r, true, &k, &who, e);
-	if (rc == OK)
-		rc = confirm(r, &who,
-			"They are added as they stand here, started inside walls, and their tools approved as they are now.",
-			e);
-	if (rc == OK)
-		rc = import_all(r, &k, &who, wanted, results, e);
-	if (rc)
-		return rc;
-	if (r->is_json)
-		out_json(r, results);
-	else
-		print_imported(r, results);
-	return 0;
-}
-
-/* {"tools": [...]}, a list of them, or what a client's settings hold. */
-static int scan_manifest(struct cli *r, const char *file, struct json *findings, struct err *e)
-{
-	struct bytes text;
-	struct json *doc;
-	int rc = file_read(r->sys, r->a, AT_FDCWD, file, 16 << 20, FILE_FOLLOW, &text, e);
-
-	if (rc == OK)
-		rc = json_parse(r->a, text, file, NULL, &doc, e);
-	if (rc)
-		return rc;
-	const struct json *tools = json_is(doc, JSON_ARRAY) ? doc : json_get(doc, "tools");
-	json_each (one, mcp_inspect_tools(r->a, tools))
-		json_push(r->a, findings, one);
-	return OK;
-}
-
-static int scan_all(struct cli *r, struct json *findings, struct err *e)
-{
-	struct json *all, *notes, *seen, *others = json_new(r->a, JSON_OBJECT);
-	int rc = find_servers(r, &all, &notes, e);
-
-	if (rc == OK)
-		rc = mcp_seen_load(r->sys, r->a, r->ws, &seen, e);
-	if (rc)
-		return rc;
-	json_each (one, all)
-		json_set(r->a, others, json_get_text(one, "id", ""), json_get(one, "how"));
-	json_each (one, all) {
-		const char *id = json_get_text(one, "id", "");
-		struct json *here = mcp_inspect_server(r->a, id, json_get(one, "how"), others);
-		json_each (f,
-			mcp_inspect_tools(r->a, json_get(json_get(json_get(seen, "servers"), id), "tools")))
-			json_push(r->a, here, f);
-		json_each (f, here) {
-			json_sets(r->a, f, "server", id);
-			json_sets(r->a, f, "path", json_get_text(one, "path", ""));
-			json_push(r->a, findings, f);
-		}
-	}
-	return OK;
-}
-
-int cmd_mcp_scan(struct cli *r, struct err *e)
-{
-	const char *file = opt_text(r, "manifest", NULL), *limit = opt_text(r, "fail-on", "high");
-	struct json *doc = json_new(r->a, JSON_OBJECT), *findings = json_new(r->a, JSON_ARRAY);
-	int rc = file ? scan_manifest(r, file, findings, e) : scan_all(r, findings, e);
-
-	if (rc)
-		return rc;
-	json_sets(r->a, doc, "schema", "helm-ai-kernel.mcp-scan.v1");
-	json_set(r->a, doc, "findings", findings);
-	json_sets(r->a, doc, "worst", mcp_worst(findings));
-	if (r->is_json)
-		out_json(r, doc);
-	else if (findings->n)
-		print_findings(r, findings);
-	else
-		out(r, "Nothing was found.\n");
-	return mcp_severity(mcp_worst(findings)) >= mcp_severity(limit) ? EXIT_NO : 0;
 }

@@ -6,6 +6,19 @@
 #include "cli/cmd_approval.h"
 #include "kernel/mcp/mcp.h"
 
+#define MCP_YES \
+	{ \
+		"yes", OPT_FLAG, NULL, "do it without asking; needed when nobody sits at a terminal", NULL, \
+			false \
+	}
+
+/* A text that others wrote, as a terminal may see it. */
+const char *mcp_safe(struct cli *r, const char *s);
+/* One line: the command, or the url. */
+const char *mcp_how_in_words(struct cli *r, const struct json *row);
+void mcp_print_findings(struct cli *r, const struct json *findings);
+/* A person says yes: by --yes, by a key, or by typing it. */
+int mcp_confirm(struct cli *r, const struct person *who, const char *what, struct err *e);
 /* A person who may loosen, or at least is there, and a kernel that records it. */
 int mcp_open(struct cli *r, bool loosens, struct kernel *k, struct person *who, struct err *e);
 /* Start these servers inside their walls and ask what they offer: {id: {tools} or {error}}; it is kept as what was seen. */

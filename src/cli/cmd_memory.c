@@ -309,6 +309,37 @@ static void say_outside(struct cli *r, const struct json *one)
 		out(r, ": 'helm memory write --layer ontology' puts a row on record\n");
 }
 
+/* What each thing that is open means, and the command that closes it. */
+static void say_open(struct cli *r, const struct json *item)
+{
+	static const struct {
+		const char *blocker, *means, *command, *more;
+	} rows[] = {
+		{ "finalization=", "what it taught is not written down", "memory write --task-id",
+			" --text TEXT, then 'helm memory finalize'" },
+		{ "review_flag=", "it may contradict or replace what is known; look at it", "task show", "" },
+		{ "missing_crystallization", "it is written down and not kept yet",
+			"memory crystallize --task-id", "" },
+		{ "missing_supersede_op", "that it replaces another task is not on record",
+			"memory op supersede --task-id",
+			" --supersedes TASK --subject TEXT --reason TEXT --evidence TEXT" },
+		{ "low_confidence", "little shows that it is true; look at it", "task show", "" },
+		{ "memory_quality=stale", "it is old, and may not hold any more",
+			"memory label --to candidate --task-id", " --evidence TEXT" },
+	};
+	const char *task = safe(r, item, "task_id");
+
+	json_each (blocker, json_get(item, "blockers"))
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+			if (text_starts(json_text(blocker), rows[i].blocker))
+				out(r, "  %s (%s): helm %s %s%s\n", rows[i].means,
+					text_safe(
+						r->a, json_text(blocker), strlen(json_text(blocker)), false),
+					rows[i].command, task, rows[i].more);
+	out(r, "  looked at, or not worth it: helm memory op archive --task-id %s --subject TEXT --reason TEXT --evidence TEXT\n",
+		task);
+}
+
 int cmd_memory_queue(struct cli *r, struct err *e)
 {
 	struct memory_place m = memory_place_of(r->sys, r->ws);
@@ -338,8 +369,7 @@ int cmd_memory_queue(struct cli *r, struct err *e)
 		say_outside(r, one);
 	json_each (item, json_get(doc, "items")) {
 		out(r, "%s %s\n", safe(r, item, "task_id"), safe(r, item, "task_name"));
-		out(r, "  blockers: %s\n", joined(r, json_get(item, "blockers")));
-		out(r, "  to do: %s\n", joined(r, json_get(item, "actions")));
+		say_open(r, item);
 	}
 	return OK;
 }

@@ -83,10 +83,10 @@ static int show(struct cli *r, struct json *doc)
 	json_each (one, json_get(doc, "left_out"))
 		out(r, "left out, %s: %s\n", safe(r, one, "as"), safe(r, one, "why"));
 	if (json_get_int(doc, "redacted", 0))
-		out(r, "%lld lines had a secret; it was taken out\n",
+		out(r, "lines that had a secret, which was taken out: %lld\n",
 			(long long)json_get_int(doc, "redacted", 0));
 	if (json_get_int(doc, "left_as_edited", 0))
-		out(r, "%lld lines were changed by somebody since; they stay\n",
+		out(r, "lines that somebody changed since, and that stay: %lld\n",
 			(long long)json_get_int(doc, "left_as_edited", 0));
 	if (is_kept)
 		warn(r, "somebody else changed the same lines; theirs stand, the others are in %s",
@@ -100,6 +100,26 @@ static bool is_blank(struct bytes text)
 		if (!strchr(" \t\r\n", text.p[i]))
 			return false;
 	return true;
+}
+
+/* Nothing was written, and nothing waits: exit 1, unless memory says all of it already. */
+static int show_written(struct cli *r, struct json *doc)
+{
+	const struct json *left = json_get(doc, "left_out");
+	bool is_there = left && left->n;
+	int rc = show(r, doc);
+
+	if (!text_eq(json_get_text(doc, "status", ""), "nothing"))
+		return rc;
+	json_each (one, left)
+		is_there &= text_eq(json_get_text(one, "as", ""), "duplicate") ||
+			text_eq(json_get_text(one, "as", ""), "recalled");
+	if (is_there)
+		warn(r, "nothing was written: memory has it already");
+	else
+		warn(r, "nothing was written, and nothing waits for a person: %s",
+			left && left->n ? safe(r, json_at(left, 0), "why") : "there was no line");
+	return is_there ? rc : EXIT_NO;
 }
 
 int cmd_memory_write(struct cli *r, struct err *e)
@@ -131,7 +151,7 @@ int cmd_memory_write(struct cli *r, struct err *e)
 	if (rc == OK)
 		rc = memory_write(&k, r->a, &w, &doc, e);
 	kernel_close(&k);
-	return rc ? rc : show(r, doc);
+	return rc ? rc : show_written(r, doc);
 }
 
 typedef int entry_act(struct kernel *k, struct cli *r, struct json **ret, struct err *e);

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_serve.h"
@@ -296,7 +297,7 @@ int cmd_serve_invite(struct cli *r, struct err *e)
 
 	if (!cli_duration(span, &us) || us > INT64_C(7) * 86400 * 1000000)
 		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration up to 7d; write 15m or 12h", span);
-	if (!serve_url_is_private(url) || text_starts(url, "unix:"))
+	if (!url_is_private(url) || text_starts(url, "unix:"))
 		return err_set(
 			e, E_USAGE, "USAGE", "--url is https:// and a name, or http://localhost and a port");
 	int rc = person_loosens(r, &who, e);

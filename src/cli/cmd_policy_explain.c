@@ -216,7 +216,8 @@ static void print_gates(struct cli *r, const struct json *judgement)
 		const char *verdict = json_get_text(gate, "verdict", ""),
 			   *rule = json_get_text(gate, "rule", NULL);
 		bool is_quiet = text_eq(verdict, "ALLOW") && !rule;
-		out(r, "%s %-13s%s%s%s", is_last ? "└─" : "├─", json_get_text(gate, "gate", ""),
+		out(r, "%s %-13s%s%s%s", is_last ? glyph(r, "└─", "`-") : glyph(r, "├─", "|-"),
+			json_get_text(gate, "gate", ""),
 			paint(r,
 				is_quiet			    ? PAINT_MUTED
 					: text_eq(verdict, "ALLOW") ? PAINT_GOOD
@@ -230,7 +231,7 @@ static void print_gates(struct cli *r, const struct json *judgement)
 			out(r, " (%s)", policy_shown(r, json_get_text(gate, "origin", "")));
 		out(r, "\n");
 		if (json_get(gate, "text"))
-			out(r, "%s %13s%s\n", is_last ? "  " : "│ ", "",
+			out(r, "%s %13s%s\n", is_last ? "  " : glyph(r, "│ ", "| "), "",
 				policy_shown(r, json_get_text(gate, "text", "")));
 	}
 }

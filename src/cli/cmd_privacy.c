@@ -286,14 +286,15 @@ static void say_incomplete(struct arena *a, struct json *doc, const struct tree 
 {
 	struct json *run = json_at(json_get(doc, "runs"), 0), *list = json_new(a, JSON_ARRAY),
 		    *invocation = json_new(a, JSON_OBJECT), *all = json_new(a, JSON_ARRAY);
-	const char *texts[] = { t->unread
-			? arena_printf(a, "%llu files could not be read.", (unsigned long long)t->unread)
-			: NULL,
+	const char *texts[] = { t->unread ? arena_printf(a, "%llu file%s could not be read.",
+						    (unsigned long long)t->unread, t->unread == 1 ? "" : "s")
+					  : NULL,
 		t->is_cut ? arena_printf(
 				    a, "There are more than %d findings; the rest is left out.", MAX_FINDINGS)
 			  : NULL,
-		t->skipped ? arena_printf(a, "%llu files are no text and were not looked into.",
-				     (unsigned long long)t->skipped)
+		t->skipped ? arena_printf(a, "%llu file%s no text and %s not looked into.",
+				     (unsigned long long)t->skipped, t->skipped == 1 ? " is" : "s are",
+				     t->skipped == 1 ? "was" : "were")
 			   : NULL };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {

@@ -4,6 +4,7 @@
  * it reaches a terminal.  An answer takes a person at a terminal here, as at home, and a key there whose principal may answer; it is bound to what was
  * shown by the hash of the ceremony. */
 #include "base/text.h"
+#include "base/url.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_log.h"
@@ -40,7 +41,7 @@ static int check_url(struct cli *r, struct err *e)
 	if (!text_starts(url, "http://") && !text_starts(url, "https://") && !text_starts(url, "unix:/"))
 		return err_set(e, E_USAGE, "USAGE",
 			"--url takes https://host:port, http://127.0.0.1:port or unix:/path, not '%s'", url);
-	if (!serve_url_is_private(url))
+	if (!url_is_private(url))
 		return err_set(e, E_USAGE, "USAGE",
 			"over http:// everybody on the way reads the key: use https:// for other machines");
 	return OK;

@@ -196,7 +196,7 @@ static const char *short_path(const struct page *p, const char *path)
 		return path;
 	while (text_width(rest, strlen(rest)) > room && (slash = strchr(rest + 1, '/')))
 		rest = slash;
-	return arena_printf(p->r->a, "…%s", rest);
+	return arena_printf(p->r->a, "%s%s", glyph(p->r, "…", "..."), rest);
 }
 
 /* What was stopped comes before what went well.  Without --limit it is one page: what the last day needs first, then as much of the lists

@@ -34,7 +34,7 @@ const char *page_fit(const struct page *p, const char *text, size_t columns)
 	/* Whole characters: what follows a first byte begins with the bits 10. */
 	while (n && (text_width(safe, n) + 1 > columns || ((unsigned char)safe[n] & 0xC0) == 0x80))
 		n--;
-	return arena_printf(p->r->a, "%.*s…", (int)n, safe);
+	return arena_printf(p->r->a, "%.*s%s", (int)n, safe, glyph(p->r, "…", "~"));
 }
 
 const char *page_clock(struct cli *r, const char *stamp)

@@ -251,19 +251,6 @@ int cmd_serve_routes(struct cli *r, struct err *e)
 	return 0;
 }
 
-/* Keys are not for everybody on the way. */
-bool serve_url_is_private(const char *url)
-{
-	static const char *const near[] = { "http://127.0.0.1", "http://localhost", "http://[::1]" };
-
-	if (text_starts(url, "https://") || text_starts(url, "unix:/"))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(near); i++)
-		if (text_starts(url, near[i]) && strchr(":/", url[strlen(near[i])]) /* also its end */)
-			return true;
-	return false;
-}
-
 /* ---- keys ---- */
 
 static int read_duration(struct cli *r, const char *option, const char *fallback, int64_t *ret, struct err *e)

@@ -6,8 +6,6 @@
 
 /* Run helm-serve with this document of options; *ret is the document it printed, *ret_code how it ended.  What it says on standard error is
  * the error when it printed nothing. */
-/* Can keys be sent there without others on the way reading them? */
-bool serve_url_is_private(const char *url);
 int serve_ask(struct cli *r, const struct json *options, int timeout_ms, struct json **ret, int *ret_code,
 	struct err *e);
 

@@ -9,8 +9,10 @@
 #include "kernel/posture.h"
 #include "kernel/sources.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const struct opt init_opts[] = {
 	{ "force", OPT_FLAG, NULL,
@@ -94,6 +96,40 @@ static bool is_found_from_here(struct cli *r)
 	return is_here;
 }
 
+static bool is_in_repository(struct cli *r)
+{
+	struct stat st;
+
+	for (const char *dir = r->ws->root; *dir;) {
+		if (r->sys->stat(r->sys, AT_FDCWD, arena_printf(r->a, "%s/.git", dir), &st,
+			    AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+		dir = arena_strndup(r->a, dir, (size_t)(strrchr(dir, '/') - dir));
+	}
+	return false;
+}
+
+/* What git shows as new after this: files that were made outside the state, by what they lie in. */
+static void say_untracked(struct cli *r, const struct json *created)
+{
+	const char *state = arena_printf(r->a, "%s/", r->ws->state_name), *last = "";
+	struct buf names;
+
+	buf_init(&names, r->a);
+	json_each (made, created) {
+		const char *path = json_text(made);
+		size_t n = strcspn(path, "/"), whole = path[n] ? n + 1 : n;
+		if (text_ends(path, "/") || text_starts(path, state) ||
+			(strlen(last) == whole && text_starts(path, last)))
+			continue;
+		last = arena_strndup(r->a, path, whole);
+		buf_addf(&names, "%s%s", names.n ? ", " : "", last);
+	}
+	if (names.n && is_in_repository(r))
+		out(r, "note=git sees %s as new: commit them or not, as you like; it ignores %s\n", names.p,
+			state);
+}
+
 int cmd_init(struct cli *r, struct err *e)
 {
 	struct json *done;
@@ -115,6 +151,7 @@ int cmd_init(struct cli *r, struct err *e)
 		out(r, "replaced=%s (old one kept as %s.bak)\n", json_text(name), json_text(name));
 	if (new_key)
 		out(r, "key=created\n");
+	say_untracked(r, json_get(done, "created"));
 	if (json_get(done, "note"))
 		out(r, "note=%s\n", safe_member(r, done, "note"));
 	json_each (one, json_get(done, "differences"))
@@ -254,6 +291,18 @@ static void print_found(struct cli *r, const struct json *doc)
 	out(r, "  needed_by_helm=none: it decides without a model; --json tells more\n");
 }
 
+/* What `helm status` says of tasks.  It is a note here: a command that failed is no fault of the place. */
+static void note_tasks(struct cli *r, struct json *doc)
+{
+	const struct observed o = observed_from(r);
+	struct json *reasons = json_new(r->a, JSON_ARRAY), *notes = json_get(doc, "notes");
+
+	if (!json_is(notes, JSON_ARRAY) || observe_task_reasons(&o, reasons, NULL))
+		return;
+	json_each (why, reasons)
+		json_push(r->a, notes, json_stringf(r->a, "%s: helm report", json_text(why)));
+}
+
 /* Always prints every check; the exit code says whether all of them passed. */
 int cmd_doctor(struct cli *r, struct err *e)
 {
@@ -270,6 +319,8 @@ int cmd_doctor(struct cli *r, struct err *e)
 
 	(void)e;
 	show_end(&shown);
+	if (r->ws->exists)
+		note_tasks(r, doc);
 	hint_json(r, doc);
 	if (r->is_json) {
 		out_json(r, doc);

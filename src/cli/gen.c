@@ -60,8 +60,12 @@ static void banner(struct cli *r)
 		"▀  ▀ ▀▀▀ ▀▀▀ ▀   ▀",
 	};
 	static const char *const beside[] = { "", "   The boundary", "   an agent's actions pass through." };
+	static const char *const plain[] = { "#  # ### #   #   #", "#### ##  #   ## ##",
+		"#  # ### ### # # #" };
+
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		out(r, "%s%s%s%s\n", paint(r, PAINT_ACCENT), lines[i], paint(r, PAINT_OFF), beside[i]);
+		out(r, "%s%s%s%s\n", paint(r, PAINT_ACCENT), glyph(r, lines[i], plain[i]),
+			paint(r, PAINT_OFF), beside[i]);
 	out(r, "\n");
 }
 

@@ -297,6 +297,18 @@ void warn(struct cli *r, const char *fmt, ...)
 	out_say(r, line.p, line.n);
 }
 
+const char *glyph(const struct cli *r, const char *fine, const char *plain)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *locale = r->sys->getenv(r->sys, names[i]);
+		if (locale && *locale)
+			return strcasestr(locale, "utf-8") || strcasestr(locale, "utf8") ? fine : plain;
+	}
+	return fine;
+}
+
 /* An empty text where colour is off, so that callers need not ask. */
 const char *paint(const struct cli *r, enum paint p)
 {

@@ -104,16 +104,16 @@ static void codex_look(struct client_look *l)
 		look_is(l, "not_armed", "the hook is switched off in Codex; switch it on with /hooks");
 	else if (!trusted)
 		look_is(l, "not_armed",
-			"configured, not armed: Codex skips a hook without a word until you trust it; start "
+			"Codex skips a hook without a word until you trust it; start "
 			"codex and trust it with /hooks");
 	else if (!text_starts(
 			 trusted, arena_printf(a, "\"%s\"", hash_of(a, "pre_tool_use", l->box, l->entry))))
 		look_is(l, "not_armed",
-			"configured, not armed: what you trusted in Codex is another version of the hook; "
+			"what you trusted in Codex is another version of the hook; "
 			"trust it again with /hooks");
 	else if (text_eq(l->scope, "project") && (!level || !text_starts(level, "\"trusted\"")))
 		look_is(l, "not_armed",
-			"configured, not armed: Codex does not trust this project and reads no hooks from "
+			"Codex does not trust this project and reads no hooks from "
 			"it");
 }
 

@@ -50,6 +50,8 @@ int observe_checkpoints(const struct observed *o, size_t limit, struct json **re
  * well while it has a reason.  status adds tasks, failures, checkpoints; brief the last of each; both health and next. */
 int observe_status(const struct observed *o, const struct json *standing, struct json **ret, struct err *e);
 int observe_brief(const struct observed *o, const struct json *standing, struct json **ret, struct err *e);
+/* Sentences of `reasons` that are about tasks: failed, stopped, stuck. */
+int observe_task_reasons(const struct observed *o, struct json *reasons, struct err *e);
 /* The brief as plain sentences, one per line; the first one is the headline. */
 char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us);
 /* Sentences about parts of those documents: is all well; agents' calls; one freeze; profile. */

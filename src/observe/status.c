@@ -122,6 +122,15 @@ static int task_reasons(
 	return rc;
 }
 
+int observe_task_reasons(const struct observed *o, struct json *reasons, struct err *e)
+{
+	AUTO(index_close) struct index *x = NULL;
+	int64_t dead;
+	int rc = observe_index(o, INDEX_SOON, &x, e);
+
+	return rc ? rc : task_reasons(o, x, reasons, &dead, e);
+}
+
 /* Tasks, failures and what they mean, from the index. */
 static int put_tasks(const struct observed *o, struct json *doc, struct json *reasons, int64_t *ret_dead,
 	struct json **ret_last, struct err *e)

@@ -21,7 +21,7 @@ ok "not into the state" says 1 "inside the workspace" helm archive --before $day
 ok "a dry run says what would go" says 0 "would move 2 files" helm archive --before $day --dry-run
 ok "and moves nothing" test -f "$state/receipts-000001.jsonl"
 ok "nothing is old enough" says 0 "nothing was moved" helm archive --before 2001-01-01
-ok "one file is" says 0 "moved 1 files" helm archive --before $hour --to "$scratch/archive"
+ok "one file is" says 0 "moved 1 file to" helm archive --before $hour --to "$scratch/archive"
 ok "it is there" test -f "$scratch/archive/receipts-000001.jsonl"
 ok "and not here" test ! -e "$state/receipts-000001.jsonl"
 ok "the receipt is in the chain" grep -q '"effect_id":"helm.log/archive"' "$state/receipts.jsonl"
@@ -34,7 +34,7 @@ ok "its receipts are still listed" says 0 "3007" helm receipts list --limit 0
 ok "a proof says where the receipt is" says 0 "$scratch/archive" helm log prove 5
 ok "the pack has all of them" says 0 "Exported" helm evidence export --all --out "$scratch/p.tar"
 ok "and verifies" says 0 "3007 receipts stand in the log of 3007" helm evidence verify "$scratch/p.tar" --key "$(helm key export)"
-ok "the rest follows" says 0 "moved 1 files" helm archive --before $day --to "$scratch/archive"
+ok "the rest follows" says 0 "moved 1 file to" helm archive --before $day --to "$scratch/archive"
 ok "sound" says 0 "sound" helm log check
 
 # Out of reach.
@@ -112,7 +112,7 @@ printf X | dd of="$state/receipts-000001.jsonl" bs=1 seek=5000 conv=notrunc 2>/d
 ok "one that was changed does not go" says 1 "helm log repair" helm archive --before $day --to "$scratch/archive"
 exits 0 helm log repair --yes
 cp -a "$ws" "$scratch/mended"
-ok "what a repair on record has left goes" says 0 "moved 1 files" helm archive --before $hour --to "$scratch/archive"
+ok "what a repair on record has left goes" says 0 "moved 1 file to" helm archive --before $hour --to "$scratch/archive"
 ok "and is sound there" says 0 "sound" helm log check --all
 rm -f "$state/log/edge"
 ok "work goes on without the edge" exits 0 helm run -- true
@@ -121,7 +121,7 @@ mv "$scratch/archive" "$scratch/elsewhere"
 ok "where it cannot be read, that is said" says 0 "is archived at" helm log check --all
 rm -f "$state/log/edge"
 ok "and work goes on" exits 0 helm run -- true
-ok "the rest goes, too" says 0 "moved 1 files" helm archive --before $day --to "$scratch/archive"
+ok "the rest goes, too" says 0 "moved 1 file to" helm archive --before $day --to "$scratch/archive"
 
 # ---- leaves of archived receipts ----
 restart

@@ -37,7 +37,7 @@ for back in 1 2 "1 2" "2 4" "1 3" 4 "3 4" "1 2 3 4"; do
   ok "a pack of it verifies" pack_verifies
 done
 part_back 1 2
-ok "what is here and not needed can go again" says 0 "moved 1 files" helm archive --before $day --to "$scratch/archive"
+ok "what is here and not needed can go again" says 0 "moved 1 file to" helm archive --before $day --to "$scratch/archive"
 cp "$scratch"/archive/receipts-00000[1-4].jsonl "$state/"
 ok "with all of them back nothing is archived" without_leaf_notice
 ok "not even said" sh -c '! grep -q archived "$0"' "$scratch/.stdout"

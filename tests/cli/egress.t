@@ -17,6 +17,8 @@ done
 . "$scratch/ports"
 web=$web echo=$echo first=$first quiet=$quiet spare=$spare
 
+ok "without a workspace it is the profile that decides there" says 0 "Profile workspace_edit" helm egress list
+ok "as the policy says" says 0 "Profile workspace_edit" helm policy show
 mkdir place && cd place || exit 1
 helm init --path . >/dev/null || exit 1
 cp "$HELM_SOURCE/tests/tools/speak.py" .

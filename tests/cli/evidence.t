@@ -15,7 +15,7 @@ pub=$scratch/home/.helm/keys/root.pub
 
 ok "what to export must be said" says 2 "--all" helm evidence export --out p.tar --path ws
 ok "and only once" says 2 "say what to export" helm evidence export --all --task t1 --out p.tar --path ws
-ok "export" says 0 "Exported 1 files" helm evidence export --all --out p.tar --path ws
+ok "export" says 0 "Exported 1 file to" helm evidence export --all --out p.tar --path ws
 ok "it verifies with the key" says 0 "ADMISSIBLE" helm evidence verify p.tar --key "$pub"
 ok "not without one" says 1 "UNVERIFIED" helm evidence verify p.tar
 ok "not with another" says 1 "none of the keys" helm evidence verify p.tar \
@@ -31,7 +31,7 @@ cp -r ws ws2
 HELM_ENV="LC_ALL=de_DE.UTF-8 TZ=Asia/Tokyo USER=other" helm_twin evidence export --all --out p.tar --path ws2 >/dev/null
 ok "the same content gives the same bytes" cmp first.tar p.tar
 
-ok "by task" says 0 "Exported 1 files" helm evidence export --task t1 --out t.tar --path ws
+ok "by task" says 0 "Exported 1 file to" helm evidence export --task t1 --out t.tar --path ws
 ok "holds that task only" sh -c 'tar xf t.tar -O transcripts/task-ledger.jsonl | grep -c . | grep -qx 1'
 ok "by time" says 0 "Exported" helm evidence export --since 2026-04-14T00:00:00Z --out t.tar --path ws
 ok "nothing in that span" says 1 "nothing recorded matches" helm evidence export --until 2020-01-01T00:00:00Z --out t.tar --path ws

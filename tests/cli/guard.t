@@ -32,6 +32,14 @@ rm -f decision.json
 ok "an explanation is one JSON document" is_json helm guard explain --json -- rm -rf build
 ok "an explanation shows the parts" says 25 "by bash -c" helm guard explain --shell 'bash -c "rm -rf /"'
 ok "an explanation has no colours in a pipe" sh -c '! env -i HOME=/x "$1" guard explain --shell "rm -rf /" | grep -q "$(printf "\033")"' _ "$HELM_REAL"
+marks() { # marks LOCALE command...: has what it prints for people a byte that is not ASCII?
+  l=$1
+  shift
+  env -i PATH="$PATH" HOME="$scratch/home" $l "$HELM_REAL" "$@" 2>&1 | LC_ALL=C grep -q '[^ -~]'
+}
+ok "where the locale has no UTF-8 it is drawn in ASCII" sh -c '[ "$0" = plain ]' "$(marks LC_ALL=C guard explain --shell 'cd /tmp && rm -rf / | sh' || echo plain)"
+ok "help, too" sh -c '[ "$0" = plain ]' "$(marks LANG=de_DE.ISO-8859-1 --help || echo plain)"
+ok "LC_ALL counts before LANG" marks "LANG=C LC_ALL=C.UTF-8" guard explain --shell 'rm -rf / | sh'
 ok "rules are listed" says 0 deny.fork_bomb helm guard rules
 ok "rules are JSON" is_json helm guard rules --json
 

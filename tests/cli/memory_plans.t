@@ -64,6 +64,8 @@ ok "partly" last 'p["finalization_status"]=="capture_partial" and p["proofs"][0]
 ok "and all of it" helm memory finalize --task-id chat-1 --layer long_term_memory --path "$ws/MEMORY.md"
 ok "then it is written" last 'p["finalization_status"]=="capture_written"'
 ok "and is to be crystallized" doc '[i["blockers"] for i in d["items"] if i["task_id"]=="chat-1"][0].count("missing_crystallization")==1' helm memory review-queue --json --limit 0
+ok "people are told what that means, and the command" says 0 "not kept yet (missing_crystallization): helm memory crystallize --task-id chat-1" helm memory review-queue --limit 0
+ok "and how it leaves the queue" says 0 "helm memory op archive --task-id chat-1" helm memory review-queue --limit 0
 ok "once" doc 'd["id"].startswith("crystal-")' helm memory crystallize --task-id chat-1
 ok "not twice" exits 1 helm memory crystallize --task-id chat-1
 ok "an operation closes a capture" doc 'd["status"]=="recorded"' helm memory op write --subject s --reason r --evidence e --task-id chat-1

@@ -10,6 +10,8 @@ helm run --task-name "first look" --task-id t-first -- echo hi >/dev/null
 helm run --task-name "bad one" --task-id t-bad -- false 2>/dev/null
 helm run --task-name "<b>evil</b>" --task-id t-stop -- rm -rf / 2>/dev/null
 ok "brief says what is wrong" says 0 "1 task failed in the last 24 hours, 1 task was stopped by the guard in the last 24 hours" helm status --brief
+ok "the doctor notes the same" says 0 "note=1 task failed in the last 24 hours: helm report" helm doctor --skip-discovery
+ok "each of them, and calls the place well" sh -c 'printf %s "$0" | grep -q "note=1 task was stopped by the guard" && printf %s "$0" | grep -q healthy=yes' "$(helm doctor --skip-discovery)"
 ok "and what the last task was" says 0 'The last task, "<b>evil</b>", was stopped under workspace_edit' helm status --brief
 ok "brief JSON" is_json helm status --brief --json
 ok "status JSON" is_json helm status --json

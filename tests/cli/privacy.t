@@ -31,7 +31,7 @@ ok "all of it but .git" says 0 "2 findings in 2 files; 1 not looked into" helm p
 ok "each with its digest" sh -c 'test "$(grep -c "digest [0-9a-f]" "$0")" = 1' scan.txt
 ok "so in a tree" says 0 "EMAIL, digest " helm privacy scan tree
 ok "that is complete" says 0 '"is_complete": true' helm privacy scan tree --json
-ok "binary files are told in SARIF" says 0 "1 files are no text" helm privacy scan tree --sarif
+ok "binary files are told in SARIF" says 0 "1 file is no text and was not looked into" helm privacy scan tree --sarif
 # One that cannot be read, not even by root: it is too large.
 mkdir large && echo fine >large/a && truncate -s 65M large/b
 ok "a file that was not read is counted" says 0 "1 could not be read" helm privacy scan large

@@ -25,8 +25,8 @@ def config(text):
 def last(source): return [r for r in p.receipts() if r["metadata"].get("source") == source][-1]
 
 # Who asks.
-x = Proxy(p, m, "--require-token", "--api-key-file", p.dir + "/vendor.key")
 with open(p.dir + "/vendor.key", "w") as f: f.write("sk-from-file\n")
+x = Proxy(p, m, "--require-token", "--api-key-file", p.dir + "/vendor.key")
 m.json(chat_whole([weather]))
 st, b, h = x.chat()
 ok("without a key nobody asks", st == 401 and "sk-" not in b.decode(), st, b)
@@ -70,6 +70,21 @@ x.chat()
 ok("a key from the command line", m.last["headers"]["authorization"] == "Bearer sk-words")
 ok("does not stand among the words of the process", "sk-words" not in open("/proc/%d/cmdline" % x.p.pid).read())
 x.stop()
+def refused(*words, env=None):
+    r = subprocess.run([HELM, "proxy", "--port", "0"] + list(words), cwd=p.dir, env=dict(p.env, **(env or {})), capture_output=True, text=True, timeout=60)
+    return r.returncode, r.stdout, r.stderr
+for what, words, env, want in (("a variable that is not set", ("--api-key-env", "NOWHERE"), {}, "the variable NOWHERE is not set"), ("one that is empty", ("--api-key-env", "EMPTY"), {"EMPTY": ""}, "the variable EMPTY is not set"),
+        ("a file that is not there", ("--api-key-file", p.dir + "/no.key"), {}, "/no.key holds no key")):
+    code, said, why = refused("--upstream", m.url, *words, env=env)
+    ok("the proxy does not start with " + what, code == 2 and not said and want in why, code, said, why)
+code, said, why = refused(*config("upstreams: [{id: far, url: '%s', key: {credential: none}}]\n" % m.url))
+ok("nor with a credential that is not given", code == 2 and not said and "the credential none is not there" in why, code, said, why)
+for far in ("http://192.0.2.1/v1", "http://127.0.0.1.example.org/v1", "http://localhost.example.org:80"):
+    code, said, why = refused("--upstream", far, "--api-key-env", "MINE", env={"MINE": "sk-env"})
+    ok("nor sends a key to other machines for all to read: " + far, code == 2 and not said and "https://" in why and "sk-env" not in why, code, said, why)
+x = Proxy(p, None, "--upstream", "http://192.0.2.1/v1")
+x.stop()
+ok("without a key of ours it warns", "192.0.2.1/v1 everybody on the way reads" in open(p.dir + "/proxy.log").read())
 x = Proxy(p, m)
 x.chat()
 ok("without any the client's own goes on", m.last["headers"]["authorization"] == "Bearer sk-client")

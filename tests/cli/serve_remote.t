@@ -78,6 +78,7 @@ ok "by the socket of this machine, as its user" says 0 "ready" env -i PATH="$PAT
 ok "the key may come from the environment" says 0 "ready" env -i PATH="$PATH" HOME="$scratch/away" HELM_KEY="$(cat anna)" "$HELM_REAL" status --url "$url/"
 ok "without one it is said" says 25 "a key is needed" env -i PATH="$PATH" HOME="$scratch/away" "$HELM_REAL" status --url "$url"
 ok "over http only on this machine" says 2 "use https://" env -i PATH="$PATH" HOME="$scratch/away" "$HELM_REAL" status --url http://example.com:7714
+ok "also where a name in front only looks like it" says 2 "use https://" env -i PATH="$PATH" HOME="$scratch/away" "$HELM_REAL" status --url http://localhost:7714@example.com
 ok "a URL that is none is named" says 2 "--url takes" env -i PATH="$PATH" HOME="$scratch/away" "$HELM_REAL" status --url example.com
 ok "a file without a key, too" says 1 "no-such-file" env -i PATH="$PATH" HOME="$scratch/away" "$HELM_REAL" status --url "$url" --api-key-file no-such-file
 # A server that means harm.

@@ -103,6 +103,7 @@ ok "nor contained: a hook that the client skips holds no walls" says 1 "not cont
 ok "also in the document" says 1 '"containment": "none"' helm setup codex --yes --json
 contains() { helm status --brief | grep -q "Shell commands of .*codex"; } # do the views say that its commands run inside walls?
 ok "and no view says that its commands run inside walls" exits 1 contains
+ok "and says that once" sh -c '! printf %s "$0" | grep -qi "not_armed.*not armed"' "$(helm setup status codex)"
 ok "the doctor says so and is not content" says 1 "trust it with /hooks" helm doctor --skip-discovery
 state() { helm setup status codex --json | grep -c '"armed": true'; }
 # The hash of a trusted hook, computed by another program.

@@ -138,7 +138,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 mkdir -p "$ws/references"
 printf '{"max_files": 1}' >"$ws/references/checkpoint_policy.json"
-ok "over the limits asks" asks "rm -rf build" "more than 1 files"
+ok "over the limits asks" asks "rm -rf build" "more than 1 file;"
 rm "$ws/references/checkpoint_policy.json"
 mv "$ws/.helm/checkpoints" "$scratch/checkpoints.away"
 : >"$ws/.helm/checkpoints"

@@ -19,8 +19,14 @@ echo "{" >"$ws/references/execution_profiles.json"
 ok "a broken reference is named with its place" says 1 "execution_profiles.json:2:1" helm doctor --skip-discovery
 helm init --force >/dev/null
 
-mkdir -p project/sub other/docs
-ok "init elsewhere" says 0 "project" helm init --path project
+mkdir -p repo/below other/docs project/sub
+git init -q repo 2>/dev/null || mkdir -p repo/.git
+ok "init in a repository says what git will see" says 0 "git sees MEMORY.md, references/ as new" helm init --path repo
+ok "also below its top" says 0 "as new: commit them or not, as you like; it ignores .helm/" helm init --path repo/below
+ok "not again" sh -c '! "$0" init --path repo | grep -q "git sees"' "$HELM_REAL"
+helm init --path project >"$scratch/.init"
+ok "elsewhere it has nothing to say of git" sh -c '! grep -q "git sees" "$0"' "$scratch/.init"
+ok "init elsewhere" says 0 "project" cat "$scratch/.init"
 from_below() { (cd project/sub && helm "$@"); }
 ok "found from below" says 0 "workspace=$scratch/project" from_below doctor --skip-discovery
 ok "detect looks where it stands, too" says 0 "source=cwd" from_below detect

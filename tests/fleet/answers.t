@@ -65,5 +65,5 @@ lie dora '409 {"error":{"code":"FLEET_HEAD","message":"elsewhere"},"head":@head,
 machine dora fleet sync >/dev/null 2>&1
 ok "one that always stands elsewhere is not sent the same without end" [ "$(grep -c . count)" -le 4 ]
 through dora "$url"
-ok "and when it answers well everything goes on" says 0 "Sent 1 receipts" machine dora fleet sync
+ok "and when it answers well everything goes on" says 0 "Sent 1 receipt." machine dora fleet sync
 finish

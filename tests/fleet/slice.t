@@ -20,7 +20,7 @@ ok "every receipt is there" [ "$(sql "$pgdir" 'SELECT count(*) FROM fleet.receip
 sequenced() { [ "$(sql "$pgdir" 'SELECT tree_size FROM fleet.log')" = "$(sql "$pgdir" 'SELECT sum(head) FROM fleet.chain')" ]; }
 ok "all of it is in the tree within a few seconds" wait_for 10 sequenced
 ok "the tree is signed" wait_for 10 sh -c "curl -sf $url/log/acme/checkpoint | grep -q '— ledger.test/acme '"
-ok "what was seen of the log is recorded once a day, and sent" says 0 "Sent 1 receipts" machine anna fleet sync
+ok "what was seen of the log is recorded once a day, and sent" says 0 "Sent 1 receipt." machine anna fleet sync
 ok "nothing is sent twice" says 0 "Sent 0 receipts" machine anna fleet sync
 ok "the machine has checked the checkpoint" says 0 "checked" machine anna fleet status
 ok "the centre sees the machine" says 0 unarmed centre nodes

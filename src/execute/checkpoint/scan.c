@@ -282,10 +282,9 @@ static int check_limits(struct scan *sc, struct err *e)
 {
 	if (sc->file_count > sc->max_files)
 		return err_set(e, E_LIMIT, "CHECKPOINT_LIMIT",
-			"more than %llu files; leave some out with --exclude or .helmignore, or raise "
-			"max_files "
+			"more than %llu file%s; leave some out with --exclude or .helmignore, or raise max_files "
 			"in references/checkpoint_policy.json",
-			(unsigned long long)sc->max_files);
+			(unsigned long long)sc->max_files, sc->max_files == 1 ? "" : "s");
 	if (sc->byte_count > sc->max_bytes)
 		return err_set(e, E_LIMIT, "CHECKPOINT_LIMIT",
 			"more than %llu MiB; leave some out with --exclude or .helmignore, or raise max_mb "

@@ -2,6 +2,7 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "decide/authority/authority.h"
 #include "decide/bundle/bundle.h"
 #include "serve/proxy/parts.h"
@@ -83,6 +84,29 @@ static int read_upstream(struct proxy *p, const struct json *doc, struct err *e)
 	return OK;
 }
 
+/* A key that is not there now would fail every request.  What a command gives may come later. */
+static int check_key(struct proxy *p, const struct upstream *u, struct err *e)
+{
+	static const struct {
+		const char *what, *remedy;
+	} ways[] = {
+		[KEY_ENV] = { "the variable",
+			"is not set, or holds no key; export it before the proxy is started" },
+		[KEY_FILE] = { "the file", "holds no key that can be read; write the key into it" },
+		[KEY_CREDENTIAL] = { "the credential", "is not there; LoadCredential= in the unit gives it" },
+	};
+	const char *key;
+
+	if (u->key_from != KEY_NONE && !url_is_private(u->url))
+		return err_set(e, E_USAGE, "PROXY_CONFIG",
+			"%s: over %s everybody on the way reads the key: use https:// for other machines",
+			u->id, u->url);
+	if (u->key_from == KEY_NONE || u->key_from == KEY_COMMAND || upstream_key(p, u, &p->a, &key, e) == OK)
+		return OK;
+	return err_set(e, E_USAGE, "PROXY_CONFIG", "%s: its key: %s %s %s", u->id, ways[u->key_from].what,
+		u->key_name, ways[u->key_from].remedy);
+}
+
 static int read_upstreams(struct proxy *p, const struct json *doc, struct err *e)
 {
 	int rc = OK;
@@ -90,6 +114,8 @@ static int read_upstreams(struct proxy *p, const struct json *doc, struct err *e
 	json_each (one, json_get(doc, "upstreams"))
 		if (rc == OK)
 			rc = read_upstream(p, one, e);
+	for (size_t i = 0; i < p->upstream_n && rc == OK; i++)
+		rc = check_key(p, &p->upstreams[i], e);
 	if (rc == OK && !p->upstream_n)
 		rc = err_set(e, E_USAGE, "PROXY_CONFIG",
 			"say where the model is: --upstream https://api.openai.com/v1, or upstreams in --config FILE");

@@ -2,6 +2,7 @@
 #include "serve/proxy/parts.h"
 
 #include "base/text.h"
+#include "base/url.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -151,6 +152,11 @@ int proxy_start(struct server *s, const struct json *doc, struct err *e)
 	if (p->is_observing)
 		log_line(s, "warn", NULL,
 			"observing: what would be refused is passed on, and the record says so");
+	for (size_t i = 0; i < p->upstream_n; i++)
+		if (!url_is_private(p->upstreams[i].url))
+			log_line(s, "warn", NULL,
+				"%s: over %s everybody on the way reads what is asked, and the clients' own keys: use https://",
+				p->upstreams[i].id, p->upstreams[i].url);
 	p->w = worker_new(s);
 	rc = web_loop_start(s->sys, &p->loop, e);
 	if (rc == OK) {
