@@ -52,6 +52,9 @@
 			"a plan that it is held to: it writes nowhere else (docs/formats/completion.md)", \
 			NULL, false }, \
 		{ "acceptance", OPT_LIST, "TEXT", "what must hold afterwards, for that plan", NULL, false }, \
+		{ "evidence-command-json", OPT_LIST, "ARRAY", \
+			"a command to be run afterwards, as a list of words: what it shows counts (docs/formats/completion.md)", \
+			NULL, false }, \
 		{ "timeout", OPT_VALUE, "SECONDS", \
 			"end everything after this time (default 1800, 0 or less: none)", NULL, false }, \
 	{ \
@@ -159,6 +162,28 @@ static int read_plan(struct cli *r, struct run_spec *spec, struct err *e)
 	return rc;
 }
 
+/* [words...] each; what may be run of it is asked when it is its turn. */
+static int read_evidence(struct cli *r, struct run_spec *spec, struct err *e)
+{
+	const char **texts;
+	size_t n = opt_list(r, "evidence-command-json", &texts);
+	struct json *list = json_new(r->a, JSON_ARRAY), *argv;
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_words = json_parse(r->a, bytes_of(texts[i]), "--evidence-command-json", NULL, &argv,
+					e) == OK &&
+			json_is(argv, JSON_ARRAY) && argv->n;
+		json_each (word, is_words ? argv : NULL)
+			is_words &= json_text(word) && json_text(word)[0];
+		if (!is_words)
+			return err_set(e, E_USAGE, "RUN_EVIDENCE",
+				"--evidence-command-json takes a JSON array of words: '[\"npm\", \"test\"]'");
+		json_push(r->a, list, argv);
+	}
+	spec->evidence_commands = n ? list : NULL;
+	return OK;
+}
+
 /* Everything that can be wrong with the words is found before the kernel is opened. */
 static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 {
@@ -198,6 +223,8 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 			opt_text(r, "timeout", ""));
 	spec->timeout_s = spec->timeout_s < 0 ? 0 : spec->timeout_s;
 	rc = read_plan(r, spec, e);
+	if (rc == OK)
+		rc = read_evidence(r, spec, e);
 	if (rc == OK)
 		rc = guard_mode(r, spec, e);
 	return rc ? rc : working_directory(r, spec, e);
