@@ -78,7 +78,7 @@ for bad in '{}' '[]' '"npm test"' '[1]' '[""]' 'x'; do
 done
 ok "so nothing ran" [ ! -e docs/ran ]
 set --
-for i in 1 2 3 4 5 6 7 8 9; do set -- "$@" --evidence-command-json '["python3","-m","unittest","t.test_page.Page.test_page"]'; done
+for _ in 1 2 3 4 5 6 7 8 9; do set -- "$@" --evidence-command-json '["python3","-m","unittest","t.test_page.Page.test_page"]'; done
 touch t/__init__.py
 ok "there is a bound" says 30 "more than 8 commands" helm run "$@" -- true
 ok "and what is behind it is not run" last '[x["status"] for x in g["command_results"]]==["passed"]*8+["rejected"]'
@@ -126,4 +126,26 @@ ok "one that does not end is ended" says 30 "no end within 1 s" helm run --evide
 ok "which is told as that" last 'g["command_results"][0]["status"]=="timeout"'
 printf '{"allowed_prefixes": [["touch"]]}' >references/evidence_commands.json
 ok "what the file becomes later does not count" rejected '["touch","docs/ran"]' "not on the list"
+
+# ---- services ----
+readback() { printf '{"source":"registry","command":%s%s}' "$1" "${2:-}"; }
+ok "what nobody accepted does not ask a service" says 30 "no readback command that a person accepted" helm run --service-evidence-json "$(readback '["grep","-q","right","docs/page.md"]')" -- true
+ok "nor does a command of the other list" says 30 "no readback command that a person accepted" helm run --service-evidence-json "$(readback '["true"]')" -- true
+printf '{"allowed_prefixes": [["true"]], "service_readback_prefixes": [["grep", "-q"]]}' >references/evidence_commands.json
+ok "in the tree alone neither" says 30 "no readback command that a person accepted" helm run --service-evidence-json "$(readback '["grep","-q","right","docs/page.md"]')" -- true
+ok "a person accepts it as that" says 0 "'grep -q' shows what a service has" trust "$ws"
+ok "then the service is asked" helm run --task-id s1 --service-evidence-json "$(readback '["grep","-q","right","docs/page.md"]')" -- true
+ok "and what it shows is evidence" last '"service_readback:registry" in r["evidence_refs"] and r["operational_status"]=="verified" and g["service_results"][0]["provenance"]=="evidence_gatherer_command"'
+ok "that the change is claimed by" last '"service_change_verified" in [c["claim_id"] for c in r["finalization_gate"]["claims"]]'
+ok "the whole is kept" bundle s1 'd["service_results"][0]["source"]=="registry" and d["service_results"][0]["status"]=="passed" and d["requested_command_count"]==1'
+ok "a person sees it, too" says 0 "readback=passed registry" helm task show s1
+ok "a service that shows something else" says 30 "failed: it ended with 1" helm run --service-evidence-json "$(readback '["grep","-q","wrong","docs/page.md"]')" -- true
+ok "shows nothing" last 'r["status"]=="needs_verification" and not [x for x in r["evidence_refs"] if x.startswith("service_readback")]'
+ok "the word of a caller shows nothing either" says 30 "rejected" helm run --service-evidence-json '{"source":"registry","provenance":"actual_remote_readback","ok":true,"status":"passed"}' -- true
+ok "and is no evidence" last '"provenance" not in g["service_results"][0] and not [x for x in r["evidence_refs"] if x.startswith("service_readback")]'
+ok "a readback command is no evidence command" rejected '["grep","-q","right","docs/page.md"]' "not on the list"
+for bad in '[]' '{}' '{"source":""}' '{"source":"a\nb"}' '{"source":"x","command":[]}' '{"source":"x","command":"true"}'; do
+  ok "$bad names no service" exits 2 helm run --service-evidence-json "$bad" -- true
+done
+ok "the log is still sound" helm log check
 finish

@@ -227,6 +227,18 @@ static struct json *gather_one(struct gathering *g, const struct json *argv, boo
 	return row;
 }
 
+/* What a caller says about a service shows nothing; what a command of the list reads back does. */
+static struct json *gather_service(struct gathering *g, const struct json *said)
+{
+	struct arena *a = g->t->a;
+	struct json *row = gather_one(g, json_get(said, "command"), true);
+
+	json_sets(a, row, "source", json_get_text(said, "source", ""));
+	if (json_get_bool(row, "ok", false))
+		json_sets(a, row, "provenance", "evidence_gatherer_command");
+	return row;
+}
+
 /* ---- all of them ---- */
 
 /* Nobody asked for more, and the command is one that shows something by itself: its own end counts, and it is not run twice. */
@@ -263,7 +275,12 @@ static struct json *limits_of(struct gathering *g)
 	return doc;
 }
 
-static struct json *payload(struct gathering *g, struct json *results)
+static int64_t count_of(const struct json *list)
+{
+	return list ? list->n : 0;
+}
+
+static struct json *payload(struct gathering *g, struct json *results, struct json *services)
 {
 	struct arena *a = g->t->a;
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -279,26 +296,34 @@ static struct json *payload(struct gathering *g, struct json *results)
 	json_sets(a, doc, "allowlist", g->origin);
 	json_setb(a, doc, "tests_passed", g->tests_passed);
 	json_seti(a, doc, "requested_command_count",
-		g->t->spec->evidence_commands ? g->t->spec->evidence_commands->n : 0);
+		count_of(g->t->spec->evidence_commands) + count_of(g->t->spec->service_evidence));
 	json_set(a, doc, "command_results", results);
+	json_set(a, doc, "service_results", services);
 	return doc;
+}
+
+bool task_is_to_gather(const struct run_spec *spec)
+{
+	return spec->evidence_commands || spec->service_evidence;
 }
 
 bool task_gather(struct task *t)
 {
 	struct gathering g = { .t = t };
-	struct json *results = json_new(t->a, JSON_ARRAY);
-	const struct json *asked = t->spec->evidence_commands;
+	struct json *results = json_new(t->a, JSON_ARRAY), *services = json_new(t->a, JSON_ARRAY);
+	const struct run_spec *spec = t->spec;
 
 	if (t->spec->is_evidence || t->spec->session)
 		return true;
 	read_rules(&g);
-	if (!asked && !reuse(&g, results))
+	if (!task_is_to_gather(spec) && !reuse(&g, results))
 		return true;
-	json_each (argv, asked)
+	json_each (argv, spec->evidence_commands)
 		json_push(t->a, results, gather_one(&g, argv, false));
+	json_each (said, spec->service_evidence)
+		json_push(t->a, services, gather_service(&g, said));
 	workspace_stand(t->k->sys, t->a, t->k->ws, t->spec->cwd); /* the runs have left it */
-	t->gathered = payload(&g, results);
+	t->gathered = payload(&g, results, services);
 	return !g.why;
 }
 
@@ -315,6 +340,9 @@ void task_gathered_refs(const struct task *t, struct json *refs)
 	if (!has_tests && json_get_bool(t->gathered, "tests_passed", false))
 		json_pushs(t->a, refs, "test_result:passed");
 	json_pushs(t->a, refs, "verification_result:passed");
+	json_each (one, json_get(t->gathered, "service_results"))
+		json_push(t->a, refs,
+			json_stringf(t->a, "service_readback:%s", json_get_text(one, "source", "")));
 }
 
 static struct json *files_of(struct task *t)
@@ -339,8 +367,8 @@ static struct json *files_of(struct task *t)
 /* Output stays in the bundle. */
 static struct json *short_rows(struct arena *a, const struct json *rows)
 {
-	static const char *const kept[] = { "source", "command_preview", "kind", "status", "ok", "exit_code",
-		"reason", "task_id", "reused", "duration_ms" };
+	static const char *const kept[] = { "source", "provenance", "command_preview", "kind", "status", "ok",
+		"exit_code", "reason", "task_id", "reused", "duration_ms" };
 	struct json *list = json_new(a, JSON_ARRAY);
 
 	json_each (row, rows) {
@@ -366,8 +394,10 @@ void task_put_gathered(struct task *t)
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		json_set(a, told, kept[i], json_copy(a, json_get(doc, kept[i])));
 	json_set(a, told, "command_results", short_rows(a, json_get(doc, "command_results")));
+	if (json_get(doc, "service_results")->n)
+		json_set(a, told, "service_results", short_rows(a, json_get(doc, "service_results")));
 	json_set(a, doc, "file_results", files_of(t));
-	if (t->spec->evidence_commands) {
+	if (task_is_to_gather(t->spec)) {
 		const char *digest = task_keep(t, KEPT_IN, doc);
 		json_sets(a, told, "artifact", arena_printf(a, TASK_BUNDLES "/%s/" KEPT_IN, t->id));
 		json_sets(a, told, "sha256", digest);

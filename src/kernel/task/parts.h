@@ -173,6 +173,7 @@ const char *task_keep(struct task *t, const char *name, const struct json *doc);
 
 /* Runs the evidence commands, each as a task below this one, into t->gathered.  False: one was refused or failed. */
 bool task_gather(struct task *t);
+bool task_is_to_gather(const struct run_spec *spec); /* somebody asked for it */
 void task_gathered_refs(const struct task *t, struct json *refs); /* what claims can rest on */
 void task_put_gathered(struct task *t); /* into the row and the bundle; evidence_refs are there */
 

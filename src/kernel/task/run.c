@@ -612,7 +612,7 @@ static int execute(struct task *t, struct err *e)
 		run_end(&t->running);
 		t->spec->session->end(t->spec->session->arg, t->row);
 	}
-	if (rc || can_write || t->spec->evidence_commands)
+	if (rc || can_write || task_is_to_gather(t->spec))
 		run_end(&t->running); /* what it left behind could still change what is said about it */
 	if (rc)
 		return h->is_unrecorded ? rc : stop_refused(t, rc, e);
