@@ -52,6 +52,12 @@
 			"a plan that it is held to: it writes nowhere else (docs/formats/completion.md)", \
 			NULL, false }, \
 		{ "acceptance", OPT_LIST, "TEXT", "what must hold afterwards, for that plan", NULL, false }, \
+		{ "evidence-command-json", OPT_LIST, "ARRAY", \
+			"a command to be run afterwards, as a list of words: what it shows counts (docs/formats/completion.md)", \
+			NULL, false }, \
+		{ "service-evidence-json", OPT_LIST, "OBJECT", \
+			"a service to be asked afterwards: {source, command}, by a command that a person accepted for that", \
+			NULL, false }, \
 		{ "timeout", OPT_VALUE, "SECONDS", \
 			"end everything after this time (default 1800, 0 or less: none)", NULL, false }, \
 	{ \
@@ -159,6 +165,57 @@ static int read_plan(struct cli *r, struct run_spec *spec, struct err *e)
 	return rc;
 }
 
+static bool is_words(const struct json *argv)
+{
+	if (!json_is(argv, JSON_ARRAY) || !argv->n)
+		return false;
+	json_each (word, argv)
+		if (!json_text(word) || !json_text(word)[0])
+			return false;
+	return true;
+}
+
+/* {source, command}: a name that stays on its line, and what reads back. */
+static bool is_service(const struct json *doc)
+{
+	enum { NAME_BYTES = 200 };
+	const char *source = json_get_text(doc, "source", "");
+
+	for (const char *p = source; *p; p++)
+		if ((unsigned char)*p < ' ')
+			return false;
+	return *source && strlen(source) <= NAME_BYTES &&
+		(!json_get(doc, "command") || is_words(json_get(doc, "command")));
+}
+
+/* All documents of an option that can be repeated; what may be run of them is asked when it is their turn. */
+static int read_documents(struct cli *r, const char *option, bool (*is_one)(const struct json *),
+	const char *form, const struct json **ret, struct err *e)
+{
+	const char **texts;
+	size_t n = opt_list(r, option, &texts);
+	struct json *list = json_new(r->a, JSON_ARRAY), *doc;
+
+	for (size_t i = 0; i < n; i++) {
+		if (json_parse(r->a, bytes_of(texts[i]), option, NULL, &doc, e) || !is_one(doc))
+			return err_set(e, E_USAGE, "RUN_EVIDENCE", "--%s takes %s", option, form);
+		json_push(r->a, list, doc);
+	}
+	*ret = n ? list : NULL;
+	return OK;
+}
+
+static int read_evidence(struct cli *r, struct run_spec *spec, struct err *e)
+{
+	int rc = read_documents(r, "evidence-command-json", is_words,
+		"a JSON array of words: '[\"npm\", \"test\"]'", &spec->evidence_commands, e);
+
+	return rc ? rc
+		  : read_documents(r, "service-evidence-json", is_service,
+			    "a JSON object: '{\"source\": NAME, \"command\": [WORD...]}'",
+			    &spec->service_evidence, e);
+}
+
 /* Everything that can be wrong with the words is found before the kernel is opened. */
 static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 {
@@ -198,6 +255,8 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 			opt_text(r, "timeout", ""));
 	spec->timeout_s = spec->timeout_s < 0 ? 0 : spec->timeout_s;
 	rc = read_plan(r, spec, e);
+	if (rc == OK)
+		rc = read_evidence(r, spec, e);
 	if (rc == OK)
 		rc = guard_mode(r, spec, e);
 	return rc ? rc : working_directory(r, spec, e);

@@ -177,6 +177,12 @@ static void print_claims(struct cli *r, const struct json *row)
 	json_each (one, json_get(json_get(row, "finalization_gate"), "claims"))
 		out(r, "claim=%s %s (%s)\n", json_get_bool(one, "ok", false) ? "holds" : "does not hold",
 			safe_member(r, one, "claim_id"), safe_member(r, one, "reason"));
+	json_each (one, json_get(json_get(row, "evidence_gathering"), "service_results"))
+		out(r, "readback=%s %s (task %s)\n", safe_member(r, one, "status"),
+			safe_member(r, one, "source"), safe_member(r, one, "task_id"));
+	json_each (one, json_get(json_get(row, "evidence_gathering"), "command_results"))
+		out(r, "evidence=%s %s (task %s)\n", safe_member(r, one, "status"),
+			safe_member(r, one, "command_preview"), safe_member(r, one, "task_id"));
 	json_each (path, json_get(json_get(row, "scope_gate"), "violations"))
 		out(r, "outside_of_plan=%s\n",
 			text_safe(r->a, json_text(path), strlen(json_text(path)), false));

@@ -189,6 +189,8 @@ struct json *claims_of_run(struct arena *a, const struct json *evidence)
 			claim(a, list, "command_completed", "the command ended with 0", text);
 		else if (text_eq(text, "test_result:passed"))
 			claim(a, list, "tests_passed", "the tests passed", text);
+		else if (text_eq(text, "verification_result:passed"))
+			claim(a, list, "verification_passed", "what was run to verify it passed", text);
 		else if (text_starts(text, "service_readback:"))
 			claim(a, list, "service_change_verified", "the service was asked, and shows it",
 				text);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/posture_parts.h"
+#include "remember/evidence_command.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -19,6 +20,7 @@ const struct governed GOVERNED[GOVERNED_COUNT] = {
 	[GOVERNED_GROUPS] = { "references/tool_groups.json", "tool_groups.json" },
 	[GOVERNED_POLICY] = { "references/guard_policy.json", NULL },
 	[GOVERNED_CHECKPOINTS] = { CHECKPOINT_POLICY_FILE, NULL },
+	[GOVERNED_EVIDENCE] = { EVIDENCE_FILE, NULL },
 };
 
 /* ---- what holds ---- */
@@ -139,8 +141,14 @@ static bool counts_anyway(
 {
 	struct policy_source from = { .file_name = g->file };
 	struct checkpoint_policy points;
+	struct evidence_rules evidence;
 	struct bytes text;
 	struct err none = { 0 };
+
+	if (g == &GOVERNED[GOVERNED_EVIDENCE])
+		return accepted_in_tree(s, a, ws, g, &text, NULL) == OK &&
+			evidence_rules_parse(a, text, &evidence, &none) == OK &&
+			!evidence_rules_loosen(a, &evidence, evidence_rules_shipped(a))->n;
 
 	if (g == &GOVERNED[GOVERNED_CHECKPOINTS])
 		return accepted_in_tree(s, a, ws, g, &text, NULL) == OK &&

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/posture_parts.h"
+#include "remember/evidence_command.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -172,6 +173,22 @@ static int say_checkpoints(struct arena *a, struct bytes text, struct json *list
 	return OK;
 }
 
+/* ---- evidence commands ---- */
+
+static int say_evidence(struct arena *a, struct bytes text, struct json *list, struct err *e)
+{
+	struct evidence_rules then;
+	struct err why = { 0 };
+
+	if (!text.p)
+		return OK;
+	if (evidence_rules_parse(a, text, &then, &why))
+		return err_set(e, E_INPUT, "ACCEPT_INVALID", "%s", why.text);
+	json_each (one, evidence_rules_loosen(a, &then, evidence_rules_shipped(a)))
+		json_push(a, list, one);
+	return OK;
+}
+
 /* ---- the offer ---- */
 
 /* The tree's own text, or what is shipped where it has none. */
@@ -251,6 +268,8 @@ int accepted_offer(
 	rc = say_policy(a, texts[GOVERNED_POLICY], GOVERNED[GOVERNED_POLICY].file, list, e);
 	if (rc == OK)
 		rc = say_checkpoints(a, texts[GOVERNED_CHECKPOINTS], list, e);
+	if (rc == OK)
+		rc = say_evidence(a, texts[GOVERNED_EVIDENCE], list, e);
 	json_sets(a, doc, "workspace", ws->root);
 	json_set(a, doc, "files", files);
 	json_set(a, doc, "becomes_possible", list);

@@ -64,6 +64,7 @@ static struct json *evidence(struct task *t, const struct json *touched)
 	}
 	if (t->plan)
 		json_pushs(a, list, "consensus_plan:approved");
+	task_gathered_refs(t, list);
 	AUTO(close_fd) int root = -1;
 	if (json_is(touched, JSON_ARRAY) && touched->n)
 		root = t->k->sys->open(t->k->sys, AT_FDCWD, task_tree(t), O_RDONLY | O_DIRECTORY, 0, 0);

@@ -90,6 +90,7 @@ struct task {
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
 	struct json *happened; /* for the outcome receipt */
 	const char *outcome; /* the same in one word */
+	struct json *gathered; /* what was run afterwards to show that it did its work; or NULL */
 };
 
 /* ---- rows.c ---- */
@@ -165,6 +166,18 @@ int task_plan_look(struct task *t, struct err *e);
 void task_plan_hold(struct task *t);
 /* {ok, scope[], violations[], reason?} of paths that were touched; NULL: there is no plan. */
 struct json *task_plan_scope(struct task *t, const struct json *touched);
+
+#define TASK_BUNDLES "task-bundles"
+/* A document of the task in its bundle; returns its digest, which belongs into the row. */
+const char *task_keep(struct task *t, const char *name, const struct json *doc);
+
+/* ---- evidence.c: what shows afterwards that it did its work ---- */
+
+/* Runs the evidence commands, each as a task below this one, into t->gathered.  False: one was refused or failed. */
+bool task_gather(struct task *t);
+bool task_is_to_gather(const struct run_spec *spec); /* somebody asked for it */
+void task_gathered_refs(const struct task *t, struct json *refs); /* what claims can rest on */
+void task_put_gathered(struct task *t); /* into the row and the bundle; evidence_refs are there */
 
 /* ---- governance.c (docs/formats/governance.md) ---- */
 
@@ -320,6 +333,8 @@ struct json *task_snapshot(
 
 void task_find_program(
 	struct kernel *k, struct arena *a, const struct run_spec *spec, struct task_program *ret);
+/* A name alone, or a path to the very file that PATH finds under that name. */
+bool task_is_found_by_name(struct sys *s, struct arena *a, const char *name, const char *cwd);
 struct json *task_program_json(struct arena *a, const struct task_program *p); /* path, size, sha256 */
 /* Still the same files, and are we in the same place?  Says what is not. */
 bool task_program_is_same(const struct task_program *p, char *why, size_t why_n);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define SWITCH "HELM_CONSENSUS_GATE"
-#define BUNDLES "task-bundles"
 
 /* Whoever is governed could only make it stricter by this. */
 static bool is_switched_on(const struct task *t)
@@ -63,18 +62,19 @@ static int narrow(struct task *t, const struct json *plan, struct err *e)
 }
 
 /* For whoever looks later; the row has the digest. */
-static void keep(struct task *t, const struct json *review)
+const char *task_keep(struct task *t, const char *name, const struct json *doc)
 {
-	const char *dir = arena_printf(t->a, BUNDLES "/%s", t->id);
+	const char *dir = arena_printf(t->a, TASK_BUNDLES "/%s", t->id);
 	struct buf text;
 	struct err e;
 
 	buf_init(&text, t->a);
-	json_write(&text, review, JSON_SPACED | JSON_SORT_BYTES);
+	json_write(&text, doc, JSON_SPACED | JSON_SORT_BYTES);
 	buf_addc(&text, '\n');
 	if (file_mkdirs(t->k->sys, t->k->ws->state_fd, dir, 0700, &e) == OK)
-		(void)file_put(t->k->sys, t->k->ws->state_fd, arena_printf(t->a, "%s/consensus.json", dir),
-			0600, buf_bytes(&text), &e);
+		(void)file_put(t->k->sys, t->k->ws->state_fd, arena_printf(t->a, "%s/%s", dir, name), 0600,
+			buf_bytes(&text), &e);
+	return sha256_hex(t->a, text.p, text.n);
 }
 
 /* What the row says of it: the whole is in the bundle. */
@@ -93,7 +93,7 @@ static struct json *told(struct task *t, const struct json *review)
 	buf_init(&text, t->a);
 	json_write(&text, plan, JSON_SORT_BYTES);
 	json_sets(t->a, doc, "plan_sha256", sha256_hex(t->a, text.p, text.n));
-	json_sets(t->a, doc, "artifact", arena_printf(t->a, BUNDLES "/%s/consensus.json", t->id));
+	json_sets(t->a, doc, "artifact", arena_printf(t->a, TASK_BUNDLES "/%s/consensus.json", t->id));
 	return doc;
 }
 
@@ -122,7 +122,7 @@ int task_plan_look(struct task *t, struct err *e)
 	t->review = review;
 	json_set(t->a, t->row, "consensus_plan", told(t, review));
 	if (!spec->guard_json)
-		keep(t, review);
+		(void)task_keep(t, "consensus.json", review);
 	if (!ok)
 		return OK;
 	t->plan = json_get(review, "plan");

@@ -69,6 +69,15 @@ bool task_finds_program(struct sys *s, struct arena *a, const char *name, const 
 	return look_up(s, a, name, cwd, &st) != NULL;
 }
 
+bool task_is_found_by_name(struct sys *s, struct arena *a, const char *name, const char *cwd)
+{
+	struct stat named, found;
+
+	return !strchr(name, '/') ||
+		(look_up(s, a, name, cwd, &named) && look_up(s, a, path_base(name), cwd, &found) &&
+			named.st_dev == found.st_dev && named.st_ino == found.st_ino);
+}
+
 void task_find_program(
 	struct kernel *k, struct arena *a, const struct run_spec *spec, struct task_program *ret)
 {

@@ -341,7 +341,7 @@ int task_put_command_log(struct task *t, struct err *e)
 	struct json *row = json_new(a, JSON_OBJECT);
 
 	json_sets(a, row, "task_id", t->id);
-	json_sets(a, row, "component", "runner");
+	json_sets(a, row, "component", t->spec->is_evidence ? "evidence" : "runner");
 	json_sets(a, row, "label", json_get_text(t->row, "task_name", ""));
 	json_sets(a, row, "command_preview", json_get_text(t->row, "command_preview", ""));
 	json_sets(a, row, "profile", t->profile->name);
@@ -506,11 +506,18 @@ int task_put_final(struct task *t, struct err *e)
 	armed_tell(t);
 	task_tell_refusal(t);
 	task_tell_memory(t, json_get(t->row, "touched_paths"), t->row);
+	bool is_shown = !text_eq(status, "completed") || task_gather(t);
+	if (!is_shown)
+		status = "needs_verification";
 	task_put_claims(t, status);
+	task_put_gathered(t);
 	task_put_plan(t, status);
 	struct json *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
 	if (snapshot)
 		json_set(a, t->row, "state_snapshot", snapshot);
 	t->outcome = r->timed_out ? "TIMEOUT" : r->exit_code == 0 ? "COMPLETED" : "FAILED";
+	if (!is_shown)
+		return task_put_last(
+			t, status, "verification", json_get_text(t->row, "verification_reason", ""), e);
 	return task_put_last(t, status, r->exit_code ? "execution" : NULL, why, e);
 }

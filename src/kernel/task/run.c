@@ -28,6 +28,7 @@ enum {
 	EXIT_DENIED = 25,
 	EXIT_PAUSED = 26,
 	EXIT_PLAN = 29,
+	EXIT_UNVERIFIED = 30,
 	EXIT_NOT_STARTED = 126
 };
 
@@ -502,6 +503,8 @@ static int put_end_rows(struct task *t, struct err *e)
 	int rc = task_put_command_log(t, e), late_rc = task_put_final(t, &late);
 
 	t->report->exit_code = task_browser_exit(t, t->result->exit_code);
+	if (t->gathered && !json_get_bool(t->gathered, "ok", false))
+		t->report->exit_code = EXIT_UNVERIFIED;
 	tell_lost_output(t);
 	return first_error(rc, e, late_rc, &late);
 }
@@ -609,7 +612,7 @@ static int execute(struct task *t, struct err *e)
 		run_end(&t->running);
 		t->spec->session->end(t->spec->session->arg, t->row);
 	}
-	if (rc || can_write)
+	if (rc || can_write || task_is_to_gather(t->spec))
 		run_end(&t->running); /* what it left behind could still change what is said about it */
 	if (rc)
 		return h->is_unrecorded ? rc : stop_refused(t, rc, e);
@@ -637,7 +640,7 @@ static void tell_skill(const struct task *t, const char *event)
 		.evidence_quality = r && t->report->checkpoint_id ? "grounded" : NULL,
 		.duration_ms = r ? (r->finished_us - r->started_us) / 1000 : -1 };
 
-	if (t->spec->skill)
+	if (t->spec->skill && !t->spec->is_evidence)
 		lifecycle_record(t->k->sys, t->a, t->k->ws->root_fd, t->k->ws->state_fd, t->spec->skill, &o);
 }
 
@@ -661,7 +664,7 @@ static int carry_out(struct task *t, struct err *e)
 	rc = execute(t, e);
 	take_down_walls(t);
 	if (t->result)
-		tell_skill(t, t->result->exit_code ? "skill_failure" : "skill_success");
+		tell_skill(t, t->report->exit_code ? "skill_failure" : "skill_success");
 	return rc;
 }
 

@@ -68,6 +68,10 @@ struct run_spec {
 	const struct json *plan; /* that it is held to (docs/formats/completion.md); or NULL */
 	const char *const *acceptance; /* what must hold afterwards, for a plan that does not say */
 	size_t acceptance_count;
+	const struct json *evidence_commands; /* [argv...] to be run afterwards; or NULL */
+	const struct json
+		*service_evidence; /* [{source, command}...]: services to be asked afterwards; or NULL */
+	bool is_evidence; /* this is one of them: its output is kept, and not passed on */
 	const char *const *checkpoint_paths; /* relative to the workspace; NULL: all of it */
 	size_t checkpoint_path_count;
 	const char *runtime_target, *runtime_note, *delivery_mode;

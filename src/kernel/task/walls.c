@@ -491,6 +491,7 @@ void task_walls(struct task *t)
 		.cwd = t->spec->cwd,
 		.timeout_ms = t->timeout_s * 1000,
 		.capture = !t->spec->is_terminal && !t->spec->session,
+		.quiet = t->spec->is_evidence,
 		.is_session = t->spec->session,
 		.alone = t->spec->session ? t->spec->session->alone : NULL,
 		.rules = &t->rules };
