@@ -22,6 +22,16 @@ ok "a person sees it" says 0 "claim=holds file_changed:docs/a.md" helm task show
 ok "what is deleted is shown as gone" sh -c '"$@" && tail -n 1 .helm/task-ledger.jsonl | grep -q "filesystem_stat:docs/a.md#absent"' - env HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" run --approve-risk -- rm docs/a.md
 printf 'all:\ntest:\n\t@true\n' >Makefile
 ok "tests that passed are evidence of their own" sh -c '"$@" && tail -n 1 .helm/task-ledger.jsonl | grep -q tests_passed' - env HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" run -- make test
+for how in 'make test -n' 'make test --dry-run' 'make test -kn' 'make test --version' 'make check --help' 'make test -h' './pytest' "$ws/pytest" 'env/../pytest' 'env/pytest'; do
+  printf '#!/bin/sh\nexit 0\n' >pytest && chmod +x pytest && mkdir -p env && ln -sf /bin/true env/pytest
+  # shellcheck disable=SC2086 # words on purpose
+  helm run -- $how >/dev/null 2>&1
+  ok "what runs no tests shows none: $how" last 'r["exit_code"]==0 and r["evidence_refs"][0]=="process_exit:0" and "test_result:passed" not in r["evidence_refs"]'
+done
+HELM_ENV="HELM_WORKSPACE=$ws PATH=$ws:$PATH"
+helm run -- pytest >/dev/null 2>&1
+HELM_ENV="HELM_WORKSPACE=$ws"
+ok "nor does a program of the tree that is found by its name" last 'r["exit_code"]==0 and "test_result:passed" not in r["evidence_refs"]'
 exits 3 helm run --task-id f1 -- sh -c 'exit 3' >/dev/null
 ok "what has failed claims nothing" last 'r["evidence_refs"]==["process_exit:3"] and "finalization_gate" not in r and r["operational_status"]=="failed"'
 ok "a large file is known by its size" sh -c '"$@" && tail -n 1 .helm/task-ledger.jsonl | grep -q "big#size=3000000"' - env HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" run -- sh -c 'head -c 3000000 /dev/zero >big'

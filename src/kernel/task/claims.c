@@ -10,12 +10,54 @@
 #include "remember/claim.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum { FILES_MOST = 64, FILE_BYTES = 1 << 20, ALL_BYTES = 4 << 20 };
 
 /* ---- evidence ---- */
+
+/* Words with which such a command runs no tests, whatever it ends with. */
+static bool only_looks(const char *program, const char *const *argv, size_t argc)
+{
+	static const char *const words[] = { "--version", "--help", "-h", "--collect-only", "--co", "-list",
+		"--list", "--no-run", "--dry-run", "--just-print", "--recon", "--question", "--touch",
+		"--show-only", "--print-labels", "-N", "--fixtures", "--markers" };
+	bool is_make = text_eq(program, "make"), is_python = strstr(program, "py");
+
+	for (size_t i = 1; i < argc; i++) {
+		const char *w = argv[i];
+		bool is_short = w[0] == '-' && w[1] != '-';
+		for (size_t k = 0; k < ARRAY_SIZE(words); k++)
+			if (text_starts(w, words[k]) && (!w[strlen(words[k])] || w[strlen(words[k])] == '='))
+				return true;
+		/* Letters stand together there; of pytest -n is how many at once. */
+		if (is_make && is_short && w[strcspn(w, "nqthv")])
+			return true;
+		if (!is_python && text_eq(w, "-n"))
+			return true;
+		if ((text_eq(program, "go") && text_eq(w, "-c")) || (is_python && text_eq(w, "-V")))
+			return true;
+	}
+	return false;
+}
+
+/* What the work brings itself is whatever it wants to be. */
+static bool is_own_program(const struct task *t)
+{
+	const char *path = t->program.path;
+	char *real = path ? realpath(path, NULL) : NULL;
+	const char *const names[] = { real,
+		real ? path_clean(t->a, path) : NULL }; /* a link is its own, too */
+	bool is_own = !real;
+
+	for (size_t i = 0; !is_own && i < ARRAY_SIZE(names); i++)
+		is_own = path_is_below(names[i], task_tree(t)) || path_is_below(names[i], t->k->ws->root);
+
+	free(real);
+	return is_own;
+}
 
 /* Words that a command of tests begins with. */
 static bool is_test(const char *const *argv, size_t argc)
@@ -25,6 +67,8 @@ static bool is_test(const char *const *argv, size_t argc)
 		{ "make", "check" } };
 	const char *program = argc ? path_base(argv[0]) : "";
 
+	if (only_looks(program, argv, argc))
+		return false;
 	if (text_starts(program, "python") && argc > 2 && text_eq(argv[1], "-m"))
 		return text_eq(argv[2], "pytest") || text_eq(argv[2], "unittest");
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -59,7 +103,7 @@ static struct json *evidence(struct task *t, const struct json *touched)
 
 	if (t->result) {
 		json_push(a, list, json_stringf(a, "process_exit:%d", t->result->exit_code));
-		if (!t->result->exit_code && is_test(t->spec->argv, t->spec->argc))
+		if (!t->result->exit_code && is_test(t->spec->argv, t->spec->argc) && !is_own_program(t))
 			json_pushs(a, list, "test_result:passed");
 	}
 	if (t->plan)
