@@ -291,6 +291,27 @@ HANDLER(swap)
 	fx(k, has(k, "s show summary") ? TAG_READ_QUERY : TAG_KERNEL_SWAP, NULL, 0);
 }
 
+/* gsettings set, dconf write: a key that names what is run, where traffic goes, or what keeps others out is more than a taste. */
+HANDLER(desktop_setting)
+{
+	static const char *const runs[] = { "command", "exec", "keybinding", "autorun", "extension",
+		"startup", "terminal" };
+	static const char *const guards[] = { "lockdown", "lock-enabled", "lock-screen", "lock-on",
+		"lock-delay", "screensaver", "privacy", "remote-desktop", "vino", "rdp" };
+	size_t n = k->rest_count > 2 ? k->rest_count - 1 : k->rest_count ? 1 : 0; /* the value stands last */
+	enum tag t = TAG_WRITE_CONFIG;
+	for (size_t i = 0; i < n; i++) {
+		const struct word *x = &k->rest[i];
+		for (size_t j = 0; j < ARRAY_SIZE(runs); j++)
+			t = word_has(x, runs[j]) ? TAG_PERSISTENCE_UNIT : t;
+		for (size_t j = 0; j < ARRAY_SIZE(guards); j++)
+			t = word_has(x, guards[j]) ? TAG_KERNEL_SECURITY : t;
+		t = word_has(x, "proxy") ? TAG_ENVIRONMENT_PROXY : t;
+		t = x->certainty != CERTAIN ? TAG_DYNAMIC_OPTION : t;
+	}
+	fx(k, t, k->rest_count ? &k->rest[0] : NULL, 0);
+}
+
 HANDLER(scutil)
 {
 	fx(k, args_find(k->rest, k->rest_count, "set") ? TAG_KERNEL_SECURITY : TAG_READ_QUERY, NULL, 0);

@@ -144,6 +144,23 @@ HANDLER(curl)
 											 : FEED_FETCHED };
 }
 
+/* An address is asked for, with all that it says; a file is shown, and a starter is started. */
+HANDLER(opener)
+{
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		bool is_file = word_starts_caseless(x, "file://");
+		struct word file = word_tail(x, is_file ? strlen("file://") : 0);
+		if (word_has(x, "://") && !is_file)
+			fx(k, TAG_NETWORK_GET, x, 0);
+		else if (text_ends(file.text, ".desktop"))
+			load_code(k, &file, "desktop");
+		else if (!word_starts(x, "-"))
+			fx_read(k, &file, 1);
+	}
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
 /* Unlike curl it writes a file unless told otherwise. */
 HANDLER(wget)
 {

@@ -383,6 +383,17 @@ HANDLER(tex)
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
+/* ImageMagick takes a kind in front of a name.  msl and mvg are scripts, and ephemeral deletes what it has read. */
+static void judge_kind(struct call *k, const struct word *x)
+{
+	size_t n = strcspn(x->text, ":");
+	struct word file = word_tail(x, n + (x->text[n] == ':'));
+	if (word_starts_caseless(x, "msl:") || word_starts_caseless(x, "mvg:"))
+		load_code(k, &file, "msl");
+	else if (word_starts_caseless(x, "ephemeral:"))
+		(void)fx_path(k, TAG_DELETE_FILE, &file, 0);
+}
+
 /* The last operand is written; one that starts with a bar is a command. */
 HANDLER(converter)
 {
@@ -392,6 +403,11 @@ HANDLER(converter)
 			struct word text = word_tail(&k->rest[i], 1);
 			run_text(k, &text, 0, k->head);
 		}
+	for (size_t i = 0; i < k->rest_count && list_has("convert magick", k->head, strlen(k->head)); i++) {
+		judge_kind(k, &k->rest[i]);
+		if (i && word_is_any(&k->rest[i - 1], "-write +write"))
+			(void)fx_path(k, TAG_WRITE_FILE, &k->rest[i], 0);
+	}
 	for (size_t i = 0; i + 1 < k->rest_count;
 		i++) { /* what is read may be named with its kind: file:PATH */
 		const char *colon = strchr(k->rest[i].text, ':');

@@ -754,6 +754,15 @@ HANDLER(expect)
 	fx(k, TAG_UNKNOWN_CODE, NULL, 0);
 }
 
+/* zsh takes a function from a file: one that is named, or one that FPATH finds. */
+HANDLER(autoload)
+{
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (k->rest[i].certainty != CERTAIN || strchr(k->rest[i].text, '/'))
+			load_code(k, &k->rest[i], "zsh");
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
 HANDLER(osascript)
 {
 	handle_interpreter(k);
