@@ -504,7 +504,8 @@ extern const struct opt fleet_join_opts[], serve_fleet_opts[], fleet_tenant_opts
 	fleet_read_opts[], fleet_view_opts[], fleet_order_opts[], fleet_leave_opts[], fleet_search_opts[],
 	fleet_export_opts[];
 /* cmd_fleet_answer.c */
-extern const struct opt fleet_approve_opts[], fleet_deny_opts[], fleet_approvers_opts[], fleet_reader_opts[];
+extern const struct opt fleet_questions_opts[], fleet_approve_opts[], fleet_deny_opts[],
+	fleet_approvers_opts[], fleet_reader_opts[];
 int cmd_fleet_questions(struct cli *r, struct err *e);
 int cmd_fleet_approve(struct cli *r, struct err *e);
 int cmd_fleet_deny(struct cli *r, struct err *e);

@@ -14,7 +14,24 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { SHOWN = 1000 };
+
 /* ---- questions ---- */
+
+const struct opt fleet_questions_opts[] = {
+	DATABASE,
+	TENANT,
+	LEDGER_URL,
+	{ "node", OPT_VALUE, "NODE", "only of this machine", NULL, false },
+	{ "limit", OPT_INT, "N", "at most so many, oldest first (1000)", NULL, false },
+	{ 0 },
+};
+
+static int no_node(struct err *e)
+{
+	return err_set(
+		e, E_USAGE, "USAGE", "--node takes the number of a machine; 'helm fleet nodes' shows them");
+}
 
 static void print_questions(struct cli *r, const struct json *list)
 {
@@ -37,13 +54,37 @@ static void print_questions(struct cli *r, const struct json *list)
 
 int cmd_fleet_questions(struct cli *r, struct err *e)
 {
-	struct json *q;
+	struct json *q, *list;
+	const char *wanted = opt_text(r, "node", NULL);
+	int64_t limit = opt_int(r, "limit", SHOWN), node;
 	int rc = fleet_start(r, "questions", &q, e);
 
+	if (rc == OK && (limit < 1 || limit > SHOWN))
+		rc = err_set(e, E_USAGE, "USAGE", "--limit takes a number from 1 to %d", SHOWN);
+	if (rc == OK && wanted && !text_int(wanted, &node))
+		rc = no_node(e);
 	if (rc)
 		return rc;
 	fleet_add_tenant(r, q);
-	return fleet_ask_and_list(r, q, "Nothing waits for an answer.", print_questions, e);
+	if (wanted)
+		json_sets(r->a, q, "node", wanted);
+	json_seti(r->a, q, "limit", limit + 1);
+	rc = fleet_ask(r, q, &list, e);
+	if (rc)
+		return rc;
+	bool has_more = list->n > limit;
+	if (has_more)
+		list->n = (uint32_t)limit;
+	if (r->is_json)
+		out_json(r, list);
+	else if (!list->n)
+		out(r, "Nothing waits for an answer.\n");
+	else
+		print_questions(r, list);
+	if (has_more)
+		warn(r, "the oldest %lld; there are more that wait, of one machine with --node",
+			(long long)limit);
+	return 0;
 }
 
 static int find_question(struct cli *r, const char *id, struct json **ret, struct err *e)
@@ -54,8 +95,7 @@ static int find_question(struct cli *r, const char *id, struct json **ret, struc
 	int rc = fleet_start(r, "questions", &q, e);
 
 	if (rc == OK && wanted && !text_int(wanted, &node))
-		rc = err_set(e, E_USAGE, "USAGE",
-			"--node takes the number of a machine; 'helm fleet nodes' shows them");
+		rc = no_node(e);
 	if (rc)
 		return rc;
 	fleet_add_tenant(r, q);

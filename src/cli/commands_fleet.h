@@ -63,7 +63,7 @@ static const struct cmd row_fleet_orders = { KNOWN(fleet_orders), "", 0, 0,
 static const struct cmd row_fleet_questions = { KNOWN(fleet_questions), "", 0, 0,
 	"what machines ask a person, at the centre",
 	"Of machines that have joined with --ship questions.  A question is gone from here when the receipt of its answer has come, wherever that was given, or its time is over.",
-	NULL, fleet_view_opts, MAY_WORKSPACE, cmd_fleet_questions };
+	NULL, fleet_questions_opts, MAY_WORKSPACE, cmd_fleet_questions };
 static const struct cmd row_fleet_approve = { KNOWN(fleet_approve), "QUESTION", 1, 1,
 	"answer a machine's question with yes, from the centre",
 	"Signed by your own key over the whole grant and the digest of the question.  The machine takes it only when its fleet's root key, which was pinned there at joining, names you as an approver ('helm fleet approvers'), and when the very same grant follows from the question as it is on record there.  "

@@ -67,8 +67,11 @@ sql "$pgdir" "UPDATE fleet.tile SET data = '\\x$(od -An -v -tx1 tile | tr -d ' \
 # Old months.
 sql "$pgdir" "SET ROLE helm_owner; CREATE TABLE fleet.bundle_2020_01 PARTITION OF fleet.bundle FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z'); CREATE TABLE fleet.receipt_2020_01 PARTITION OF fleet.receipt FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')"
 sql "$pgdir" "UPDATE fleet.bundle SET received_at = '2020-01-15Z' WHERE first = 1; UPDATE fleet.receipt r SET received_at = '2020-01-15Z' FROM fleet.bundle b WHERE b.chain_id = r.chain_id AND b.first = 1 AND r.lamport <= b.n"
+sql "$pgdir" "INSERT INTO fleet.asked SELECT tenant_id, chain_id, x.id, 1, '{}', now() - x.days * interval '1 day', now() - x.days * interval '1 day' FROM fleet.chain, (VALUES ('old', 401), ('recent', 399)) x(id, days); INSERT INTO fleet.settled SELECT tenant_id, chain_id, x.id, 2 FROM fleet.chain, (VALUES ('old'), ('recent'), ('of nothing')) x(id)" >/dev/null
 size=$(sql "$pgdir" 'SELECT tree_size FROM fleet.log')
 ok "months that are old are detached" says 0 receipt_2020_01 owner retain --days 400
+ok "questions whose time was over then are gone, and no others" [ "$(sql "$pgdir" 'SELECT DISTINCT approval_id FROM fleet.asked')" = recent ]
+ok "and so are their answers" [ "$(sql "$pgdir" 'SELECT DISTINCT approval_id FROM fleet.settled')" = recent ]
 act bert 1
 ok "machines do not notice" says 0 "Sent" machine bert fleet sync
 wait_for 15 settled

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """proxy.py LISTEN TARGET MODEFILE — a loopback proxy that fails as MODEFILE says: pass; drop (no connection lives); stall (nothing moves);
-cut N (answers end after N bytes); lose (requests arrive, answers do not)."""
+cut N (answers end after N bytes); lose (requests arrive, answers do not); greet (PostgreSQL lets in, and hears nothing afterwards).
+LISTEN and TARGET are ports, or paths of sockets."""
 import socket
 import sys
 import threading
 import time
 
-listen, target, mode_file = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+listen, target, mode_file = sys.argv[1:4]
+READY = b"Z\0\0\0\5"
 
 
 def mode():
@@ -14,7 +16,15 @@ def mode():
         return f.read().split()
 
 
-def pump(source, to, is_answer):
+def reach(name):
+    if "/" not in name:
+        return socket.create_connection(("127.0.0.1", int(name)))
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(name)
+    return s
+
+
+def pump(source, to, is_answer, ready):
     sent = 0
     try:
         while True:
@@ -25,6 +35,12 @@ def pump(source, to, is_answer):
             while how[0] == "stall":
                 time.sleep(0.05)
                 how = mode()
+            if is_answer and READY in data:
+                ready.set()
+            if how[0] == "greet" and not is_answer and ready.is_set():
+                while mode()[0] == "greet":
+                    time.sleep(0.05)
+                break
             if how[0] == "drop" or (is_answer and how[0] == "lose"):
                 break
             if is_answer and how[0] == "cut":
@@ -42,20 +58,21 @@ def pump(source, to, is_answer):
             pass
 
 
-server = socket.socket()
+server = socket.socket(socket.AF_UNIX if "/" in listen else socket.AF_INET)
 server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-server.bind(("127.0.0.1", listen))
+server.bind(listen if "/" in listen else ("127.0.0.1", int(listen)))
 server.listen(64)
-print(server.getsockname()[1], flush=True)
+print(listen if "/" in listen else server.getsockname()[1], flush=True)
 while True:
     client, _ = server.accept()
     if mode()[0] == "drop":
         client.close()
         continue
     try:
-        other = socket.create_connection(("127.0.0.1", target))
+        other = reach(target)
     except OSError:
         client.close()
         continue
-    threading.Thread(target=pump, args=(client, other, False), daemon=True).start()
-    threading.Thread(target=pump, args=(other, client, True), daemon=True).start()
+    is_ready = threading.Event()
+    threading.Thread(target=pump, args=(client, other, False, is_ready), daemon=True).start()
+    threading.Thread(target=pump, args=(other, client, True, is_ready), daemon=True).start()

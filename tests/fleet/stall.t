@@ -2,10 +2,16 @@
 # stall.t — a database that stands still, one whose disk is full, and a signer that is away: machines are told to come again, nothing acknowledged is lost, nothing is there twice, there is one tree.
 # shellcheck disable=SC2317,SC2016
 . "${HELM_SOURCE:-.}/tests/fleet/lib.sh"
+command -v python3 >/dev/null || skip_all "no python3"
 
 fleet_make
 centre tenant add acme >/dev/null
-env -i PATH="$PATH" HOME="$scratch/centre" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" serve fleet --database "$db" --signer "$signer" --patience 1 --port 0 >front.out 2>front.log &
+mkdir between
+echo pass >mode
+python3 "$HELM_SOURCE/tests/fleet/proxy.py" "$scratch/between/.s.PGSQL.5432" "$pgdir/.s.PGSQL.5432" "$scratch/mode" >proxy.out 2>proxy.log &
+echo $! >proxy.pid
+wait_for 10 grep -q . proxy.out
+env -i PATH="$PATH" HOME="$scratch/centre" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" serve fleet --database "host=$scratch/between dbname=helm user=helm_fleet" --signer "$signer" --patience 1 --port 0 >front.out 2>front.log &
 echo $! >front.pid
 wait_for 30 grep -q ready front.out || cat front.log
 url=$(sed -n 's/.*"base_url":"\([^"]*\)".*/\1/p' front.out)
@@ -26,6 +32,17 @@ ok "a database that stands still: the machine is told to come again" says 1 "503
 ok "which is said where the server runs" grep -q "DB_STALLED\|DB_AWAY" front.log
 stop_all CONT
 ok "when it goes on, all is there once" sound
+
+# It lets in whoever comes, and stands still at the first word: connections that were open are used up by the first who come.
+act anna 2
+echo greet >mode.new
+mv mode.new mode
+for i in 1 2 3; do
+	ok "a database that lets in and stands still: told to come again ($i)" says 1 "503" machine anna fleet sync
+done
+echo pass >mode.new
+mv mode.new mode
+ok "when it hears again, all is there once" sound
 
 # A lock that somebody forgot.
 act anna 1

@@ -133,6 +133,29 @@ static int mark_detached(struct centre *c, const char *part, struct err *e)
 	return rc;
 }
 
+/* Questions whose time was over so long ago, and answers to questions that are no more: an answer comes after its question, or with it. */
+static int forget_questions(struct centre *c, int64_t days, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows tenants = { 0 };
+	int rc = pg_ask(c->d, "SELECT tenant_id FROM tenant", NULL, 0, &tenants, e);
+
+	for (int i = 0; rc == OK && i < tenants.n; i++) {
+		rc = pg_script(c->d,
+			arena_printf(
+				c->a, "SET LOCAL helm.tenant = '%lld'", (long long)pg_int(&tenants, i, 0)),
+			e);
+		if (rc == OK)
+			rc = pg_do(c->d,
+				"DELETE FROM asked WHERE expires_at < now() - make_interval(days => $1::int4)",
+				(struct pg_value[]){ pg_i(c->a, days) }, 1, NULL, e);
+		if (rc == OK)
+			rc = pg_do(c->d,
+				"DELETE FROM settled s WHERE NOT EXISTS (SELECT FROM asked q WHERE q.chain_id = s.chain_id AND q.approval_id = s.approval_id)",
+				NULL, 0, NULL, e);
+	}
+	return rc;
+}
+
 /* Months that end before the time and are folded in whole.  Spans and tiles stay, so that old proofs hold. */
 int centre_retain(struct centre *c, struct json **ret, struct err *e)
 {
@@ -163,6 +186,8 @@ int centre_retain(struct centre *c, struct json **ret, struct err *e)
 				e);
 		json_pushs(c->a, list, part);
 	}
+	if (rc == OK)
+		rc = forget_questions(c, days, e);
 	if (rc == OK)
 		rc = pg_commit(c->d, e);
 	*ret = list;

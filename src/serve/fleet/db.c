@@ -125,43 +125,49 @@ static PGresult *run(struct db *d, const char *sql)
 	return result_of(d, d->is_stalled ? 0 : PQsendQuery(d->pg, sql));
 }
 
-int pg_patience(struct db *d, struct sys *s, int seconds, struct err *e)
+/* From the first statement on.  The database first: it says what was too long, and the connection lives. */
+static int prepare(struct db *d, const char *role, int patience_s, struct err *e)
 {
-	char sql[192];
+	char limits[192] = "", sql[384];
 
-	/* The database first: it says what was too long, and the connection lives. */
-	snprintf(sql, sizeof(sql),
-		"SET statement_timeout = '%ds'; SET lock_timeout = '%ds'; SET idle_in_transaction_session_timeout = '%ds'",
-		seconds, seconds, 3 * seconds);
-	d->sys = s;
-	d->patience_ms = seconds * 1000 + 1000 + seconds * 250;
+	if (patience_s)
+		snprintf(limits, sizeof(limits),
+			"SET statement_timeout = '%ds'; SET lock_timeout = '%ds'; SET idle_in_transaction_session_timeout = '%ds'; ",
+			patience_s, patience_s, 3 * patience_s);
+	snprintf(sql, sizeof(sql), "%sSET search_path = fleet%s%s", limits, role ? "; SET ROLE " : "",
+		role ? role : "");
 	return pg_script(d, sql, e);
 }
 
-int pg_open(const char *conninfo, const char *role, struct db **ret, struct err *e)
+int pg_open_patient(
+	const char *conninfo, const char *role, struct sys *s, int patience_s, struct db **ret, struct err *e)
 {
 	/* What the caller says comes behind what we say, and counts. */
 	static const char *const names[] = { "connect_timeout", "tcp_user_timeout", "dbname", NULL };
 	const char *const values[] = { "10", "30000", conninfo, NULL };
 	struct db *d = calloc(1, sizeof(*d));
-	char sql[128];
 
 	if (!d)
 		BUG("out of memory");
+	d->sys = s;
+	d->patience_ms = patience_s ? patience_s * 1000 + 1000 + patience_s * 250 : 0;
 	d->pg = PQconnectdbParams(names, values, 1);
 	(void)PQsetnonblocking(d->pg, 1);
 	int rc = PQstatus(d->pg) == CONNECTION_OK ? OK : fail(e, E_IO, "DB_AWAY", PQerrorMessage(d->pg));
 	if (rc == OK) {
 		(void)PQsetNoticeReceiver(d->pg, no_notice, NULL);
-		snprintf(sql, sizeof(sql), "SET search_path = fleet%s%s", role ? "; SET ROLE " : "",
-			role ? role : "");
-		rc = pg_script(d, sql, e);
+		rc = prepare(d, role, patience_s, e);
 	}
 	if (rc)
 		pg_close(&d);
 	else
 		*ret = d;
 	return rc;
+}
+
+int pg_open(const char *conninfo, const char *role, struct db **ret, struct err *e)
+{
+	return pg_open_patient(conninfo, role, NULL, 0, ret, e);
 }
 
 void pg_close(struct db **d)

@@ -23,8 +23,9 @@ struct db;
  *   DB_REFUSED  E_DENIED: it may not be done by this role
  *   DB_WRONG    E_CORRUPT: the statement or the schema is not what the other expects */
 int pg_open(const char *conninfo, const char *role, struct db **ret, struct err *e);
-/* From now on no statement takes longer: the database ends it, or it is given up and the connection with it. */
-int pg_patience(struct db *d, struct sys *s, int seconds, struct err *e);
+/* No statement takes longer, the first neither: the database ends it, or it is given up and the connection with it.  0: it waits without end. */
+int pg_open_patient(const char *conninfo, const char *role, struct sys *s, int patience_s, struct db **ret,
+	struct err *e);
 void pg_close(struct db **d); /* for AUTO(); fine on NULL */
 bool pg_is_broken(const struct db *d);
 

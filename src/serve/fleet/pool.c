@@ -51,14 +51,7 @@ int dbpool_take(struct dbpool *p, enum dbpool_role role, struct db **ret, struct
 		*ret = d;
 		return OK;
 	}
-	int rc = pg_open(p->conninfo, roles[role], &d, e);
-	if (rc == OK)
-		rc = pg_patience(d, p->sys, p->patience_s, e);
-	if (rc)
-		pg_close(&d);
-	else
-		*ret = d;
-	return rc;
+	return pg_open_patient(p->conninfo, roles[role], p->sys, p->patience_s, ret, e);
 }
 
 void dbpool_give(struct dbpool *p, enum dbpool_role role, struct db *d)

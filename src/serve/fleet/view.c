@@ -10,7 +10,10 @@
 #include <string.h>
 
 #define READER "hfr_" /* then the tenant, a dot, and the secret */
-enum { READER_BYTES = 24 };
+enum {
+	READER_BYTES = 24,
+	QUESTIONS_MOST = 1001 /* one more than are shown, so that it is known that there are more */
+};
 
 static const struct {
 	const char *name;
@@ -28,18 +31,20 @@ int centre_questions(struct centre *c, struct json **ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	const char *id = json_get_text(c->q, "id", NULL), *node = json_get_text(c->q, "node", NULL);
+	int64_t limit = json_get_int(c->q, "limit", QUESTIONS_MOST);
 	int rc = centre_open(c, ROLE_READ, e);
 
-	if (rc == OK)
+	limit = limit < 1 || limit > QUESTIONS_MOST ? QUESTIONS_MOST : limit;
+	if (rc == OK) /* orders are read once, and not for each question */
 		rc = pg_ask(c->d,
-			"SELECT q.approval_id, c.session_id, n.node_id, n.host, n.owner, q.request, q.seen_at::text, extract(epoch FROM q.expires_at - now())::int8,"
-			" (SELECT max(d.seq) FROM directive d WHERE d.kind IN ('grant', 'deny') AND convert_from(d.body, 'UTF8')::json #>> '{body,approval_id}' = q.approval_id"
-			" AND convert_from(d.body, 'UTF8')::json #>> '{body,session_id}' = c.session_id)"
-			" FROM asked q JOIN chain c USING (chain_id) JOIN node n ON n.node_id = c.node_id"
+			"WITH d AS MATERIALIZED (SELECT x.doc #>> '{body,approval_id}' AS id, x.doc #>> '{body,session_id}' AS session, max(x.seq) AS seq"
+			" FROM (SELECT seq, convert_from(body, 'UTF8')::json AS doc FROM directive WHERE kind IN ('grant', 'deny')) x GROUP BY 1, 2)"
+			" SELECT q.approval_id, c.session_id, n.node_id, n.host, n.owner, q.request, q.seen_at::text, extract(epoch FROM q.expires_at - now())::int8, d.seq"
+			" FROM asked q JOIN chain c USING (chain_id) JOIN node n ON n.node_id = c.node_id LEFT JOIN d ON d.id = q.approval_id AND d.session = c.session_id"
 			" WHERE NOT EXISTS (SELECT FROM settled s WHERE s.chain_id = q.chain_id AND s.approval_id = q.approval_id)"
 			" AND q.expires_at > now() AND ($1::text IS NULL OR q.approval_id = $1) AND ($2::int8 IS NULL OR n.node_id = $2)"
-			" ORDER BY q.seen_at, q.approval_id LIMIT 1000",
-			(struct pg_value[]){ pg_t(id), pg_t(node) }, 2, &rows, e);
+			" ORDER BY q.seen_at, q.approval_id LIMIT $3",
+			(struct pg_value[]){ pg_t(id), pg_t(node), pg_i(c->a, limit) }, 3, &rows, e);
 	if (rc)
 		return rc;
 	*ret = json_new(c->a, JSON_ARRAY);
