@@ -58,6 +58,9 @@
 		{ "service-evidence-json", OPT_LIST, "OBJECT", \
 			"a service to be asked afterwards: {source, command}, by a command that a person accepted for that", \
 			NULL, false }, \
+		{ "verified-execution", OPT_FLAG, NULL, \
+			"each task of the plan by up to three attempts, until everything is shown that it asks for; else exit 30", \
+			NULL, false }, \
 		{ "timeout", OPT_VALUE, "SECONDS", \
 			"end everything after this time (default 1800, 0 or less: none)", NULL, false }, \
 	{ \
@@ -241,6 +244,7 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 	spec->approval_id = opt_text(r, "approval-id", NULL);
 	spec->guard_json = opt_flag(r, "guard-json");
 	spec->is_live_confirmed = opt_flag(r, "governance-live-source-confirmed");
+	spec->is_verified = opt_flag(r, "verified-execution");
 	spec->is_terminal = r->is_tty && isatty(2);
 	/* Kept with the task as it is; it has no meaning for the guard. */
 	if (meta &&
@@ -301,7 +305,7 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 		warn(r, "%s (%s)", json_get_text(one, "text", ""), json_get_text(one, "remedy", ""));
 	rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
 	if (rc == OK)
-		rc = task_run(&k, r->a, spec, &report, e);
+		rc = task_run_verified(&k, r->a, spec, &report, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

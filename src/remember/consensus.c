@@ -275,3 +275,134 @@ bool consensus_is_asked_for(const char *profile, const char *task_name, const ch
 			return true;
 	return false;
 }
+
+bool consensus_is_verified(const char *profile, const char *task_name, const char *skill, const char *command)
+{
+	static const char *const words[] = { "briefing", "memory", "skill-router", "workflow", "release" };
+
+	for (size_t i = 0; text_eq(profile, "risky_edit") && i < ARRAY_SIZE(words); i++)
+		if (has_word(task_name, words[i]) || has_word(skill, words[i]) || has_word(command, words[i]))
+			return true;
+	return false;
+}
+
+/* ---- what must hold afterwards ---- */
+
+/* Words that say which evidence would show it. */
+static const struct shown_by {
+	const char *type, *words[9];
+} shown_by[] = {
+	{ "test_result", { "test", "pytest", "unittest" } },
+	{ "verification_result", { "build", "builds", "lint", "typecheck", "verified", "verification" } },
+	{ "scope_gate", { "scope" } },
+	{ "service_readback", { "service", "readback", "endpoint", "deployed", "server" } },
+	{ "filesystem_stat",
+		{ "file", "exist", "written", "created", "changed", "updated", "there", "document" } },
+	{ "process_exit", { "exit", "exits", "process", "command", "succeed", "complete", "completed" } },
+};
+
+/* That something is not so is shown by nothing that was seen. */
+static bool is_negative(const char *text)
+{
+	static const char *const words[] = { "no", "not", "never", "without", "none", "nothing", "nobody",
+		"cannot", "neither", "nor" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (has_word(text, words[i]))
+			return true;
+	return strcasestr(text, "n't") || strcasestr(text, "n\xe2\x80\x99t");
+}
+
+/* The path of "filesystem_stat:PATH#..." when the file is there; or NULL. */
+static const char *path_of(struct arena *a, const char *ref)
+{
+	static const char file[] = "filesystem_stat:";
+	const char *mark = strrchr(ref, '#');
+
+	if (!text_starts(ref, file) || !mark || text_eq(mark, "#absent"))
+		return NULL;
+	return arena_strndup(a, ref + strlen(file), (size_t)(mark - ref) - strlen(file));
+}
+
+static bool is_in_name(char c)
+{
+	return c && (isalnum((unsigned char)c) || strchr("/_-", c));
+}
+
+/* Is it named, and not only a part of another name? */
+static bool names(const char *text, const char *path)
+{
+	size_t n = strlen(path);
+
+	for (const char *at = text; n && (at = strstr(at, path)); at++) {
+		bool begins = at == text || !(is_in_name(at[-1]) || at[-1] == '.');
+		const char *end = at + n;
+		if (begins && (!*end || (!is_in_name(*end) && (*end != '.' || !is_in_name(end[1])))))
+			return true;
+	}
+	return false;
+}
+
+/* A word with a slash, or with a point inside of it. */
+static bool has_path(const char *text)
+{
+	for (const char *p = text; *p; p++)
+		if (*p == '/' || (*p == '.' && p > text && is_in_name(p[-1]) && p[1] && is_in_name(p[1])))
+			return true;
+	return false;
+}
+
+static bool shows(struct arena *a, const char *ref, const char *type, const char *criterion)
+{
+	size_t n = strlen(type);
+
+	if (strncmp(ref, type, n) || ref[n] != ':')
+		return false;
+	if (text_eq(type, "filesystem_stat")) {
+		const char *path = path_of(a, ref);
+		return path && (names(criterion, path) || !has_path(criterion));
+	}
+	return !text_eq(type, "process_exit") || text_eq(ref, "process_exit:0");
+}
+
+static void bind(struct arena *a, struct json *to, size_t number, const char *criterion, const char *type,
+	const struct json *evidence)
+{
+	struct json *one = json_new(a, JSON_OBJECT), *refs = json_new(a, JSON_ARRAY);
+
+	json_each (ref, evidence)
+		if (shows(a, json_text(ref), type, criterion))
+			json_push(a, refs, json_copy(a, ref));
+	json_sets(a, one, "claim_id", arena_printf(a, "criterion:%zu:%s", number, type));
+	json_sets(a, one, "claim", criterion);
+	json_sets(a, one, "evidence_type", type);
+	json_set(a, one, "evidence_refs", refs);
+	json_push(a, to, one);
+}
+
+static bool speaks_of(const char *criterion, const struct shown_by *by)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(by->words) && by->words[i]; i++)
+		if (has_word(criterion, by->words[i]))
+			return true;
+	return text_eq(by->type, "filesystem_stat") && has_path(criterion);
+}
+
+struct json *consensus_criteria(struct arena *a, const struct json *plan, const struct json *evidence)
+{
+	struct json *claims = json_new(a, JSON_ARRAY);
+	size_t number = 0;
+
+	json_each (task, json_get(plan, "tasks"))
+		json_each (one, json_get(task, "acceptance_criteria")) {
+			const char *text = json_text(one);
+			uint32_t before = claims->n;
+			number++;
+			for (size_t i = 0; i < ARRAY_SIZE(shown_by) && !is_negative(text); i++)
+				if (speaks_of(text, &shown_by[i]))
+					bind(a, claims, number, text, shown_by[i].type, evidence);
+			if (claims->n == before)
+				bind(a, claims, number, text, "unprovable", evidence);
+		}
+	return claims;
+}

@@ -26,4 +26,12 @@ struct json *consensus_scope_gate(struct arena *a, const struct json *plan, cons
 /* Does work of this kind ask for a plan where plans are asked for? */
 bool consensus_is_asked_for(const char *profile, const char *task_name, const char *command);
 
+/* Is work of this kind to be verified as well? */
+bool consensus_is_verified(
+	const char *profile, const char *task_name, const char *skill, const char *command);
+
+/* What must hold afterwards, as claims (claim.h) that rest on the evidence which would show it: each criterion by its words, once for every type
+ * that it speaks of.  One that speaks of none, or of what is not so, rests on nothing. */
+struct json *consensus_criteria(struct arena *a, const struct json *plan, const struct json *evidence);
+
 #endif

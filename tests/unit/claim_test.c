@@ -159,6 +159,53 @@ static void planned(void **state)
 	}
 }
 
+static void criteria(void **state)
+{
+	static const char evidence[] =
+		"[\"process_exit:0\",\"test_result:passed\",\"scope_gate:ok\",\"filesystem_stat:docs/a.md#sha256=00\",\"filesystem_stat:docs/gone#absent\"]";
+	static const struct {
+		const char *criterion, *types;
+		bool holds;
+	} cases[] = {
+		{ "all tests pass", "test_result", true },
+		{ "The Command exits with 0", "process_exit", true },
+		{ "docs/a.md is there", "filesystem_stat", true },
+		{ "the file is written", "filesystem_stat", true },
+		{ "docs/a.md.", "filesystem_stat", true },
+		{ "docs/a.md and the tests", "test_result filesystem_stat", true },
+		{ "changes stay in scope", "scope_gate", true },
+		{ "docs/gone is there", "filesystem_stat", false },
+		{ "docs/a.mdx is there", "filesystem_stat", false },
+		{ "other/docs/a.md is there", "filesystem_stat", false },
+		{ "the service answers and the tests pass", "test_result service_readback", false },
+		{ "it is beautiful", "unprovable", false },
+		{ "the contest is won", "unprovable", false },
+		{ "no tests fail", "unprovable", false },
+		{ "the tests don't fail", "unprovable", false },
+		{ "the command exits without an error", "unprovable", false },
+	};
+	const struct claim_refuter none = { 0 };
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct json *plan = parse(&a,
+			arena_printf(
+				&a, "{\"tasks\":[{\"acceptance_criteria\":[\"%s\"]}]}", cases[i].criterion));
+		struct json *claims = consensus_criteria(&a, plan, parse(&a, evidence));
+		struct buf types;
+		buf_init(&types, &a);
+		json_each (one, claims)
+			buf_addf(
+				&types, "%s%s", types.n ? " " : "", json_get_text(one, "evidence_type", "?"));
+		assert_string_equal(types.p, cases[i].types);
+		if (json_get_bool(claims_judge(&a, claims, parse(&a, evidence), &none), "ok", false) !=
+			cases[i].holds)
+			fail_msg("%s", cases[i].criterion);
+	}
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +213,7 @@ int main(void)
 		cmocka_unit_test(many),
 		cmocka_unit_test(refuted),
 		cmocka_unit_test(planned),
+		cmocka_unit_test(criteria),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

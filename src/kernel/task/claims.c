@@ -8,6 +8,7 @@
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/task/parts.h"
 #include "remember/claim.h"
+#include "remember/consensus.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -138,6 +139,8 @@ void task_put_claims(struct task *t, const char *status)
 
 	if (scope)
 		json_set(a, t->row, "scope_gate", scope);
+	if (json_get_bool(scope, "ok", false))
+		json_pushs(a, refs, "scope_gate:ok");
 	json_set(a, t->row, "evidence_refs", refs);
 	json_sets(a, t->row, "operational_status", status);
 	/* What has failed claims nothing. */
@@ -147,6 +150,8 @@ void task_put_claims(struct task *t, const char *status)
 	struct json *claims = claims_of_run(a, refs);
 	json_each (one, json_get(json_get(t->row, "meta"), "completion_claims"))
 		json_push(a, claims, json_copy(a, one));
+	json_each (one, t->spec->verified ? consensus_criteria(a, t->plan, refs) : NULL)
+		json_push(a, claims, one);
 	struct json *gate = claims_judge(a, claims, refs, &against);
 	json_set(a, t->row, "completion_claims", claims);
 	json_set(a, t->row, "finalization_gate", gate);

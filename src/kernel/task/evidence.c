@@ -23,7 +23,7 @@ struct gathering {
 	const char *origin; /* "shipped", "accepted", "tree" */
 	int64_t run; /* commands so far */
 	const char *why; /* the first that does not hold; or NULL */
-	bool tests_passed;
+	bool tests_passed, is_interrupted;
 };
 
 /* ---- the list ---- */
@@ -111,6 +111,7 @@ static void put_status(struct gathering *g, struct json *row, const char *status
 static void put_end(struct gathering *g, struct json *row, const struct run_result *r)
 {
 	put_result(g, row, r);
+	g->is_interrupted |= r->interrupted;
 	if (r->timed_out)
 		put_status(g, row, "timeout",
 			arena_printf(g->t->a, "no end within %lld s", (long long)g->rules.timeout_seconds));
@@ -219,6 +220,8 @@ static struct json *gather_one(struct gathering *g, const struct json *argv, boo
 	}
 	if (!prefix)
 		put_status(g, row, "rejected", why);
+	else if (g->is_interrupted)
+		put_status(g, row, "rejected", "helm was asked to end");
 	else if (g->run++ >= g->rules.max_commands)
 		put_status(g, row, "rejected",
 			arena_printf(a, "more than %lld commands", (long long)g->rules.max_commands));
@@ -241,16 +244,23 @@ static struct json *gather_service(struct gathering *g, const struct json *said)
 
 /* ---- all of them ---- */
 
+static struct json *own_argv(const struct task *t)
+{
+	struct json *argv = json_new(t->a, JSON_ARRAY);
+
+	for (size_t i = 0; i < t->spec->argc; i++)
+		json_pushs(t->a, argv, t->spec->argv[i]);
+	return argv;
+}
+
 /* Nobody asked for more, and the command is one that shows something by itself: its own end counts, and it is not run twice. */
 static bool reuse(struct gathering *g, struct json *results)
 {
 	struct task *t = g->t;
-	struct json *argv = json_new(t->a, JSON_ARRAY);
+	const struct json *argv = own_argv(t);
 	const char *const *words, *why;
 	size_t n;
 
-	for (size_t i = 0; i < t->spec->argc; i++)
-		json_pushs(t->a, argv, t->spec->argv[i]);
 	const struct json *prefix = prefix_of(g, argv, false, &why);
 	if (!prefix)
 		return false;
@@ -261,6 +271,18 @@ static bool reuse(struct gathering *g, struct json *results)
 	json_setb(t->a, row, "reused", true);
 	put_end(g, row, t->result);
 	json_push(t->a, results, row);
+	return true;
+}
+
+/* Where it is to be verified: once more, independent of the first. */
+static bool again(struct gathering *g, struct json *results)
+{
+	const struct json *argv = own_argv(g->t);
+	const char *why;
+
+	if (!prefix_of(g, argv, false, &why))
+		return false;
+	json_push(g->t->a, results, gather_one(g, argv, false));
 	return true;
 }
 
@@ -309,14 +331,14 @@ bool task_is_to_gather(const struct run_spec *spec)
 
 bool task_gather(struct task *t)
 {
-	struct gathering g = { .t = t };
+	struct gathering g = { .t = t, .is_interrupted = t->result->interrupted };
 	struct json *results = json_new(t->a, JSON_ARRAY), *services = json_new(t->a, JSON_ARRAY);
 	const struct run_spec *spec = t->spec;
 
 	if (t->spec->is_evidence || t->spec->session)
 		return true;
 	read_rules(&g);
-	if (!task_is_to_gather(spec) && !reuse(&g, results))
+	if (!task_is_to_gather(spec) && !(spec->verified ? again(&g, results) : reuse(&g, results)))
 		return true;
 	json_each (argv, spec->evidence_commands)
 		json_push(t->a, results, gather_one(&g, argv, false));
@@ -381,6 +403,15 @@ static struct json *short_rows(struct arena *a, const struct json *rows)
 	return list;
 }
 
+static void unverified(struct task *t, const char *why)
+{
+	json_sets(t->a, t->row, "verification_reason", why);
+	json_sets(t->a, t->row, "blocked_reason", why);
+	json_sets(t->a, t->row, "next_action", "mend it, and run it again with the same evidence");
+	t->report->message = arena_printf(t->a, "VERIFICATION FAILED: %s", why);
+	task_hint(t, "the command itself ended with 0; helm task show lists what was run to verify it");
+}
+
 /* The row has the digest of the bundle's file, and a receipt has that of the row. */
 void task_put_gathered(struct task *t)
 {
@@ -406,10 +437,24 @@ void task_put_gathered(struct task *t)
 	json_sets(a, t->happened, "verification", json_get_text(doc, "status", ""));
 	if (json_get_bool(doc, "ok", false))
 		return;
-	const char *why = json_get_text(doc, "reason", "");
-	json_sets(a, t->row, "verification_reason", why);
-	json_sets(a, t->row, "blocked_reason", why);
-	json_sets(a, t->row, "next_action", "mend it, and run it again with the same evidence commands");
-	t->report->message = arena_printf(a, "VERIFICATION FAILED: %s", why);
-	task_hint(t, "the command itself ended with 0; helm task show lists what was run to verify it");
+	unverified(t, json_get_text(doc, "reason", ""));
+}
+
+const char *task_put_criteria(struct task *t, const char *status)
+{
+	const struct json *gate = json_get(t->row, "finalization_gate");
+	struct buf why;
+
+	if (!t->spec->verified || !text_eq(status, "completed") || json_get_bool(gate, "ok", false))
+		return status;
+	buf_init(&why, t->a);
+	json_each (one, json_get(gate, "claims"))
+		if (!json_get_bool(one, "ok", false))
+			buf_addf(&why, "%s%s (%s)",
+				why.n ? "; " : "nothing shows: ", json_get_text(one, "claim", ""),
+				json_get_text(one, "evidence_type", ""));
+	t->is_unverified = true;
+	unverified(t, why.n ? why.p : "it wrote outside of its plan");
+	json_sets(t->a, t->row, "operational_status", "needs_verification");
+	return "needs_verification";
 }

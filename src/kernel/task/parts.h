@@ -90,6 +90,7 @@ struct task {
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
 	struct json *happened; /* for the outcome receipt */
 	const char *outcome; /* the same in one word */
+	bool is_unverified; /* it ended with 0, and that is not enough */
 	struct json *gathered; /* what was run afterwards to show that it did its work; or NULL */
 };
 
@@ -163,6 +164,10 @@ int task_complete_check(struct sys *s, struct arena *a, const struct workspace *
 /* Reads the plan that was given and reviews it; one that is approved narrows the profile to its scope.  Without one: whether one is asked for.
  * Into the row; a plan that does not pass is held by task_plan_hold(). */
 int task_plan_look(struct task *t, struct err *e);
+/* The review of the plan of a run under this profile, by this id. */
+struct json *task_plan_review(struct kernel *k, struct arena *a, const struct run_spec *spec,
+	const struct profile *profile, const char *id);
+bool task_plan_is_switched_on(struct kernel *k); /* plans are asked for here */
 void task_plan_hold(struct task *t);
 /* {ok, scope[], violations[], reason?} of paths that were touched; NULL: there is no plan. */
 struct json *task_plan_scope(struct task *t, const struct json *touched);
@@ -177,6 +182,8 @@ const char *task_keep(struct task *t, const char *name, const struct json *doc);
 bool task_gather(struct task *t);
 bool task_is_to_gather(const struct run_spec *spec); /* somebody asked for it */
 void task_gathered_refs(const struct task *t, struct json *refs); /* what claims can rest on */
+/* Of an attempt: the state it is in once the criteria of its plan are among the claims. */
+const char *task_put_criteria(struct task *t, const char *status);
 void task_put_gathered(struct task *t); /* into the row and the bundle; evidence_refs are there */
 
 /* ---- governance.c (docs/formats/governance.md) ---- */

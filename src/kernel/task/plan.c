@@ -12,9 +12,9 @@
 #define SWITCH "HELM_CONSENSUS_GATE"
 
 /* Whoever is governed could only make it stricter by this. */
-static bool is_switched_on(const struct task *t)
+bool task_plan_is_switched_on(struct kernel *k)
 {
-	const char *value = t->k->sys->getenv(t->k->sys, SWITCH);
+	const char *value = k->sys->getenv(k->sys, SWITCH);
 
 	return value &&
 		(text_eq(value, "1") || text_eq(value, "true") || text_eq(value, "on") ||
@@ -97,27 +97,35 @@ static struct json *told(struct task *t, const struct json *review)
 	return doc;
 }
 
+struct json *task_plan_review(struct kernel *k, struct arena *a, const struct run_spec *spec,
+	const struct profile *profile, const char *id)
+{
+	const struct consensus_about about = { .task_id = id,
+		.objective = spec->task_goal ? spec->task_goal : spec->task_name,
+		.profile = profile->name,
+		.created_at = text_time_iso(a, k->sys->now_us(k->sys)),
+		.paths = spec->checkpoint_paths,
+		.path_count = spec->checkpoint_path_count,
+		.acceptance = spec->acceptance,
+		.acceptance_count = spec->acceptance_count,
+		.has_checkpoint = profile->checkpoint == CHECKPOINT_REQUIRED };
+
+	return consensus_review(a, spec->plan, &about);
+}
+
 int task_plan_look(struct task *t, struct err *e)
 {
 	const struct run_spec *spec = t->spec;
 	const char *name = json_get_text(t->row, "task_name", ""),
 		   *command = json_get_text(t->row, "command_preview", "");
-	bool is_given = spec->plan || spec->acceptance_count,
-	     is_asked = is_switched_on(t) && consensus_is_asked_for(t->profile->name, name, command) &&
+	bool is_given = spec->plan || spec->acceptance_count || spec->is_verified,
+	     is_asked = task_plan_is_switched_on(t->k) &&
+		consensus_is_asked_for(t->profile->name, name, command) &&
 		!text_eq(t->profile->backend, "manual-remote");
 
 	if (!is_given && !is_asked)
 		return OK;
-	const struct consensus_about about = { .task_id = t->id,
-		.objective = spec->task_goal ? spec->task_goal : spec->task_name,
-		.profile = t->profile->name,
-		.created_at = text_time_iso(t->a, t->k->sys->now_us(t->k->sys)),
-		.paths = spec->checkpoint_paths,
-		.path_count = spec->checkpoint_path_count,
-		.acceptance = spec->acceptance,
-		.acceptance_count = spec->acceptance_count,
-		.has_checkpoint = t->profile->checkpoint == CHECKPOINT_REQUIRED };
-	struct json *review = consensus_review(t->a, spec->plan, &about);
+	struct json *review = task_plan_review(t->k, t->a, spec, t->profile, t->id);
 	bool ok = json_get_bool(review, "ok", false);
 	t->review = review;
 	json_set(t->a, t->row, "consensus_plan", told(t, review));

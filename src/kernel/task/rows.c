@@ -147,6 +147,16 @@ void task_begin_row(struct task *t)
 	json_sets(a, row, "delivery_mode", spec->delivery_mode ? spec->delivery_mode : "inline");
 	json_set(a, row, "meta", spec->meta ? json_copy(a, spec->meta) : json_new(a, JSON_OBJECT));
 	json_set(a, row, "runtime_env", runtime_env(a));
+	if (spec->verified) {
+		struct json *doc = json_new(a, JSON_OBJECT);
+		json_setb(a, doc, "required", true);
+		json_sets(a, doc, "mode", "ralph");
+		json_sets(a, doc, "plan_id", spec->verified->plan_id);
+		json_sets(a, doc, "plan_task", spec->verified->task_id);
+		json_seti(a, doc, "attempt", spec->verified->attempt);
+		json_seti(a, doc, "max_attempts", spec->verified->max_attempts);
+		json_set(a, row, "verified_execution", doc);
+	}
 	json_set(a, row, "tool_grant", tool_grant(a, p));
 	json_sets(a, row, "guard_mode", guard_mode_name(spec->mode));
 	t->row = row;
@@ -506,17 +516,18 @@ int task_put_final(struct task *t, struct err *e)
 	armed_tell(t);
 	task_tell_refusal(t);
 	task_tell_memory(t, json_get(t->row, "touched_paths"), t->row);
-	bool is_shown = !text_eq(status, "completed") || task_gather(t);
-	if (!is_shown)
+	t->is_unverified = text_eq(status, "completed") && !task_gather(t);
+	if (t->is_unverified)
 		status = "needs_verification";
 	task_put_claims(t, status);
 	task_put_gathered(t);
+	status = task_put_criteria(t, status);
 	task_put_plan(t, status);
 	struct json *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
 	if (snapshot)
 		json_set(a, t->row, "state_snapshot", snapshot);
 	t->outcome = r->timed_out ? "TIMEOUT" : r->exit_code == 0 ? "COMPLETED" : "FAILED";
-	if (!is_shown)
+	if (t->is_unverified)
 		return task_put_last(
 			t, status, "verification", json_get_text(t->row, "verification_reason", ""), e);
 	return task_put_last(t, status, r->exit_code ? "execution" : NULL, why, e);

@@ -503,7 +503,7 @@ static int put_end_rows(struct task *t, struct err *e)
 	int rc = task_put_command_log(t, e), late_rc = task_put_final(t, &late);
 
 	t->report->exit_code = task_browser_exit(t, t->result->exit_code);
-	if (t->gathered && !json_get_bool(t->gathered, "ok", false))
+	if (t->is_unverified)
 		t->report->exit_code = EXIT_UNVERIFIED;
 	tell_lost_output(t);
 	return first_error(rc, e, late_rc, &late);

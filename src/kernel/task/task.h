@@ -58,6 +58,12 @@ struct run_browser {
 	bool needs_login, wants_parallel;
 };
 
+/* One attempt of verified execution (verified.c). */
+struct run_verified {
+	const char *plan_id, *task_id;
+	int64_t attempt, max_attempts;
+};
+
 struct run_spec {
 	const struct run_browser *browser; /* or NULL */
 	const char *profile;
@@ -71,6 +77,8 @@ struct run_spec {
 	const struct json *evidence_commands; /* [argv...] to be run afterwards; or NULL */
 	const struct json
 		*service_evidence; /* [{source, command}...]: services to be asked afterwards; or NULL */
+	const struct run_verified *verified; /* an attempt that must show what its plan asks for; or NULL */
+	bool is_verified; /* it is to be done by attempts: task_run_verified() */
 	bool is_evidence; /* this is one of them: its output is kept, and not passed on */
 	const char *const *checkpoint_paths; /* relative to the workspace; NULL: all of it */
 	size_t checkpoint_path_count;
@@ -109,6 +117,11 @@ struct run_report {
 /* One run under a profile: every stop leaves its row, and its exit code is in *ret.  Errors are those
  * before a task exists (unknown profile, no key, a ledger that cannot be written). */
 int task_run(struct kernel *k, struct arena *a, const struct run_spec *spec, struct run_report *ret,
+	struct err *e);
+
+/* The same, and where verified execution is asked for: each task of the plan by up to three attempts, until everything holds that it asks for.
+ * Otherwise it is blocked, with exit code 30. */
+int task_run_verified(struct kernel *k, struct arena *a, const struct run_spec *spec, struct run_report *ret,
 	struct err *e);
 
 /* Runs that were ended with their helm are closed with a `failed` row.  `all`: also those that have no file in open-runs/,
