@@ -50,7 +50,7 @@ ok "and the row says so" row 'r["decision"]=="require_approval" and r["approval_
 ok "it is used up by that" exits 24 helm run --approval-id "$id" --task-name 'save it' -- git commit -m x
 ok "a word on the command line is one, too" helm run --approve-risk --task-name 'save it' -- git commit -q --allow-empty -m y
 ok "and the row has it" row 'r["approval_status"]=="approved" and r["execution_status"]=="decided"'
-for i in 1 2; do helm run --approve-risk --task-name 'save it' -- git commit -m z >/dev/null 2>&1; done
+for _ in 1 2; do helm run --approve-risk --task-name 'save it' -- git commit -m z >/dev/null 2>&1; done
 HELM_ENV="HELM_WORKSPACE=$ws HELM_POLICY_TRANSITION=1"
 ok "it is a part of a question that is asked anyway" says 24 "nothing was done about it; git_commit is governed here" helm run --task-name 'save it' -- git commit -m z
 HELM_ENV="HELM_WORKSPACE=$ws"
