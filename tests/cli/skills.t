@@ -163,7 +163,7 @@ sys.exit(subprocess.run([sys.executable, "docs/more.py", sys.argv[1]]).returncod
 P
 # The sanitizers take more memory than anybody has.
 memory='"memory_mb":512,' limits="files write memory output"
-! grep -qa __asan_init "$HELM_REAL" || memory= limits="files write output"
+! grep -qa __asan_init "$HELM_REAL" || memory='' limits="files write output"
 contract small "{\"skill\":\"small\",$both,\"budget\":{\"processes\":30,$memory\"file_mb\":2,\"open_files\":64,\"output_mb\":1}}"
 beyond() { # beyond SCRIPT WHAT: it runs, and does not get there
   under small workspace_edit python3 "docs/$1.py" "$2" >/dev/null 2>"$scratch/.said"
