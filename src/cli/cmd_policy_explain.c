@@ -344,7 +344,7 @@ static void print_recorded(struct cli *r, const struct json *x)
 
 static void show_json(struct cli *r, const struct explained *x, struct json *changes, struct json *recorded)
 {
-	struct json *doc = json_copy(r->a, x->p->judgement), *policy = json_new(r->a, JSON_OBJECT);
+	struct json *doc = policy_judgement(r->a, x->p), *policy = json_new(r->a, JSON_OBJECT);
 
 	json_sets(r->a, policy, "name", x->p->name);
 	json_sets(r->a, policy, "version", x->p->version);
@@ -375,7 +375,7 @@ static int show(struct cli *r, const struct policy_file *f, const struct explain
 		if (recorded)
 			print_recorded(r, recorded);
 		print_verdict(r, x);
-		print_gates(r, x->p->judgement);
+		print_gates(r, policy_judgement(r->a, x->p));
 		if (is_it)
 			print_changes(r, changes, x->p->verdict);
 	}

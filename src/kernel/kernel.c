@@ -440,9 +440,10 @@ static const struct draw *draws_of(const struct request *q, const struct handlin
 	return list;
 }
 
-/* Signs the decision record and the receipt around it, and writes them; not yet known to be on disk.  The
- * record's phenotype_hash binds it to the question that was put, or to what answered it. */
-static int begin_decision(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
+/* Signs the decision record, and says what the receipt around it will be.  The record's phenotype_hash binds it to the question that was put,
+ * or to what answered it. */
+static int draft_decision(
+	struct kernel *k, const struct request *q, struct handling *h, struct draft *ret, struct err *e)
 {
 	const char *reason = h->verdict == V_ALLOW ? "" : reason_get(h->decision.reason_code)->code;
 	struct json *record;
@@ -480,9 +481,16 @@ static int begin_decision(struct kernel *k, const struct request *q, struct hand
 	r.metadata = about(q, h);
 	r.subject = record;
 	r.draws = draws_of(q, h, &r.draw_count);
-	/* Where many are answered at once it is on disk when the group returns; there is nothing left to finish then. */
-	return k->group ? recorder_group_append(k->group, h->a, &r, 1, &h->decision_receipt, e)
-			: recorder_begin(&k->recorder, h->a, &r, 1, &h->decision_receipt, e);
+	*ret = r;
+	return OK;
+}
+
+/* Signs the receipt and writes it; not yet known to be on disk.  Where many are answered at once it is on disk when the group returns, and there is
+ * nothing left to finish. */
+static int put_decision(struct kernel *k, struct handling *h, const struct draft *d, struct err *e)
+{
+	return k->group ? recorder_group_append(k->group, h->a, d, 1, &h->decision_receipt, e)
+			: recorder_begin(&k->recorder, h->a, d, 1, &h->decision_receipt, e);
 }
 
 /* Again and again somebody else was quicker to take what was left: it is denied, and that is on record. */
@@ -492,7 +500,9 @@ static int begin_exhausted(struct kernel *k, const struct request *q, struct han
 		&h->decision);
 	h->verdict = V_DENY;
 	*e = (struct err){ 0 };
-	return begin_decision(k, q, h, e);
+	struct draft d;
+	int rc = draft_decision(k, q, h, &d, e);
+	return rc ? rc : put_decision(k, h, &d, e);
 }
 
 /* Waits for the disk.  A failure is remembered in the request, so that no later step can treat it as
@@ -535,26 +545,31 @@ static void decide_again(struct kernel *k, const struct request *q, struct handl
 	kernel_decide(k, q, h);
 }
 
-static int settle_and_begin(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
+static int settle_and_draft(
+	struct kernel *k, const struct request *q, struct handling *h, struct recording *ret, struct err *e)
 {
+	ret->decided = h->verdict;
 	if (h->verdict == V_ESCALATE)
 		settle(k, q, h); /* has the question been answered already? */
 	if (h->verdict == V_ALLOW)
 		undo_save_overwritten(k, q, h);
-	return begin_decision(k, q, h, e);
+	return draft_decision(k, q, h, &ret->draft, e);
 }
 
-/* settle() comes before the record, because the record says how the question was answered.  The question is
- * kept after it, because it is kept together with the signed receipt. */
-int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
+int kernel_record_begin(
+	struct kernel *k, const struct request *q, struct handling *h, struct recording *ret, struct err *e)
 {
-	enum { TRIES = 3 };
-	enum verdict decided = h->verdict;
 	int rc = kernel_arm(k, e);
 
-	if (rc)
-		return rc;
-	rc = settle_and_begin(k, q, h, e);
+	return rc ? rc : settle_and_draft(k, q, h, ret, e);
+}
+
+/* What others drew meanwhile is asked about again, so often and no more. */
+int kernel_record_end(struct kernel *k, const struct request *q, struct handling *h, struct recording *made,
+	int rc, struct err *e)
+{
+	enum { TRIES = 3 };
+
 	for (int tries = 0; rc && text_eq(e->code, "DRAW_REFUSED"); tries++) {
 		if (tries == TRIES) {
 			rc = begin_exhausted(k, q, h, e);
@@ -562,8 +577,9 @@ int kernel_record(struct kernel *k, const struct request *q, struct handling *h,
 		}
 		*e = (struct err){ 0 };
 		decide_again(k, q, h);
-		decided = h->verdict;
-		rc = settle_and_begin(k, q, h, e);
+		rc = settle_and_draft(k, q, h, made, e);
+		if (rc == OK)
+			rc = put_decision(k, h, &made->draft, e);
 	}
 	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk
 	 * before it is given. */
@@ -573,8 +589,23 @@ int kernel_record(struct kernel *k, const struct request *q, struct handling *h,
 		return err_wrap(e, "not recorded, so not done");
 	if (h->question)
 		keep_question(k, h);
-	kernel_shadow(k, h, decided);
+	kernel_shadow(k, h, made->decided);
 	return OK;
+}
+
+/* settle() comes before the record, because the record says how the question was answered.  The question is
+ * kept after it, because it is kept together with the signed receipt. */
+int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
+{
+	struct recording made;
+	int rc = kernel_arm(k, e);
+
+	if (rc)
+		return rc;
+	rc = settle_and_draft(k, q, h, &made, e);
+	if (rc == OK)
+		rc = put_decision(k, h, &made.draft, e);
+	return kernel_record_end(k, q, h, &made, rc, e);
 }
 
 /* ---- execute, and record again ---- */

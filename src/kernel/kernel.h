@@ -187,6 +187,16 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
  * is left.  On disk, except for an ALLOW that is done here: kernel_permit() waits for that, as late as
  * possible. */
 int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e);
+/* Its two halves, for who puts the receipts of several requests into the chain at once (recorder_group_append_all()): the draft of its receipt, which is in h->a; and what
+ * follows when that is on disk, or `rc` and `e` say why it is not.  h->decision_receipt is set in between. */
+struct recording {
+	struct draft draft;
+	enum verdict decided; /* by kernel_decide() */
+};
+int kernel_record_begin(
+	struct kernel *k, const struct request *q, struct handling *h, struct recording *ret, struct err *e);
+int kernel_record_end(struct kernel *k, const struct request *q, struct handling *h, struct recording *made,
+	int rc, struct err *e);
 /* What a candidate policy said beside it is noted, where there is one and it differs; `decided` is what kernel_decide() said.  kernel_record() does that itself. */
 void kernel_shadow(struct kernel *k, struct handling *h, enum verdict decided);
 /* OK when the verdict is ALLOW and it is on disk, with the rows put so far.  Whoever acts has this OK

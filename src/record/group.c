@@ -19,21 +19,18 @@
 #include <semaphore.h>
 #include <string.h>
 
-/* One writer in the queue; lives on that writer's stack until it is woken. */
+/* One writer in the queue; lives on that writer's stack until it is woken.  What it brought is never divided between two groups. */
 struct waiting {
-	const struct draft *drafts;
-	size_t n;
-	struct arena *a; /* of the writer, who sleeps: the leader puts its receipts there */
-	struct json **receipts; /* NULL: they are not wanted */
-	int rc;
-	struct err err;
+	struct group_part *first, *last;
+	size_t n; /* drafts, of all parts */
 	bool leads; /* woken to lead the next group, this writer included */
-	bool is_refused; /* what it wants to draw is not there: `rc` and `err` say so, and the others go on */
 	sem_t wake;
 	struct waiting *next;
 };
 
-enum { ON_THE_WAY = 2, MOST = RECENT_LEAVES / ON_THE_WAY - SEAMS };
+enum { ON_THE_WAY = 2 };
+_Static_assert(ON_THE_WAY *(RECORDER_GROUP_MOST + SEAMS) <= RECENT_LEAVES,
+	"the edge has no room for the leaves of all groups");
 
 struct recorder_group {
 	struct recorder *r;
@@ -78,13 +75,13 @@ static void sleep_until_woken(struct waiting *w)
 		;
 }
 
-/* What has queued up, the first writer in any case, and not more than there is room for. */
+/* What has queued up, the first writer in any case, and not more than there is room for; the parts of all of them are one list. */
 static struct waiting *take_queued(struct recorder_group *g, size_t *ret_n)
 {
 	pthread_mutex_lock(&g->mutex);
 	struct waiting *list = g->first, **end = &g->first;
 	size_t n = 0;
-	while (*end && (!n || n + (*end)->n <= MOST)) {
+	while (*end && (!n || n + (*end)->n <= RECORDER_GROUP_MOST)) {
 		n += (*end)->n;
 		end = &(*end)->next;
 	}
@@ -93,6 +90,8 @@ static struct waiting *take_queued(struct recorder_group *g, size_t *ret_n)
 		g->last = &g->first;
 	*end = NULL;
 	pthread_mutex_unlock(&g->mutex);
+	for (struct waiting *w = list; w && w->next; w = w->next)
+		w->last->next = w->next->first;
 	*ret_n = n;
 	return list;
 }
@@ -177,64 +176,64 @@ static int settle(struct recorder_group *g, struct arena *a, struct batch *b, st
 	return rc;
 }
 
-/* One draft of the group cannot be signed, and so nothing of it was written.  Each writer's drafts are appended alone now: the
+/* One draft of the group cannot be signed, and so nothing of it was written.  The drafts of each are appended alone now: the
  * faulty one gets its own error, and the others are not affected. */
-static void append_each(struct recorder_group *g, struct arena *a, struct waiting *list)
+static void append_each(struct recorder_group *g, struct arena *a, struct group_part *list)
 {
 	while (g->ended != g->begun)
 		pthread_cond_wait(&g->turn, &g->work);
-	for (struct waiting *w = list; w; w = w->next)
-		if (!w->is_refused)
-			w->rc = recorder_append(
-				g->r, w->receipts ? w->a : a, w->drafts, w->n, w->receipts, &w->err);
+	for (struct group_part *p = list; p; p = p->next)
+		if (!p->is_refused)
+			p->rc = recorder_append(
+				g->r, p->receipts ? p->a : a, p->drafts, p->n, p->receipts, &p->err);
 }
 
 /* The drafts of all who are not refused; each has its receipt made where it is wanted, so that nothing is copied. */
-static size_t gather(struct waiting *list, struct draft *ret)
+static size_t gather(struct group_part *list, struct draft *ret)
 {
 	size_t n = 0;
 
-	for (struct waiting *w = list; w; w = w->next)
-		if (!w->is_refused) {
-			memcpy(ret + n, w->drafts, w->n * sizeof(*ret));
-			for (size_t i = 0; w->receipts && i < w->n; i++)
-				ret[n + i].into = w->a;
-			n += w->n;
+	for (struct group_part *p = list; p; p = p->next)
+		if (!p->is_refused) {
+			memcpy(ret + n, p->drafts, p->n * sizeof(*ret));
+			for (size_t i = 0; p->receipts && i < p->n; i++)
+				ret[n + i].into = p->a;
+			n += p->n;
 		}
 	return n;
 }
 
-/* The writer that a refused draft belongs to is left out. */
-static void leave_out(struct waiting *list, size_t draft, const struct err *e)
+/* The one that a refused draft belongs to is left out. */
+static void leave_out(struct group_part *list, size_t draft, const struct err *e)
 {
-	struct waiting *w = list;
+	struct group_part *p = list;
 
-	for (size_t at = 0; w; w = w->next) {
-		if (!w->is_refused && draft < at + w->n)
+	for (size_t at = 0; p; p = p->next) {
+		if (!p->is_refused && draft < at + p->n)
 			break;
-		at += w->is_refused ? 0 : w->n;
+		at += p->is_refused ? 0 : p->n;
 	}
-	w->is_refused = true;
-	w->rc = e->rc;
-	w->err = *e;
+	p->is_refused = true;
+	p->rc = e->rc;
+	p->err = *e;
 }
 
 /* What each of them wrote, which is behind the seams of the batch.  The batch itself ends with its leader. */
-static void give_receipts(struct waiting *list, const struct batch *b, size_t n)
+static void give_receipts(struct group_part *list, const struct batch *b, size_t n)
 {
 	struct json **next = b->receipts + (b->n - n);
 
-	for (struct waiting *w = list; w; w = w->next) {
-		if (w->is_refused)
+	for (struct group_part *p = list; p; p = p->next) {
+		if (p->is_refused)
 			continue;
-		for (size_t i = 0; w->receipts && i < w->n; i++)
-			w->receipts[i] = next[i];
-		next += w->n;
+		for (size_t i = 0; p->receipts && i < p->n; i++)
+			p->receipts[i] = next[i];
+		next += p->n;
 	}
 }
 
 /* One write and one sync for the whole list, and the lead handed over as early as can be.  `work` is held. */
-static void commit(struct recorder_group *g, struct waiting *list, size_t n)
+static void commit(struct recorder_group *g, struct group_part *list, size_t n)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	struct err e = { 0 };
@@ -260,11 +259,11 @@ static void commit(struct recorder_group *g, struct waiting *list, size_t n)
 		}
 		hand_over(g);
 	}
-	for (struct waiting *w = list; w; w = w->next) {
-		if (w->is_refused)
+	for (struct group_part *p = list; p; p = p->next) {
+		if (p->is_refused)
 			continue;
-		w->rc = rc;
-		w->err = e;
+		p->rc = rc;
+		p->err = e;
 	}
 }
 
@@ -278,7 +277,7 @@ static void lead(struct recorder_group *g, const struct waiting *own)
 	while (g->begun - g->ended >= ON_THE_WAY || g->ended < g->failed)
 		pthread_cond_wait(&g->turn, &g->work);
 	struct waiting *list = take_queued(g, &n);
-	commit(g, list, n);
+	commit(g, list->first, n);
 	pthread_mutex_unlock(&g->work);
 	for (struct waiting *w = list, *next; w; w = next) {
 		next = w->next; /* its owner leaves as soon as it is woken */
@@ -289,11 +288,15 @@ static void lead(struct recorder_group *g, const struct waiting *own)
 
 /* Either leads at once, or sleeps until it is woken: with its result, or as the leader of the next group,
  * which it is itself the first of. */
-int recorder_group_append(struct recorder_group *g, struct arena *a, const struct draft *drafts, size_t n,
-	struct json **ret_receipts, struct err *e)
+void recorder_group_append_all(struct recorder_group *g, struct group_part *parts, size_t n)
 {
-	struct waiting own = { .drafts = drafts, .n = n, .a = a, .receipts = ret_receipts };
-
+	if (!n)
+		return;
+	struct waiting own = { .first = parts, .last = parts + n - 1 };
+	for (size_t i = 0; i < n; i++) {
+		parts[i].next = i + 1 < n ? &parts[i + 1] : NULL;
+		own.n += parts[i].n;
+	}
 	sem_init(&own.wake, 0, 0);
 	pthread_mutex_lock(&g->mutex);
 	*g->last = &own;
@@ -309,6 +312,14 @@ int recorder_group_append(struct recorder_group *g, struct arena *a, const struc
 	if (leads)
 		lead(g, &own);
 	sem_destroy(&own.wake);
+}
+
+int recorder_group_append(struct recorder_group *g, struct arena *a, const struct draft *drafts, size_t n,
+	struct json **ret_receipts, struct err *e)
+{
+	struct group_part own = { .a = a, .drafts = drafts, .n = n, .receipts = ret_receipts };
+
+	recorder_group_append_all(g, &own, 1);
 	if (own.rc && e)
 		*e = own.err;
 	return own.rc;

@@ -178,6 +178,19 @@ void recorder_group_free(struct recorder_group *g);
 /* As recorder_append().  The receipts, when they are wanted, are in `a`, which nobody else may use meanwhile. */
 int recorder_group_append(struct recorder_group *g, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e);
+/* The same for several at once, by one thread, each with a result of its own; so many that RECORDER_GROUP_MOST drafts are not passed, or one alone. */
+enum { RECORDER_GROUP_MOST = 30 };
+struct group_part {
+	struct arena *a; /* its own; the receipts are there */
+	const struct draft *drafts;
+	size_t n;
+	struct json **receipts; /* room for n; NULL: they are not wanted */
+	int rc;
+	struct err err;
+	bool is_refused; /* what it wants to draw is not there: `rc` and `err` say so, and the others go on */
+	struct group_part *next; /* of the group */
+};
+void recorder_group_append_all(struct recorder_group *g, struct group_part *parts, size_t n);
 
 /* Visit every receipt of this moment in order, from the first segment to the last; the row is valid during the call only.  `line` counts
  * within `file`.  fn returns 0 to go on, > 0 to stop, or a negative rc.  A line that is no receipt is given as NULL. */

@@ -453,14 +453,22 @@ static void wake_up(void *arg)
 	MHD_resume_connection(x->mc);
 }
 
-/* Who has answered alone sends it.  A worker goes on with the next request, while another thread sends. */
+/* Who has read it sends it, when all that it answers are answered (poll.c).  A worker goes on with the next requests, while another thread sends: that one is
+ * woken once for all of them. */
 static void on_answered(void *arg)
 {
+	static _Thread_local struct poller *due;
 	struct conn *x = arg;
 	struct poller *p = x->from->poller;
 
 	wake_up(x); /* from here on it may be gone */
-	(work_is_here() ? poller_run : poller_wake)(p);
+	if (work_is_here())
+		return;
+	if (due && due != p)
+		poller_wake(due);
+	due = work_more_follow() ? p : NULL;
+	if (!due)
+		poller_wake(p);
 }
 
 static enum MHD_Result refuse_size(struct conn *x)
@@ -574,8 +582,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 	}
 	x->call.raw = buf_bytes(&x->body);
 	MHD_suspend_connection(mc);
-	if ((work_is_quiet(x->from->server) && poller_take(x)) ||
-		work_put(x->from->server, &x->call, on_answered, x))
+	if (poller_take(x) || work_put(x->from->server, &x->call, on_answered, x))
 		return MHD_YES;
 	too_busy(x, "LOW_PRIORITY_LOAD_SHED");
 	wake_up(x);
@@ -583,15 +590,24 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 	return MHD_YES;
 }
 
-/* One that was read whole, by the thread that read it. */
-static void answer_here(struct worker *w, void *what)
+/* Those that were read whole in one go, by the thread that read them. */
+static void answer_read(struct worker *w, void **what, size_t n, bool is_alone)
 {
-	struct conn *x = what;
+	struct conn *first = what[0];
+	struct job jobs[WORK_ALL_MOST];
 
-	if (work_here(w, &x->call, on_answered, x) || work_put(x->from->server, &x->call, on_answered, x))
+	if (n == 1 && !is_alone && work_here(w, &first->call, on_answered, first))
 		return;
-	too_busy(x, "LOW_PRIORITY_LOAD_SHED");
-	on_answered(x);
+	for (size_t i = 0; i < n; i++)
+		jobs[i] = (struct job){
+			.c = &((struct conn *)what[i])->call, .done = on_answered, .arg = what[i]
+		};
+	work_all(w, first->from->server, jobs, n, !is_alone);
+	for (size_t i = 0; i < n; i++)
+		if (jobs[i].is_refused) {
+			too_busy(what[i], "LOW_PRIORITY_LOAD_SHED");
+			wake_up(what[i]);
+		}
 }
 
 /* Paths are decoded segment by segment (route.c), so that %2F does not become a slash. */
@@ -636,7 +652,7 @@ static int start(struct server *s, struct listener *l, unsigned flags, uint16_t 
 		l->daemon ? MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!set)
 		return err_sys(e, "SERVE_LISTEN", "cannot listen");
-	const struct poller_spec spec = { .fd = set->epoll_fd, .arg = l, .run = run, .found = answer_here };
+	const struct poller_spec spec = { .fd = set->epoll_fd, .arg = l, .run = run, .found = answer_read };
 	int rc = poller_start(s, &spec, &l->poller, e);
 	if (rc)
 		MHD_stop_daemon(l->daemon);

@@ -16,17 +16,39 @@ enum {
  * request, or the tenant another one.  NULL: there is nothing of that. */
 const char *call_ambiguity(const struct call *c);
 
+/* ---- queue.c and work.c: what waits, and what a worker does with it ---- */
+
+struct worker;
+enum { TOGETHER_MOST = 16, WORK_ALL_MOST = 64 };
+struct job {
+	struct call *c;
+	void (*done)(void *);
+	void *arg;
+	int kind; /* which line of the queue it is for */
+	bool is_together; /* it only asks for a decision: its receipt is written with those of the others */
+	bool is_resumed, is_refused;
+	int64_t began_us, at_us;
+	struct job *next;
+};
+/* Each is answered and given to its `done`.  Behind that a call may be gone; the jobs are not. */
+void worker_answer(struct worker *w, struct job *jobs);
+bool work_more_follow(void); /* inside of `done`: this thread has more answers of the same moment */
+void work_prepare(struct server *s);
+/* Several requests that were read in one go are put into the queue; where `may_here`, this thread answers some of what is there, before it returns.  Those with is_refused
+ * were not taken: too many wait.  At most WORK_ALL_MOST. */
+void work_all(struct worker *w, struct server *s, struct job *jobs, size_t n, bool may_here);
+
 /* ---- poll.c: who waits for a listener, and runs it ---- */
 
 struct poller;
-struct worker;
 /* Two threads wait for `fd`.  `run` is called by one thread at a time: one of these when there is something to read, and every second; or whoever calls poller_run().
- * `found` is called after it, with what poller_take() was given meanwhile. */
+ * `found` is called after it, with what poller_take() was given meanwhile, and `run` behind that: `is_alone` is false for one thread at a time, while the other one runs or waits
+ * in its place. */
 struct poller_spec {
 	int fd;
 	void *arg;
 	bool (*run)(void *arg); /* true: there is more to do at once */
-	void (*found)(struct worker *w, void *what);
+	void (*found)(struct worker *w, void **what, size_t n, bool is_alone);
 };
 /* *ret is there before the first thread is. */
 int poller_start(struct server *s, const struct poller_spec *spec, struct poller **ret, struct err *e);
@@ -34,7 +56,7 @@ void poller_stop(struct poller *p);
 /* Now, by this thread; where another one is at it, that one does it once more.  Not inside of run(), nor with a lock that run() takes. */
 void poller_run(struct poller *p);
 void poller_wake(struct poller *p); /* soon, by another thread */
-/* Inside of run(): may this thread do `what` afterwards, because another one waits meanwhile? */
+/* Inside of run(), by one of the two: `what` is given to found() afterwards.  False: it is another thread, or there is no room. */
 bool poller_take(void *what);
 /* While it is held, run() is not called. */
 void poller_hold(struct poller *p);

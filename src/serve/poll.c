@@ -1,7 +1,7 @@
 /* poll.c — who waits for a listener, and runs it.
  *
- * The library reads requests and sends answers in one function that any thread may call, one at a time.  So nobody has to be woken for that: who has read a request
- * answers it, while a second thread waits in its place; and who has an answer sends it.  A thread that is woken costs more than most of what a decision
+ * The library reads requests and sends answers in one function that any thread may call, one at a time.  So nobody has to be woken for that: who has read requests
+ * answers them, while a second thread waits in its place; and who has answers sends them.  A thread that is woken costs more than most of what a decision
  * needs, twice for each request.
  *
  * What is locked: `running` is held by who runs; `wanted` says that somebody wants it to be run once more, and is looked at again after `running` was given back,
@@ -26,7 +26,7 @@ struct poller {
 	int set, bell; /* descriptors */
 	pthread_mutex_t running;
 	atomic_bool wanted, is_over, is_told;
-	atomic_int waiting; /* threads, for something to read */
+	atomic_int answering; /* threads that do not come back at once */
 	pthread_t threads[THREADS];
 	size_t started;
 };
@@ -34,7 +34,8 @@ struct poller {
 /* Of the thread, while it runs: what it will do afterwards. */
 static _Thread_local struct {
 	struct poller *of; /* NULL: it is none of ours */
-	void *what;
+	void *what[WORK_ALL_MOST];
+	size_t n;
 } taken;
 
 static void arm(struct poller *p)
@@ -60,7 +61,7 @@ void poller_run(struct poller *p)
 	atomic_store(&p->wanted, true);
 	while (atomic_load(&p->wanted)) {
 		bool is_bounded = taken.of != p || atomic_load(&p->is_over);
-		if (taken.what || (is_bounded && runs++ == RUNS_MOST)) {
+		if (taken.n || (is_bounded && runs++ == RUNS_MOST)) {
 			ring(p);
 			return;
 		}
@@ -94,10 +95,26 @@ void poller_wake(struct poller *p)
 
 bool poller_take(void *what)
 {
-	if (!taken.of || taken.what || !atomic_load(&taken.of->waiting))
+	if (!taken.of || taken.n == WORK_ALL_MOST)
 		return false;
-	taken.what = what;
+	taken.what[taken.n++] = what;
 	return true;
+}
+
+/* Runs, and does what was taken meanwhile, as long as there is something: an answer that is there is sent by running again. */
+static void run_and_answer(struct poller *p, struct worker *w)
+{
+	for (;;) {
+		taken.of = p;
+		poller_run(p);
+		taken.of = NULL;
+		if (!taken.n)
+			return;
+		bool is_alone = atomic_fetch_add(&p->answering, 1) > 0;
+		p->spec.found(w, taken.what, taken.n, is_alone);
+		atomic_fetch_sub(&p->answering, 1);
+		taken.n = 0;
+	}
 }
 
 static void *be_poller(void *arg)
@@ -107,17 +124,9 @@ static void *be_poller(void *arg)
 
 	while (!atomic_load(&p->is_over)) {
 		struct epoll_event ev;
-		atomic_fetch_add(&p->waiting, 1);
 		if (epoll_wait(p->set, &ev, 1, LOOK_MS) == 1 && ev.data.fd == p->spec.fd)
 			atomic_store(&p->is_told, true);
-		atomic_fetch_sub(&p->waiting, 1);
-		taken.of = p;
-		poller_run(p);
-		taken.of = NULL;
-		void *what = taken.what;
-		taken.what = NULL;
-		if (what)
-			p->spec.found(w, what);
+		run_and_answer(p, w);
 	}
 	worker_free(w);
 	ring(p); /* for the other one */

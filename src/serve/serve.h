@@ -55,6 +55,8 @@ enum route_flags {
 	IS_ONCE = 16, /* Idempotency-Key counts */
 	NO_KERNEL = 32, /* nothing is decided: c->k is NULL */
 	NOT_OFFERED = 64, /* answers 501 with `what` */
+	ASKS_ONLY =
+		128, /* it decides by call_handle_then(), and nothing else: answered together with others */
 };
 
 struct call;
@@ -134,6 +136,8 @@ struct call {
 	const struct door_policy *policy; /* in force for this request */
 	struct kernel *k; /* of the worker; its policy is the one that counts for this request */
 	const struct workspace *held; /* its word is looked at once for this request; call_wait() ends that */
+	struct worker *together; /* that answers others with it, after one look for all of them; or NULL */
+	struct parked *parked; /* decided, and not yet on record with these; or NULL */
 	struct arena *a;
 	const struct route *route; /* NULL: there is none */
 	const char *method, *path;
@@ -182,6 +186,11 @@ void call_error(struct call *c, const struct err *e, const struct json *more);
 /* Decide and record: kernel_handle(), with its decision on disk when it returns OK.  What is decided may run out of memory, and then it is as if
  * nobody had asked; what is written may not. */
 int call_handle(struct call *c, const struct request *q, struct handling *h, struct err *e);
+/* The same, and `then`, which gives the answer or an error.  Of those that are answered together, `then` is called when the receipts of all of them are on disk: after the
+ * function of the route has returned.  q, h and arg are in c->a. */
+typedef int call_then(struct call *c, int rc, void *arg, struct err *e);
+int call_handle_then(struct call *c, const struct request *q, struct handling *h, call_then *then, void *arg,
+	struct err *e);
 /* Before somebody is waited for: what a person says meanwhile counts. */
 void call_wait(struct call *c);
 /* How the last write went, for whoever asks how the boundary stands. */
@@ -285,7 +294,7 @@ void policy_look(struct server *s);
 struct door_policy *policy_take(struct server *s);
 void policy_drop(struct server *s, struct door_policy *p);
 
-/* work.c: so many workers, each with a kernel of its own. */
+/* queue.c and work.c: so many workers, each with a kernel of its own. */
 enum { QUEUE_MOST = 1024, WORKERS = 32 };
 int work_start(struct server *s, struct err *e);
 size_t work_descriptors(void); /* as many as this process may have, for everything */

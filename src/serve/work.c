@@ -1,7 +1,10 @@
-/* work.c — the queue, and workers that answer, each with a kernel of its own as if it were a process of its own.
+/* work.c — what a worker does with a request: each has a kernel of its own, as if it were a process of its own.
  *
  * A worker keeps its kernel open from one request to the next, and opens it anew when what a person decided about the place, the files of rules
  * in it, or the key have changed since: so a freeze, another profile or a rotation counts for the next request.
+ *
+ * Several that were there at the same time and only ask for a decision are answered together: one look at what a person says, which is after all of them had
+ * come; then each is decided; then their receipts are signed, written and synced in one go, and the answers leave.
  *
  * Memory.  A request has an arena with a limit.  Where it runs out before anything was written, the request ends with 413 and its
  * worker begins anew; the server goes on.  From the moment a decision is written there is no such way back (call_handle()). */
@@ -17,29 +20,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+
 #include <unwind.h>
-
-struct job {
-	struct call *c;
-	void (*done)(void *);
-	void *arg;
-	struct job *next;
-};
-
-/* Decisions come first: what reads the record may take long, so only some of the workers do that at once, and only one with something large. */
-enum kind { DECIDES, READS, IS_LARGE, KINDS };
-struct queue {
-	pthread_mutex_t lock;
-	pthread_cond_t arrived, left;
-	struct line {
-		struct job *first, **last;
-		size_t working, most, waiting, room;
-	} lines[KINDS];
-	size_t waiting, idle, workers, most;
-	uint64_t taken; /* out of the lines, ever */
-	bool is_over;
-};
 
 struct worker {
 	struct server *s;
@@ -50,6 +32,22 @@ struct worker {
 	struct posture word; /* of a person about the place, as the kernel was opened with */
 	unsigned looks; /* so often it was read again, and said the same */
 	struct stat files[3]; /* that it was opened with: see look_at_files() */
+	const struct workspace *held; /* whose word is looked at once for all that are answered together */
+	bool is_spoiled; /* a request was left in the middle: the kernel is closed when those before it are answered */
+};
+
+/* A request that is decided, and waits for those that are answered with it. */
+struct parked {
+	const struct request *q;
+	struct handling *h;
+	struct door_policy *policy; /* that it was decided by */
+	int64_t began_us, decided_us;
+	call_then *then;
+	void *arg;
+	struct recording made;
+	int rc;
+	struct err err;
+	struct group_part *part; /* NULL: there is none yet, `rc` says why */
 };
 
 /* ---- memory that runs out ---- */
@@ -62,6 +60,7 @@ static _Thread_local struct arena *in_use; /* of the request */
 static _Thread_local uintptr_t stack_at_start; /* of what may be left */
 static _Thread_local struct _Unwind_Exception leaving;
 static void (*give_up)(size_t);
+static _Thread_local size_t answers_left; /* of those that this thread answers together */
 
 static _Unwind_Reason_Code step_back(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
 	struct _Unwind_Exception *x, struct _Unwind_Context *frame, void *arg)
@@ -87,15 +86,22 @@ static void on_exhausted(size_t wanted)
 	abort();
 }
 
+static void release(const struct workspace **held)
+{
+	posture_release(held);
+	*held = NULL;
+}
+
 void call_wait(struct call *c)
 {
-	posture_release(&c->held);
-	c->held = NULL;
+	release(&c->held);
+	if (c->together)
+		release(&c->together->held);
 }
 
 static void end_hold(struct call **c)
 {
-	call_wait(*c);
+	release(&(*c)->held);
 }
 
 /* One moment decides: that of the request's beginning, unless somebody was waited for since. */
@@ -104,6 +110,19 @@ static void decide_now(struct call *c, const struct request *q, struct handling 
 	AUTO(posture_release) const struct workspace *held = posture_hold(c->k->sys, c->k->ws);
 
 	kernel_decide(c->k, q, h);
+}
+
+/* How it went, for whoever watches. */
+static void count_decision(struct call *c, const struct handling *h, int64_t began_us, int64_t decided_us)
+{
+	struct sys *s = c->server->sys;
+
+	metrics_decision(c->server->metrics, h->verdict,
+		h->decision.detail_code		       ? h->decision.detail_code
+			: h->policy && h->policy->rule ? h->policy->rule
+						       : "",
+		h->verdict == V_ALLOW ? "" : reason_get(h->decision.reason_code)->code, decided_us - began_us,
+		s->mono_us(s) - decided_us);
 }
 
 int call_handle(struct call *c, const struct request *q, struct handling *h, struct err *e)
@@ -121,13 +140,23 @@ int call_handle(struct call *c, const struct request *q, struct handling *h, str
 	c->a->limit_bytes = limit;
 	has_way_back = had;
 	if (rc == OK)
-		metrics_decision(c->server->metrics, h->verdict,
-			h->decision.detail_code		       ? h->decision.detail_code
-				: h->policy && h->policy->rule ? h->policy->rule
-							       : "",
-			h->verdict == V_ALLOW ? "" : reason_get(h->decision.reason_code)->code,
-			decided - began, s->mono_us(s) - decided);
+		count_decision(c, h, began, decided);
 	return rc;
+}
+
+int call_handle_then(struct call *c, const struct request *q, struct handling *h, call_then *then, void *arg,
+	struct err *e)
+{
+	struct sys *s = c->server->sys;
+
+	if (!c->together)
+		return then(c, call_handle(c, q, h, e), arg, e);
+	struct parked *p = arena_zalloc(c->a, 1, sizeof(*p));
+	*p = (struct parked){ .q = q, .h = h, .then = then, .arg = arg, .began_us = s->mono_us(s) };
+	decide_now(c, q, h);
+	p->decided_us = s->mono_us(s);
+	c->parked = p;
+	return OK;
 }
 
 void call_recorded(struct call *c, int rc, const struct err *e)
@@ -240,19 +269,24 @@ static bool is_same_tree(struct worker *w, struct arena *a)
 	return !tree || file_exists(w->s->sys, AT_FDCWD, arena_printf(a, "%s/.git", tree));
 }
 
+/* Once for all that are answered together: while one of them waits, the kernel that it was decided by stays open. */
 static int freshen(struct worker *w, struct call *c, struct err *e)
 {
+	const struct workspace **held = c->together ? &w->held : &c->held;
+
+	if (*held)
+		return OK;
 	if (w->is_open) {
-		c->held = posture_hold(w->s->sys, w->ws);
+		*held = posture_hold(w->s->sys, w->ws);
 		if (is_same_word(w, posture_of(w->s->sys, w->ws)) && are_same_files(w) &&
 			is_same_tree(w, c->a))
 			return OK;
-		call_wait(c);
+		release(held);
 	}
 	worker_close(w);
 	int rc = worker_open(w, e);
 	if (rc == OK)
-		c->held = posture_hold(w->s->sys, w->ws);
+		*held = posture_hold(w->s->sys, w->ws);
 	return rc;
 }
 
@@ -353,6 +387,20 @@ static void drop_taken(struct taken *t)
 	policy_drop(t->server, t->policy);
 }
 
+static void enter(struct worker *w, struct call *c, const struct door_policy *p)
+{
+	w->k.policy = p ? p->rules : NULL;
+	c->policy = p;
+	c->k = &w->k;
+}
+
+static void leave(struct worker *w, struct call *c)
+{
+	c->k = NULL;
+	c->policy = NULL;
+	w->k.policy = NULL;
+}
+
 static int with_kernel(
 	struct worker *w, struct call *c, int (*fn)(struct call *, struct err *), struct err *e)
 {
@@ -366,13 +414,13 @@ static int with_kernel(
 			c, e, 503, "POLICY_NOT_READY", "the boundary is not ready; ask 'helm doctor'");
 	}
 	AUTO(drop_taken) struct taken taken = { c->server, policy_take(c->server) };
-	w->k.policy = taken.policy ? taken.policy->rules : NULL;
-	c->policy = taken.policy;
-	c->k = &w->k;
+	enter(w, c, taken.policy);
 	rc = fn(c, e);
-	c->k = NULL;
-	c->policy = NULL;
-	w->k.policy = NULL;
+	leave(w, c);
+	if (c->parked) {
+		c->parked->policy = taken.policy;
+		taken.policy = NULL;
+	}
 	return rc;
 }
 
@@ -435,10 +483,14 @@ static void serve_one(struct worker *w, struct call *c)
 		c->sent_count = 0;
 		c->k = NULL;
 		c->policy = NULL;
+		c->parked = NULL;
 		(void)call_refuse(c, &e, 413, "TOO_LARGE",
 			"answering this takes more memory than one request may have");
 		call_error(c, &e, NULL);
-		worker_close(w);
+		if (c->together)
+			w->is_spoiled = true;
+		else
+			worker_close(w);
 		return;
 	}
 	bool is_resumed = c->resume != NULL;
@@ -449,246 +501,140 @@ static void serve_one(struct worker *w, struct call *c)
 		call_error(c, &e, NULL);
 }
 
-/* The same, counted and timed. */
-static void observed(struct worker *w, struct call *c)
+/* ---- from its beginning to whoever waits for it ---- */
+
+static void begin(struct worker *w, struct job *j)
 {
 	struct sys *s = w->s->sys;
-	int64_t began = s->mono_us(s), at = s->now_us(s);
-	bool is_resumed = c->resume != NULL;
 
-	if (!is_resumed)
-		trace_begin(c);
-	serve_one(w, c);
-	if (is_resumed || c->defer)
-		return;
-	int64_t us = s->mono_us(s) - began;
-	if (c->trace.span_id[0])
-		call_send_header(c, "traceparent", trace_header(c) + strlen("traceparent: "));
-	metrics_request(w->s->metrics, c, us);
-	spans_put(w->s->spans, c, at, at + us);
+	j->began_us = s->mono_us(s);
+	j->at_us = s->now_us(s);
+	j->is_resumed = j->c->resume != NULL;
+	if (!j->is_resumed)
+		trace_begin(j->c);
+	serve_one(w, j->c);
 }
 
-/* ---- threads ---- */
-
-static enum kind kind_of(const struct call *c)
+/* Counted and timed, and given on. */
+static void end(struct worker *w, const struct job *j)
 {
-	bool reads =
-		!c->resume && (!c->route || c->route->rate == RATE_EVIDENCE || c->route->rate == RATE_PUBLIC);
+	struct call *c = j->c;
+	void (*defer)(struct call *, void (*)(void *), void *) = c->defer;
 
-	return !reads ? DECIDES : c->raw.n > BODY_MOST ? IS_LARGE : READS;
-}
-
-/* The first of a line that has a worker left for it; NULL: nobody waits, or all of these are at work. */
-static struct job *first_job(struct queue *q)
-{
-	for (struct line *l = q->lines; l < q->lines + KINDS; l++) {
-		struct job *j = l->working < l->most ? l->first : NULL;
-		if (!j)
-			continue;
-		l->first = j->next;
-		if (!l->first)
-			l->last = &l->first;
-		l->working++;
-		l->waiting--;
-		q->waiting--;
-		q->taken++;
-		return j;
+	answers_left--;
+	c->defer = NULL;
+	c->together = NULL;
+	if (!j->is_resumed && !defer) {
+		int64_t us = w->s->sys->mono_us(w->s->sys) - j->began_us;
+		if (c->trace.span_id[0])
+			call_send_header(c, "traceparent", trace_header(c) + strlen("traceparent: "));
+		metrics_request(w->s->metrics, c, us);
+		spans_put(w->s->spans, c, j->at_us, j->at_us + us);
 	}
-	return NULL;
-}
-
-static struct job *next_job(struct queue *q)
-{
-	struct job *j;
-
-	q->idle++;
-	while (!(j = first_job(q)) && (!q->is_over || q->waiting))
-		pthread_cond_wait(&q->arrived, &q->lock);
-	q->idle--;
-	return j;
-}
-
-static _Thread_local bool is_here; /* work_here() has called us */
-
-/* One job from its beginning to whoever waits for it. */
-static void run_job(struct worker *w, const struct job *j)
-{
-	observed(w, j->c);
-	void (*defer)(struct call *, void (*)(void *), void *) = j->c->defer;
-	j->c->defer = NULL;
 	if (defer)
-		defer(j->c, j->done, j->arg);
+		defer(c, j->done, j->arg);
 	else
 		j->done(j->arg);
 }
 
-/* Under the lock.  Somebody may wait because this was the last one that could. */
-static void end_job(struct queue *q, enum kind kind)
+/* The draft of its receipt.  A question may be answered already, which is looked up, and kept: that is done for each alone. */
+static bool draft(struct worker *w, struct call *c, struct group_part *ret)
 {
-	struct line *l = &q->lines[kind];
+	struct parked *p = c->parked;
 
-	if (l->working-- == l->most && l->first)
-		pthread_cond_signal(&q->arrived);
-}
-
-static void *be_worker(void *arg)
-{
-	struct worker w = { .s = arg };
-	struct queue *q = w.s->queue;
-	struct job *j;
-
-	pthread_mutex_lock(&q->lock);
-	while ((j = next_job(q))) {
-		enum kind kind = kind_of(j->c);
-		pthread_mutex_unlock(&q->lock);
-		run_job(&w, j);
-		free(j);
-		pthread_mutex_lock(&q->lock);
-		end_job(q, kind);
-	}
-	pthread_cond_broadcast(&q->arrived);
-	q->workers--;
-	pthread_cond_signal(&q->left);
-	pthread_mutex_unlock(&q->lock);
-	worker_close(&w);
-	return NULL;
-}
-
-size_t work_descriptors(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return 256;
-	files.rlim_cur = files.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &files);
-	(void)getrlimit(RLIMIT_NOFILE, &files);
-	return (size_t)files.rlim_cur;
-}
-
-/* A worker that cannot open anything answers nobody: there are only as many as half of the descriptors are enough for. */
-static size_t worker_limit(const struct server *s)
-{
-	enum { OWN = 24, EACH = 6 };
-	size_t half = work_descriptors() / 2, most = half > OWN + EACH ? (half - OWN) / EACH : 1;
-
-	return most < (size_t)s->o.workers ? most : (size_t)s->o.workers;
-}
-
-int work_start(struct server *s, struct err *e)
-{
-	struct queue *q = calloc(1, sizeof(*q));
-
-	(void)e;
-	if (!q)
-		BUG("out of memory");
-	pthread_mutex_init(&q->lock, NULL);
-	pthread_cond_init(&q->arrived, NULL);
-	pthread_cond_init(&q->left, NULL);
-	q->most = worker_limit(s);
-	for (size_t i = 0; i < KINDS; i++)
-		q->lines[i].last = &q->lines[i].first;
-	q->lines[DECIDES].most = q->most;
-	q->lines[DECIDES].room = QUEUE_MOST;
-	q->lines[READS].most = q->most > 1 ? q->most / 2 : 1;
-	q->lines[READS].room = QUEUE_MOST / 2;
-	q->lines[IS_LARGE].most = 1;
-	q->lines[IS_LARGE].room = QUEUE_MOST / 64;
-	s->queue = q;
-	const char *memory = s->sys->getenv(s->sys, "HELM_LIMIT_MEMORY");
-	int64_t bytes;
-	s->call_memory = memory && text_int(memory, &bytes) && bytes > 0 ? (size_t)bytes : CALL_MEMORY;
-	give_up = arena_on_exhausted;
-	arena_on_exhausted = on_exhausted;
-	return OK;
-}
-
-/* Signals stay with the main thread. */
-static bool more_workers(struct server *s)
-{
-	sigset_t all, old;
-	pthread_t thread;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	bool is_there = pthread_create(&thread, NULL, be_worker, s) == 0;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (is_there)
-		pthread_detach(thread);
-	return is_there;
-}
-
-bool work_put(struct server *s, struct call *c, void (*done)(void *), void *arg)
-{
-	struct queue *q = s->queue;
-	struct job *j = calloc(1, sizeof(*j));
-
-	if (!j)
-		BUG("out of memory");
-	*j = (struct job){ .c = c, .done = done, .arg = arg };
-	pthread_mutex_lock(&q->lock);
-	if (q->waiting >= q->idle && q->workers < q->most && more_workers(s))
-		q->workers++;
-	struct line *l = &q->lines[kind_of(c)];
-	/* What was begun is ended: the second half of a call is never refused, and there are no more of those than connections. */
-	bool is_taken =
-		q->workers && (c->resume || (!q->is_over && q->waiting < QUEUE_MOST && l->waiting < l->room));
-	if (is_taken) {
-		*l->last = j;
-		l->last = &j->next;
-		l->waiting++;
-		q->waiting++;
-		pthread_cond_signal(&q->arrived);
-	}
-	pthread_mutex_unlock(&q->lock);
-	if (!is_taken)
-		free(j);
-	return is_taken;
-}
-
-/* Under the lock: nobody waits, and nobody is at work. */
-static bool is_quiet(const struct queue *q)
-{
-	size_t working = q->waiting;
-
-	for (size_t i = 0; i < KINDS; i++)
-		working += q->lines[i].working;
-	return !working && !q->is_over;
-}
-
-bool work_here(struct worker *w, struct call *c, void (*done)(void *), void *arg)
-{
-	struct queue *q = w->s->queue;
-	const struct job j = { .c = c, .done = done, .arg = arg };
-
-	pthread_mutex_lock(&q->lock);
-	bool is_taken = kind_of(c) == DECIDES && is_quiet(q);
-	q->taken += is_taken;
-	q->lines[DECIDES].working += is_taken;
-	pthread_mutex_unlock(&q->lock);
-	if (!is_taken)
+	c->a->limit_bytes = 0;
+	if (p->h->verdict == V_ESCALATE)
 		return false;
-	is_here = true;
-	run_job(w, &j);
-	is_here = false;
-	pthread_mutex_lock(&q->lock);
-	end_job(q, DECIDES);
-	pthread_cond_signal(&q->left);
-	pthread_mutex_unlock(&q->lock);
-	return true;
+	enter(w, c, p->policy);
+	p->rc = kernel_record_begin(&w->k, p->q, p->h, &p->made, &p->err);
+	leave(w, c);
+	if (p->rc == OK)
+		*ret = (struct group_part){
+			.a = p->h->a, .drafts = &p->made.draft, .n = 1, .receipts = &p->h->decision_receipt
+		};
+	p->part = p->rc ? NULL : ret;
+	return p->rc == OK;
 }
 
-bool work_is_quiet(struct server *s)
+/* What was parked, once its receipt is on disk, or is not. */
+static void go_on_parked(struct worker *w, const struct job *j)
 {
-	pthread_mutex_lock(&s->queue->lock);
-	bool is = is_quiet(s->queue);
-	pthread_mutex_unlock(&s->queue->lock);
-	return is;
+	struct call *c = j->c;
+	struct parked *p = c->parked;
+	struct err e = p->part ? p->part->err : p->err;
+	int rc = p->part ? p->part->rc : p->rc;
+
+	c->parked = NULL;
+	enter(w, c, p->policy);
+	rc = p->part || rc ? kernel_record_end(&w->k, p->q, p->h, &p->made, rc, &e)
+			   : kernel_record(&w->k, p->q, p->h, &e);
+	call_recorded(c, rc, &e);
+	if (rc == OK)
+		count_decision(c, p->h, p->began_us, p->decided_us);
+	rc = p->then(c, rc, p->arg, &e);
+	leave(w, c);
+	policy_drop(w->s, p->policy);
+	if (rc)
+		call_error(c, &e, NULL);
+	end(w, j);
 }
 
-bool work_is_here(void)
+static void record_together(struct worker *w, struct job *const *jobs, size_t n)
 {
-	return is_here;
+	struct group_part parts[TOGETHER_MOST];
+	bool is_written[TOGETHER_MOST];
+	size_t drafts = 0;
+
+	w->held = n ? posture_hold(w->s->sys, w->ws) : NULL; /* one look for all of them, again */
+	for (size_t i = 0; i < n; i++) {
+		is_written[i] = draft(w, jobs[i]->c, &parts[drafts]);
+		drafts += is_written[i];
+	}
+	release(&w->held);
+	recorder_group_append_all(w->k.group, parts, drafts);
+	/* Those that are on disk need not wait for those that are put there one by one. */
+	for (size_t i = 0; i < n; i++)
+		if (is_written[i])
+			go_on_parked(w, jobs[i]);
+	for (size_t i = 0; i < n; i++)
+		if (!is_written[i])
+			go_on_parked(w, jobs[i]);
+}
+
+/* As many as one look at what a person says is enough for.  The first that is left. */
+static struct job *answer_some(struct worker *w, struct job *j)
+{
+	struct job *parked[TOGETHER_MOST];
+	size_t n = 0;
+
+	do {
+		struct job *next = j->next;
+		j->c->together = j->is_together ? w : NULL;
+		begin(w, j);
+		if (j->c->parked)
+			parked[n++] = j;
+		else
+			end(w, j);
+		j = next;
+	} while (j && n < TOGETHER_MOST && w->held && !w->is_spoiled);
+	release(&w->held);
+	record_together(w, parked, n);
+	if (w->is_spoiled)
+		worker_close(w);
+	return j;
+}
+
+void worker_answer(struct worker *w, struct job *jobs)
+{
+	for (struct job *j = jobs; j; j = j->next)
+		answers_left++;
+	while (jobs)
+		jobs = answer_some(w, jobs);
+}
+
+bool work_more_follow(void)
+{
+	return answers_left > 0;
 }
 
 struct worker *worker_new(struct server *s)
@@ -708,33 +654,12 @@ void worker_free(struct worker *w)
 	free(w);
 }
 
-uint64_t work_taken(struct server *s)
+void work_prepare(struct server *s)
 {
-	pthread_mutex_lock(&s->queue->lock);
-	uint64_t n = s->queue->taken;
-	pthread_mutex_unlock(&s->queue->lock);
-	return n;
-}
+	const char *memory = s->sys->getenv(s->sys, "HELM_LIMIT_MEMORY");
+	int64_t bytes;
 
-size_t work_waiting(struct server *s)
-{
-	pthread_mutex_lock(&s->queue->lock);
-	size_t n = s->queue->waiting;
-	pthread_mutex_unlock(&s->queue->lock);
-	return n;
-}
-
-void work_stop(struct server *s)
-{
-	struct queue *q = s->queue;
-
-	if (!q)
-		return;
-	pthread_mutex_lock(&q->lock);
-	q->is_over = true;
-	pthread_cond_broadcast(&q->arrived);
-	/* Also those who are in work_here(). */
-	while (q->workers || q->lines[DECIDES].working)
-		pthread_cond_wait(&q->left, &q->lock);
-	pthread_mutex_unlock(&q->lock);
+	s->call_memory = memory && text_int(memory, &bytes) && bytes > 0 ? (size_t)bytes : CALL_MEMORY;
+	give_up = arena_on_exhausted;
+	arena_on_exhausted = on_exhausted;
 }

@@ -2,9 +2,11 @@
  *
  * DENY ends the row.  The first ESCALATE is kept, and the rest is still asked, since a later gate may deny.  A gate that nobody configured
  * is not called and is listed as inactive.  Whatever a gate answers that is neither ALLOW nor ESCALATE is DENY. */
+#include "base/hash.h"
 #include "decide/engine/parts.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Every gate that is built, and what makes it due beside a policy that configures it (ruleset.c): facts `f` that are there,
@@ -404,9 +406,19 @@ struct json *judgement_roster(struct arena *a, const struct judgement *j)
 	return o;
 }
 
+/* The digest of a set never changes, and one policy has few of them: the last one is kept. */
 const char *judgement_roster_sha256(struct arena *a, const struct judgement *j)
 {
-	return json_sha256(a, judgement_roster(a, j));
+	static _Thread_local struct {
+		uint32_t active;
+		char text[sizeof("sha256:") + SHA256_HEX];
+	} last;
+
+	if (!last.text[0] || last.active != j->active) {
+		last.active = j->active;
+		snprintf(last.text, sizeof(last.text), "%s", json_sha256(a, judgement_roster(a, j)));
+	}
+	return arena_strdup(a, last.text);
 }
 
 struct json *judgement_to_json(struct arena *a, const struct judgement *j)

@@ -398,7 +398,7 @@ static struct policy_answer *judge_tool(struct arena *a, const struct ruleset *r
 	if (p->verdict != V_DENY && !tool.is_beside)
 		keep_draws(a, j, p);
 	p->roster_sha256 = judgement_roster_sha256(a, j);
-	p->judgement = judgement_to_json(a, j);
+	p->judged = j;
 	if (rules) {
 		p->sha256 = arena_strdup(a, ruleset_sha256(rules));
 		p->name = arena_strdup(a, ruleset_name(rules));
@@ -406,6 +406,11 @@ static struct policy_answer *judge_tool(struct arena *a, const struct ruleset *r
 		p->epoch = ruleset_epoch(rules);
 	}
 	return p;
+}
+
+struct json *policy_judgement(struct arena *a, const struct policy_answer *p)
+{
+	return judgement_to_json(a, p->judged);
 }
 
 /* ---- several answers ---- */

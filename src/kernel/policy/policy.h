@@ -139,8 +139,10 @@ struct policy_answer {
 	bool is_explicit; /* a rule allows it by name */
 	bool is_whole; /* of a candidate that takes the place of the profile: what the guard said under another one does not count */
 	const struct json *lifts; /* guard rules whose question that answers; or NULL */
-	const struct json *judgement; /* gates, roster, packs: for explain and --json */
+	const struct judgement *judged; /* policy_judgement() */
 };
+/* Gates, roster, packs and what fired: for who explains an answer. */
+struct json *policy_judgement(struct arena *a, const struct policy_answer *p);
 
 /* What happens when the guard says one thing and the policy another: the stricter of both; the policy alone where it answers what the guard asks. */
 enum verdict policy_with_guard(const struct policy_answer *p, const struct decision *guard);

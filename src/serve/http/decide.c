@@ -184,10 +184,9 @@ static void keep(struct call *c, struct request *r, struct handling *h)
 	h->decision.summary = kept(c->a, h->decision.summary);
 }
 
-int decide_run(struct call *c, struct request *r, struct handling *h, struct err *e)
+/* How it went on record, told to whoever asked and whoever counts. */
+static int recorded(struct call *c, struct request *r, struct handling *h, int rc, struct err *e)
 {
-	r->what.pdp = points_ask(c, r, r->what.about);
-	int rc = call_handle(c, r, h, e);
 	if (rc && r->what.draw_count && text_eq(e->code, "DRAW_REFUSED"))
 		return rc; /* somebody else was answered meanwhile: the route knows what to say */
 	if (rc) {
@@ -202,12 +201,51 @@ int decide_run(struct call *c, struct request *r, struct handling *h, struct err
 	return OK;
 }
 
+int decide_run(struct call *c, struct request *r, struct handling *h, struct err *e)
+{
+	r->what.pdp = points_ask(c, r, r->what.about);
+	return recorded(c, r, h, call_handle(c, r, h, e), e);
+}
+
 int decide_tool(struct call *c, const struct tool_question *q, struct handling *h, struct err *e)
 {
 	struct request *r;
 	int rc = decide_prepare(c, q, &r, e);
 
 	return rc ? rc : decide_run(c, r, h, e);
+}
+
+/* A decision on its way to the disk, and what follows. */
+struct following {
+	struct request *r;
+	struct handling h;
+	decide_then *then;
+	void *arg;
+};
+
+static int follow(struct call *c, int rc, void *arg, struct err *e)
+{
+	struct following *f = arg;
+
+	rc = recorded(c, f->r, &f->h, rc, e);
+	if (rc == OK)
+		f->then(c, &f->h, f->arg);
+	return rc;
+}
+
+int decide_tool_then(
+	struct call *c, const struct tool_question *q, decide_then *then, void *arg, struct err *e)
+{
+	struct following *f = arena_zalloc(c->a, 1, sizeof(*f));
+	int rc = decide_prepare(c, q, &f->r, e);
+
+	if (rc)
+		return rc;
+	f->h.a = c->a;
+	f->then = then;
+	f->arg = arg;
+	f->r->what.pdp = points_ask(c, f->r, f->r->what.about);
+	return call_handle_then(c, f->r, &f->h, follow, f, e);
 }
 
 int call_principal(struct call *c, const char *said, const char **ret, struct err *e)

@@ -65,8 +65,9 @@ static int read_asked(struct call *c, struct asked *ret, struct err *e)
 	return OK;
 }
 
-static void tell(struct call *c, const struct asked *q, const struct handling *h)
+static void tell(struct call *c, const struct handling *h, void *arg)
 {
+	const struct asked *q = arg;
 	struct json *doc = decision_json(c, h);
 	const struct json *receipt = h->decision_receipt, *record = json_get(receipt, "subject");
 
@@ -81,22 +82,21 @@ static void tell(struct call *c, const struct asked *q, const struct handling *h
 
 static int evaluate(struct call *c, struct err *e)
 {
-	struct asked q = { 0 };
-	struct handling h = { .a = c->a };
-	int rc = read_asked(c, &q, e);
+	struct asked *q = arena_zalloc(c->a, 1, sizeof(*q));
+	int rc = read_asked(c, q, e);
 
-	if (rc == OK)
-		rc = decide_tool(c,
-			&(struct tool_question){
-				.tool = q.tool, .session = q.session, .args = q.args, .context = q.context },
-			&h, e);
-	if (rc == OK)
-		tell(c, &q, &h);
-	return rc;
+	return rc ? rc
+		  : decide_tool_then(c,
+			    &(struct tool_question){ .tool = q->tool,
+				    .session = q->session,
+				    .args = q->args,
+				    .context = q->context },
+			    tell, q, e);
 }
 
 const struct route http_evaluate_routes[] = {
-	{ "POST", "/api/v1/evaluate", AUTH_TENANT, SCOPE_EVALUATE, RATE_KERNEL, TAKES_JSON | IS_ONCE,
-		evaluate, "decide about a call of a tool", "EvaluateRequest", "EvaluateResponse" },
+	{ "POST", "/api/v1/evaluate", AUTH_TENANT, SCOPE_EVALUATE, RATE_KERNEL,
+		TAKES_JSON | IS_ONCE | ASKS_ONLY, evaluate, "decide about a call of a tool",
+		"EvaluateRequest", "EvaluateResponse" },
 	{ 0 },
 };

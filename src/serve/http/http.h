@@ -28,6 +28,10 @@ struct tool_question {
 /* Understood as a tool call (a shell command among its arguments is read), decided by profiles, guard rules and policies, on record.
  * h begins as { .a = c->a }.  503 when it could not be recorded. */
 int decide_tool(struct call *c, const struct tool_question *q, struct handling *h, struct err *e);
+/* The same for a route that ASKS_ONLY: `then` gives the answer, once it is on record.  h and arg are in c->a. */
+typedef void decide_then(struct call *c, const struct handling *h, void *arg);
+int decide_tool_then(
+	struct call *c, const struct tool_question *q, decide_then *then, void *arg, struct err *e);
 /* Its two steps, for who has more to say in between: the question, in c->a; and the answer. */
 int decide_prepare(struct call *c, const struct tool_question *q, struct request **ret, struct err *e);
 int decide_run(struct call *c, struct request *r, struct handling *h, struct err *e);
