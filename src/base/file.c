@@ -424,9 +424,6 @@ static int append_line(struct sys *s, int dirfd, const char *path, mode_t mode, 
 {
 	off_t size = 0;
 
-	if (line.n && memchr(line.p, '\n', line.n))
-		return err_set(
-			e, E_INPUT, "FILE_NEWLINE", "a line for '%s' must not contain a newline", path);
 	int rc = open_locked(s, dirfd, path, O_RDWR | O_APPEND | O_CREAT, mode, -1, ret_fd, e);
 	if (!rc)
 		rc = check_tail(s, *ret_fd, dirfd, path, mode, &size, e);
@@ -437,21 +434,37 @@ static int append_line(struct sys *s, int dirfd, const char *path, mode_t mode, 
 	return rc;
 }
 
+static int check_one_line(const char *path, struct bytes line, struct err *e)
+{
+	return line.n && memchr(line.p, '\n', line.n)
+		? err_set(e, E_INPUT, "FILE_NEWLINE", "a line for '%s' must not contain a newline", path)
+		: OK;
+}
+
 int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line,
 	off_t *ret_offset, struct err *e)
 {
 	AUTO(close_fd) int fd = -1;
+	int rc = check_one_line(path, line, e);
 
-	return append_line(s, dirfd, path, mode, line, true, &fd, ret_offset, e);
+	return rc ? rc : append_line(s, dirfd, path, mode, line, true, &fd, ret_offset, e);
+}
+
+int file_append_later(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line, int *ret_fd,
+	struct err *e)
+{
+	int rc = check_one_line(path, line, e);
+
+	return rc ? rc : file_append_lines(s, dirfd, path, mode, line, ret_fd, e);
 }
 
 /* For many lines that are synced together: the lock is given up, the descriptor kept, and the caller syncs
  * it before it calls anything done. */
-int file_append_later(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line, int *ret_fd,
-	struct err *e)
+int file_append_lines(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes lines,
+	int *ret_fd, struct err *e)
 {
 	AUTO(close_fd) int fd = -1;
-	int rc = append_line(s, dirfd, path, mode, line, false, &fd, NULL, e);
+	int rc = append_line(s, dirfd, path, mode, lines, false, &fd, NULL, e);
 
 	if (rc)
 		return rc;

@@ -31,6 +31,9 @@ int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, st
 /* The same without waiting for the disk: *ret_fd is for the caller's own sync, which may cover several lines and files. */
 int file_append_later(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line, int *ret_fd,
 	struct err *e);
+/* Several of them in one write, with newlines in between. */
+int file_append_lines(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes lines,
+	int *ret_fd, struct err *e);
 
 /* Replace a file by new bytes atomically: temporary in the same directory, fsync, rename, fsync of the directory.  A
  * reader sees the old or the new bytes, never a mixture, and after OK the new ones survive a crash.  An existing

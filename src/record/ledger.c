@@ -120,14 +120,26 @@ int rows_sync(struct recorder *r, struct err *e)
 	return rc;
 }
 
-/* A row that may be lost in a power cut: written under the file's lock, but not synced. */
+/* Rows that may be lost in a power cut: written under the file's lock, but not synced. */
+int ledger_notes(struct sys *s, struct arena *a, int state_fd, const char *file,
+	const struct json *const *rows, size_t n, struct err *e)
+{
+	AUTO(close_fd) int fd = -1;
+	struct buf lines, line;
+
+	buf_init(&lines, a);
+	for (size_t i = 0; i < n; i++) {
+		row_text(&line, a, rows[i]);
+		if (i)
+			buf_addc(&lines, '\n');
+		buf_add(&lines, line.p, line.n);
+	}
+	int rc = ledger_rotate(s, state_fd, file, LEDGER_ROTATE_BYTES, false, e);
+	return rc ? rc : file_append_lines(s, state_fd, file, 0600, buf_bytes(&lines), &fd, e);
+}
+
 int ledger_note(
 	struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row, struct err *e)
 {
-	struct buf line;
-	AUTO(close_fd) int fd = -1;
-
-	row_text(&line, a, row);
-	int rc = ledger_rotate(s, state_fd, file, LEDGER_ROTATE_BYTES, false, e);
-	return rc ? rc : file_append_later(s, state_fd, file, 0600, buf_bytes(&line), &fd, e);
+	return ledger_notes(s, a, state_fd, file, &row, 1, e);
 }

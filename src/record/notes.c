@@ -226,6 +226,11 @@ static int search_said(struct recorder *r, struct arena *a, off_t *ret, struct e
 
 /* ---- binding ---- */
 
+static bool was_looked_at(const struct recorder *r, const struct notes_end *bound)
+{
+	return bound->is_known && memcmp(&r->looked.bound, bound, sizeof(*bound)) == 0;
+}
+
 /* One look at the name; the usual answer of a run is no, that of a hook yes. */
 bool notes_wait(struct recorder *r)
 {
@@ -234,6 +239,9 @@ bool notes_wait(struct recorder *r)
 
 	if (r->sys->stat(r->sys, r->state_fd, TOOL_CALLS, &st, AT_SYMLINK_NOFOLLOW))
 		return errno != ENOENT || (end->is_known && end->ino);
+	/* Nothing came since they were left to a later receipt. */
+	if (r->is_hurried && was_looked_at(r, end) && is_file(end, &st) && st.st_size == r->looked.size)
+		return false;
 	return !is_file(end, &st) || st.st_size > (off_t)(end->place & (uint64_t)OFFSET_MASK);
 }
 
@@ -267,15 +275,18 @@ static int begin_of(struct recorder *r, struct arena *a, const struct notes_end 
 	return rc;
 }
 
-/* Do all rows in this part of the newest file speak of calls whose decision is signed?  In doubt no. */
-static bool are_decided(struct recorder *r, struct arena *a, int fd, off_t from, off_t to)
+/* Do all rows in this part of the newest file speak of calls whose decision is signed?  In doubt no.  Those before `known` do. */
+static bool are_decided(struct recorder *r, struct arena *a, int fd, off_t from, off_t known, off_t to)
 {
 	static const char mark[] = "\"decision_id\": \"",
 			  asked[] = "\"verdict\": \""; /* as rows are spelled */
-	size_t n = (size_t)(to - from);
 
 	if (fd < 0 || to <= from || to - from > STEP)
 		return false;
+	from = known > from && known <= to ? known : from;
+	size_t n = (size_t)(to - from);
+	if (!n)
+		return true;
 	const char *text = arena_text(a, n), *end = text + n, *next;
 	if (pread_all(r->sys, fd, (char *)text, n, from))
 		return false;
@@ -305,7 +316,12 @@ int notes_take(struct recorder *r, struct arena *a, const struct notes_end *seen
 	ret->is_new = rc == OK && ret->from < now.base + end;
 	if (rc || !ret->is_new)
 		return rc;
-	if (r->is_hurried && ret->from >= now.base && are_decided(r, a, now.fd, ret->from - now.base, end)) {
+	if (r->is_hurried && ret->from >= now.base &&
+		are_decided(r, a, now.fd, ret->from - now.base,
+			was_looked_at(r, seen) && is_file(seen, &now.st) ? r->looked.end : 0, end)) {
+		r->looked.bound = *seen;
+		r->looked.size = now.st.st_size;
+		r->looked.end = end;
 		/* Where binding begins is kept, so that receipts are not searched for it again. */
 		if (seen->is_known)
 			*ret = (struct notes_cut){ 0 };

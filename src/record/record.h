@@ -79,6 +79,10 @@ struct recorder {
 	bool is_open;
 	bool reads_all; /* the next look at the chain reads every receipt of it */
 	bool is_hurried; /* somebody waits for the decision: notes of calls that have receipts of their own are bound by a later one */
+	struct {
+		struct notes_end bound; /* as it was then */
+		off_t size, end; /* of the file, and of its whole rows */
+	} looked; /* the last look that left notes to a later receipt: only what came since is looked at */
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
@@ -425,6 +429,9 @@ void ledger_row_digest(struct arena *a, const struct json *row, char ret_digest[
 /* Append without waiting for the disk: for notes that may be lost in a power cut until a receipt speaks of them. */
 int ledger_note(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	struct err *e);
+/* The same for several rows, in one write. */
+int ledger_notes(struct sys *s, struct arena *a, int state_fd, const char *file,
+	const struct json *const *rows, size_t n, struct err *e);
 
 /* Ledgers are put aside piece by piece and sealed (docs/formats/ledgers.md): appending does the first by itself when the file has
  * this many bytes; ledger_rotate() is for tests with less.  OK also when the file could not be put aside; an error means that it was,

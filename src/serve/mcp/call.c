@@ -273,44 +273,65 @@ int calling_decide(struct flight *f, struct calling *c, const char *bad_args, st
 	return decide_run(&f->call, c->r, &c->h, e);
 }
 
-/* For the evening report; the receipt is what proves.  Each receipt waits for the rows before it to be on disk, so the two of a call that is made are
- * written together, behind its outcome: the next receipt binds both. */
-void calling_note(struct flight *f, const struct calling *c, const char *outcome, const char *digest)
+static struct json *new_row(struct flight *f, const struct calling *c, int64_t at_us)
 {
 	struct arena *a = &f->a;
-	struct kernel *k = f->call.k;
-	struct json *row = json_new(a, JSON_OBJECT), *signed_as = json_new(a, JSON_OBJECT);
-	struct err e = { 0 };
+	struct json *row = json_new(a, JSON_OBJECT);
 
-	json_sets(a, row, "at",
-		text_time_iso(a, outcome ? k->sys->now_us(k->sys) : c->h.decision.evaluated_us));
+	json_sets(a, row, "at", text_time_iso(a, at_us));
 	json_sets(a, row, "client", client_of(f));
 	json_sets(a, row, "session", f->guest->id);
 	json_sets(a, row, "tool", c->r->what.tool);
 	json_sets(a, row, "tool_use_id", c->h.decision_id);
-	if (!outcome) {
-		const char *preview = c->r->what.preview;
-		json_sets(a, row, "preview",
-			arena_strndup(a, preview, strlen(preview) > PREVIEW ? PREVIEW : strlen(preview)));
-		json_sets(a, row, "verdict", verdict_name(c->h.verdict));
-		json_sets(a, row, "decision_id", c->h.decision_id);
-		json_sets(a, row, "door", "mcp");
-		json_sets(a, row, "containment", c->u->is_web ? "none" : "walls");
-		if (c->h.decision.detail_code)
-			json_sets(a, row, "rule", c->h.decision.detail_code);
-		if (c->h.settled.by)
-			json_sets(a, row, "settled_by", c->h.settled.by);
-		if (c->h.question)
-			json_sets(a, row, "approval_id", json_get_text(c->h.question, "approval_id", ""));
-	} else {
-		json_sets(a, row, "outcome", outcome);
-		json_sets(a, row, "outcome_sha256", digest);
-		/* Both halves of this call are in the chain: nobody has to wait until its rows are bound. */
-		json_sets(a, signed_as, "decision_id", c->h.decision_id);
-		json_sets(a, signed_as, "verdict", verdict_name(c->h.verdict));
-		json_set(a, row, "signed", signed_as);
-	}
-	if (ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, &e))
+	return row;
+}
+
+static struct json *decided_row(struct flight *f, const struct calling *c)
+{
+	struct arena *a = &f->a;
+	struct json *row = new_row(f, c, c->h.decision.evaluated_us);
+	const char *preview = c->r->what.preview;
+
+	json_sets(a, row, "preview",
+		arena_strndup(a, preview, strlen(preview) > PREVIEW ? PREVIEW : strlen(preview)));
+	json_sets(a, row, "verdict", verdict_name(c->h.verdict));
+	json_sets(a, row, "decision_id", c->h.decision_id);
+	json_sets(a, row, "door", "mcp");
+	json_sets(a, row, "containment", c->u->is_web ? "none" : "walls");
+	if (c->h.decision.detail_code)
+		json_sets(a, row, "rule", c->h.decision.detail_code);
+	if (c->h.settled.by)
+		json_sets(a, row, "settled_by", c->h.settled.by);
+	if (c->h.question)
+		json_sets(a, row, "approval_id", json_get_text(c->h.question, "approval_id", ""));
+	return row;
+}
+
+/* Both halves of this call are in the chain: nobody has to wait until its rows are bound. */
+static struct json *outcome_row(
+	struct flight *f, const struct calling *c, const char *outcome, const char *digest)
+{
+	struct arena *a = &f->a;
+	struct json *row = new_row(f, c, sys_of(f)->now_us(sys_of(f))), *signed_as = json_new(a, JSON_OBJECT);
+
+	json_sets(a, row, "outcome", outcome);
+	json_sets(a, row, "outcome_sha256", digest);
+	json_sets(a, signed_as, "decision_id", c->h.decision_id);
+	json_sets(a, signed_as, "verdict", verdict_name(c->h.verdict));
+	json_set(a, row, "signed", signed_as);
+	return row;
+}
+
+/* For the evening report; the receipt is what proves.  Each receipt waits for the rows before it to be on disk, so the two of a call that is made are
+ * written together, behind its outcome: the next receipt binds both. */
+void calling_note(struct flight *f, const struct calling *c, const char *outcome, const char *digest)
+{
+	struct kernel *k = f->call.k;
+	const struct json *rows[2] = { decided_row(f, c),
+		outcome ? outcome_row(f, c, outcome, digest) : NULL };
+	struct err e = { 0 };
+
+	if (ledger_notes(k->sys, &f->a, k->ws->state_fd, TOOL_CALLS, rows, outcome ? 2 : 1, &e))
 		log_line(f->g->server, "warning", NULL, "%s", e.text);
 }
 
@@ -473,7 +494,6 @@ int calling_outcome(struct flight *f, struct err *e)
 		json_seti(a, happened, "error_code", json_get_int(f->error, "code", 0));
 	const char *status = ending(f);
 	int rc = kernel_outcome(f->call.k, c->r, &c->h, happened, status, e);
-	calling_note(f, c, NULL, NULL);
 	calling_note(f, c, text_eq(status, "COMPLETED") ? "done" : "failed", digest);
 	if (f->result || f->error)
 		calling_taint(f, c);

@@ -33,7 +33,7 @@ void calling_dispatch(struct flight *f, struct calling *c);
 int calling_outcome(struct flight *f, struct err *e);
 /* The session has read something of this server. */
 void calling_taint(struct flight *f, const struct calling *c);
-/* A row for the report: the decision, or with `outcome` how it ended. */
+/* For the report: a row of the decision, and with `outcome` one of how it ended. */
 void calling_note(struct flight *f, const struct calling *c, const char *outcome, const char *digest);
 
 /* pass.c: names of resources in a result, as guests know them. */
