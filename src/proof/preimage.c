@@ -488,3 +488,22 @@ int key_link_preimage(struct arena *a, const struct json *link, struct bytes *re
 		*ret = buf_bytes(&b);
 	return rc;
 }
+
+/* Numbers anywhere below a member are hashed as what a double makes of them, so only one spelling of each
+ * is accepted: whole, within 2^53-1, no "-0". */
+bool receipt_has_plain_numbers(const struct json *v)
+{
+	int64_t number;
+
+	if (v->type == JSON_NUMBER)
+		return json_int(v, &number) && number <= 9007199254740991 && number >= -9007199254740991 &&
+			!text_eq(v->text, "-0");
+	json_each (item, v) {
+		if (!receipt_has_plain_numbers(item))
+			return false;
+	}
+	json_each_member (m, v)
+		if (!receipt_has_plain_numbers(m->value))
+			return false;
+	return true;
+}

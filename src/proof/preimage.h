@@ -19,6 +19,8 @@
 /* The 13-member signing object of receipt.v5.  Refused with code contract_mismatch when a signed member is missing, not a
  * string, or the tag is another; non_interoperable_number for the clock. */
 int receipt_preimage_v5(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e);
+/* Is every number in it one that a receipt may hold? */
+bool receipt_has_plain_numbers(const struct json *v);
 /* Untagged receipts, to verify only: colon-joined fields; and the whole receipt as canonical JSON. */
 int receipt_preimage_v4_fields(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e);
 int receipt_preimage_v5_jcs(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e);

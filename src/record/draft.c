@@ -146,6 +146,10 @@ int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, 
 	/* Before anything is signed: bytes that are no UTF-8 would be written differently from how they
 	 * were signed. */
 	json_make_utf8(a, receipt);
+	/* Whoever verifies it would call it changed. */
+	if (!receipt_has_plain_numbers(receipt))
+		return err_set(e, E_INPUT, "RECEIPT_NUMBER",
+			"a receipt holds whole numbers only, and none beyond 2^53-1");
 	if ((rc = receipt_text_begin(a, receipt, &text, e)) ||
 		(rc = receipt_preimage_v5(a, receipt, &preimage, e)))
 		return rc;

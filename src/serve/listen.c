@@ -80,24 +80,6 @@ struct collecting {
 	bool is_query;
 };
 
-/* %XX and + of a query; what cannot be decoded stays as it is and will not be found to mean anything. */
-static const char *query_text(struct arena *a, const char *text)
-{
-	char *to = arena_strdup(a, text), *at = to;
-
-	for (const char *p = text; *p; p++) {
-		uint8_t value;
-		if (*p == '%' && p[1] && p[2] && hex_decode(p + 1, 2, &value, 1, false) && value) {
-			*at++ = (char)value;
-			p += 2;
-		} else {
-			*at++ = *p == '+' ? ' ' : *p;
-		}
-	}
-	*at = '\0';
-	return to;
-}
-
 static enum MHD_Result collect(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
 	struct collecting *c = arg;
@@ -109,7 +91,7 @@ static enum MHD_Result collect(void *arg, enum MHD_ValueKind kind, const char *n
 		c->room = 2 * (c->room + 8);
 	}
 	value = value ? value : "";
-	c->list[c->n++] = c->is_query ? (struct pair){ query_text(c->a, name), query_text(c->a, value) }
+	c->list[c->n++] = c->is_query ? (struct pair){ query_decoded(c->a, name), query_decoded(c->a, value) }
 				      : (struct pair){ arena_strdup(c->a, name), arena_strdup(c->a, value) };
 	return MHD_YES;
 }

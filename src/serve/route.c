@@ -64,6 +64,24 @@ char *path_decoded(struct arena *a, const char *p, size_t n)
 	return text_utf8_valid(to, at) == at ? to : NULL;
 }
 
+/* %XX and + of a query; what cannot be decoded stays as it is and will not be found to mean anything. */
+const char *query_decoded(struct arena *a, const char *text)
+{
+	char *to = arena_strdup(a, text), *at = to;
+
+	for (const char *p = text; *p; p++) {
+		uint8_t value;
+		if (*p == '%' && p[1] && p[2] && hex_decode(p + 1, 2, &value, 1, false) && value) {
+			*at++ = (char)value;
+			p += 2;
+		} else {
+			*at++ = *p == '+' ? ' ' : *p;
+		}
+	}
+	*at = '\0';
+	return to;
+}
+
 /* Segment by segment; {name} takes one that is not empty. */
 static bool is_match(struct arena *a, const char *pattern, const char *path, const char *args[ROUTE_ARGS])
 {

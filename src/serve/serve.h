@@ -82,6 +82,7 @@ const struct route *route_find_in(const struct route *(*at)(size_t), struct aren
 	const char *path, const char *args[ROUTE_ARGS], const char **ret_allowed);
 /* %XX decoded; NULL: it is no text, or holds a NUL. */
 char *path_decoded(struct arena *a, const char *p, size_t n);
+const char *query_decoded(struct arena *a, const char *text);
 /* The table as a document, and as OpenAPI 3.1. */
 struct json *routes_json(struct arena *a);
 struct json *routes_openapi(struct arena *a);

@@ -96,25 +96,6 @@ bool verify_subject(struct verification *v, const struct json *receipt)
 
 /* Members. */
 
-/* Numbers anywhere below a member are hashed as what a double makes of them, so only one spelling of each
- * is accepted: whole, within 2^53-1, no "-0". */
-static bool has_plain_numbers(const struct json *v)
-{
-	int64_t number;
-
-	if (v->type == JSON_NUMBER)
-		return json_int(v, &number) && number <= 9007199254740991 && number >= -9007199254740991 &&
-			!text_eq(v->text, "-0");
-	json_each (item, v) {
-		if (!has_plain_numbers(item))
-			return false;
-	}
-	json_each_member (m, v)
-		if (!has_plain_numbers(m->value))
-			return false;
-	return true;
-}
-
 static bool is_signed_member(const char *name)
 {
 	const struct projection *p = &receipt_v5_projection;
@@ -158,7 +139,7 @@ static const char *strange_value(const struct member *known, const struct json *
 		return "a member is empty that is left out then";
 	if (known->shape == SHAPE_TIME)
 		return is_own_time(json_text(v)) ? NULL : "a time is spelled otherwise";
-	return has_plain_numbers(v) ? NULL : "a number is spelled otherwise";
+	return receipt_has_plain_numbers(v) ? NULL : "a number is spelled otherwise";
 }
 
 static int by_name(const void *x, const void *y)
@@ -252,7 +233,7 @@ static bool check_claims(struct verification *v, const struct json *receipt)
 
 	if (id && !json_is(id, JSON_STRING))
 		return refuse(v, LOG, "log_id", "a text", json_type_name(id), "log_id is no text");
-	if (index && (json_get_int(receipt, "leaf_index", -1) < 0 || !has_plain_numbers(index)))
+	if (index && (json_get_int(receipt, "leaf_index", -1) < 0 || !receipt_has_plain_numbers(index)))
 		return refuse(
 			v, LOG, "leaf_index", "a place", json_type_name(index), "leaf_index is no place");
 	return !log || json_is(log, JSON_OBJECT) ||

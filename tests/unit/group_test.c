@@ -368,6 +368,51 @@ static void each_is_given_its_own_receipt(void **state)
 	end(&f);
 }
 
+/* Several by one thread: one sync for all, each in its turn; one that cannot be signed fails alone. */
+static void several_by_one_thread(void **state)
+{
+	enum { PARTS = 12, FAULTY = 5 };
+	struct group_part parts[PARTS] = { 0 };
+	struct arena each[PARTS] = { 0 };
+	struct draft drafts[PARTS];
+	struct json *receipts[PARTS] = { 0 };
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	struct json *bad = json_new(&f.a, JSON_OBJECT);
+	json_set(&f.a, bad, "x", json_double(&f.a, 1.5)); /* which no receipt may hold */
+	for (int faulty = 0; faulty < 2; faulty++) {
+		int syncs = f.sys.syncs;
+		for (size_t i = 0; i < PARTS; i++) {
+			drafts[i] = (struct draft){ .decision_id = arena_printf(&f.a, "%d-%zu", faulty, i),
+				.effect_id = "X",
+				.status = "ALLOW",
+				.metadata = faulty && i == FAULTY ? bad : NULL };
+			parts[i] = (struct group_part){
+				.a = &each[i], .drafts = &drafts[i], .n = 1, .receipts = &receipts[i]
+			};
+		}
+		recorder_group_append_all(f.g, parts, PARTS);
+		for (size_t i = 0; i < PARTS; i++) {
+			assert_int_equal(parts[i].rc != OK, faulty && i == FAULTY);
+			if (parts[i].rc == OK)
+				assert_string_equal(
+					json_get_text(receipts[i], "decision_id", ""), drafts[i].decision_id);
+		}
+		if (!faulty)
+			assert_int_equal(f.sys.syncs, syncs + 1);
+	}
+	struct json *rows = read_chain(&f);
+	for (size_t i = 0; i < PARTS; i++) {
+		assert_string_equal(
+			json_get_text(json_at(rows, i), "decision_id", ""), arena_printf(&f.a, "0-%zu", i));
+		assert_int_equal(parts[i].rc == OK, times_in(rows, drafts[i].decision_id));
+		arena_done(&each[i]);
+	}
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +421,7 @@ int main(void)
 		cmocka_unit_test(each_has_the_lock_for_itself),
 		cmocka_unit_test(failures_among_many),
 		cmocka_unit_test(each_is_given_its_own_receipt),
+		cmocka_unit_test(several_by_one_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

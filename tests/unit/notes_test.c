@@ -448,13 +448,41 @@ static void a_hurried_receipt_leaves_the_rest(void **state)
 	end(&f);
 }
 
+/* What was looked at and left is not read again; a row that nobody has signed is found among those that came since, and all are bound. */
+static void what_was_left_is_not_forgotten(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	receipt(&f);
+	f.r.is_hurried = true;
+	decided(&f, "a");
+	receipt(&f);
+	decided(&f, "b");
+	receipt(&f);
+	receipt(&f);
+	expect_sound(&f, 0);
+	note(&f, "\"x\": 1");
+	decided(&f, "c");
+	receipt(&f);
+	expect_sound(&f, 1);
+	decided(&f, "d");
+	receipt(&f);
+	expect_sound(&f, 1);
+	f.r.is_hurried = false;
+	receipt(&f);
+	expect_sound(&f, 2);
+	end(&f);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_byte),
-		cmocka_unit_test(removed_added_moved), cmocka_unit_test(a_shorter_ledger_goes_on),
-		cmocka_unit_test(pieces), cmocka_unit_test(without_the_edge),
-		cmocka_unit_test(across_files_of_the_chain), cmocka_unit_test(many_at_once),
-		cmocka_unit_test(very_many), cmocka_unit_test(spellings),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(what_was_left_is_not_forgotten),
+		cmocka_unit_test(every_byte), cmocka_unit_test(removed_added_moved),
+		cmocka_unit_test(a_shorter_ledger_goes_on), cmocka_unit_test(pieces),
+		cmocka_unit_test(without_the_edge), cmocka_unit_test(across_files_of_the_chain),
+		cmocka_unit_test(many_at_once), cmocka_unit_test(very_many), cmocka_unit_test(spellings),
 		cmocka_unit_test(a_hurried_receipt_leaves_the_rest) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
