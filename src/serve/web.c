@@ -344,6 +344,8 @@ static void end_transfer(struct web_loop *l, CURLMsg *m)
 	}
 }
 
+static _Thread_local struct web_loop *own_loop; /* that this thread runs */
+
 /* Everything that was posted until now; false: it is over. */
 static bool run_posted(struct web_loop *l)
 {
@@ -359,6 +361,14 @@ static bool run_posted(struct web_loop *l)
 		p->fn(p->arg);
 		free(p);
 	}
+}
+
+static bool has_posted(struct web_loop *l)
+{
+	pthread_mutex_lock(&l->lock);
+	bool has = l->first != NULL;
+	pthread_mutex_unlock(&l->lock);
+	return has;
 }
 
 /* Once a second. */
@@ -395,6 +405,7 @@ static void *be_loop(void *arg)
 	struct web_loop *l = arg;
 	int running, left;
 
+	own_loop = l;
 	while (run_posted(l)) {
 		struct curl_waitfd more = { .fd = l->watched, .events = CURL_WAIT_POLLIN };
 		CURLMsg *m;
@@ -402,9 +413,12 @@ static void *be_loop(void *arg)
 		while ((m = curl_multi_info_read(l->multi, &left)))
 			if (m->msg == CURLMSG_DONE)
 				end_transfer(l, m);
+		/* What these steps have left to be done by this very thread, before it waits. */
+		if (!run_posted(l))
+			break;
 		if (l->on_round)
 			l->on_round(l->round_arg);
-		(void)curl_multi_poll(l->multi, &more, 1, POLL_MS, NULL);
+		(void)curl_multi_poll(l->multi, &more, 1, has_posted(l) ? 0 : POLL_MS, NULL);
 		look_who_is_gone(l);
 		look_who_is_silent(l);
 	}
@@ -424,7 +438,8 @@ void web_post(struct web_loop *l, void (*fn)(void *), void *arg)
 	*l->last = p;
 	l->last = &p->next;
 	pthread_mutex_unlock(&l->lock);
-	(void)curl_multi_wakeup(l->multi);
+	if (own_loop != l) /* this thread looks before it waits */
+		(void)curl_multi_wakeup(l->multi);
 }
 
 void web_watch(struct web_loop *l, int fd, void *arg)
