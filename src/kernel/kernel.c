@@ -21,6 +21,7 @@
 #include "kernel/skill.h"
 #include "kernel/task/task.h"
 #include "privacy/privacy.h"
+#include "proof/preimage.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -350,6 +351,7 @@ static struct json *about_policy(const struct handling *h)
 	if (p->bound) {
 		struct json *bound = json_copy(h->a, p->bound);
 		privacy_redact_json(h->a, bound);
+		receipt_plain_numbers(h->a, bound); /* a caller may have said 1.5 */
 		json_set(h->a, doc, "bound", bound);
 	}
 	return doc;

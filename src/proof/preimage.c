@@ -507,3 +507,13 @@ bool receipt_has_plain_numbers(const struct json *v)
 			return false;
 	return true;
 }
+
+void receipt_plain_numbers(struct arena *a, struct json *v)
+{
+	json_each (item, v)
+		receipt_plain_numbers(a, item);
+	json_each_member (m, v)
+		receipt_plain_numbers(a, m->value);
+	if (v->type == JSON_NUMBER && !receipt_has_plain_numbers(v))
+		*v = *json_string(a, v->text);
+}

@@ -21,6 +21,8 @@
 int receipt_preimage_v5(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e);
 /* Is every number in it one that a receipt may hold? */
 bool receipt_has_plain_numbers(const struct json *v);
+/* One that it may not becomes its text. */
+void receipt_plain_numbers(struct arena *a, struct json *v);
 /* Untagged receipts, to verify only: colon-joined fields; and the whole receipt as canonical JSON. */
 int receipt_preimage_v4_fields(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e);
 int receipt_preimage_v5_jcs(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e);

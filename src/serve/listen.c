@@ -444,12 +444,10 @@ static void on_answered(void *arg)
 	struct poller *p = x->from->poller;
 
 	wake_up(x); /* from here on it may be gone */
-	if (work_is_here())
-		return;
 	if (due && due != p)
 		poller_wake(due);
 	due = work_more_follow() ? p : NULL;
-	if (!due)
+	if (!due && !(poller_is_own(p) && work_is_last()))
 		poller_wake(p);
 }
 

@@ -6,6 +6,8 @@
 
 enum {
 	BODY_MOST = 1 << 20, /* of a JSON body */
+	ASKS_MOST = 16
+		<< 10, /* of one that is answered together with others: what is long to judge holds nobody up */
 	BYTES_MOST = 64 << 20, /* of a pack that is sent to be verified */
 	HELD_MOST = 256 << 20, /* of all bodies that are here at once */
 	CALL_MEMORY = 64 << 20, /* of one request */
@@ -32,8 +34,11 @@ struct job {
 };
 /* Each is answered and given to its `done`.  Behind that a call may be gone; the jobs are not. */
 void worker_answer(struct worker *w, struct job *jobs);
+bool work_is_last(void); /* the same: it has no other */
 bool work_more_follow(void); /* inside of `done`: this thread has more answers of the same moment */
 void work_prepare(struct server *s);
+void work_leave_line(struct server *
+		s); /* what this thread has left to answer is done one by one: another one may take those that only ask */
 /* Several requests that were read in one go are put into the queue; where `may_here`, this thread answers some of what is there, before it returns.  Those with is_refused
  * were not taken: too many wait.  At most WORK_ALL_MOST. */
 void work_all(struct worker *w, struct server *s, struct job *jobs, size_t n, bool may_here);
@@ -56,6 +61,7 @@ void poller_stop(struct poller *p);
 /* Now, by this thread; where another one is at it, that one does it once more.  Not inside of run(), nor with a lock that run() takes. */
 void poller_run(struct poller *p);
 void poller_wake(struct poller *p); /* soon, by another thread */
+bool poller_is_own(const struct poller *p); /* this thread is one of the two: it runs when found() returns */
 /* Inside of run(), by one of the two: `what` is given to found() afterwards.  False: it is another thread, or there is no room. */
 bool poller_take(void *what);
 /* While it is held, run() is not called. */

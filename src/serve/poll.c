@@ -37,6 +37,7 @@ static _Thread_local struct {
 	void *what[WORK_ALL_MOST];
 	size_t n;
 } taken;
+static _Thread_local const struct poller *own; /* that this thread waits for */
 
 static void arm(struct poller *p)
 {
@@ -93,6 +94,11 @@ void poller_wake(struct poller *p)
 	ring(p);
 }
 
+bool poller_is_own(const struct poller *p)
+{
+	return own == p;
+}
+
 bool poller_take(void *what)
 {
 	if (!taken.of || taken.n == WORK_ALL_MOST)
@@ -104,8 +110,8 @@ bool poller_take(void *what)
 /* Runs, and does what was taken meanwhile, as long as there is something: an answer that is there is sent by running again. */
 static void run_and_answer(struct poller *p, struct worker *w)
 {
-	for (;;) {
-		taken.of = p;
+	for (bool is_over = false;; is_over = atomic_load(&p->is_over)) {
+		taken.of = is_over ? NULL : p; /* what is read now is refused by the queue */
 		poller_run(p);
 		taken.of = NULL;
 		if (!taken.n)
@@ -122,6 +128,7 @@ static void *be_poller(void *arg)
 	struct poller *p = arg;
 	struct worker *w = worker_new(p->s);
 
+	own = p;
 	while (!atomic_load(&p->is_over)) {
 		struct epoll_event ev;
 		if (epoll_wait(p->set, &ev, 1, LOOK_MS) == 1 && ev.data.fd == p->spec.fd)

@@ -24,6 +24,7 @@ struct queue {
 	bool is_over;
 };
 
+static _Thread_local struct line *at; /* whose requests this thread answers */
 static _Thread_local bool is_here; /* work_here() or work_all() has called us */
 
 /* What waits for somebody else, or for its own first answer, holds nobody up who asks with it. */
@@ -32,8 +33,8 @@ static enum kind kind_of(const struct call *c)
 	const struct route *r = c->route;
 	bool reads = !c->resume && (!r || r->rate == RATE_EVIDENCE || r->rate == RATE_PUBLIC);
 
-	if (!c->resume && r && r->flags & ASKS_ONLY && !call_header(c, "Idempotency-Key") &&
-		!points_are_asked(c->server))
+	if (!c->resume && r && r->flags & ASKS_ONLY && c->raw.n <= ASKS_MOST &&
+		!call_header(c, "Idempotency-Key") && !points_are_asked(c->server))
 		return ASKS;
 	return !reads ? DECIDES : c->raw.n > BODY_MOST ? IS_LARGE : READS;
 }
@@ -161,11 +162,24 @@ static void call_somebody(struct server *s, const struct line *l)
 }
 
 /* Under the lock.  Somebody may wait because this was the last one that could. */
-static void end_jobs(struct server *s, struct line *l)
+static void end_jobs(struct server *s)
 {
+	at->working--;
+	call_somebody(s, at);
+	pthread_cond_signal(&s->queue->left);
+}
+
+void work_leave_line(struct server *s)
+{
+	struct queue *q = s->queue;
+	struct line *l = at;
+
+	pthread_mutex_lock(&q->lock);
+	at = &q->lines[DECIDES];
+	at->working++;
 	l->working--;
 	call_somebody(s, l);
-	pthread_cond_signal(&s->queue->left);
+	pthread_mutex_unlock(&q->lock);
 }
 
 static void free_jobs(struct job *j)
@@ -181,16 +195,15 @@ static void *be_worker(void *arg)
 	struct server *s = arg;
 	struct worker *w = worker_new(s);
 	struct queue *q = s->queue;
-	struct line *l;
 	struct job *j;
 
 	pthread_mutex_lock(&q->lock);
-	while ((j = next_jobs(q, &l))) {
+	while ((j = next_jobs(q, &at))) {
 		pthread_mutex_unlock(&q->lock);
 		worker_answer(w, j);
 		free_jobs(j);
 		pthread_mutex_lock(&q->lock);
-		end_jobs(s, l);
+		end_jobs(s);
 	}
 	pthread_cond_broadcast(&q->arrived);
 	pthread_mutex_unlock(&q->lock);
@@ -261,10 +274,11 @@ static bool is_quiet(const struct queue *q)
 static void answer_here(struct worker *w, struct server *s, struct line *l, struct job *jobs)
 {
 	is_here = true;
+	at = l;
 	worker_answer(w, jobs);
 	is_here = false;
 	pthread_mutex_lock(&s->queue->lock);
-	end_jobs(s, l);
+	end_jobs(s);
 	pthread_mutex_unlock(&s->queue->lock);
 }
 
@@ -311,14 +325,6 @@ void work_all(struct worker *w, struct server *s, struct job *jobs, size_t n, bo
 		return;
 	answer_here(w, s, asks, own);
 	free_jobs(own);
-}
-
-bool work_is_quiet(struct server *s)
-{
-	pthread_mutex_lock(&s->queue->lock);
-	bool is = is_quiet(s->queue);
-	pthread_mutex_unlock(&s->queue->lock);
-	return is;
 }
 
 bool work_is_here(void)

@@ -308,7 +308,6 @@ struct worker *worker_new(struct server *s);
 void worker_free(struct worker *w); /* NULL is fine */
 bool work_here(struct worker *w, struct call *c, void (*done)(void *), void *arg);
 bool work_is_here(void); /* this thread is in it */
-bool work_is_quiet(struct server *s); /* nobody else waits or is at work, just now */
 void work_stop(struct server *s); /* what is in the queue is answered first */
 size_t work_waiting(struct server *s);
 uint64_t work_taken(struct server *s); /* requests that a worker took up, ever */

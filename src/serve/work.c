@@ -61,6 +61,7 @@ static _Thread_local uintptr_t stack_at_start; /* of what may be left */
 static _Thread_local struct _Unwind_Exception leaving;
 static void (*give_up)(size_t);
 static _Thread_local size_t answers_left; /* of those that this thread answers together */
+static _Thread_local size_t answers_apart; /* of these, later than the others */
 
 static _Unwind_Reason_Code step_back(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
 	struct _Unwind_Exception *x, struct _Unwind_Context *frame, void *arg)
@@ -566,6 +567,8 @@ static void go_on_parked(struct worker *w, const struct job *j)
 
 	c->parked = NULL;
 	enter(w, c, p->policy);
+	if (!p->part && !rc)
+		decide_now(c, p->q, p->h); /* others were waited for: what a person said meanwhile counts */
 	rc = p->part || rc ? kernel_record_end(&w->k, p->q, p->h, &p->made, rc, &e)
 			   : kernel_record(&w->k, p->q, p->h, &e);
 	call_recorded(c, rc, &e);
@@ -583,9 +586,12 @@ static void record_together(struct worker *w, struct job *const *jobs, size_t n)
 {
 	struct group_part parts[TOGETHER_MOST];
 	bool is_written[TOGETHER_MOST];
+	struct err none = { 0 };
 	size_t drafts = 0;
 
-	w->held = n ? posture_hold(w->s->sys, w->ws) : NULL; /* one look for all of them, again */
+	/* One look for all of them, again; what has to be finished first, and may be waited for, is finished before it. */
+	if (n && kernel_arm(&w->k, &none) == OK)
+		w->held = posture_hold(w->s->sys, w->ws);
 	for (size_t i = 0; i < n; i++) {
 		is_written[i] = draft(w, jobs[i]->c, &parts[drafts]);
 		drafts += is_written[i];
@@ -593,9 +599,13 @@ static void record_together(struct worker *w, struct job *const *jobs, size_t n)
 	release(&w->held);
 	recorder_group_append_all(w->k.group, parts, drafts);
 	/* Those that are on disk need not wait for those that are put there one by one. */
+	answers_apart = answers_left - drafts;
 	for (size_t i = 0; i < n; i++)
 		if (is_written[i])
 			go_on_parked(w, jobs[i]);
+	answers_apart = 0;
+	if (drafts < n)
+		work_leave_line(w->s);
 	for (size_t i = 0; i < n; i++)
 		if (!is_written[i])
 			go_on_parked(w, jobs[i]);
@@ -634,7 +644,12 @@ void worker_answer(struct worker *w, struct job *jobs)
 
 bool work_more_follow(void)
 {
-	return answers_left > 0;
+	return answers_left > answers_apart;
+}
+
+bool work_is_last(void)
+{
+	return !answers_left;
 }
 
 struct worker *worker_new(struct server *s)

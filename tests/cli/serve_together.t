@@ -20,6 +20,7 @@ def together(s, texts, meanwhile=None):
     callers = [socket.create_connection((s.url.hostname, s.url.port), timeout=60) for t in texts]
     time.sleep(0.2)
     s.p.send_signal(signal.SIGSTOP)
+    while {open("/proc/%d/task/%s/stat" % (s.p.pid, t)).read().rsplit(")", 1)[1].split()[0] for t in os.listdir("/proc/%d/task" % s.p.pid)} != {"T"}: time.sleep(0.01)
     for c, text in zip(callers, texts): c.sendall(text)
     if meanwhile: meanwhile()
     s.p.send_signal(signal.SIGCONT)
@@ -84,6 +85,15 @@ got = together(s, [evaluate("read_ticket", {"n": i}) for i in range(20)], rotate
 keys = {r["receipt_id"]: r["key_id"] for r in p.receipts()}
 mine = {keys[a[1]["receipt_id"]] for a in got}
 ok("a key that was changed while they waited has signed all of them", said[0].returncode == 0 and len(mine) == 1 and keys[old] not in mine, said[0].stdout, said[0].stderr, mine)
+
+# A number that no receipt may hold is on record as its text.
+p.write(POLICY.replace("- {id: refunds, action: refund, verdict: ALLOW}", "- {id: refunds, action: refund, verdict: ALLOW, binds: {amount: params.amount}}"))
+s.p.send_signal(signal.SIGHUP)
+time.sleep(0.5)
+got = together(s, [evaluate("refund", {"amount": a}) for a in (1.5, 7, -0.0, 2 ** 53 + 1, 1e300)])
+bound = {r["receipt_id"]: r["metadata"]["policy"].get("bound") for r in p.receipts() if r["type"] == "decision"}
+ok("a fraction that a policy binds keeps nobody from an answer", [a[0] for a in got] == [200] * 5, got)
+ok("and is on record as its text", "1.5" in json.dumps(bound[got[0][1]["receipt_id"]]) and "7" in json.dumps(bound[got[1][1]["receipt_id"]]), [bound[a[1]["receipt_id"]] for a in got])
 
 # A person stops everything while they wait: none of them goes through.
 got = together(s, [evaluate("read_ticket", {"n": i}) for i in range(40)], lambda: said.append(p.helm("freeze", "--reason", "drill")))

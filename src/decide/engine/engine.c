@@ -415,8 +415,10 @@ const char *judgement_roster_sha256(struct arena *a, const struct judgement *j)
 	} last;
 
 	if (!last.text[0] || last.active != j->active) {
+		const char *text =
+			json_sha256(a, judgement_roster(a, j)); /* may run out of memory, and not come back */
+		snprintf(last.text, sizeof(last.text), "%s", text);
 		last.active = j->active;
-		snprintf(last.text, sizeof(last.text), "%s", json_sha256(a, judgement_roster(a, j)));
 	}
 	return arena_strdup(a, last.text);
 }
