@@ -366,7 +366,6 @@ static bool is_vendor_path(struct arena *a, const char *path)
 int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
-	const char *coding = call_header(c, "Content-Encoding");
 	struct asked q = { .form = form_of_path(c->path), .model = "", .session = NULL, .body = c->raw };
 	bool has_body = c->raw.n > 0;
 	size_t at = 0;
@@ -376,9 +375,6 @@ int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err 
 	if (has_body && (int64_t)c->raw.n > p->request_bytes)
 		return call_refuse(c, e, 413, "TOO_LARGE", "a request has at most %lld bytes",
 			(long long)p->request_bytes);
-	if (has_body && coding && strcasecmp(coding, "identity") != 0)
-		return call_refuse(c, e, 415, "UNSUPPORTED_MEDIA_TYPE",
-			"a body that is compressed cannot be looked at; send it as it is");
 	while (at < c->raw.n && strchr(" \t\r\n\xef\xbb\xbf", c->raw.p[at]) && c->raw.p[at])
 		at++;
 	bool is_json = has_body &&
