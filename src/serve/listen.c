@@ -314,12 +314,15 @@ static void add_headers(struct conn *x, struct MHD_Response *r)
 	struct call *c = &x->call;
 	struct sys *s = c->server->sys;
 	const char *origins = s->getenv(s, "CORS_ORIGINS"), *origin = call_header(c, "Origin");
+	const char *id = call_header(c, "X-Request-ID");
 	bool has_cache = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
 		if (!is_sent(c, always[i].name))
 			(void)MHD_add_response_header(r, always[i].name, always[i].value);
-	(void)MHD_add_response_header(r, "X-Request-ID", c->request_id);
+	/* Who gave it a name knows the answer by that name (AuthZEN); behind the proxy it is the vendor's. */
+	(void)MHD_add_response_header(
+		r, "X-Request-ID", id && is_plain_id(id) && !c->server->o.proxy ? id : c->request_id);
 	(void)MHD_add_response_header(r, "X-Helm-Correlation-ID", c->correlation_id);
 	for (size_t i = 0; i < c->sent_count; i++) {
 		(void)MHD_add_response_header(r, c->sent[i].name, c->sent[i].value);
