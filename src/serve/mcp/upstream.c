@@ -246,7 +246,7 @@ bool upstream_want(struct upstream *u, struct flight *f)
 	if (!u->is_ending &&
 		((u->state == UP_IDLE && !u->has_thread) ||
 			(u->state == UP_FAILED && s->mono_us(s) >= u->retry_us && !u->has_thread &&
-				f->tries++ == 0)))
+				!f->has_waited)))
 		begin(u);
 	list_if_old(u, f, old_s);
 	bool is_asked = u->must_list || u->is_listing;
