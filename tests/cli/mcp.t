@@ -163,6 +163,9 @@ ok("and is there again for the next", text_of(g.call("echo", {"a": "again"})) ==
 g.raw("{not json\n")
 m = g.wait(None)
 ok("a line that is none is answered, and we go on", m["error"]["code"] == -32700, m)
+g.raw('{"jsonrpc":"2.0","id":881,"method":"tools/call","params":{"name":"echo","arguments":{"id":5,"a":"1","a":"2"}}}\n')
+m = g.wait(881)
+ok("one that cannot be read is answered under its id", m and m["error"]["code"] == -32700, m)
 for line in ("[]", "42", '"x"'):
     g.raw(line + "\n")
     m = g.wait(None)

@@ -417,11 +417,11 @@ static void list_again(struct child *c, struct arena *a)
 }
 
 /* A line that is no message is nothing, as many write a log there; one that would be an answer ends the wait for it. */
-static void hear_nonsense(struct child *c, struct bytes line, const struct rpc *m)
+static void hear_nonsense(struct child *c, const struct rpc *m)
 {
 	int64_t id;
 
-	if (!json_int(m->id, &id) && !rpc_find_id(line, &id))
+	if (!json_int(m->id, &id))
 		return;
 	snprintf(c->why, sizeof(c->why), "its answer cannot be read: %.200s", m->why);
 	if (c->asked_id && id == c->asked_id) {
@@ -441,7 +441,7 @@ static void hear_line(struct child *c, struct bytes line)
 
 	rpc_read(&a, line, &m);
 	if (m.kind == RPC_BAD) {
-		hear_nonsense(c, line, &m);
+		hear_nonsense(c, &m);
 	} else if (m.kind == RPC_RESPONSE && c->asked_id && json_int(m.id, &id) && id == c->asked_id) {
 		c->asked_id = 0;
 		hear_greeting(c, &a, &m);

@@ -48,32 +48,6 @@ static void read_call(struct rpc *ret, const struct json *doc)
 		bad(ret, RPC_INVALID_REQUEST, "params are an object");
 }
 
-void rpc_read(struct arena *a, struct bytes text, struct rpc *ret)
-{
-	const struct json_limits limits = { .depth = DEPTH, .size_bytes = 64 << 20, .max_nodes = NODES };
-	struct json *doc;
-	struct err e = { 0 };
-
-	*ret = (struct rpc){ .kind = RPC_BAD };
-	if (json_parse(a, text, "message", &limits, &doc, &e)) {
-		bad(ret, RPC_PARSE, arena_strdup(a, e.text));
-		return;
-	}
-	if (!json_is(doc, JSON_OBJECT)) {
-		bad(ret, RPC_INVALID_REQUEST, "a message is an object");
-		return;
-	}
-	ret->id = json_get(doc, "id");
-	if (!text_eq(json_get_text(doc, "jsonrpc", ""), "2.0"))
-		bad(ret, RPC_INVALID_REQUEST, "jsonrpc is not \"2.0\"");
-	else if (json_get(doc, "method"))
-		read_call(ret, doc);
-	else
-		read_response(ret, doc);
-	if (ret->kind == RPC_BAD && !is_id(ret->id))
-		ret->id = NULL;
-}
-
 /* Behind the text that begins at `i`; the end when it has none. */
 static size_t skip_text(struct bytes t, size_t i)
 {
@@ -82,7 +56,8 @@ static size_t skip_text(struct bytes t, size_t i)
 	return i < t.n ? i + 1 : t.n;
 }
 
-bool rpc_find_id(struct bytes text, int64_t *ret)
+/* The number that is the id of a message which cannot be read, outermost and once: whoever waits for it need not wait longer. */
+static bool find_id(struct bytes text, int64_t *ret)
 {
 	static const char name[] = "\"id\":";
 	unsigned depth = 0, found = 0;
@@ -106,6 +81,34 @@ bool rpc_find_id(struct bytes text, int64_t *ret)
 		i = *at == '"' ? skip_text(text, i) : i + 1;
 	}
 	return found == 1;
+}
+
+void rpc_read(struct arena *a, struct bytes text, struct rpc *ret)
+{
+	const struct json_limits limits = { .depth = DEPTH, .size_bytes = 64 << 20, .max_nodes = NODES };
+	struct json *doc;
+	struct err e = { 0 };
+	int64_t id;
+
+	*ret = (struct rpc){ .kind = RPC_BAD };
+	if (json_parse(a, text, "message", &limits, &doc, &e)) {
+		bad(ret, RPC_PARSE, arena_strdup(a, e.text));
+		ret->id = find_id(text, &id) ? json_number(a, id) : NULL;
+		return;
+	}
+	if (!json_is(doc, JSON_OBJECT)) {
+		bad(ret, RPC_INVALID_REQUEST, "a message is an object");
+		return;
+	}
+	ret->id = json_get(doc, "id");
+	if (!text_eq(json_get_text(doc, "jsonrpc", ""), "2.0"))
+		bad(ret, RPC_INVALID_REQUEST, "jsonrpc is not \"2.0\"");
+	else if (json_get(doc, "method"))
+		read_call(ret, doc);
+	else
+		read_response(ret, doc);
+	if (ret->kind == RPC_BAD && !is_id(ret->id))
+		ret->id = NULL;
 }
 
 static struct json *message(struct arena *a)

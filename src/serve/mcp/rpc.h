@@ -27,11 +27,8 @@ struct rpc {
 	int code; /* of RPC_BAD */
 	const char *why;
 };
-/* Never fails: what is no message is RPC_BAD.  The tree lives in `a`. */
+/* Never fails: what is no message is RPC_BAD, with its id where that can be seen.  The tree lives in `a`. */
 void rpc_read(struct arena *a, struct bytes text, struct rpc *ret);
-
-/* The number that is the id of a message which cannot be read, so that whoever waits for it need not wait longer: outermost, once. */
-bool rpc_find_id(struct bytes text, int64_t *ret);
 
 /* Whole messages.  `id` NULL: null, for who could not be understood. */
 struct json *rpc_result(struct arena *a, const struct json *id, struct json *result);
