@@ -255,6 +255,7 @@ bool upstream_want(struct upstream *u, struct flight *f)
 		*w = (struct want){ f, u->wants };
 		u->wants = w;
 		f->is_waiting = true;
+		f->awaits_start |= u->state == UP_STARTING;
 		__atomic_add_fetch(&f->wants, 1, __ATOMIC_SEQ_CST);
 	}
 	bool is_told = u->must_list && !u->is_web;

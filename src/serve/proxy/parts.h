@@ -117,6 +117,8 @@ int64_t budget_cost(const struct json *price, const struct usage *u);
 /* What this request, or `calls` calls in one answer, draw.  BUDGET_EXCEEDED with E_DENIED when it does not fit; *ret_left says what is left.  PROXY_UNPRICED. */
 int budget_draws(struct call *c, struct proxy *p, const struct asked *q, const struct upstream *u,
 	size_t calls, struct held *ret, struct json **ret_left, struct err *e);
+/* What is left of each budget for whoever asks; NULL: that is not known. */
+struct json *budget_left(struct call *c, struct proxy *p, const struct asked *q);
 /* What really happened, for the outcome. */
 struct draw_settled *budget_settle(struct arena *a, const struct held *h, const struct usage *u,
 	int64_t micro, bool is_unsent, size_t *ret_n);

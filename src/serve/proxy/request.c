@@ -279,26 +279,32 @@ static const char *session_of(struct call *c, struct arena *scratch, const struc
 
 /* ---- how much ---- */
 
-static int64_t first_number(const struct json *body, const char *const *names, int64_t fallback)
+/* The largest, as nobody knows by which one a vendor goes, and no more than can be counted with; `fallback` when there is none. */
+static int64_t largest(const struct json *body, const char *const *names, int64_t fallback)
 {
-	int64_t n;
+	enum { MOST = 1 << 30 };
+	int64_t n, most = 0;
 
-	for (; *names; names++)
-		if (json_int(json_get(body, *names), &n) && n > 0)
-			return n;
-	return fallback;
+	for (; *names; names++) {
+		const struct json *v = json_get(body, *names);
+		if (!json_is(v, JSON_NUMBER))
+			continue;
+		n = json_int(v, &n) ? n : MOST;
+		most = n > most ? n : most;
+	}
+	return !most ? fallback : most < MOST ? most : MOST;
 }
 
 static void read_amounts(struct proxy *p, const struct json *body, struct asked *q)
 {
 	static const char *const most[] = { "max_completion_tokens", "max_output_tokens", "max_tokens",
 		NULL };
-	static const char *const choices[] = { "n", NULL };
+	static const char *const choices[] = { "n", "best_of", "candidate_count", NULL };
 
 	q->bytes = (int64_t)q->body.n;
-	/* No token is shorter than a byte; three are a careful guess. */
+	/* Three bytes are a careful guess; budgets hold one token for each, as none is shorter. */
 	q->input_tokens = (q->bytes + 2) / 3;
-	q->output_tokens = first_number(body, most, p->assumed_output) * first_number(body, choices, 1);
+	q->output_tokens = largest(body, most, p->assumed_output) * largest(body, choices, 1);
 	if (!json_get(body, "messages") && !json_get(body, "prompt") && q->form == &form_other)
 		q->output_tokens = 0; /* embeddings and the like */
 }
