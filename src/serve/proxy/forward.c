@@ -364,6 +364,7 @@ static int prepare(struct call *c, struct tx *t, bool *ret_is_sent, struct err *
 		return rc;
 	t->url = upstream_url(c, t->up);
 	t->headers = upstream_headers(c, t->asked.form, key);
+	mask_begin(&t->mask, key);
 	return OK;
 }
 

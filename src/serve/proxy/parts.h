@@ -138,6 +138,22 @@ struct ruling {
 
 enum phase { TX_HEAD, TX_AGAIN, TX_WHOLE, TX_STREAM, TX_RAW };
 
+/* ---- mask.c: the vendor's key in what the vendor says ---- */
+
+struct mask {
+	const char *key; /* NULL: there is none to be looked for */
+	size_t key_n;
+	struct bulk copy; /* of the key */
+	struct bulk text; /* what was given out last, and behind it what waits */
+	size_t waits;
+};
+void mask_begin(struct mask *m, const char *key); /* or NULL */
+bool mask_has(const struct mask *m, const char *value);
+/* What may be passed on of it and of what waits; valid until the next call. */
+struct bytes mask_take(struct mask *m, struct bytes some);
+struct bytes mask_rest(struct mask *m); /* at the end */
+void mask_free(struct mask *m);
+
 struct tx {
 	struct proxy *p;
 	struct call *c;
@@ -157,6 +173,7 @@ struct tx {
 	int64_t began_us;
 	/* of the vendor's answer */
 	int status;
+	struct mask mask;
 	struct bulk whole; /* all of it, or what waits while it is decided */
 	struct bulk held;
 	struct sse sse;
