@@ -253,6 +253,10 @@ static int scan_manifest(struct cli *r, const char *file, struct json *findings,
 	if (rc)
 		return rc;
 	const struct json *tools = json_is(doc, JSON_ARRAY) ? doc : json_get(doc, "tools");
+	json_each (tool, tools) /* as some write it */
+		if (json_get(tool, "input_schema") && !json_get(tool, "inputSchema"))
+			json_set(r->a, (struct json *)(uintptr_t)tool, "inputSchema",
+				json_copy(r->a, json_get(tool, "input_schema")));
 	json_each (one, mcp_inspect_tools(r->a, tools))
 		json_push(r->a, findings, one);
 	return OK;
