@@ -219,6 +219,7 @@ ok("the log says so at the start", "every call of a tool is denied" in open(p.di
 for words in (["--upstream", "ftp://x"], [], ["--upstream", "https://u:p@x"], ["--upstream", m.url, "--on-deny", "maybe"], ["--upstream", m.url, "--max-wallclock", "soon"],
               ["--upstream", m.url, "--redact", "EVERYTHING"], ["--upstream", m.url, "--client-token-env", "NOT_SET"], ["--upstream", m.url, "--bind", "0.0.0.0"]):
     said = p.helm("proxy", "--port", "0", *words)
+    if words[:2] == ["--upstream", "ftp://x"]: ok("in words", "takes an address such as https://" in said.stderr, said.stderr)
     ok("refused: " + " ".join(words).replace(m.url, "URL"), said.returncode == 2 and "helm: " in said.stderr, said.returncode, said.stderr)
 
 # The same behind helm serve.
