@@ -73,6 +73,10 @@ from mcp import *
 import signal
 g = Gateway("--server", "test", "--client", "codex", SHOWN="yes", HIDDEN="no")
 ok("the newest version is agreed on", g.hello["result"]["protocolVersion"] == "2025-11-25" and g.hello["result"]["serverInfo"]["name"] == "helm-governance", g.hello)
+old = Gateway("--server", "test", hello=False)
+m = old.ask("initialize", {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}})
+ok("a client of the first version is answered in it", m["result"]["protocolVersion"] == "2024-11-05" and text_of(old.call("echo", {"a": "old"})) == '{"a": "old"}', m)
+old.end()
 tools = g.tools()
 ok("approved tools are listed under their own names", "echo" in tools and tools["structured"]["outputSchema"]["required"] == ["sum"], tools)
 ok("one that needs a task is not", "later" not in tools)
