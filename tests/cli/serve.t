@@ -38,6 +38,13 @@ mine = [x for x in lst if x["approval_id"] == asked]
 ok("and waits", st == 200 and mine and mine[0]["state"] == "pending" and mine[0]["requested_by"] == "system-admin", lst)
 st, b, h = s.ask("POST", "/api/v1/approvals/%s/approve" % asked, {})
 ok("an answer needs the hash of what was seen", st == 428 and is_error(b, 428), b)
+st, b, h = s.ask("POST", "/api/v1/approvals/%s/bless" % asked, {})
+ok("one that is none is not found, before anything is asked of it", st == 404 and is_error(b, 404), b)
+first = p.receipts()[-1]
+st, b, h = s.ask("POST", "/api/demo/tamper", {"receipt": first, "expected_receipt_hash": "x"}, key=None, tenant=None, principal=None)
+ok("a receipt that is changed does not verify", st == 200 and b["valid"] is False and b["signature_valid"] is False and b["original_hash"] != b["tampered_hash"] == b["receipt_hash"], b)
+st, b, h = s.ask("POST", "/api/demo/verify", {"receipt": first, "expected_receipt_hash": b["original_hash"]}, key=None, tenant=None, principal=None)
+ok("and as it was it does", st == 200 and b["valid"] is True, b)
 st, b, h = s.ask("POST", "/api/v1/approvals/%s/approve" % asked, {"expected_ceremony_hash": "sha256:0"})
 ok("that is not stale", st == 409, b)
 st, b, h = s.ask("POST", "/api/v1/approvals/%s/approve" % asked, {"expected_ceremony_hash": mine[0]["ceremony_hash"]})
