@@ -362,8 +362,9 @@ static void copy_members(struct arena *a, struct json *to, const struct json *fr
 /* Deep: the copy may be changed and outlive the arena of the original. */
 struct json *json_copy(struct arena *a, const struct json *v)
 {
+	if (!v)
+		return NULL;
 	struct json *to = json_new(a, (enum json_type)v->type);
-
 	*to = *v;
 	to->cap = v->n;
 	if (v->type == JSON_NUMBER || v->type == JSON_STRING) {

@@ -113,7 +113,7 @@ void json_pushs(struct arena *a, struct json *arr, const char *value);
 bool json_remove(struct json *obj, const char *name);
 /* The members of this object, not of those inside, in the order of the canonical form. */
 void json_sort_members(struct json *obj);
-struct json *json_copy(struct arena *a, const struct json *v); /* deep */
+struct json *json_copy(struct arena *a, const struct json *v); /* deep; of NULL: NULL */
 /* Every text and name in a tree, in place, as json_write() would write it: for what is signed and must be readable. */
 void json_make_utf8(struct arena *a, struct json *v);
 

@@ -522,6 +522,23 @@ static const char *offer_in_words(
 	return text.p;
 }
 
+/* Of what was offered: [{tool, why}] whose arguments or results nobody could check.  These stay in quarantine. */
+static struct json *left_out(struct cli *r, const struct json *tools)
+{
+	struct json *all = json_new(r->a, JSON_ARRAY);
+
+	json_each (tool, tools) {
+		struct err why = { 0 };
+		if (mcp_check_tool(r->a, tool, &why) == OK)
+			continue;
+		struct json *one = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, one, "tool", json_get_text(tool, "name", ""));
+		json_sets(r->a, one, "why", why.text);
+		json_push(r->a, all, one);
+	}
+	return all;
+}
+
 int cmd_mcp_approve(struct cli *r, struct err *e)
 {
 	AUTO(kernel_close) struct kernel k = { 0 };
@@ -555,11 +572,16 @@ int cmd_mcp_approve(struct cli *r, struct err *e)
 	json_each_member (m, json_get(row, "tools"))
 		json_pushs(r->a, names, m->name);
 	json_set(r->a, doc, "tools", names);
-	if (r->is_json)
+	json_set(r->a, doc, "left_out", left_out(r, tools));
+	if (r->is_json) {
 		out_json(r, doc);
-	else
-		out(r, "approved: %u tool%s of %s (receipt %s)\n", names->n, names->n == 1 ? "" : "s", id,
-			json_get_text(row, "approval_receipt_id", ""));
+		return 0;
+	}
+	out(r, "approved: %u tool%s of %s (receipt %s)\n", names->n, names->n == 1 ? "" : "s", id,
+		json_get_text(row, "approval_receipt_id", ""));
+	json_each (one, json_get(doc, "left_out"))
+		out(r, "not approved, and not offered: %s: %s\n", mcp_safe(r, json_get_text(one, "tool", "")),
+			mcp_safe(r, json_get_text(one, "why", "")));
 	return 0;
 }
 

@@ -253,36 +253,62 @@ static int scan_manifest(struct cli *r, const char *file, struct json *findings,
 	if (rc)
 		return rc;
 	const struct json *tools = json_is(doc, JSON_ARRAY) ? doc : json_get(doc, "tools");
+	json_each (tool, tools) /* as some write it */
+		if (json_get(tool, "input_schema") && !json_get(tool, "inputSchema"))
+			json_set(r->a, (struct json *)(uintptr_t)tool, "inputSchema",
+				json_copy(r->a, json_get(tool, "input_schema")));
 	json_each (one, mcp_inspect_tools(r->a, tools))
 		json_push(r->a, findings, one);
 	return OK;
 }
 
-/* Servers that stand in the settings of clients. */
+/* One server, how it is started and what it said last.  `path` is where that stands. */
+static void scan_server(struct cli *r, const char *id, const char *path, const struct json *how,
+	const struct json *others, const struct json *seen, struct json *findings)
+{
+	struct json *here = mcp_inspect_server(r->a, id, how, others);
+
+	json_each (f, mcp_inspect_tools(r->a, json_get(json_get(json_get(seen, "servers"), id), "tools")))
+		json_push(r->a, here, f);
+	json_each (f, here) {
+		json_sets(r->a, f, "server", id);
+		json_sets(r->a, f, "path", path);
+		json_push(r->a, findings, f);
+	}
+}
+
+/* Servers that stand in the settings of clients, and those that were added here: once settings start the gateway, only these say what is started. */
 static int scan_all(struct cli *r, struct json *findings, uint32_t *ret_servers, struct err *e)
 {
-	struct json *all, *notes, *seen, *others = json_new(r->a, JSON_OBJECT);
+	struct json *all, *notes, *seen, *registry;
+	struct json *others = json_new(r->a, JSON_OBJECT), *done = json_new(r->a, JSON_OBJECT);
 	int rc = find_servers(r, &all, &notes, e);
 
 	if (rc == OK)
 		rc = mcp_seen_load(r->sys, r->a, r->ws, &seen, e);
+	if (rc == OK)
+		rc = mcp_load(r->sys, r->a, r->ws, &registry, e);
 	if (rc)
 		return rc;
 	json_each (one, all)
-		json_set(r->a, others, json_get_text(one, "id", ""), json_get(one, "how"));
-	json_each (one, all) {
-		const char *id = json_get_text(one, "id", "");
-		struct json *here = mcp_inspect_server(r->a, id, json_get(one, "how"), others);
-		json_each (f,
-			mcp_inspect_tools(r->a, json_get(json_get(json_get(seen, "servers"), id), "tools")))
-			json_push(r->a, here, f);
-		json_each (f, here) {
-			json_sets(r->a, f, "server", id);
-			json_sets(r->a, f, "path", json_get_text(one, "path", ""));
-			json_push(r->a, findings, f);
+		if (!json_get_bool(one, "is_ours", false)) {
+			json_set(r->a, others, json_get_text(one, "id", ""), json_get(one, "how"));
+			if (is_known(registry, one))
+				json_setb(r->a, done, json_get_text(one, "id", ""), true);
 		}
-	}
-	*ret_servers = all->n;
+	json_each_member (m, json_get(registry, "servers"))
+		if (text_eq(mcp_state(m->value, r->sys->now_us(r->sys)), "revoked"))
+			json_setb(r->a, done, m->name, true);
+		else if (!json_get(others, m->name))
+			json_set(r->a, others, m->name, m->value);
+	json_each (one, all)
+		if (!json_get_bool(one, "is_ours", false))
+			scan_server(r, json_get_text(one, "id", ""), json_get_text(one, "path", ""),
+				json_get(one, "how"), others, seen, findings);
+	json_each_member (m, json_get(registry, "servers"))
+		if (!json_get(done, m->name))
+			scan_server(r, m->name, mcp_path(r->a, r->ws), m->value, others, seen, findings);
+	*ret_servers = others->n;
 	return OK;
 }
 
@@ -294,7 +320,7 @@ static void print_nothing(struct cli *r, const char *file, uint32_t servers)
 	else if (servers)
 		out(r, "Nothing was found; servers looked at: %u.\n", servers);
 	else
-		out(r, "There are no servers in the settings of your agent clients, so nothing was looked at; 'helm mcp add' adds one, 'helm mcp show SERVER' looks at one that was added.\n");
+		out(r, "There are no servers in the settings of your agent clients and none was added here, so nothing was looked at; 'helm mcp add' adds one.\n");
 }
 
 int cmd_mcp_scan(struct cli *r, struct err *e)

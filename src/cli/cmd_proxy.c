@@ -110,11 +110,15 @@ static int add_upstream(struct cli *r, struct json *doc, struct err *e)
 	const char *url = opt_text(r, "upstream", NULL);
 	struct json *list = json_get(doc, "upstreams"), *upstream = json_new(r->a, JSON_OBJECT);
 
-	if (!url && !list)
+	/* What is wrong with a file is told when it is checked as a whole. */
+	if (!url && !list && !opt_text(r, "config", NULL))
 		return err_set(e, E_USAGE, "USAGE",
 			"say where the model is: --upstream https://api.openai.com/v1, or --config FILE");
 	if (!url)
 		return OK;
+	if (!text_starts(url, "https://") && !text_starts(url, "http://"))
+		return err_set(e, E_USAGE, "USAGE",
+			"--upstream takes an address such as https://api.openai.com/v1, not '%s'", url);
 	if (list)
 		return err_set(
 			e, E_USAGE, "USAGE", "--upstream and the upstreams of --config exclude each other");

@@ -117,7 +117,7 @@ int serve_listening(struct cli *r, int64_t usual, struct json *doc, struct err *
 	const char *listen = opt_text(r, "listen", NULL);
 
 	if (port < -1 || port > 65535)
-		return err_set(e, E_USAGE, "USAGE", "--port takes a number from 0 to 65535, or -1 for none");
+		return err_set(e, E_USAGE, "USAGE", "--port takes a number from 0 to 65535");
 	if (listen && (!text_starts(listen, "unix:") || listen[strlen("unix:")] != '/'))
 		return err_set(e, E_USAGE, "USAGE", "--listen takes unix: and a path from the root");
 	if (port < 0 && !listen)

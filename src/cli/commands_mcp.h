@@ -56,7 +56,7 @@ static const struct cmd row_mcp_shadow = { KNOWN(mcp_shadow), "SERVER | report [
 	"$ helm mcp shadow report", mcp_shadow_opts, NEEDS_WORKSPACE, cmd_mcp_shadow };
 
 static const struct cmd row_mcp_scan = { KNOWN(mcp_scan), "", 0, 0,
-	"look for trouble in the servers of your clients and what they say",
+	"look for trouble in the servers of your clients, those added here, and what they say",
 	"Reads settings and what servers offered last; starts nothing.  Ends with 1 from --fail-on on.",
 	"$ helm mcp scan", mcp_scan_opts, NEEDS_WORKSPACE, cmd_mcp_scan };
 

@@ -7,6 +7,7 @@
 #include "cli/opt.h"
 
 #include "base/text.h"
+#include "cli/gen.h"
 
 #include <string.h>
 
@@ -133,21 +134,33 @@ static bool takes_text(const struct cmd *c)
 	return false;
 }
 
+/* A command that has verbs beside it was perhaps meant with one of these. */
+static int unexpected(struct cli *r, struct err *e)
+{
+	const char *word = r->args[r->cmd->max_args];
+	const struct family f = { r->cmd->is->name, NULL };
+	const char *near = r->cmd->max_args ? NULL : gen_suggestion(r, &f, word);
+
+	if (near)
+		return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "unexpected argument '%s'; did you mean '%s'?",
+			word, near);
+	return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "unexpected argument '%s'%s", word,
+		takes_text(r->cmd) ? "; a text goes with --text TEXT" : "");
+}
+
 /* Not asked when help is wanted: help must work with missing arguments. */
-static int check_required(const struct cli *r, struct err *e)
+static int check_required(struct cli *r, struct err *e)
 {
 	if (r->wants_help)
 		return OK;
+	if (r->cmd->max_args >= 0 && r->arg_count > (size_t)r->cmd->max_args)
+		return unexpected(r, e);
 	for (const struct opt *o = r->cmd->opts; o && o->name; o++)
 		if (o->is_required && !opt_text(r, o->name, NULL))
 			return err_set(e, E_USAGE, "USAGE_MISSING", "--%s %s is required", o->name, o->value);
 	if (r->arg_count < (size_t)r->cmd->min_args)
 		return err_set(e, E_USAGE, "USAGE_ARGUMENTS",
 			"missing argument: %s; 'helm %s --help' explains it", r->cmd->args, r->cmd->is->name);
-	if (r->cmd->max_args >= 0 && r->arg_count > (size_t)r->cmd->max_args)
-		return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "unexpected argument '%s'%s",
-			r->args[r->cmd->max_args],
-			takes_text(r->cmd) ? "; a text goes with --text TEXT" : "");
 	return OK;
 }
 

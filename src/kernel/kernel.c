@@ -498,8 +498,8 @@ static int put_decision(struct kernel *k, struct handling *h, const struct draft
 /* Again and again somebody else was quicker to take what was left: it is denied, and that is on record. */
 static int begin_exhausted(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
 {
-	guard_raise(h->a, ACTION_DENY, REASON_BUDGET_EXCEEDED, "policy:budget", arena_strdup(h->a, e->text),
-		&h->decision);
+	guard_raise(h->a, ACTION_DENY, REASON_BUDGET_EXCEEDED, "policy:budget",
+		"What it would use up was taken by others meanwhile.", &h->decision);
 	h->verdict = V_DENY;
 	*e = (struct err){ 0 };
 	struct draft d;

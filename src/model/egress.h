@@ -46,6 +46,12 @@ const struct egress_rule *egress_has_address(
  * *ret_is_address.  False for anything else; numbers in other spellings (0x7f.1, 2130706433) are neither. */
 bool egress_host(const char *p, size_t n, char ret[EGRESS_HOST], bool *ret_is_address,
 	uint8_t ret_address[EGRESS_ADDRESS]);
+/* Whom a URL, host or host:port would lead to in any program that reads it, in whatever spelling: for what is forbidden, never for what is
+ * permitted.  `ret` is the name in lower case, or the address in its usual spelling.  False: it names nobody. */
+bool egress_reached(
+	const char *target, char ret[EGRESS_HOST], bool *ret_is_address, uint8_t ret_address[EGRESS_ADDRESS]);
+/* "10.1.0.0/16", "2001:db8::/32"; anything else names no network. */
+bool egress_in_network(const char *network, const uint8_t address[EGRESS_ADDRESS]);
 /* "host:port", "[v6]:port", "host": *ret_port stays as it is when none is said. */
 bool egress_split(const char *p, size_t n, const char **ret_host, size_t *ret_host_n, uint16_t *ret_port);
 void egress_address_text(const uint8_t address[EGRESS_ADDRESS], char ret[EGRESS_HOST]);

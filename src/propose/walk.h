@@ -190,6 +190,9 @@ const char *walk_value(struct walk *w, const char *name, size_t i);
 /* From here on it may also have this value, which a wrapper gives it. */
 void walk_may_be(struct walk *w, const char *name, const struct word *x);
 
+/* An address with the value of a credential in its host, path or query: whoever is there gets it.  What stands before an @ is how one logs in. */
+bool walk_sends_credential(const struct word *x);
+
 /* HOME is what it was when the text began. */
 bool walk_is_at_home(struct walk *w);
 bool walk_is_piped(const struct walk *w); /* what it prints may go to a program, or comes from one */

@@ -296,12 +296,15 @@ static void add_headers(struct conn *x, struct MHD_Response *r)
 	struct call *c = &x->call;
 	struct sys *s = c->server->sys;
 	const char *origins = s->getenv(s, "CORS_ORIGINS"), *origin = call_header(c, "Origin");
+	const char *id = call_header(c, "X-Request-ID");
 	bool has_cache = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
 		if (!is_sent(c, always[i].name))
 			(void)MHD_add_response_header(r, always[i].name, always[i].value);
-	(void)MHD_add_response_header(r, "X-Request-ID", c->request_id);
+	/* Who gave it a name knows the answer by that name (AuthZEN); behind the proxy it is the vendor's. */
+	(void)MHD_add_response_header(
+		r, "X-Request-ID", id && is_plain_id(id) && !c->server->o.proxy ? id : c->request_id);
 	(void)MHD_add_response_header(r, "X-Helm-Correlation-ID", c->correlation_id);
 	for (size_t i = 0; i < c->sent_count; i++) {
 		(void)MHD_add_response_header(r, c->sent[i].name, c->sent[i].value);
@@ -534,10 +537,11 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 	struct conn *x = *con_cls;
 	bool is_refused;
 
-	(void)version;
 	if (!x) {
 		*con_cls = x = begin(cls, mc, url, method);
 		const char *why = call_ambiguity(&x->call);
+		if (!why && !call_header(&x->call, "Host") && text_eq(version, MHD_HTTP_VERSION_1_1))
+			why = "it names no host";
 		if (why)
 			return refuse_ambiguous(x, why);
 		enum MHD_Result rc = refuse_by_headers(x, &is_refused);
@@ -627,7 +631,8 @@ static int start(struct server *s, struct listener *l, unsigned flags, uint16_t 
 		keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)patience_s,
 		MHD_OPTION_CONNECTION_LIMIT, connection_limit(), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)(s->o.proxy ? STREAM_POOL : POOL_BYTES), MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+		/* What else 1 would refuse is a request without a host, with two heads and a page: on_request() does that. */
+		MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	const union MHD_DaemonInfo *set =
 		l->daemon ? MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!set)

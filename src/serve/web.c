@@ -17,7 +17,7 @@ enum { SESSION = 257 };
 struct taking {
 	char *p;
 	size_t n, most;
-	bool is_too_much;
+	bool is_too_much, is_all;
 	char session[SESSION];
 	const struct web_ask *q;
 };
@@ -38,9 +38,9 @@ static size_t take(char *data, size_t size, size_t n, void *arg)
 	memcpy(more + t->n, data, n);
 	t->p = more;
 	t->n += n;
-	if (t->q->heard)
-		t->q->heard(t->q->heard_arg, (struct bytes){ (const uint8_t *)t->p, t->n });
-	return n;
+	t->is_all =
+		t->q->heard && t->q->heard(t->q->heard_arg, (struct bytes){ (const uint8_t *)t->p, t->n });
+	return t->is_all ? 0 : n;
 }
 
 /* "Name: value" and the end of the line. */
@@ -156,7 +156,7 @@ int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, st
 			headers, arena_printf(a, "Content-Type: %s", q->type ? q->type : "application/json"));
 	set_up(h, q, headers, &t);
 	CURLcode code = curl_easy_perform(h);
-	if (code != CURLE_OK)
+	if (code != CURLE_OK && !t.is_all)
 		return fault_of(code, &t, e);
 	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status);
 	ret->status = (int)status;

@@ -26,7 +26,7 @@ struct web_ask {
 	size_t most_bytes; /* of the answer; 0: 1 MiB */
 	const int *is_cancelled; /* atomic, looked at meanwhile; or NULL */
 	/* Called when more of the answer has come, with all of it so far; or NULL. */
-	void (*heard)(void *arg, struct bytes so_far);
+	bool (*heard)(void *arg, struct bytes so_far); /* true: that is all; the rest is not waited for */
 	void *heard_arg;
 };
 struct web_answer {

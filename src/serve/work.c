@@ -305,6 +305,12 @@ static int read_body(struct call *c, struct err *e)
 {
 	const struct json_limits limits = { .depth = 32, .size_bytes = BODY_MOST, .max_nodes = 100000 };
 
+	const char *coding = call_header(c, "Content-Encoding");
+
+	/* Whoever stands before us may have read something else in it. */
+	if (c->raw.n && coding && strcasecmp(coding, "identity") != 0)
+		return call_refuse(c, e, 415, "UNSUPPORTED_MEDIA_TYPE",
+			"a body that is compressed cannot be looked at; send it as it is");
 	if (!(c->route->flags & TAKES_JSON))
 		return OK;
 	c->body = json_new(c->a, JSON_OBJECT);

@@ -8,6 +8,8 @@ ok "--version" says 0 "helm $(cat "$HELM_SOURCE/VERSION")" helm --version
 ok "an unknown command is answered with the nearest" says 2 "did you mean 'init'" helm initt
 ok "an unknown option is answered with the nearest" says 2 "did you mean '--force'" helm init --forse
 ok "a noun, too" says 2 "did you mean 'checkpoint'" helm chekpoint list
+ok "also of a command that has verbs beside it" says 2 "did you mean 'serve routes'" helm serve rotues
+ok "and where nothing else is wrong" says 2 "did you mean 'proxy report'" helm proxy repotr
 ok "and its verb" says 2 "did you mean 'checkpoint restore'" helm checkpoint restor
 ok "a verb without its noun is found" says 2 "did you mean 'checkpoint restore'" helm restore
 ok "a verb of another noun is not offered" says 2 "see 'helm help log'" helm log zzzzzz

@@ -73,6 +73,10 @@ from mcp import *
 import signal
 g = Gateway("--server", "test", "--client", "codex", SHOWN="yes", HIDDEN="no")
 ok("the newest version is agreed on", g.hello["result"]["protocolVersion"] == "2025-11-25" and g.hello["result"]["serverInfo"]["name"] == "helm-governance", g.hello)
+old = Gateway("--server", "test", hello=False)
+m = old.ask("initialize", {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}})
+ok("a client of the first version is answered in it", m["result"]["protocolVersion"] == "2024-11-05" and text_of(old.call("echo", {"a": "old"})) == '{"a": "old"}', m)
+old.end()
 tools = g.tools()
 ok("approved tools are listed under their own names", "echo" in tools and tools["structured"]["outputSchema"]["required"] == ["sum"], tools)
 ok("one that needs a task is not", "later" not in tools)
@@ -163,6 +167,9 @@ ok("and is there again for the next", text_of(g.call("echo", {"a": "again"})) ==
 g.raw("{not json\n")
 m = g.wait(None)
 ok("a line that is none is answered, and we go on", m["error"]["code"] == -32700, m)
+g.raw('{"jsonrpc":"2.0","id":881,"method":"tools/call","params":{"name":"echo","arguments":{"id":5,"a":"1","a":"2"}}}\n')
+m = g.wait(881)
+ok("one that cannot be read is answered under its id", m and m["error"]["code"] == -32700, m)
 for line in ("[]", "42", '"x"'):
     g.raw(line + "\n")
     m = g.wait(None)

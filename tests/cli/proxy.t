@@ -76,6 +76,22 @@ st, b, h = x.chat(form="messages", tools=[{"type": "bash_20250124", "name": "bas
 ok("those of the client pass", st == 200, b)
 
 # Keys and headers.
+vendors = b"sk-vendor-secret"
+for what, pieces in (("whole", lambda d: [d]), ("cut at every byte", lambda d: [d[i:i + 1] for i in range(len(d))])):
+    quoted = json.dumps({"error": {"message": "Incorrect API key provided: sk-vendor-secret.", "type": "invalid_request_error", "code": "invalid_api_key"}}).encode()
+    m.say = (401, [("Content-Type", "application/json"), ("X-Was-Sent", "Bearer sk-vendor-secret")], pieces(quoted))
+    st, b, h = x.chat()
+    ok("an error that quotes the vendor's key does not hand it out, %s" % what, st == 401 and vendors not in b and b == quoted.replace(vendors, b"*" * len(vendors)) and "x-was-sent" not in h, b, h)
+    told = chat_stream(text="sk-vendor-secret sk-vendor-secre sk-")
+    m.say = (200, [("Content-Type", "text/event-stream")], pieces(told))
+    st, b, h = x.chat(stream=True)
+    ok("nor does a stream, and all else of it is as it was, %s" % what, without_comment(b) == told.replace(vendors, b"*" * len(vendors)), b)
+m.say = (200, [("Content-Type", "image/png")], [b"\x89PNG sk-vend", b"or-secret sk-vendor-"])
+st, b, h = x.ask("/v1/images/1", method="GET")
+ok("nor what is no text, to its last byte", b == b"\x89PNG **************** sk-vendor-", b)
+m.say = (200, [("Content-Type", "application/json"), ("Content-Encoding", "gzip")], [gzip.compress(b"")])
+st, b, h = x.chat()
+ok("nothing at all is no answer of a model", st == 502 and json.loads(b)["error"]["code"] == "INCOMPLETE", st, b)
 m.json(chat_whole(), headers=[("X-Helm-Status", "FORGED"), ("x-ratelimit-remaining", "7"), ("Alt-Svc", 'h3=":443"'), ("X-Request-Id", "req_1")])
 st, b, h = x.chat(headers={"X-Helm-Tenant": "t", "X-Api-Key": "sk-other", "X-Custom": "yes"})
 sent = m.last["headers"]
@@ -203,6 +219,7 @@ ok("the log says so at the start", "every call of a tool is denied" in open(p.di
 for words in (["--upstream", "ftp://x"], [], ["--upstream", "https://u:p@x"], ["--upstream", m.url, "--on-deny", "maybe"], ["--upstream", m.url, "--max-wallclock", "soon"],
               ["--upstream", m.url, "--redact", "EVERYTHING"], ["--upstream", m.url, "--client-token-env", "NOT_SET"], ["--upstream", m.url, "--bind", "0.0.0.0"]):
     said = p.helm("proxy", "--port", "0", *words)
+    if words[:2] == ["--upstream", "ftp://x"]: ok("in words", "takes an address such as https://" in said.stderr, said.stderr)
     ok("refused: " + " ".join(words).replace(m.url, "URL"), said.returncode == 2 and "helm: " in said.stderr, said.returncode, said.stderr)
 
 # The same behind helm serve.

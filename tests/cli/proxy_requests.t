@@ -203,6 +203,29 @@ ok("so does the report", sum(row.get("cost_micro_cents", 0) for row in spent["mo
 x.stop()
 told = p.helm("proxy", "report").stdout
 ok("what has no price is not shown as nothing", any(row.get("unpriced") for row in spent["models"] if row["name"] != "priced") and not [row for row in spent["models"] if row["name"] == "priced" and row.get("unpriced")] and "no price" in told, spent, told)
+# Two proxies, many at once, a vendor that counts nearly a token for each byte: what is held is the most that may be used, and nobody is refused in another way than the rest.
+crowd = Place()
+open(crowd.dir + "/p.yaml", "w").write("format: helm.proxy.v1\nupstreams: [{id: a, url: '%s'}]\nbudgets:\n  - {id: tokens, unit: tokens, limit: 3000, per: principal}\n" % m.url)
+two = [Proxy(crowd, None, "--config", crowd.dir + "/p.yaml") for _ in range(2)]
+m.json(chat_whole(usage=(100, 20)))
+before = len(m.seen)
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(40) as many:
+    got = list(many.map(lambda i: two[i % 2].chat(max_tokens=20, text="hello " * 8), range(80)))
+ok("many at once on two proxies: never more than the limit", 10 < len(m.seen) - before <= 25 and [g[0] for g in got].count(200) == len(m.seen) - before, len(m.seen) - before)
+ok("each other one is told 429, and what is left", all(st == 429 and json.loads(b)["error"]["code"] == "BUDGET_EXCEEDED" and json.loads(b)["helm"]["left"][0]["id"] == "tokens" for st, b, h in got if st != 200), [g for g in got if g[0] not in (200, 429)])
+before = len(m.seen)
+codes = [two[0].chat(**more)[0] for more in ({"max_completion_tokens": 1, "max_tokens": 9000}, {"max_tokens": 1, "n": 9000}, {"max_tokens": 1, "best_of": 9000}, {"max_tokens": 9e18, "n": 9e18}, {"max_tokens": 10**30})]
+ok("the largest of what a request names is what it may cost", codes == [429] * 5 and len(m.seen) == before, codes)
+for t in two: t.stop()
+crowd.done()
+crowd = Place()
+x = Proxy(crowd, m, "--daily-tokens", "1000")
+m.json(chat_whole(usage=(-100000, 20)))
+codes = [x.chat(max_tokens=400)[0] for _ in range(3)]
+ok("a count below nothing gives nothing back", codes == [200, 200, 429], codes)
+x.stop()
+crowd.done()
 x = Proxy(p, m, "--daily-tokens", "100000")
 m.json({"error": {"message": "no"}}, status=500)
 codes = [x.chat(max_tokens=60000)[0] for _ in range(3)]

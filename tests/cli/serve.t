@@ -38,6 +38,13 @@ mine = [x for x in lst if x["approval_id"] == asked]
 ok("and waits", st == 200 and mine and mine[0]["state"] == "pending" and mine[0]["requested_by"] == "system-admin", lst)
 st, b, h = s.ask("POST", "/api/v1/approvals/%s/approve" % asked, {})
 ok("an answer needs the hash of what was seen", st == 428 and is_error(b, 428), b)
+st, b, h = s.ask("POST", "/api/v1/approvals/%s/bless" % asked, {})
+ok("one that is none is not found, before anything is asked of it", st == 404 and is_error(b, 404), b)
+first = p.receipts()[-1]
+st, b, h = s.ask("POST", "/api/demo/tamper", {"receipt": first, "expected_receipt_hash": "x"}, key=None, tenant=None, principal=None)
+ok("a receipt that is changed does not verify", st == 200 and b["valid"] is False and b["signature_valid"] is False and b["original_hash"] != b["tampered_hash"] == b["receipt_hash"], b)
+st, b, h = s.ask("POST", "/api/demo/verify", {"receipt": first, "expected_receipt_hash": b["original_hash"]}, key=None, tenant=None, principal=None)
+ok("and as it was it does", st == 200 and b["valid"] is True, b)
 st, b, h = s.ask("POST", "/api/v1/approvals/%s/approve" % asked, {"expected_ceremony_hash": "sha256:0"})
 ok("that is not stale", st == 409, b)
 st, b, h = s.ask("POST", "/api/v1/approvals/%s/approve" % asked, {"expected_ceremony_hash": mine[0]["ceremony_hash"]})
@@ -93,7 +100,7 @@ said = p.helm("verify", "one.json", "--key", p.helm("key", "export").stdout.stri
 ok("so that anybody can verify it", said.returncode == 0, said.stdout, said.stderr)
 st, b, h = s.ask("GET", "/api/v1/receipts/rcpt_none")
 ok("one that is not there is not", st == 404 and is_error(b, 404), b)
-for bad in ("limit=0", "limit=1001", "limit=x", "since=nonsense", "since=v1.@@", "from=yesterday", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z"):
+for bad in ("limit=0", "limit=1001", "limit=x", "since=nonsense", "since=v1.@@", "from=yesterday", "session_id=a&agent=b", "principal=a&executor=b", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z"):
     st, b, h = s.ask("GET", "/api/v1/receipts?" + bad)
     ok("refused: " + bad, st == 400 and is_error(b, 400), b)
 
@@ -234,10 +241,12 @@ hidden = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 for what, headers in (("two lengths", b"Host: x\r\nContent-Length: 0\r\nContent-Length: %d\r\n" % len(hidden)),
                       ("a length and pieces", b"Host: x\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n" % len(hidden)),
                       ("an unknown coding", b"Host: x\r\nTransfer-Encoding: xchunked\r\n"),
+                      ("no host", b"Content-Length: 0\r\n"),
                       ("two hosts", b"Host: x\r\nHost: y\r\nContent-Length: 0\r\n"),
                       ("two keys", b"Host: x\r\nAuthorization: a\r\nAuthorization: b\r\nContent-Length: 0\r\n"),
                       ("two tenants", b"Host: x\r\nX-Helm-Tenant-ID: default\r\nX-Helm-Tenant-ID: acme\r\nContent-Length: 0\r\n")):
     got = twice(headers, hidden)
+    ok("%s: what is answered is JSON" % what, not got or is_error(json.loads(got.split(b"\r\n\r\n")[1]), 400), got[:300])
     ok("%s: one answer at most, and it is a refusal" % what, got.count(b"HTTP/1.1") <= 1 and b" 200 " not in got and (not got or b"HTTP/1.1 400" in got), got[:300])
 
 for what, query in (("two limits", "limit=1&limit=1000"), ("two tenants", "tenant_id=default&tenant_id=other"), ("two spellings of a name", "Limit=1&limit=2"), ("a hundred names", "&".join("a%d=1" % i for i in range(101)))):

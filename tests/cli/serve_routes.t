@@ -148,6 +148,8 @@ for r in takes:
     expect("content type", r, 415, body=b'{"a":1}', headers={"Content-Type": "text/plain"})
     if r["body"] == "json": expect("nothing", r, (400, 415), body=b"")
 held("another content type is 415")
+for r in takes: expect("coding", r, 415, body=b'{"a":1}', headers={"Content-Encoding": "gzip"})
+held("so is a body that says it is compressed, whatever it is")
 for r in takes: expect("too large", r, 413, body=b'{"a":"' + b"x" * (1 << 20) + b'"}')
 held("too much is 413")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """mcp_web.py — an MCP server over HTTP for tests, with a token endpoint; prints its port.  Answers lists as JSON and calls as events."""
-import json, sys, threading, urllib.parse
+import json, time, sys, threading, urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = sys.argv[1]
@@ -39,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
         elif "id" not in m:
             self.reply(202, "application/json", b"")
         elif m["method"] == "tools/list":
-            self.reply(200, "application/json", json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}, {"name": "forget", "inputSchema": {"type": "object"}}, {"name": "tokens", "inputSchema": {"type": "object"}}]}}).encode())
+            self.reply(200, "application/json", json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}, {"name": "forget", "inputSchema": {"type": "object"}}, {"name": "tokens", "inputSchema": {"type": "object"}}, {"name": "stays", "inputSchema": {"type": "object"}}]}}).encode())
         else:
             name = m["params"]["name"]
             if name == "forget":
@@ -47,6 +47,14 @@ class Handler(BaseHTTPRequestHandler):
             said = str(tokens[0]) if name == "tokens" else json.dumps(m["params"]["arguments"])
             result = {"jsonrpc": "2.0", "id": m["id"], "result": {"content": [{"type": "text", "text": said}]}}
             note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "x"}}
+            if name == "stays":  # open, behind its answer
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                self.wfile.write(("event: message\r\ndata: %s\r\n\r\n: still here\r\n\r\n" % json.dumps(result)).encode())
+                self.wfile.flush()
+                time.sleep(60)
+                return
             self.reply(200, "text/event-stream", ("event: message\ndata: %s\n\nevent: message\ndata: %s\n\n" % (json.dumps(note), json.dumps(result))).encode())
 
     def log_message(self, *_):

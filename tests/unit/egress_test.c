@@ -172,6 +172,72 @@ static void only_public_addresses_pass(void **state)
 	}
 }
 
+static void one_address_has_many_spellings(void **state)
+{
+	static const struct {
+		const char *target, *want;
+	} cases[] = {
+		{ "http://169.254.169.254/x", "169.254.169.254" },
+		{ "2852039166", "169.254.169.254" },
+		{ "http://2852039166:80/", "169.254.169.254" },
+		{ "http://0xa9fea9fe", "169.254.169.254" },
+		{ "http://0XA9.0xFE.43518/", "169.254.169.254" },
+		{ "http://0251.0376.0251.0376?x", "169.254.169.254" },
+		{ "http://169.16689662#x", "169.254.169.254" },
+		{ "http://0169.254.169.254/", "169.254.169.254" },
+		{ "http://[::ffff:169.254.169.254]:80/", "169.254.169.254" },
+		{ "http://[::ffff:a9fe:a9fe]/", "169.254.169.254" },
+		{ "http://[::a9fe:a9fe]/", "169.254.169.254" },
+		{ "http://[64:ff9b::a9fe:a9fe]/", "169.254.169.254" },
+		{ "::ffff:a9fe:a9fe", "169.254.169.254" },
+		{ "http://a:b@169.254.169.254/", "169.254.169.254" },
+		{ "http://e.example\\@x.example/", "e.example" },
+		{ "http://e.example#@x.example/", "e.example" },
+		{ "http:/169.254.169.254", "169.254.169.254" },
+		{ "http:\\\\169.254.169.254\\x", "169.254.169.254" },
+		{ " http://169.254.169.254..", "169.254.169.254" },
+		{ "http://%31%36%39%2e254%2E169.254/", "169.254.169.254" },
+		{ "http://\xef\xbc\x91\xef\xbc\x96\xef\xbc\x99\xe3\x80\x82"
+		  "254.169.254/",
+			"169.254.169.254" },
+		{ "http://[fe80::1%eth0]/", "fe80::1" },
+		{ "http://[FD00:EC2::254]/", "fd00:ec2::254" },
+		{ "127.1", "127.0.0.1" },
+		{ "0", "0.0.0.0" },
+		{ "4294967295", "255.255.255.255" },
+		{ "4294967296", "4294967296" },
+		{ "1.2.3.4.5", "1.2.3.4.5" },
+		{ "256.1.1.1", "256.1.1.1" },
+		{ "Metadata.Google.INTERNAL.", "metadata.google.internal" },
+		{ "host:8080/x", "host" },
+		{ "dead.beef", "dead.beef" },
+	};
+	uint8_t address[EGRESS_ADDRESS];
+	char text[EGRESS_HOST], longer[2 * EGRESS_HOST];
+	bool is_address;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (!egress_reached(cases[i].target, text, &is_address, address))
+			fail_msg("%s names nobody", cases[i].target);
+		assert_string_equal(text, cases[i].want);
+	}
+	assert_false(egress_reached("", text, &is_address, address));
+	assert_false(egress_reached("http:///", text, &is_address, address));
+	assert_false(egress_reached("http://[", text, &is_address, address));
+	memset(longer, 'a', sizeof(longer));
+	longer[sizeof(longer) - 1] = '\0';
+	assert_false(egress_reached(longer, text, &is_address, address));
+	assert_true(egress_reached("http://2852039166/", text, &is_address, address) && is_address);
+	assert_true(egress_in_network("169.254.0.0/16", address));
+	assert_true(egress_in_network("169.254.169.254/32", address));
+	assert_true(egress_in_network("::/0", address));
+	assert_false(egress_in_network("169.254.0.0/32", address));
+	assert_false(egress_in_network("169.254.0.0", address));
+	assert_false(egress_in_network("169.254.0.0/33", address));
+	assert_false(egress_in_network("name/8", address));
+}
+
 /* ---- HTTP ---- */
 
 static ssize_t ask(const char *text, struct http_request *r)
@@ -438,6 +504,7 @@ int main(void)
 		cmocka_unit_test_teardown(rules_are_written_as_they_are_read, done),
 		cmocka_unit_test_teardown(shipped_lists_are_rules, done),
 		cmocka_unit_test_teardown(only_public_addresses_pass, done),
+		cmocka_unit_test_teardown(one_address_has_many_spellings, done),
 		cmocka_unit_test_teardown(requests_are_read, done),
 		cmocka_unit_test_teardown(what_could_be_read_in_two_ways_is_refused, done),
 		cmocka_unit_test_teardown(fields_of_one_hop_stay, done),

@@ -165,6 +165,7 @@ static void test_deepest(void **state)
 	assert_int_equal(json_parse(*state, buf_bytes(&b), NULL, &lim, &v, &e), OK);
 	assert_string_equal(written(*state, v, JSON_SORT), b.p);
 	assert_true(json_eq(v, json_copy(*state, v)));
+	assert_null(json_copy(*state, json_get(v, "is not there")));
 }
 
 static void test_size_limits(void **state)

@@ -83,9 +83,9 @@ static void print_rule(FILE *to, const struct rule *r)
 		pool_text(r->id), pool_text(r->text), pool_text(r->instead),
 		pool_text(r->recommended_profile), pool_text(when_text(r->when)));
 	(void)fprintf(to,
-		"\t\t.tags = %zu, .programs = %zu, .not_programs = %zu, .targets = %zu, .profiles = %zu,\n",
+		"\t\t.tags = %zu, .programs = %zu, .not_programs = %zu, .targets = %zu, .hosts = %zu, .profiles = %zu,\n",
 		pool_list(r->tags), pool_list(r->programs), pool_list(r->not_programs), pool_list(r->targets),
-		pool_list(r->profiles));
+		pool_list(r->hosts), pool_list(r->profiles));
 	(void)fprintf(to,
 		"\t\t.kinds = UINT64_C(%ju), .flags = %u, .not_flags = %u, .classes = %u, .not_classes = "
 		"%u,\n",

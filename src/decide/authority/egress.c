@@ -23,35 +23,10 @@ static bool names(struct arena *a, const struct json *list, const struct authori
 	return false;
 }
 
-static bool same_bits(const uint8_t *x, const uint8_t *y, unsigned bits)
-{
-	unsigned whole = bits / 8, rest = bits % 8;
-
-	return memcmp(x, y, whole) == 0 && (!rest || !((x[whole] ^ y[whole]) >> (8 - rest)));
-}
-
-/* "10.1.0.0/16", "2001:db8::/32"; anything else names no network. */
-static bool is_in_network(const char *cidr, const uint8_t address[EGRESS_ADDRESS])
-{
-	const char *slash = strchr(cidr, '/');
-	uint8_t net[EGRESS_ADDRESS];
-	char name[EGRESS_HOST];
-	bool is_address = false;
-	int64_t bits;
-
-	if (!slash || !text_int(slash + 1, &bits) || bits < 0 ||
-		!egress_host(cidr, (size_t)(slash - cidr), name, &is_address, net) || !is_address)
-		return false;
-	bool is_v4 = !strchr(name, ':');
-	if (bits > (is_v4 ? 32 : 128))
-		return false;
-	return same_bits(net, address, (unsigned)bits + (is_v4 ? 96 : 0));
-}
-
 static bool networks_have(const struct json *list, const struct authority *to)
 {
 	json_each (item, list)
-		if (to->is_address && json_text(item) && is_in_network(json_text(item), to->address))
+		if (to->is_address && json_text(item) && egress_in_network(json_text(item), to->address))
 			return true;
 	return false;
 }

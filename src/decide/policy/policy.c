@@ -37,6 +37,7 @@ void policy_shipped_rule(const struct policy *p, size_t i, struct rule *ret)
 		.programs = text_or_null(s->programs),
 		.not_programs = text_or_null(s->not_programs),
 		.targets = text_or_null(s->targets),
+		.hosts = text_or_null(s->hosts),
 		.profiles = text_or_null(s->profiles),
 		.flags = s->flags,
 		.not_flags = s->not_flags,

@@ -19,6 +19,7 @@ struct rule {
 	uint64_t kinds; /* bit per effect_kind */
 	/* Globs, each ended by NUL, an empty one behind the last; or NULL. */
 	const char *tags, *programs, *not_programs, *targets, *profiles;
+	const char *hosts; /* the same: names, addresses, networks */
 	unsigned flags, not_flags; /* all of, none of enum effect_flags */
 	unsigned classes, not_classes; /* bit per path_class */
 	unsigned certainties; /* bit per certainty */
@@ -37,7 +38,7 @@ struct rule {
 struct shipped_rule {
 	uint64_t kinds;
 	uint32_t id, text, instead, recommended_profile, when;
-	uint32_t tags, programs, not_programs, targets, profiles;
+	uint32_t tags, programs, not_programs, targets, hosts, profiles;
 	uint32_t flags, not_flags;
 	uint16_t classes, not_classes, reason;
 	uint8_t certainties, action, undo, where;

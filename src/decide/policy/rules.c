@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "decide/policy/policy.h"
+#include "model/egress.h"
 
 static const char *const class_names[] = {
 #define CLASS_NAME(id, name) name,
@@ -122,6 +123,22 @@ static int read_where(struct reader *r, const char **words, enum where *ret)
 	return OK;
 }
 
+/* Names as globs, addresses and networks in their usual spelling: one that is not would hold for nobody. */
+static int read_hosts(struct reader *r, const char **words, const char **ret)
+{
+	for (const char **w = words; *w; w++) {
+		uint8_t address[EGRESS_ADDRESS];
+		char name[EGRESS_HOST];
+		bool is_address = false;
+		size_t n = strcspn(*w, "/");
+		if ((*w)[strcspn(*w, "/:")] &&
+			(!egress_host(*w, n, name, &is_address, address) || !is_address ||
+				((*w)[n] && !egress_in_network(*w, address))))
+			return bad(r, "no name, address or network:", *w);
+	}
+	return read_globs(r, words, "host", ret);
+}
+
 /* Members whose value is one or more words. */
 static int read_word_condition(struct reader *r, const char *name, const char **words, struct rule *rule)
 {
@@ -147,6 +164,8 @@ static int read_word_condition(struct reader *r, const char *name, const char **
 		return read_globs(r, words, name, &rule->not_programs);
 	if (text_eq(name, "target"))
 		return read_globs(r, words, name, &rule->targets);
+	if (text_eq(name, "host"))
+		return read_hosts(r, words, &rule->hosts);
 	if (text_eq(name, "profile"))
 		return read_globs(r, words, name, &rule->profiles);
 	return bad(r, "no such condition:", name);
@@ -154,7 +173,7 @@ static int read_word_condition(struct reader *r, const char *name, const char **
 
 static int read_condition(struct reader *r, const char *name, const struct json *v, struct rule *rule)
 {
-	const char **words;
+	const char **words = NULL;
 	int rc;
 
 	if (text_eq(name, "above")) {
@@ -273,6 +292,21 @@ static bool is_above(const struct effect *e, const char *workspace)
 		path_is_below(workspace, e->target);
 }
 
+/* Whoever is meant by the target, in whatever spelling. */
+static bool any_host(const char *hosts, const char *target)
+{
+	uint8_t address[EGRESS_ADDRESS];
+	char name[EGRESS_HOST];
+	bool is_address;
+
+	if (!target || !egress_reached(target, name, &is_address, address))
+		return false;
+	for (; *hosts; hosts += strlen(hosts) + 1)
+		if (text_glob(hosts, name, false) || (is_address && egress_in_network(hosts, address)))
+			return true;
+	return false;
+}
+
 /* A target is compared as it is written and as it resolves: a link cannot lead around a rule. */
 static bool names_hold(const struct rule *r, const struct effect *e, const struct profile *profile)
 {
@@ -283,6 +317,8 @@ static bool names_hold(const struct rule *r, const struct effect *e, const struc
 	if (r->not_programs && any_glob(r->not_programs, e->program, false))
 		return false;
 	if (r->targets && !any_glob(r->targets, e->target, true) && !any_glob(r->targets, e->resolved, true))
+		return false;
+	if (r->hosts && !any_host(r->hosts, e->target) && !any_host(r->hosts, e->resolved))
 		return false;
 	return !r->profiles || any_glob(r->profiles, profile->name, false);
 }

@@ -28,6 +28,13 @@ static const struct {
 	{ "hidden_instruction", "critical", "do not inform the user" },
 	{ "hidden_instruction", "critical", "do not mention this" },
 	{ "hidden_instruction", "critical", "without telling the user" },
+	{ "hidden_instruction", "critical", "never tell the user" },
+	{ "hidden_instruction", "critical", "never mention this" },
+	{ "hidden_instruction", "critical", "not be shown to the user" },
+	{ "hidden_instruction", "critical", "hide this from the user" },
+	{ "hidden_instruction", "critical", "even if approval" },
+	{ "hidden_instruction", "critical", "<|system|>" },
+	{ "hidden_instruction", "critical", "[inst]" },
 	{ "hidden_instruction", "critical", "<important>" },
 	{ "hidden_instruction", "critical", "<system>" },
 	{ "hidden_instruction", "critical", "</system>" },
@@ -78,11 +85,21 @@ const char *mcp_worst(const struct json *findings)
 	return severities[worst];
 }
 
-/* Characters that nobody sees and a model reads: of no width, of direction, tags. */
+/* Characters that nobody sees and a model reads: of no width, of direction, tags, selectors of variants, fillers, and what a terminal takes for orders. */
 static bool is_invisible(uint32_t c)
 {
-	return (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x2069) ||
-		c == 0xfeff || c == 0x00ad || c == 0x180e || (c >= 0xe0000 && c <= 0xe01ef) || c == 0x034f;
+	return (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
+		c == 0xfeff || c == 0x00ad || c == 0x180e || (c >= 0xe0000 && c <= 0xe01ef) || c == 0x034f ||
+		(c >= 0xfe00 && c <= 0xfe0f) || c == 0x115f || c == 0x1160 || c == 0x3164 || c == 0xffa0 ||
+		(c >= 0x180b && c <= 0x180f) || (c < 0x20 && c != '\t' && c != '\n' && c != '\r') ||
+		(c >= 0x7f && c < 0xa0);
+}
+
+/* A joiner or a selector behind a sign is how emoji and keys are written; one behind another is not. */
+static bool is_of_a_sign(uint32_t c, uint32_t before)
+{
+	return (c == 0x200d || c == 0xfe0e || c == 0xfe0f) && !is_invisible(before) &&
+		(before >= 0xa9 || (before >= '0' && before <= '9') || before == '#' || before == '*');
 }
 
 const char *mcp_visible(struct arena *a, const char *text, size_t n)
@@ -124,6 +141,8 @@ static void found(struct arena *a, struct json *to, const char *finding, const c
 
 static void look_for_invisible(struct arena *a, const char *text, size_t n, struct json *to)
 {
+	uint32_t before = 0;
+
 	for (size_t i = 0; i < n;) {
 		uint32_t c;
 		size_t len = text_decode(text + i, n - i, &c);
@@ -131,12 +150,13 @@ static void look_for_invisible(struct arena *a, const char *text, size_t n, stru
 			i++;
 			continue;
 		}
-		/* A joiner between two emoji is how these are written. */
-		if (is_invisible(c) && !(c == 0x200d && i && (unsigned char)text[i - 1] >= 0x80)) {
+		bool is_joined = c == 0x200d && before == 0xfe0f;
+		if (is_invisible(c) && !is_joined && !is_of_a_sign(c, before)) {
 			found(a, to, "hidden_instruction", "critical",
 				arena_printf(a, "invisible character U+%04X", c), SIZE_MAX);
 			return;
 		}
+		before = c;
 		i += len;
 	}
 }
@@ -169,15 +189,91 @@ static void look_for_sending(struct arena *a, const char *text, struct json *to)
 	}
 }
 
+static bool is_among(const char *word, size_t n, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strlen(list[i]) == n && strncmp(list[i], word, n) == 0)
+			return true;
+	return false;
+}
+#define IS_AMONG(word, n, list) is_among(word, n, list, ARRAY_SIZE(list))
+
+/* "ignore all prior policy text", "disregard any of the above", "forget your rules": a verb, words between, and what was said before. */
+static void look_for_ignoring(struct arena *a, const char *text, struct json *to)
+{
+	static const char *const verbs[] = { "ignore", "disregard", "forget", "bypass", "override" };
+	static const char *const between[] = { "the", "all", "any", "of", "these", "those", "your", "my",
+		"our", "every", "other", "and", "or", "security", "safety" };
+	static const char *const before[] = { "previous", "previously", "prior", "above", "earlier",
+		"preceding", "foregoing" };
+	static const char *const rules[] = { "instruction", "instructions", "rules", "guidelines", "policy",
+		"policies", "approval", "approvals", "restrictions", "guardrails" };
+	const char *verb = NULL;
+	bool is_yours = false, is_plain = false; /* to forget what was before is also what a memory is for */
+
+	for (const char *p = text; *p;) {
+		size_t skip = strcspn(p, "abcdefghijklmnopqrstuvwxyz"), n;
+		if (memchr(p, '.', skip))
+			verb = NULL;
+		p += skip;
+		n = strspn(p, "abcdefghijklmnopqrstuvwxyz'");
+		bool is_verb = n && IS_AMONG(p, n, verbs);
+		if (is_verb) {
+			verb = p;
+			is_yours = false;
+			is_plain = *p == 'i' || *p == 'd';
+		} else if (verb &&
+			((is_plain && IS_AMONG(p, n, before)) || (is_yours && IS_AMONG(p, n, rules)))) {
+			found(a, to, "hidden_instruction", "critical", verb, strlen(verb));
+			return;
+		} else if (verb && (IS_AMONG(p, n, between) || IS_AMONG(p, n, before))) {
+			is_yours |= IS_AMONG(p, n, before);
+			is_yours |= n == 4 && strncmp(p, "your", n) == 0;
+			is_yours |= n == 3 && (strncmp(p, "all", n) == 0 || strncmp(p, "any", n) == 0);
+		} else {
+			verb = NULL;
+		}
+		p += n;
+	}
+}
+
+/* As a model reads it: without what nobody sees, one blank for any space, wide letters as narrow ones, in lower case. */
+static const char *as_read(struct arena *a, const char *text, size_t n)
+{
+	struct buf to;
+
+	buf_init(&to, a);
+	for (size_t i = 0; i < n;) {
+		uint32_t c;
+		size_t len = text_decode(text + i, n - i, &c);
+		bool is_space = len &&
+			(c == ' ' || (c >= '\t' && c <= '\r') || c == 0xa0 || (c >= 0x2000 && c <= 0x200a) ||
+				c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000);
+		if (len && c >= 0xff01 && c <= 0xff5e)
+			c -= 0xfee0;
+		if (is_space) {
+			if (to.n && to.p[to.n - 1] != ' ')
+				buf_addc(&to, ' ');
+		} else if (!len || (c >= 0x80 && !is_invisible(c))) {
+			buf_add(&to, text + i, len ? len : 1);
+		} else if (!is_invisible(c)) {
+			buf_addc(&to, (char)tolower((int)c));
+		}
+		i += len ? len : 1;
+	}
+	return to.p ? to.p : "";
+}
+
 void mcp_inspect_text(struct arena *a, const char *text, size_t n, struct json *to)
 {
-	const char *copy = arena_strndup(a, text, n);
+	const char *copy = as_read(a, text, n);
 
 	for (size_t i = 0; i < ARRAY_SIZE(phrases); i++) {
-		const char *at = strcasestr(copy, phrases[i].phrase);
+		const char *at = strstr(copy, phrases[i].phrase);
 		if (at)
 			found(a, to, phrases[i].finding, phrases[i].severity, at, strlen(at));
 	}
+	look_for_ignoring(a, copy, to);
 	look_for_invisible(a, text, n, to);
 	look_for_code(a, text, n, to);
 	look_for_sending(a, copy, to);
@@ -204,14 +300,113 @@ static void inspect_value(struct arena *a, const struct json *v, unsigned depth,
 	}
 }
 
+/* ---- names and purposes of tools ---- */
+
+/* What a tool says it is for is no order, and still what somebody should know before. */
+static void look_for_shell(struct arena *a, const struct json *tool, struct json *to)
+{
+	static const char *const says[] = { "execute a command", "execute commands", "execute a shell",
+		"execute shell", "execute arbitrary", "run a command", "run commands", "run a shell",
+		"run shell", "run arbitrary", "shell command" };
+	const char *text = json_get_text(tool, "description", "");
+	const char *copy = as_read(a, text, strlen(text));
+
+	for (size_t i = 0; i < ARRAY_SIZE(says); i++) {
+		const char *at = strstr(copy, says[i]);
+		if (at)
+			found(a, to, "shell_execution", "high", at, strlen(at));
+	}
+}
+
+enum { NAME_MOST = 128 };
+
+static size_t points_of(const char *text, uint32_t ret[NAME_MOST])
+{
+	size_t count = 0, n = strlen(text);
+
+	for (size_t i = 0; i < n && count < NAME_MOST; count++) {
+		size_t len = text_decode(text + i, n - i, &ret[count]);
+		i += len ? len : 1;
+	}
+	return count;
+}
+
+/* One letter is another one, missing, too many, or two are the wrong way round.  A plural, and a number behind a name, are other names. */
+static bool is_slip(const char *x, const char *y)
+{
+	uint32_t a[NAME_MOST], b[NAME_MOST];
+	size_t n = points_of(x, a), m = points_of(y, b), i = 0, j = 0;
+
+	if (n > m)
+		return is_slip(y, x);
+	if (n < 5 || m - n > 1)
+		return false;
+	while (i < n && a[i] == b[i])
+		i++;
+	while (j < n - i && a[n - 1 - j] == b[m - 1 - j])
+		j++;
+	if (m > n)
+		return i + j == n && !(i == n && (b[n] == 's' || (b[n] >= '0' && b[n] <= '9')));
+	bool is_swapped = n - i - j == 2 && a[i] == b[i + 1] && a[i + 1] == b[i];
+	bool is_digit = n - i - j == 1 && a[i] >= '0' && a[i] <= '9' && b[i] >= '0' && b[i] <= '9';
+	return is_swapped || (n - i - j == 1 && !is_digit);
+}
+
+static bool is_ascii_name(const char *name)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name >= 0x80)
+			return false;
+	return true;
+}
+
+static void look_like(struct arena *a, const char *name, const char *other, struct json *to)
+{
+	if (is_slip(name, other))
+		found(a, to, "typosquat", "high", arena_printf(a, "'%s' looks like '%s'", name, other),
+			SIZE_MAX);
+}
+
+/* A name that is nearly that of a tool that many people know, or that only looks like one beside it. */
+static void look_at_tool_name(struct arena *a, const struct json *known, const struct json *tools,
+	const struct json *tool, struct json *to)
+{
+	const char *name = json_get_text(tool, "name", "");
+	const struct json *names = json_get(known, "tools");
+
+	json_each (one, names)
+		if (text_eq(json_text(one), name))
+			return;
+	json_each_member (server, json_get(known, "servers"))
+		if (json_get(server->value, name))
+			return;
+	json_each (one, names)
+		look_like(a, name, json_text(one), to);
+	json_each_member (server, json_get(known, "servers"))
+		json_each_member (m, server->value)
+			look_like(a, name, m->name, to);
+	json_each (other, tools) {
+		const char *beside = json_get_text(other, "name", "");
+		if (!is_ascii_name(name) && is_ascii_name(beside))
+			look_like(a, name, beside, to);
+	}
+}
+
 struct json *mcp_inspect_tools(struct arena *a, const struct json *tools)
 {
-	struct json *all = json_new(a, JSON_ARRAY);
+	struct json *all = json_new(a, JSON_ARRAY), *known = NULL;
+	struct bytes text;
+
+	if (!embed_find("share/mcp/effects.json", &text) ||
+		json_parse(a, text, "share/mcp/effects.json", NULL, &known, NULL))
+		known = NULL;
 
 	json_each (tool, tools) {
 		struct json *here = json_new(a, JSON_ARRAY);
 		struct err e = { 0 };
 		inspect_value(a, tool, 0, here);
+		look_for_shell(a, tool, here);
+		look_at_tool_name(a, known, tools, tool, here);
 		if (mcp_check_tool(a, tool, &e))
 			found(a, here, "schema_not_understood", "medium", e.text, SIZE_MAX);
 		json_each (one, here) {

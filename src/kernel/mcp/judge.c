@@ -169,22 +169,54 @@ static struct json *closed(struct arena *a, const struct json *schema)
 	return doc;
 }
 
+/* What the words of a schema mean is said by its dialect; without one it is the newest. */
+static int check_dialect(const struct json *schema, struct err *e)
+{
+	static const char *const known[] = { "http://json-schema.org/draft-07/schema",
+		"https://json-schema.org/draft-07/schema", "https://json-schema.org/draft/2019-09/schema",
+		"https://json-schema.org/draft/2020-12/schema" };
+	const struct json *said = json_get(schema, "$schema");
+	size_t n = json_text(said) ? strcspn(json_text(said), "#") : 0;
+
+	for (size_t i = 0; said && i < ARRAY_SIZE(known); i++)
+		if (n == strlen(known[i]) && strncmp(json_text(said), known[i], n) == 0)
+			return OK;
+	return said ? err_set(e, E_INPUT, "MCP_SCHEMA",
+			      "its schema is of the dialect '%.80s', which is not known",
+			      json_text(said) ? json_text(said) : "?")
+		    : OK;
+}
+
 static int compile(struct arena *a, const struct json *tool, struct schema **ret, struct err *e)
 {
 	const struct json *schema = json_get(tool, "inputSchema");
 
 	if (!json_is(schema, JSON_OBJECT))
 		return err_set(e, E_INPUT, "MCP_SCHEMA", "the tool has no schema of its arguments");
+	if (check_dialect(schema, e))
+		return E_INPUT;
 	if (schema_compile(a, closed(a, schema), json_get_text(tool, "name", "tool"), ret, e))
 		return err_set(e, E_INPUT, "MCP_SCHEMA", "%s", arena_strdup(a, e->text));
 	return OK;
 }
 
+/* Clients take no list in which one tool has a schema that is none of an object. */
 int mcp_check_tool(struct arena *a, const struct json *tool, struct err *e)
 {
+	const struct json *output = json_get(tool, "outputSchema");
 	struct schema *compiled;
+	int rc = compile(a, tool, &compiled, e);
 
-	return compile(a, tool, &compiled, e);
+	if (rc == OK && !text_eq(json_get_text(json_get(tool, "inputSchema"), "type", ""), "object"))
+		rc = err_set(e, E_INPUT, "MCP_SCHEMA", "the schema of its arguments is not of an object");
+	if (rc == OK && output && !json_is(output, JSON_OBJECT))
+		rc = err_set(e, E_INPUT, "MCP_SCHEMA", "the schema of its result is no schema");
+	if (rc == OK)
+		rc = check_dialect(output, e);
+	if (rc == OK && output &&
+		schema_compile(a, output, json_get_text(tool, "name", "tool"), &compiled, e))
+		rc = err_set(e, E_INPUT, "MCP_SCHEMA", "%s", arena_strdup(a, e->text));
+	return rc;
 }
 
 int mcp_check_args(struct arena *a, const struct json *tool, const struct json *args, struct err *e)

@@ -483,6 +483,8 @@ static int pin_tools(struct arena *a, const char *id, const struct json *seen, c
 		if (!is_named(name, t->tools, t->tool_count) ||
 			!is_within(mcp_effect(id, tool), t->effects, t->effect_count))
 			continue;
+		if (mcp_check_tool(a, tool, &unreadable))
+			continue;
 		mcp_pin(a, tool, &pin);
 		if (!pin.schema)
 			return err_set(e, E_INPUT, "MCP_PIN",
@@ -491,8 +493,8 @@ static int pin_tools(struct arena *a, const char *id, const struct json *seen, c
 		json_pushs(a, names, name);
 	}
 	if (!names->n && unreadable.rc)
-		return err_set(
-			e, E_INPUT, "MCP_SCHEMA", "arguments could not be checked: %s", unreadable.text);
+		return err_set(e, E_INPUT, "MCP_SCHEMA", "what it is called with could not be checked: %s",
+			unreadable.text);
 	if (!names->n)
 		return err_set(e, E_MISSING, "MCP_NO_TOOL",
 			"no tool of '%s' is named by this; 'helm mcp show %s' lists them", id, id);

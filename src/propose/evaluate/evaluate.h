@@ -17,7 +17,8 @@ enum {
 	MARK_FETCHED = 4,
 	MARK_NAME = 5, /* one of the names a glob matched */
 	MARK_SECRETS = 6, /* names of files that hold secrets */
-	MARK_LAST = MARK_SECRETS
+	MARK_CREDENTIAL = 7, /* the value of a variable whose name says that it is one */
+	MARK_LAST = MARK_CREDENTIAL
 };
 static inline bool is_mark(char c)
 {

@@ -50,10 +50,11 @@ static const char *filled(struct walk *w, const char *s)
 /* One unknown text as bad as any part of this one. */
 static const char *blur(const char *s)
 {
-	return strchr(s, MARK_FETCHED)	  ? "\4"
-		: strchr(s, MARK_DECODED) ? "\3"
-		: strchr(s, MARK_SECRETS) ? "\6"
-					  : "\1";
+	return strchr(s, MARK_FETCHED)	     ? "\4"
+		: strchr(s, MARK_DECODED)    ? "\3"
+		: strchr(s, MARK_SECRETS)    ? "\6"
+		: strchr(s, MARK_CREDENTIAL) ? "\7"
+					     : "\1";
 }
 
 static bool is_literal_pattern(const char *p)
@@ -266,7 +267,7 @@ static void expand_prompt(struct walk *w, const char *s)
 {
 	struct command none = { .source = w->script->source, .in = w->in, .flags = w->flags };
 
-	if (is_mark(s[0]) && !s[strspn(s, "\1\2\3\4\5\6")])
+	if (is_mark(s[0]) && !s[strspn(s, "\1\2\3\4\5\6\7")])
 		walk_effect(w, &none, FX_DYNAMIC_EXEC, NULL)->tag = "dynamic.text";
 	else
 		eval_prompt(w, &none, s);

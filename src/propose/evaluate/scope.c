@@ -101,9 +101,11 @@ const struct value *value_text(struct walk *w, const char *text)
 	return v;
 }
 
-static const char *unknown_items[] = { "\1" }, *filled_items[] = { "\2" }, *empty_items[] = { "" };
+static const char *unknown_items[] = { "\1" }, *filled_items[] = { "\2" }, *credential_items[] = { "\7" },
+		  *empty_items[] = { "" };
 static const struct value unknown = { unknown_items, 1, false, false, false },
-			  filled = { filled_items, 1, false, false, false };
+			  filled = { filled_items, 1, false, false, false },
+			  credential = { credential_items, 1, false, false, false };
 static const struct value unset = { empty_items, 0, false, false, false };
 /* "$@" of the input itself: there may be any number of arguments. */
 static const struct value unknown_list = { unknown_items, 0, true, true, false };
@@ -229,6 +231,8 @@ static const struct value *outside_variable(struct walk *w, const char *name, si
 		return scope_directory(w);
 	if (n == 1 && *name == '!')
 		return value_text(w, "%%"); /* the job started last, as kill and wait know it */
+	if (paths_is_secret_variable(name, n))
+		return &credential;
 	text = environment_value(w, name, n);
 	if (!text && is_one_of("HOME", name, n))
 		text = w->at->home;

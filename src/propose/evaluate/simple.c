@@ -198,11 +198,12 @@ static bool shows_value(enum param_op op)
 static const struct shell_param *secret_of(struct walk *w, const struct shell_word *word)
 {
 	for (const struct shell_part *p = word->first; p; p = p->next) {
-		if (p->kind != PART_PARAM || p->param->is_indirect || !shows_value(p->param->op) ||
-			!paths_is_secret_variable(p->param->name, p->param->name_n))
+		if (p->kind != PART_PARAM || p->param->is_indirect || !shows_value(p->param->op))
 			continue;
+		bool is_named = paths_is_secret_variable(p->param->name, p->param->name_n);
 		const struct value *v = scope_variable(w, p->param->name, p->param->name_n);
-		if (!v->n || has_mark(v->items[0]))
+		if ((is_named && (!v->n || has_mark(v->items[0]))) ||
+			(v->n && strchr(v->items[0], MARK_CREDENTIAL)))
 			return p->param;
 	}
 	return NULL;

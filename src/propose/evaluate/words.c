@@ -146,6 +146,18 @@ const char *word_marked(struct walk *w, const struct word *x)
 	return arena_printf(w->a, "%.*s%c%s", (int)x->known_n, x->text, mark, x->text + x->known_n);
 }
 
+bool walk_sends_credential(const struct word *x)
+{
+	const char *from = x->marked, *scheme = from ? strstr(from, "://") : NULL, *at;
+
+	if (scheme) {
+		from = scheme + 3;
+		at = memrchr(from, '@', strcspn(from, "/?#"));
+		from = at ? at + 1 : from;
+	}
+	return from && strchr(from, MARK_CREDENTIAL);
+}
+
 /* ---- fields ---- */
 
 /* Ends the present field, if there is one, and makes it a word. */

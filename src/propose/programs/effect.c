@@ -34,8 +34,19 @@ static const char *plain_address(struct arena *a, const char *address)
 	return text;
 }
 
+/* The value of a credential that goes to whoever `part` is a part of what is asked of. */
+void fx_sent(struct call *k, const struct word *part, const struct word *url)
+{
+	if (!walk_sends_credential(part))
+		return;
+	struct effect *e = walk_effect(k->w, k->c, FX_SECRET_READ, url);
+	fill(k, e, TAG_SECRET_SENT, 0);
+}
+
 struct effect *fx(struct call *k, enum tag t, const struct word *target, unsigned flags)
 {
+	if (tag_kind(t) == FX_NETWORK && target && target->text)
+		fx_sent(k, target, target);
 	struct effect *e = walk_effect(k->w, k->c, tag_kind(t), target);
 	fill(k, e, t, flags);
 	if (e->kind == FX_NETWORK && e->target && target && target->certainty == CERTAIN)

@@ -120,6 +120,8 @@ HANDLER(curl)
 			fx(k, TAG_NETWORK_UPLOAD, url, FXF_MUTATING | one);
 		} else if ((item == DATA || item == FORM) && s.value.text && !args_has(&p, GET)) {
 			send_data(k, &s.value, url, true, one);
+		} else if (item == DATA && s.value.text) { /* of -G: it is put behind the address */
+			fx_sent(k, &s.value, url);
 		} else if (item == OUT && s.value.text && !word_is(&s.value, "-")) {
 			write_download(k, &s.value);
 		} else if (item == RESOLVE || item == PROXY) {
@@ -209,6 +211,8 @@ HANDLER(http)
 			struct word file = word_tail(&p.operands[j], (size_t)(at + 1 - p.operands[j].text));
 			fx_read(k, &file, 1);
 		}
+		if (strstr(p.operands[j].text, "=="))
+			fx_sent(k, &p.operands[j], url);
 		mutates |=
 			!i && (at || (strchr(p.operands[j].text, '=') && !strstr(p.operands[j].text, "==")));
 	}

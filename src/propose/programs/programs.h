@@ -114,6 +114,8 @@ void classify_unknown(struct call *k);
 bool only_asks_help(const struct call *k); /* program --version */
 const struct program *program_find(const char *name, size_t n);
 /* Effects.  All fill in program and tag, and return the effect for more. */
+/* A credential in `part` goes to whom `url` names; nothing when there is none. */
+void fx_sent(struct call *k, const struct word *part, const struct word *url);
 struct effect *fx(struct call *k, enum tag t, const struct word *target, unsigned flags);
 struct effect *fx_name(struct call *k, enum tag t, const char *target, unsigned flags);
 /* A file effect: judged by path class; devices and what the file is (start-up file, hook, secret) included.  NULL for

@@ -186,20 +186,22 @@ static const struct {
 static int check_move(struct call *c, const struct json *now, struct err *e)
 {
 	const char *want = json_get_text(c->body, "expected_ceremony_hash", NULL);
-	const char *state = json_get_text(now, "state", "");
+	const char *state = json_get_text(now, "state", ""), *from = NULL;
 
+	for (size_t i = 0; i < ARRAY_SIZE(moves); i++)
+		if (text_eq(moves[i].verb, c->args[1]))
+			from = moves[i].from;
+	if (!from)
+		return call_refuse(
+			c, e, 404, "NOT_FOUND", "an approval is answered with approve, deny or revoke");
 	if (!want || !*want)
 		return call_refuse(
 			c, e, 428, "PRECONDITION_REQUIRED", "send expected_ceremony_hash of what you saw");
 	if (!text_eq(want, json_get_text(now, "ceremony_hash", "")))
 		return call_refuse(c, e, 409, "CONFLICT", "the approval has changed since; it is %s", state);
-	for (size_t i = 0; i < ARRAY_SIZE(moves); i++)
-		if (text_eq(moves[i].verb, c->args[1]))
-			return text_eq(moves[i].from, state)
-				? OK
-				: call_refuse(c, e, 409, "CONFLICT",
-					  "an approval that is %s cannot be answered so", state);
-	return call_refuse(c, e, 404, "NOT_FOUND", "an approval is answered with approve, deny or revoke");
+	return text_eq(from, state)
+		? OK
+		: call_refuse(c, e, 409, "CONFLICT", "an approval that is %s cannot be answered so", state);
 }
 
 static int move(struct call *c, const struct json *entry, struct err *e)

@@ -71,17 +71,13 @@ static int run(struct call *c, struct err *e)
 	return OK;
 }
 
-static int verify(struct call *c, struct err *e)
+/* Is it signed by us, and is its hash the one that was told? */
+static void check(
+	struct call *c, const struct json *receipt, const char *hash, struct json *doc, bool *ret_is_signed)
 {
-	static const char *const fields[] = { "receipt_id", "decision_id", "verdict", "output_hash",
-		"prev_hash", "lamport_clock", "args_hash", "policy_hash" };
-	const struct json *receipt = json_get(c->body, "receipt");
 	const char *want = json_get_text(c->body, "expected_receipt_hash", "");
-	struct json *doc = json_new(c->a, JSON_OBJECT), *verified = json_new(c->a, JSON_ARRAY);
-
-	(void)e;
-	const char *hash = json_is(receipt, JSON_OBJECT) ? hash_of(c, receipt) : NULL;
 	bool is_signed = hash && receipt_verifies(c, receipt), is_same = hash && text_eq(hash, want);
+
 	json_setb(c->a, doc, "valid", is_signed && is_same);
 	json_setb(c->a, doc, "signature_valid", is_signed);
 	json_setb(c->a, doc, "hash_matches", is_same);
@@ -90,12 +86,49 @@ static int verify(struct call *c, struct err *e)
 			: !is_signed ? "its signature is not one of this boundary's"
 			: !is_same   ? "its hash is another one"
 				     : "");
+	json_sets(c->a, doc, "receipt_hash", hash ? hash : "");
+	json_sets(c->a, doc, "expected_receipt_hash", want);
+	*ret_is_signed = is_signed;
+}
+
+/* What becomes of a receipt that somebody has changed: its own proof is asked. */
+static int tamper(struct call *c, struct err *e)
+{
+	const struct json *receipt = json_get(c->body, "receipt");
+	const char *how = json_get_text(c->body, "mutation", "flip_verdict");
+	struct json *doc = json_new(c->a, JSON_OBJECT);
+	const char *before = json_is(receipt, JSON_OBJECT) ? hash_of(c, receipt) : NULL;
+	bool is_signed;
+
+	if (!before)
+		return call_refuse(c, e, 400, "BAD_REQUEST", "receipt is none");
+	if (!text_eq(how, "flip_verdict"))
+		return call_refuse(c, e, 400, "BAD_REQUEST", "the mutation is flip_verdict");
+	struct json *changed = json_copy(c->a, receipt);
+	json_sets(c->a, changed, "verdict",
+		text_eq(json_get_text(receipt, "verdict", ""), "ALLOW") ? "DENY" : "ALLOW");
+	const char *after = hash_of(c, changed);
+	check(c, changed, after, doc, &is_signed);
+	json_sets(c->a, doc, "original_hash", before);
+	json_sets(c->a, doc, "tampered_hash", after ? after : "");
+	call_answer(c, 200, doc);
+	return OK;
+}
+
+static int verify(struct call *c, struct err *e)
+{
+	static const char *const fields[] = { "receipt_id", "decision_id", "verdict", "output_hash",
+		"prev_hash", "lamport_clock", "args_hash", "policy_hash" };
+	const struct json *receipt = json_get(c->body, "receipt");
+	struct json *doc = json_new(c->a, JSON_OBJECT), *verified = json_new(c->a, JSON_ARRAY);
+	bool is_signed;
+
+	(void)e;
+	check(c, receipt, json_is(receipt, JSON_OBJECT) ? hash_of(c, receipt) : NULL, doc, &is_signed);
 	for (size_t i = 0; is_signed && i < ARRAY_SIZE(fields); i++)
 		if (json_get(receipt, fields[i]))
 			json_pushs(c->a, verified, fields[i]);
 	json_set(c->a, doc, "verified_fields", verified);
-	json_sets(c->a, doc, "receipt_hash", hash ? hash : "");
-	json_sets(c->a, doc, "expected_receipt_hash", want);
 	call_answer(c, 200, doc);
 	return OK;
 }
@@ -105,5 +138,7 @@ const struct route http_demo_routes[] = {
 		"try an action under the shipped policy (--demo)", "DemoRun", "DemoResult" },
 	{ "POST", "/api/demo/verify", AUTH_PUBLIC, 0, RATE_PUBLIC, TAKES_JSON, verify,
 		"is this receipt one of ours, unchanged", "DemoVerify", "DemoVerified" },
+	{ "POST", "/api/demo/tamper", AUTH_PUBLIC, 0, RATE_PUBLIC, TAKES_JSON, tamper,
+		"what becomes of a receipt that is changed", "DemoTamper", "DemoTampered" },
 	{ 0 },
 };

@@ -48,6 +48,7 @@ static const char *key_of(struct call *c, const char *key)
 	return sha256_hex(c->a, text, strlen(text));
 }
 
+/* An effect or a principal of the wrong kind is none: it is denied, on record, and not merely refused. */
 static int read_submitted(struct call *c, struct submitted *ret, struct err *e)
 {
 	const struct json *effect = json_get(c->body, "effect"), *context = json_get(c->body, "context");

@@ -103,6 +103,8 @@ static int read_access(struct call *c, const struct json *one, const struct json
 		*to[i] = json_get(one, names[i]) ? json_get(one, names[i]) : json_get(fallback, names[i]);
 		if (i < ARRAY_SIZE(ids) && !*json_get_text(*to[i], ids[i], ""))
 			return call_refuse(c, e, 400, "BAD_REQUEST", "%s.%s must be there", names[i], ids[i]);
+		if (i < ARRAY_SIZE(ids) && text_eq(ids[i], "id") && !*json_get_text(*to[i], "type", ""))
+			return call_refuse(c, e, 400, "BAD_REQUEST", "%s.type must be there", names[i]);
 		if (*to[i] && !json_is(*to[i], JSON_OBJECT))
 			return call_refuse(c, e, 400, "BAD_REQUEST", "%s is no object", names[i]);
 	}
@@ -158,7 +160,7 @@ static int evaluation(struct call *c, struct err *e)
 	return rc;
 }
 
-/* Several: what one does not say is said for all.  A list that is cut short says so by its length. */
+/* Several: what one does not say is said for all; none: what is said for all is the question.  A list that is cut short says so by its length. */
 static int evaluations(struct call *c, struct err *e)
 {
 	enum { MOST = 100 };
@@ -168,10 +170,10 @@ static int evaluations(struct call *c, struct err *e)
 	     ends_at_yes = text_eq(how, "permit_on_first_permit");
 	struct json *doc = json_new(c->a, JSON_OBJECT), *answers = json_new(c->a, JSON_ARRAY), *answer;
 
-	if (!list)
+	if (!list || (json_is(list, JSON_ARRAY) && !list->n))
 		return evaluation(c, e);
-	if (!json_is(list, JSON_ARRAY) || !list->n || list->n > MOST)
-		return call_refuse(c, e, 400, "BAD_REQUEST", "evaluations is a list of 1 to %d", MOST);
+	if (!json_is(list, JSON_ARRAY) || list->n > MOST)
+		return call_refuse(c, e, 400, "BAD_REQUEST", "evaluations is a list of at most %d", MOST);
 	if (!ends_at_no && !ends_at_yes && !text_eq(how, "execute_all"))
 		return call_refuse(c, e, 400, "BAD_REQUEST", "evaluations_semantic '%s' is not known", how);
 	struct access *each = arena_zalloc(c->a, list->n, sizeof(*each));

@@ -116,12 +116,14 @@ static const struct json *understood(
 	if (!json_is(said, JSON_OBJECT))
 		return NULL;
 	if (text_eq(kind, "opa")) {
-		const struct json *allow = json_get(result, "allow"), *code = json_get(result, "reason_code");
+		/* A rule that is a truth itself, as /v1/data/app/allow, and an object with one. */
+		const struct json *allow = json_is_bool(result) ? result : json_get(result, "allow"),
+				  *code = json_get(result, "reason_code");
 		if (!result)
 			return light(a, false, "PDP_DENY", name);
 		if (!json_is_bool(allow) || (code && !json_text(code)))
 			return NULL;
-		return light(a, json_get_bool(result, "allow", false), code ? json_text(code) : "", name);
+		return light(a, json_is(allow, JSON_TRUE), code ? json_text(code) : "", name);
 	}
 	if (text_eq(kind, "authzen"))
 		return json_is_bool(json_get(said, "decision"))

@@ -71,6 +71,21 @@ static const char *one_of(struct call *c, const char *name, const char *other)
 	return x && *x ? x : NULL;
 }
 
+/* One filter has two names: who says both means the same. */
+static int check_names(struct call *c, struct err *e)
+{
+	static const char *const pairs[][2] = { { "session_id", "agent" }, { "principal", "executor" },
+		{ "effect", "resource" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		const char *x = call_query(c, pairs[i][0]), *y = call_query(c, pairs[i][1]);
+		if (x && y && !text_eq(x, y))
+			return call_refuse(c, e, 400, "BAD_REQUEST", "%s and %s mean the same, and differ",
+				pairs[i][0], pairs[i][1]);
+	}
+	return OK;
+}
+
 int receipts_read_filter(struct call *c, struct receipts_filter *ret, struct err *e)
 {
 	*ret = (struct receipts_filter){ .session = one_of(c, "session_id", "agent"),
@@ -80,7 +95,9 @@ int receipts_read_filter(struct call *c, struct receipts_filter *ret, struct err
 		.effect = one_of(c, "effect", "resource"),
 		.tenant = c->who.tenant,
 		.home = auth_home_tenant(c->server) };
-	int rc = read_time(c, "from", &ret->from_us, e);
+	int rc = check_names(c, e);
+	if (rc == OK)
+		rc = read_time(c, "from", &ret->from_us, e);
 	if (rc == OK)
 		rc = read_time(c, "to", &ret->to_us, e);
 	if (rc == OK && ret->from_us && ret->to_us && ret->to_us <= ret->from_us)

@@ -234,6 +234,8 @@ static void hear_greeting(struct child *c, struct arena *a, const struct rpc *m)
 		snprintf(c->why, sizeof(c->why), "it answers the greeting with an error: %.200s",
 			json_get_text(m->error, "message", ""));
 		c->trouble = c->why;
+	} else if (!json_is(m->result, JSON_OBJECT)) {
+		c->trouble = "its answer to the greeting is none of the protocol";
 	} else if (c->greeting == LISTING) {
 		take_page(c, a, m->result);
 	} else {
@@ -414,6 +416,23 @@ static void list_again(struct child *c, struct arena *a)
 	ask_tools(c, a, NULL);
 }
 
+/* A line that is no message is nothing, as many write a log there; one that would be an answer ends the wait for it. */
+static void hear_nonsense(struct child *c, const struct rpc *m)
+{
+	int64_t id;
+
+	if (!json_int(m->id, &id))
+		return;
+	snprintf(c->why, sizeof(c->why), "its answer cannot be read: %.200s", m->why);
+	if (c->asked_id && id == c->asked_id) {
+		c->trouble = c->why;
+		return;
+	}
+	struct flight *f = take_pending(c->u, id);
+	if (f)
+		flight_back(f, c->why);
+}
+
 static void hear_line(struct child *c, struct bytes line)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -421,7 +440,9 @@ static void hear_line(struct child *c, struct bytes line)
 	int64_t id;
 
 	rpc_read(&a, line, &m);
-	if (m.kind == RPC_RESPONSE && c->asked_id && json_int(m.id, &id) && id == c->asked_id) {
+	if (m.kind == RPC_BAD) {
+		hear_nonsense(c, &m);
+	} else if (m.kind == RPC_RESPONSE && c->asked_id && json_int(m.id, &id) && id == c->asked_id) {
 		c->asked_id = 0;
 		hear_greeting(c, &a, &m);
 	} else if (m.kind == RPC_RESPONSE) {

@@ -141,6 +141,7 @@ void flight_go_here(struct flight *f, struct worker *w)
 	f->call.sent_count = 0;
 	f->call.resume = run_step;
 	f->call.status = 1; /* until the step has come to its end */
+	f->has_waited |= f->awaits_start;
 	f->is_waiting = false;
 	f->wake_us = 0;
 	f->answer = NULL;

@@ -147,7 +147,8 @@ struct flight {
 	int64_t timeout_us;
 	int wants; /* upstreams that it waits for, and one for the worker that runs its step; atomic */
 	bool is_waiting; /* for upstreams: the same step again, then */
-	int tries; /* of starting what had failed */
+	bool awaits_start,
+		has_waited; /* for the start of an upstream; it did, and what failed meanwhile is not started again for it */
 	int64_t began_us;
 	int64_t wake_us; /* step again at that time; 0: it does not wait for a person */
 	struct bytes ask; /* the guest, when it waits */

@@ -29,14 +29,30 @@ struct json *result_text(struct arena *a, const char *text, bool is_error)
 
 /* ---- what it promised ---- */
 
+/* A part of a type that is not known passes as it is. */
+static bool is_content(const struct json *one)
+{
+	const char *type = json_get_text(one, "type", NULL);
+
+	if (!json_is(one, JSON_OBJECT) || !type)
+		return false;
+	if (text_eq(type, "text"))
+		return json_get_text(one, "text", NULL);
+	if (text_eq(type, "image") || text_eq(type, "audio"))
+		return json_get_text(one, "data", NULL) && json_get_text(one, "mimeType", NULL);
+	return true;
+}
+
 static bool is_shape(const struct json *result)
 {
-	const struct json *content = json_get(result, "content");
+	const struct json *content = json_get(result, "content"), *failed = json_get(result, "isError"),
+			  *structured = json_get(result, "structuredContent");
 
-	if (!json_is(result, JSON_OBJECT) || (content && !json_is(content, JSON_ARRAY)))
+	if (!json_is(result, JSON_OBJECT) || (content && !json_is(content, JSON_ARRAY)) ||
+		(failed && !json_is_bool(failed)) || (structured && !json_is(structured, JSON_OBJECT)))
 		return false;
 	json_each (one, content)
-		if (!json_is(one, JSON_OBJECT) || !json_get_text(one, "type", NULL))
+		if (!is_content(one))
 			return false;
 	return true;
 }

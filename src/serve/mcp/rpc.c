@@ -48,15 +48,52 @@ static void read_call(struct rpc *ret, const struct json *doc)
 		bad(ret, RPC_INVALID_REQUEST, "params are an object");
 }
 
+/* Behind the text that begins at `i`; the end when it has none. */
+static size_t skip_text(struct bytes t, size_t i)
+{
+	for (i++; i < t.n && t.p[i] != '"'; i++)
+		i += t.p[i] == '\\';
+	return i < t.n ? i + 1 : t.n;
+}
+
+/* The number that is the id of a message which cannot be read, outermost and once: whoever waits for it need not wait longer. */
+static bool find_id(struct bytes text, int64_t *ret)
+{
+	static const char name[] = "\"id\":";
+	unsigned depth = 0, found = 0;
+
+	for (size_t i = 0; i < text.n;) {
+		const char *at = (const char *)text.p + i;
+		size_t left = text.n - i, n = sizeof(name) - 1;
+		if (depth == 1 && left > n && memcmp(at, name, n) == 0) {
+			char digits[20];
+			size_t from = n + (at[n] == ' '), k = 0;
+			while (from + k < left && k + 1 < sizeof(digits) && at[from + k] >= '0' &&
+				at[from + k] <= '9') {
+				digits[k] = at[from + k];
+				k++;
+			}
+			digits[k] = '\0';
+			found += k > 0 && text_int(digits, ret);
+		}
+		depth += *at == '{' || *at == '[';
+		depth -= depth && (*at == '}' || *at == ']');
+		i = *at == '"' ? skip_text(text, i) : i + 1;
+	}
+	return found == 1;
+}
+
 void rpc_read(struct arena *a, struct bytes text, struct rpc *ret)
 {
 	const struct json_limits limits = { .depth = DEPTH, .size_bytes = 64 << 20, .max_nodes = NODES };
 	struct json *doc;
 	struct err e = { 0 };
+	int64_t id;
 
 	*ret = (struct rpc){ .kind = RPC_BAD };
 	if (json_parse(a, text, "message", &limits, &doc, &e)) {
 		bad(ret, RPC_PARSE, arena_strdup(a, e.text));
+		ret->id = find_id(text, &id) ? json_number(a, id) : NULL;
 		return;
 	}
 	if (!json_is(doc, JSON_OBJECT)) {

@@ -27,7 +27,7 @@ struct rpc {
 	int code; /* of RPC_BAD */
 	const char *why;
 };
-/* Never fails: what is no message is RPC_BAD.  The tree lives in `a`. */
+/* Never fails: what is no message is RPC_BAD, with its id where that can be seen.  The tree lives in `a`. */
 void rpc_read(struct arena *a, struct bytes text, struct rpc *ret);
 
 /* Whole messages.  `id` NULL: null, for who could not be understood. */

@@ -246,7 +246,7 @@ bool upstream_want(struct upstream *u, struct flight *f)
 	if (!u->is_ending &&
 		((u->state == UP_IDLE && !u->has_thread) ||
 			(u->state == UP_FAILED && s->mono_us(s) >= u->retry_us && !u->has_thread &&
-				f->tries++ == 0)))
+				!f->has_waited)))
 		begin(u);
 	list_if_old(u, f, old_s);
 	bool is_asked = u->must_list || u->is_listing;
@@ -255,6 +255,7 @@ bool upstream_want(struct upstream *u, struct flight *f)
 		*w = (struct want){ f, u->wants };
 		u->wants = w;
 		f->is_waiting = true;
+		f->awaits_start |= u->state == UP_STARTING;
 		__atomic_add_fetch(&f->wants, 1, __ATOMIC_SEQ_CST);
 	}
 	bool is_told = u->must_list && !u->is_web;

@@ -24,6 +24,7 @@ struct exchange {
 	int *is_cancelled; /* or NULL */
 	struct flight *f; /* what it is asked; or NULL */
 	size_t heard; /* so much of the answer was listened to */
+	int64_t asked; /* the number of what is to be answered */
 };
 
 static void exchange_done(struct exchange *x)
@@ -174,13 +175,14 @@ static bool read_events(struct arena *a, struct bytes text, const struct json *i
 	return false;
 }
 
-/* Events that are complete, as they come: what answers is read at the end; here is what it says meanwhile. */
-static void hear_event(struct exchange *x, struct bytes event)
+/* Events that are complete, as they come: what it says meanwhile is told.  True: this one answers; what answers is read at the end. */
+static bool hear_event(struct exchange *x, struct bytes event)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	struct bytes rest = event;
 	struct buf data;
 	struct rpc m;
+	int64_t id;
 
 	buf_init(&data, &a);
 	while (rest.p) {
@@ -190,15 +192,17 @@ static void hear_event(struct exchange *x, struct bytes event)
 		add_data(&data, line);
 	}
 	if (!data.n)
-		return;
+		return false;
 	rpc_read(&a, buf_bytes(&data), &m);
-	if (m.kind == RPC_NOTIFICATION)
+	if (m.kind == RPC_NOTIFICATION && x->f)
 		upstream_said(x->u, &a, &m, x->f);
-	else if (m.kind == RPC_REQUEST)
+	else if (m.kind == RPC_REQUEST && x->f)
 		question_heard(x->u, buf_bytes(&data), &m, x->f);
+	return m.kind == RPC_RESPONSE && json_int(m.id, &id) && id == x->asked;
 }
 
-static void hear_more(void *arg, struct bytes so_far)
+/* A server may leave the stream open behind its answer: nobody waits for its end. */
+static bool hear_more(void *arg, struct bytes so_far)
 {
 	struct exchange *x = arg;
 	const char *p = (const char *)so_far.p;
@@ -208,9 +212,12 @@ static void hear_more(void *arg, struct bytes so_far)
 			(p[at - 1] == '\n' || (p[at - 1] == '\r' && at > x->heard + 1 && p[at - 2] == '\n'));
 		if (!is_end)
 			continue;
-		hear_event(x, (struct bytes){ so_far.p + x->heard, at - x->heard });
+		bool is_answer = hear_event(x, (struct bytes){ so_far.p + x->heard, at - x->heard });
 		x->heard = at + 1;
+		if (is_answer)
+			return true;
 	}
+	return false;
 }
 
 /* By its number the server says how far it is. */
@@ -261,6 +268,7 @@ static int tell(struct exchange *x, const struct json *message, struct web_answe
 		return rc;
 	buf_init(&text, &x->a);
 	json_write(&text, message, 0);
+	x->heard = 0;
 	struct web_ask q = { .url = expanded(x, json_get_text(x->row, "url", "")),
 		.ca_file = json_get_text(x->row, "ca_file", NULL),
 		.token = token,
@@ -268,7 +276,7 @@ static int tell(struct exchange *x, const struct json *message, struct web_answe
 		.timeout_ms = x->timeout_ms,
 		.most_bytes = MCP_LINE_MOST,
 		.is_cancelled = x->is_cancelled,
-		.heard = x->f ? hear_more : NULL,
+		.heard = hear_more,
 		.heard_arg = x };
 	(void)add_headers(x, &q);
 	return web_ask(&x->a, &q, said, e);
@@ -281,6 +289,7 @@ static int ask(struct exchange *x, const char *method, struct json *params, stru
 	if (x->f)
 		begin_flight(x, id, params);
 	struct json *message = rpc_request(&x->a, id, method, params);
+	x->asked = id;
 	int rc = tell(x, message, said, e);
 
 	if (rc)

@@ -83,16 +83,25 @@ static struct json *left_of(struct call *c, struct proxy *p, const struct asked 
 	return list;
 }
 
+struct json *budget_left(struct call *c, struct proxy *p, const struct asked *q)
+{
+	const struct drawn *drawn = NULL;
+	struct err e = { 0 };
+
+	return recorder_drawn(&c->k->recorder, c->a, &drawn, &e) ? NULL : left_of(c, p, q, drawn);
+}
+
 /* What one budget takes; -1: it is not about this. */
 static int64_t amount_of(
 	const struct budget *b, const struct asked *q, const struct json *price, size_t calls)
 {
-	const struct usage most = { true, q->input_tokens, q->output_tokens, 0 };
+	/* No token is shorter than a byte of the request.  What the vendor adds to it, a picture by its address or a conversation that it keeps, nobody knows before. */
+	const struct usage most = { true, q->bytes, q->output_tokens, 0 };
 
 	if (calls)
 		return text_eq(b->unit, "calls") ? (int64_t)calls : text_eq(b->unit, "rounds") ? 1 : -1;
 	return text_eq(b->unit, "requests")  ? 1
-		: text_eq(b->unit, "tokens") ? q->input_tokens + q->output_tokens
+		: text_eq(b->unit, "tokens") ? most.input + most.output
 		: text_eq(b->unit, "cents")  ? (price ? budget_cost(price, &most) : 0)
 					     : -1;
 }
@@ -170,8 +179,11 @@ struct draw_settled *budget_settle(struct arena *a, const struct held *h, const 
 		const struct draw *d = &h->draws[i];
 		if (!d->is_held)
 			continue;
+		/* Nobody gets anything back by a count below nothing. */
+		bool is_count = u->is_known && u->input >= 0 && u->output >= 0 && u->input < INT64_MAX / 4 &&
+			u->output < INT64_MAX / 4;
 		int64_t used = is_unsent ? 0
-			: !u->is_known	 ? d->amount
+			: !is_count	 ? d->amount
 			: h->is_cents[i] ? micro
 					 : u->input + u->output;
 		list[(*ret_n)++] = (struct draw_settled){ d->kind, d->key, d->window_us, used };

@@ -297,10 +297,8 @@ static int decide_request(struct call *c, struct tx *t, bool *ret_is_sent, struc
 		kind = "PROXY_WALLCLOCK_LIMIT";
 		(void)err_set(&why, E_DENIED, kind, "this session is older than it may be");
 	}
-	if (!ask.refused && budget_draws(c, t->p, q, t->up, 0, &t->reserved, &left, &why)) {
+	if (!ask.refused && budget_draws(c, t->p, q, t->up, 0, &t->reserved, &left, &why))
 		ask.refused = "proxy.budget";
-		status = 429;
-	}
 	ask.why = why.text;
 	if (!ask.refused) {
 		ask.draws = t->reserved.draws;
@@ -315,7 +313,6 @@ static int decide_request(struct call *c, struct tx *t, bool *ret_is_sent, struc
 		ask.refused = "proxy.budget";
 		ask.why = why.text;
 		ask.draw_count = 0;
-		status = 429;
 		h = (struct handling){ .a = c->a };
 		*e = (struct err){ 0 };
 		rc = decide_tool(c, &ask, &h, e);
@@ -332,6 +329,13 @@ static int decide_request(struct call *c, struct tx *t, bool *ret_is_sent, struc
 	if (h.policy && h.verdict == V_ALLOW) {
 		t->policy_draws = h.policy->draws;
 		t->policy_draw_n = h.policy->draw_count;
+	}
+	/* Also where others were quicker, and where it is a budget of a policy. */
+	if (h.verdict == V_DENY &&
+		(ask.refused ? text_eq(ask.refused, "proxy.budget")
+			     : h.decision.reason_code == REASON_BUDGET_EXCEEDED)) {
+		status = 429;
+		left = left ? left : budget_left(c, t->p, q);
 	}
 	if (h.verdict == V_ALLOW || (t->p->is_observing && status != 429))
 		return OK;
@@ -360,6 +364,7 @@ static int prepare(struct call *c, struct tx *t, bool *ret_is_sent, struct err *
 		return rc;
 	t->url = upstream_url(c, t->up);
 	t->headers = upstream_headers(c, t->asked.form, key);
+	mask_begin(&t->mask, key);
 	return OK;
 }
 

@@ -162,7 +162,10 @@ static int decide_call(struct call *c, struct tx *t, const struct tool_use *u, c
 		approval ? " To have it approved: helm approval approve " : "", approval ? approval : "");
 	if (r->status)
 		return OK;
-	*r = (struct refusal){ .status = own && text_starts(own, "BUDGET_") ? 429 : 403,
+	bool is_budget = own
+		? text_starts(own, "BUDGET_")
+		: !fault && h.verdict == V_DENY && h.decision.reason_code == REASON_BUDGET_EXCEEDED;
+	*r = (struct refusal){ .status = is_budget ? 429 : 403,
 		.kind = fault				    ? "PEP_VALIDATION_FAILED"
 			: own && text_starts(own, "PROXY_") ? own
 							    : "DENIED",

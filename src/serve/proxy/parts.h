@@ -117,6 +117,8 @@ int64_t budget_cost(const struct json *price, const struct usage *u);
 /* What this request, or `calls` calls in one answer, draw.  BUDGET_EXCEEDED with E_DENIED when it does not fit; *ret_left says what is left.  PROXY_UNPRICED. */
 int budget_draws(struct call *c, struct proxy *p, const struct asked *q, const struct upstream *u,
 	size_t calls, struct held *ret, struct json **ret_left, struct err *e);
+/* What is left of each budget for whoever asks; NULL: that is not known. */
+struct json *budget_left(struct call *c, struct proxy *p, const struct asked *q);
 /* What really happened, for the outcome. */
 struct draw_settled *budget_settle(struct arena *a, const struct held *h, const struct usage *u,
 	int64_t micro, bool is_unsent, size_t *ret_n);
@@ -135,6 +137,22 @@ struct ruling {
 };
 
 enum phase { TX_HEAD, TX_AGAIN, TX_WHOLE, TX_STREAM, TX_RAW };
+
+/* ---- mask.c: the vendor's key in what the vendor says ---- */
+
+struct mask {
+	const char *key; /* NULL: there is none to be looked for */
+	size_t key_n;
+	struct bulk copy; /* of the key */
+	struct bulk text; /* what was given out last, and behind it what waits */
+	size_t waits;
+};
+void mask_begin(struct mask *m, const char *key); /* or NULL */
+bool mask_has(const struct mask *m, const char *value);
+/* What may be passed on of it and of what waits; valid until the next call. */
+struct bytes mask_take(struct mask *m, struct bytes some);
+struct bytes mask_rest(struct mask *m); /* at the end */
+void mask_free(struct mask *m);
 
 struct tx {
 	struct proxy *p;
@@ -155,6 +173,7 @@ struct tx {
 	int64_t began_us;
 	/* of the vendor's answer */
 	int status;
+	struct mask mask;
 	struct bulk whole; /* all of it, or what waits while it is decided */
 	struct bulk held;
 	struct sse sse;

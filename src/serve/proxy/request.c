@@ -279,26 +279,32 @@ static const char *session_of(struct call *c, struct arena *scratch, const struc
 
 /* ---- how much ---- */
 
-static int64_t first_number(const struct json *body, const char *const *names, int64_t fallback)
+/* The largest, as nobody knows by which one a vendor goes, and no more than can be counted with; `fallback` when there is none. */
+static int64_t largest(const struct json *body, const char *const *names, int64_t fallback)
 {
-	int64_t n;
+	enum { MOST = 1 << 30 };
+	int64_t n, most = 0;
 
-	for (; *names; names++)
-		if (json_int(json_get(body, *names), &n) && n > 0)
-			return n;
-	return fallback;
+	for (; *names; names++) {
+		const struct json *v = json_get(body, *names);
+		if (!json_is(v, JSON_NUMBER))
+			continue;
+		n = json_int(v, &n) ? n : MOST;
+		most = n > most ? n : most;
+	}
+	return !most ? fallback : most < MOST ? most : MOST;
 }
 
 static void read_amounts(struct proxy *p, const struct json *body, struct asked *q)
 {
 	static const char *const most[] = { "max_completion_tokens", "max_output_tokens", "max_tokens",
 		NULL };
-	static const char *const choices[] = { "n", NULL };
+	static const char *const choices[] = { "n", "best_of", "candidate_count", NULL };
 
 	q->bytes = (int64_t)q->body.n;
-	/* No token is shorter than a byte; three are a careful guess. */
+	/* Three bytes are a careful guess; budgets hold one token for each, as none is shorter. */
 	q->input_tokens = (q->bytes + 2) / 3;
-	q->output_tokens = first_number(body, most, p->assumed_output) * first_number(body, choices, 1);
+	q->output_tokens = largest(body, most, p->assumed_output) * largest(body, choices, 1);
 	if (!json_get(body, "messages") && !json_get(body, "prompt") && q->form == &form_other)
 		q->output_tokens = 0; /* embeddings and the like */
 }
@@ -366,7 +372,6 @@ static bool is_vendor_path(struct arena *a, const char *path)
 int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
-	const char *coding = call_header(c, "Content-Encoding");
 	struct asked q = { .form = form_of_path(c->path), .model = "", .session = NULL, .body = c->raw };
 	bool has_body = c->raw.n > 0;
 	size_t at = 0;
@@ -376,9 +381,6 @@ int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err 
 	if (has_body && (int64_t)c->raw.n > p->request_bytes)
 		return call_refuse(c, e, 413, "TOO_LARGE", "a request has at most %lld bytes",
 			(long long)p->request_bytes);
-	if (has_body && coding && strcasecmp(coding, "identity") != 0)
-		return call_refuse(c, e, 415, "UNSUPPORTED_MEDIA_TYPE",
-			"a body that is compressed cannot be looked at; send it as it is");
 	while (at < c->raw.n && strchr(" \t\r\n\xef\xbb\xbf", c->raw.p[at]) && c->raw.p[at])
 		at++;
 	bool is_json = has_body &&

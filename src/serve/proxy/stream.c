@@ -205,6 +205,7 @@ void tx_free(void *arg)
 
 	form_end(&t->x);
 	sse_free(&t->sse);
+	mask_free(&t->mask);
 	bulk_free(&t->whole);
 	bulk_free(&t->held);
 	bulk_free(&t->out);
@@ -507,6 +508,8 @@ static void on_header(void *arg, const char *name, const char *value)
 	struct tx *t = arg;
 	struct call *c = t->c;
 
+	if (mask_has(&t->mask, value))
+		return;
 	if (strcasecmp(name, "content-type") == 0)
 		c->type = arena_strdup(t->home, value);
 	else if (strcasecmp(name, "x-request-id") == 0)
@@ -578,39 +581,44 @@ static void on_too_large(void *arg)
 	call_release(t->c);
 }
 
-static bool take_whole(struct tx *t, struct bytes some)
+static void take_whole(struct tx *t, struct bytes some)
 {
 	if (t->failed.rc)
-		return true;
+		return;
 	if (t->whole.n + some.n > (size_t)t->p->answer_bytes) {
 		(void)err_set(&t->failed, E_LIMIT, "WEB_TOO_LARGE", "the answer is larger than %lld bytes",
 			(long long)t->p->answer_bytes);
 		call_keep(t->c);
 		web_post(t->p->loop, on_too_large, t);
-		return true;
+		return;
 	}
 	bulk_add(&t->whole, some.p, some.n);
-	return true;
 }
 
-static bool on_data(void *arg, struct bytes some)
+static void take(struct tx *t, struct bytes some)
 {
-	struct tx *t = arg;
-
-	if (t->is_refused || t->is_gone || t->phase == TX_AGAIN)
-		return true;
 	if (t->phase == TX_WHOLE || t->phase == TX_HEAD)
-		return take_whole(t, some);
-	if (is_full(t) || (t->is_deciding && t->whole.n > PENDING_MOST)) {
-		t->is_paused = true;
-		return false;
-	}
-	if (t->phase == TX_RAW)
+		take_whole(t, some);
+	else if (t->phase == TX_RAW)
 		push(t, some.p, some.n);
 	else if (t->is_deciding)
 		bulk_add(&t->whole, some.p, some.n);
 	else
 		feed(t, some);
+}
+
+static bool on_data(void *arg, struct bytes some)
+{
+	struct tx *t = arg;
+	bool is_whole = t->phase == TX_WHOLE || t->phase == TX_HEAD;
+
+	if (t->is_refused || t->is_gone || t->phase == TX_AGAIN)
+		return true;
+	if (!is_whole && (is_full(t) || (t->is_deciding && t->whole.n > PENDING_MOST))) {
+		t->is_paused = true;
+		return false;
+	}
+	take(t, mask_take(&t->mask, some));
 	return true;
 }
 
@@ -618,6 +626,9 @@ static void on_end(void *arg, const struct err *failed)
 {
 	struct tx *t = arg;
 
+	struct bytes rest = mask_rest(&t->mask);
+	if (rest.n && !t->is_refused && !t->is_gone && t->phase != TX_AGAIN)
+		take(t, rest);
 	t->transfer = NULL;
 	t->is_ended = true;
 	if (failed && !t->failed.rc)
@@ -740,8 +751,19 @@ static void conclude_stream(struct tx *t)
 	finish(t, t->is_rewriting ? "REWRITTEN" : t->denied ? "OBSERVED" : "APPROVED");
 }
 
+/* A question to a model has an answer.  Where there is none something was lost, as of what was packed and cut off. */
+static bool lacks_answer(const struct tx *t)
+{
+	return t->status == 200 && !t->whole.n && t->asked.form != &form_other &&
+		text_eq(t->c->method, "POST");
+}
+
 static void conclude(struct tx *t)
 {
+	bool is_whole = t->phase != TX_STREAM && t->phase != TX_RAW && t->phase != TX_AGAIN;
+
+	if (is_whole && !t->failed.rc && lacks_answer(t))
+		(void)err_set(&t->failed, E_IO, "WEB_INCOMPLETE", "the answer is empty");
 	if (t->phase == TX_STREAM)
 		conclude_stream(t);
 	else if (t->phase == TX_RAW)
