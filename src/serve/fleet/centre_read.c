@@ -25,7 +25,7 @@ static const char *search_sql(struct centre *c)
 		" AND ($1::text IS NULL OR r.principal = $1) AND ($2::text IS NULL OR r.tool = $2) AND ($3::text IS NULL OR r.rule = $3)"
 		" AND ($4::int8 IS NULL OR n.node_id = $4) AND ($5::int8 IS NULL OR r.received_at > now() - make_interval(secs => $5::float8))"
 		" AND ($6::text IS NULL OR position(lower($6) in lower(r.caption)) > 0) AND ($7::text IS NULL OR r.decision_id = $7)"
-		" AND r.received_at > $9::timestamptz ORDER BY r.received_at DESC, r.chain_id, r.lamport DESC LIMIT $8");
+		" AND r.received_at > $9::timestamptz AND r.received_at <= $10::timestamptz ORDER BY r.received_at DESC, r.chain_id, r.lamport DESC LIMIT $8");
 	return sql.p;
 }
 
@@ -36,8 +36,13 @@ static const char *verdict_text(int64_t n)
 	return names[n >= 0 && n < (int64_t)ARRAY_SIZE(names) ? n : 0];
 }
 
-/* From a time on, which leaves the partitions before it alone: with years of them planning takes longer than finding. */
-static int search_from(struct centre *c, const char *from, int64_t limit, struct pg_rows *ret, struct err *e)
+/* Of a time, which leaves the partitions outside it alone: with years of them, and two ahead, planning takes longer than finding. */
+struct period {
+	const char *from, *until;
+};
+
+static int search_in(
+	struct centre *c, const struct period *p, int64_t limit, struct pg_rows *ret, struct err *e)
 {
 	int64_t since = json_get_int(c->q, "since_s", 0);
 
@@ -46,22 +51,28 @@ static int search_from(struct centre *c, const char *from, int64_t limit, struct
 			pg_t(json_get_text(c->q, "tool", NULL)), pg_t(json_get_text(c->q, "rule", NULL)),
 			pg_t(json_get_text(c->q, "node", NULL)), since ? pg_i(c->a, since) : pg_t(NULL),
 			pg_t(json_get_text(c->q, "text", NULL)), pg_t(json_get_text(c->q, "decision", NULL)),
-			pg_i(c->a, limit), pg_t(from) },
-		9, ret, e);
+			pg_i(c->a, limit), pg_t(p->from), pg_t(p->until) },
+		10, ret, e);
 }
 
-/* The newest come first, so where the last weeks have enough of them nothing older is wanted. */
+/* The newest come first, so where the last weeks have enough of them nothing older is wanted.  By the clock of the database, which dated them. */
 static int search_rows(struct centre *c, struct pg_rows *ret, struct err *e)
 {
-	int64_t limit = json_get_int(c->q, "limit", 100),
-		from_us = c->sys->now_us(c->sys) - (int64_t)RECENT_DAYS * 86400 * 1000000;
+	AUTO(pg_rows_done) struct pg_rows now = { 0 };
+	int64_t limit = json_get_int(c->q, "limit", 100);
+	int rc = pg_ask(c->d,
+		"SELECT (clock_timestamp() - make_interval(days => $1::int4))::text, clock_timestamp()::text",
+		(struct pg_value[]){ pg_i(c->a, RECENT_DAYS) }, 1, &now, e);
 
 	limit = limit < 1 || limit > SEARCH_MOST ? SEARCH_MOST : limit;
-	int rc = search_from(c, text_time_iso(c->a, from_us), limit, ret, e);
+	if (rc)
+		return rc;
+	const struct period recent = { pg_text(&now, c->a, 0, 0), pg_text(&now, c->a, 0, 1) };
+	rc = search_in(c, &recent, limit, ret, e);
 	if (rc || ret->n >= limit)
 		return rc;
 	pg_rows_done(ret);
-	return search_from(c, "-infinity", limit, ret, e);
+	return search_in(c, &(struct period){ "-infinity", "infinity" }, limit, ret, e);
 }
 
 int centre_search(struct centre *c, struct json **ret, struct err *e)

@@ -28,6 +28,8 @@ int pg_open_patient(const char *conninfo, const char *role, struct sys *s, int p
 	struct err *e);
 void pg_close(struct db **d); /* for AUTO(); fine on NULL */
 bool pg_is_broken(const struct db *d);
+/* While nobody used it: asked without waiting. */
+bool pg_was_cut(struct db *d);
 
 /* One transaction for one tenant; 0: for none, and rows of tenants are not seen.  Without pg_commit() nothing of it is there. */
 int pg_begin(struct db *d, int32_t tenant, struct err *e);
@@ -74,6 +76,12 @@ int pg_ask(struct db *d, const char *sql, const struct pg_value *values, int n, 
 /* The same for one whose rows nobody wants; *ret_changed may be NULL. */
 int pg_do(struct db *d, const char *sql, const struct pg_value *values, int n, int64_t *ret_changed,
 	struct err *e);
+/* The same as pg_ask() for a statement that is asked again and again: a literal, which this connection has the database read and plan once. */
+int pg_ask_kept(struct db *d, const char *sql, const struct pg_value *values, int n, struct pg_rows *ret,
+	struct err *e);
+/* A whole transaction of a tenant that is one such statement, committed: sent at once, so that it waits for the database once. */
+int pg_transact(struct db *d, int32_t tenant, const char *sql, const struct pg_value *values, int n,
+	struct pg_rows *ret, struct err *e);
 /* A text of several statements, without values: migrations. */
 int pg_script(struct db *d, const char *sql, struct err *e);
 /* One value of a setting or a query without parameters, in `a`. */

@@ -45,6 +45,8 @@ struct lent {
 void lent_back(struct lent *l);
 /* A transaction of this tenant on one of them. */
 int lend(struct dbpool *p, enum dbpool_role role, int32_t tenant, struct lent *ret, struct err *e);
+/* The same without one, for pg_transact(). */
+int lend_bare(struct dbpool *p, enum dbpool_role role, struct lent *ret, struct err *e);
 
 /* ---- tenants, and who calls ---- */
 
