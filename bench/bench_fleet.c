@@ -105,7 +105,7 @@ static int fill_tables(struct arena *a, struct err *e)
 {
 	AUTO(pg_close) struct db *d = NULL;
 	struct hash empty = merkle_root(NULL, 0);
-	int rc = schema_migrate(a, the.admin, "helm_bench", json_new(a, JSON_OBJECT), e);
+	int rc = schema_migrate(sys_real(), a, the.admin, 0, "helm_bench", json_new(a, JSON_OBJECT), e);
 
 	if (rc == OK)
 		rc = pg_open(the.admin, NULL, &d, e);

@@ -126,8 +126,7 @@ const struct opt fleet_approve_opts[] = {
 	DATABASE,
 	TENANT,
 	SIGNER,
-	{ "node", OPT_VALUE, "NODE", "the question of this machine, where several ask the same", NULL,
-		false },
+	NODE_ASKS,
 	{ "once", OPT_FLAG, NULL, "this very command, one time (the default)", NULL, false },
 	{ "session", OPT_FLAG, NULL, "only for the session that asked; without --shape: this very command",
 		NULL, false },
@@ -149,9 +148,8 @@ const struct opt fleet_deny_opts[] = {
 	DATABASE,
 	TENANT,
 	SIGNER,
-	{ "node", OPT_VALUE, "NODE", "the question of this machine, where several ask the same", NULL,
-		false },
-	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
+	NODE_ASKS,
+	WHY,
 	{ 0 },
 };
 
@@ -396,18 +394,19 @@ static int sign_list(struct cli *r, struct err *e)
 	return rc;
 }
 
-static int give_list(struct cli *r, struct err *e)
+/* What was signed elsewhere, in the file that is named, as this member of an order's body. */
+static int give_document(struct cli *r, const char *kind, const char *member, struct err *e)
 {
-	struct json *body = json_new(r->a, JSON_OBJECT), *list;
+	struct json *body = json_new(r->a, JSON_OBJECT), *doc;
 	struct bytes text;
 	int rc = file_read(r->sys, r->a, AT_FDCWD, r->args[1], 1 << 20, FILE_FOLLOW, &text, e);
 
 	if (rc == OK)
-		rc = json_parse(r->a, text, r->args[1], NULL, &list, e);
+		rc = json_parse(r->a, text, r->args[1], NULL, &doc, e);
 	if (rc)
 		return rc;
-	json_set(r->a, body, "list", list);
-	return fleet_order(r, "approvers", body, NULL, e);
+	json_set(r->a, body, member, doc);
+	return fleet_order(r, kind, body, NULL, e);
 }
 
 int cmd_fleet_approvers(struct cli *r, struct err *e)
@@ -415,8 +414,50 @@ int cmd_fleet_approvers(struct cli *r, struct err *e)
 	if (text_eq(r->args[0], "sign"))
 		return sign_list(r, e);
 	if (text_eq(r->args[0], "give") && r->arg_count == 2)
-		return give_list(r, e);
+		return give_document(r, "approvers", "list", e);
 	return err_set(e, E_USAGE, "USAGE", "say sign LABEL=KEY..., or give FILE");
+}
+
+/* ---- the root key ---- */
+
+const struct opt fleet_root_opts[] = {
+	DATABASE,
+	TENANT,
+	SIGNER,
+	{ "root-key", OPT_VALUE, "FILE", "sign: the root key that is in force, NAME.key", NULL, false },
+	{ "new-key", OPT_VALUE, "FILE", "sign: the one that takes its place, NAME.key", NULL, false },
+	{ "origin", OPT_VALUE, "ORIGIN", "sign: for the fleet with this origin", NULL, false },
+	{ 0 },
+};
+
+static int sign_root(struct cli *r, struct err *e)
+{
+	AUTO(key_free) struct key *old = NULL;
+	AUTO(key_free) struct key *new = NULL;
+	const char *from = opt_text(r, "root-key", NULL), *to = opt_text(r, "new-key", NULL),
+		   *origin = opt_text(r, "origin", NULL);
+
+	if (!from || !to || !origin)
+		return err_set(e, E_USAGE, "USAGE",
+			"sign takes --root-key FILE, --new-key FILE and --origin ORIGIN");
+	int rc = person_is_outside(r->sys, r->a, r->ws, e);
+	if (rc == OK)
+		rc = person_load_key(r->sys, r->a, from, &old, e);
+	if (rc == OK)
+		rc = person_load_key(r->sys, r->a, to, &new, e);
+	if (rc == OK)
+		out_json(r,
+			fleet_root_sign(r->a, origin, text_time_z(r->a, r->sys->now_us(r->sys)), old, new));
+	return rc;
+}
+
+int cmd_fleet_root(struct cli *r, struct err *e)
+{
+	if (text_eq(r->args[0], "sign") && r->arg_count == 1)
+		return sign_root(r, e);
+	if (text_eq(r->args[0], "give") && r->arg_count == 2)
+		return give_document(r, "root", "statement", e);
+	return err_set(e, E_USAGE, "USAGE", "say sign, or give FILE");
 }
 
 /* ---- readers ---- */

@@ -56,6 +56,14 @@ static const struct cmd row_fleet_revoke_key = { KNOWN(fleet_revoke_key), "KEY",
 	"a machine's key counts no more, from the centre",
 	"From this moment on nothing that it signs is taken, whatever time it writes; what is in the ledger stays.",
 	NULL, fleet_order_opts, MAY_WORKSPACE, cmd_fleet_revoke_key };
+static const struct cmd row_fleet_retire = { KNOWN(fleet_retire), "NODE", 1, 1,
+	"a machine is expected no more, from the centre",
+	"What it has sent stays, with every proof, and the order stands in the signed chain of orders.  A machine that still runs records it, sends what it has, and then nothing more of it is taken; one that is gone is no longer dark.  With a new token it may join again.",
+	NULL, fleet_retire_opts, MAY_WORKSPACE, cmd_fleet_retire };
+static const struct cmd row_fleet_root = { KNOWN(fleet_root), "sign|give FILE", 1, 2,
+	"another root key takes the place of the one that machines have pinned",
+	"sign is done where both keys are, without a network: the old one says it, and the new one, too.  give orders every machine to pin the new key; each takes it only when the one it has pinned signed that.  Then nobody answers from the centre until the new key has signed a list ('helm fleet approvers').  Where the old key is lost or was taken, a person at each machine leaves and joins again with --root.",
+	NULL, fleet_root_opts, MAY_WORKSPACE, cmd_fleet_root };
 static const struct cmd row_fleet_orders = { KNOWN(fleet_orders), "", 0, 0,
 	"what was ordered, and who has obeyed", NULL, NULL, fleet_view_opts, MAY_WORKSPACE,
 	cmd_fleet_orders };

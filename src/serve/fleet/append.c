@@ -99,7 +99,7 @@ void columns_add(struct receipt_columns *c, int64_t chain_id, const struct json 
 	")"
 #define ASKED \
 	", q AS (INSERT INTO asked(tenant_id, chain_id, approval_id, lamport, request, expires_at)" \
-	"  SELECT DISTINCT ON (chain_id, id) $1::int4, chain_id, id, lamport, request, to_timestamp(expires / 1000000.0)" \
+	"  SELECT DISTINCT ON (chain_id, id) $1::int4, chain_id, id, lamport, request, least(to_timestamp(expires / 1000000.0), now() + interval '30 days')" \
 	"  FROM unnest($22::int8[], $23::int8[], $24::text[], $25::bytea[], $26::int8[]) AS q(chain_id, lamport, id, request, expires)" OF_THESE \
 	" ORDER BY chain_id, id, lamport ON CONFLICT DO NOTHING)," \
 	" s AS (INSERT INTO settled(tenant_id, chain_id, approval_id, lamport)" \

@@ -9,13 +9,16 @@ struct centre {
 	struct sys *sys;
 	struct arena *a;
 	const char *database;
+	int patience_s; /* with one statement */
 	struct log_line *signer; /* NULL until centre_signer() */
 	const struct json *q; /* what was asked */
 	struct db *d;
 	struct tenant tenant; /* that it is about */
 };
 
-/* A connection as this role, in a transaction of the tenant that q names (the only one when it names none). */
+/* A connection as this role, and nothing more. */
+int centre_connect(struct centre *c, const char *role, struct err *e);
+/* The same in a transaction of the tenant that q names (the only one when it names none). */
 int centre_open(struct centre *c, const char *role, struct err *e);
 
 /* The keeper of the logs' keys, by the socket that q names. */

@@ -162,7 +162,7 @@ int centre_retain(struct centre *c, struct json **ret, struct err *e)
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	int64_t days = json_get_int(c->q, "days", 400);
 	struct json *list = json_new(c->a, JSON_ARRAY);
-	int rc = pg_open(c->database, ROLE_OWNER, &c->d, e);
+	int rc = centre_connect(c, ROLE_OWNER, e);
 
 	if (rc == OK && days < 1)
 		rc = err_set(e, E_USAGE, "USAGE", "--days takes at least one day");

@@ -162,9 +162,9 @@ static const char back_sql[] =
 	" FROM chain c JOIN node n ON n.node_id = c.node_id WHERE c.state = 3";
 static const char dark_sql[] =
 	"SELECT node_id::text, host || ' ' || owner || ': not heard for ' || coalesce(extract(epoch FROM now() - seen_at)::int8, -1) || ' s' FROM node"
-	" WHERE (seen_at IS NULL OR seen_at < now() - interval '90 seconds')";
+	" WHERE (seen_at IS NULL OR seen_at < now() - interval '90 seconds') AND retired_at IS NULL";
 static const char skew_sql[] =
-	"SELECT node_id::text, host || ' ' || owner || ': its clock differs by ' || skew_ms / 1000 || ' s' FROM node WHERE abs(skew_ms) > 300000";
+	"SELECT node_id::text, host || ' ' || owner || ': its clock differs by ' || skew_ms / 1000 || ' s' FROM node WHERE abs(skew_ms) > 300000 AND retired_at IS NULL";
 static const char behind_sql[] =
 	"SELECT 'log', 'the newest checkpoint has ' || coalesce(max(k.tree_size), 0) || ' leaves of ' || l.tree_size || ', and was signed ' ||"
 	" coalesce(max(k.signed_at)::text, 'never') FROM log l LEFT JOIN checkpoint k USING (tenant_id) GROUP BY l.tree_size"
@@ -191,12 +191,13 @@ static int count(struct auditing *x, struct json *report, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	int rc = pg_ask(x->c->d,
-		"SELECT (SELECT count(*) FROM node), (SELECT count(*) FROM chain), (SELECT coalesce(sum(head), 0)::int8 FROM chain)",
+		"SELECT (SELECT count(*) FROM node), (SELECT count(*) FROM chain), (SELECT coalesce(sum(head), 0)::int8 FROM chain), (SELECT count(*) FROM node WHERE retired_at IS NOT NULL)",
 		NULL, 0, &rows, e);
 
 	if (rc)
 		return rc;
 	json_seti(x->c->a, report, "machines", pg_int(&rows, 0, 0));
+	json_seti(x->c->a, report, "retired", pg_int(&rows, 0, 3));
 	json_seti(x->c->a, report, "chains", pg_int(&rows, 0, 1));
 	json_seti(x->c->a, report, "receipts", pg_int(&rows, 0, 2));
 	return OK;

@@ -49,6 +49,9 @@ static int fail_state(struct db *d, const PGresult *r, struct err *e)
 	const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
 	const char *said = r ? PQresultErrorMessage(r) : PQerrorMessage(d->pg);
 
+	if (d->patience_ms && PQstatus(d->pg) == CONNECTION_OK && state &&
+		(strcmp(state, "57014") == 0 || strcmp(state, "55P03") == 0))
+		return fail(e, E_IO, "DB_SLOW", said);
 	if (PQstatus(d->pg) != CONNECTION_OK || !state || strncmp(state, "08", 2) == 0 ||
 		strncmp(state, "57", 2) == 0)
 		return fail(e, E_IO, "DB_AWAY", said);

@@ -18,6 +18,7 @@ struct db;
 /* Errors, all E_IO but the last two:
  *   DB_AWAY     there is no connection, or it broke: what was being committed may be there or not
  *   DB_STALLED  it did not answer in time; the same
+ *   DB_SLOW     the database has ended a statement that took longer than the patience with it
  *   DB_RETRY    the database asks for the transaction to be done again
  *   DB_FULL     no room, or no memory, there
  *   DB_REFUSED  E_DENIED: it may not be done by this role

@@ -547,6 +547,21 @@ static int make_node(struct call *c, struct db *d, const struct caller_of *who, 
 			  4, NULL, e);
 }
 
+/* Retired, and joining again: the centre's token is its word. */
+static int come_back(struct call *c, struct db *d, int64_t node, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	int rc = pg_ask(d, "SELECT 1 FROM node WHERE node_id = $1 AND retired_at IS NOT NULL",
+		(struct pg_value[]){ pg_i(c->a, node) }, 1, &rows, e);
+
+	if (rc || !rows.n)
+		return rc;
+	rc = use_token(c, d, e);
+	return rc ? rc
+		  : pg_do(d, "UPDATE node SET retired_at = NULL WHERE node_id = $1",
+			    (struct pg_value[]){ pg_i(c->a, node) }, 1, NULL, e);
+}
+
 /* With a token for the first time; again, or with a further key, without one. */
 static int join(struct call *c, struct err *e)
 {
@@ -566,6 +581,8 @@ static int join(struct call *c, struct err *e)
 		rc = node_of(c, l.d, &h, &node, &known, e);
 	if (rc == OK)
 		rc = refuse_revoked(c, l.d, &h, known, e);
+	if (rc == OK && node && *json_get_text(c->body, "token", ""))
+		rc = come_back(c, l.d, node, e);
 	if (rc == OK && !node)
 		rc = make_node(c, l.d, &who, &h, &node, e);
 	if (rc == OK)

@@ -24,9 +24,9 @@ enum {
 };
 
 /* schema.c */
-int schema_migrate(
-	struct arena *a, const char *conninfo, const char *login, struct json *report, struct err *e);
-int ledger_check(struct arena *a, const char *conninfo, struct err *e);
+int schema_migrate(struct sys *s, struct arena *a, const char *conninfo, int patience_s, const char *login,
+	struct json *report, struct err *e);
+int ledger_check(struct sys *s, struct arena *a, const char *conninfo, int patience_s, struct err *e);
 
 /* pool.c: connections that are open already.  Whoever has one gives it back; one that broke is closed. */
 enum dbpool_role { POOL_INGEST, POOL_SEQ, POOL_READ, POOL_ROLES };

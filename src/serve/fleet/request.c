@@ -121,7 +121,9 @@ static int find_node(struct call *c, struct db *d, struct caller_of *ret, struct
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	int rc = pg_ask(d,
-		"SELECT n.node_id, EXISTS (SELECT FROM revoked_key r WHERE r.key = k.key) FROM node_key k JOIN node n USING (tenant_id, node_id) "
+		"SELECT n.node_id, EXISTS (SELECT FROM revoked_key r WHERE r.key = k.key), CASE WHEN n.retired_at IS NULL THEN false ELSE EXISTS "
+		"(SELECT FROM directive d JOIN receipt r ON r.rule LIKE 'order:%' AND r.rule = 'order:' || encode(d.hash, 'hex') JOIN chain c USING (chain_id) "
+		"WHERE d.seq = n.retired_seq AND c.node_id = n.node_id) END FROM node_key k JOIN node n USING (tenant_id, node_id) "
 		"WHERE k.key = $1 ORDER BY k.sequence LIMIT 1",
 		(struct pg_value[]){ pg_b((struct bytes){ ret->key, SIGN_PUBLIC }) }, 1, &rows, e);
 
@@ -131,6 +133,10 @@ static int find_node(struct call *c, struct db *d, struct caller_of *ret, struct
 		return call_refuse(c, e, 403, "FLEET_KEY_UNKNOWN", "this key has not joined");
 	if (pg_int(&rows, 0, 1))
 		return call_refuse(c, e, 403, "FLEET_KEY_REVOKED", "this key was revoked by the centre");
+	/* Until it has confirmed that, what it still has is taken. */
+	if (pg_int(&rows, 0, 2))
+		return call_refuse(c, e, 403, "FLEET_RETIRED",
+			"this machine was retired by the centre, and has confirmed it: nothing more of it is taken");
 	ret->node.id = pg_int(&rows, 0, 0);
 	rc = node_trust(d, c->a, ret->node.id, &ret->node.trust, e);
 	if (rc)
