@@ -75,14 +75,14 @@ static const struct cmd row_fleet_questions = { KNOWN(fleet_questions), "", 0, 0
 static const struct cmd row_fleet_approve = { KNOWN(fleet_approve), "QUESTION", 1, 1,
 	"answer a machine's question with yes, from the centre",
 	"Signed by your own key over the whole grant and the digest of the question.  The machine takes it only when its fleet's root key, which was pinned there at joining, names you as an approver ('helm fleet approvers'), and when the very same grant follows from the question as it is on record there.  "
-	"'helm fleet orders' says whether it was obeyed or refused.",
+	"A question that takes several people is answered by each of them with this command, for this very command, once: all sign the same, within an hour, and the machine counts people, not keys.  'helm fleet orders' says whether it was obeyed or refused.",
 	NULL, fleet_approve_opts, MAY_WORKSPACE, cmd_fleet_approve };
 static const struct cmd row_fleet_deny = { KNOWN(fleet_deny), "QUESTION", 1, 1,
 	"answer a machine's question with no, from the centre", NULL, NULL, fleet_deny_opts, MAY_WORKSPACE,
 	cmd_fleet_deny };
 static const struct cmd row_fleet_approvers = { KNOWN(fleet_approvers), "sign LABEL=KEY...|give FILE", 1, -1,
 	"who may answer questions from the centre",
-	"sign makes the list, with the root key, on the machine where that is kept, which needs no network; a list without keys ends everybody's.  give orders every machine to take it.  A key is 64 hex digits, or a file with them or with a line of OpenSSH.  A list with a lower number than the one in force is refused, so that nobody shows an old one again.",
+	"sign makes the list, with the root key, on the machine where that is kept, which needs no network; a list without keys ends everybody's.  give orders every machine to take it.  A key is 64 hex digits, or a file with them, with a line of OpenSSH, or with a passkey as it stands in trust/approvers.json where it was registered.  A list with a lower number than the one in force is refused, so that nobody shows an old one again.",
 	NULL, fleet_approvers_opts, MAY_WORKSPACE, cmd_fleet_approvers };
 static const struct cmd row_fleet_reader = { KNOWN(fleet_reader), "add NAME|revoke NAME|list", 1, 2,
 	"tokens with which somebody looks at the ledger over HTTP, at the centre",

@@ -8,6 +8,7 @@
 
 #include "kernel/kernel.h"
 #include "proof/key.h"
+#include "proof/webauthn.h"
 
 #define FLEET_DIR "fleet" /* in the helm home */
 #define FLEET_JOINED "joined.json"
@@ -67,9 +68,10 @@ int fleet_order_check(struct arena *a, const struct json *joined, const struct j
 	const char *last_hash, const char **ret_hash, struct err *e);
 /* Is it for this node? */
 bool fleet_order_is_for(const struct json *order, const char *node);
-/* Do it in this workspace: a receipt there names the order.  *ret_done is a sentence.  Where another root key is pinned by it, `joined` has it, too. */
+/* Do it in this workspace: a receipt there names the order.  *ret_done is a sentence.  Where another root key is pinned by it, `joined` has it, too.
+ * `es256`: ECDSA, for passkeys of that kind, or NULL. */
 int fleet_obey(struct kernel *k, struct arena *a, struct json *joined, const struct json *order,
-	const char *hash, const char **ret_done, struct err *e);
+	const char *hash, webauthn_es256 *es256, const char **ret_done, struct err *e);
 /* A list of approvers, {version, origin, serial, keys: [{public_key_hex or ssh_key, label}], at}: signed by the tenant's root key, and checked against it. */
 int fleet_approvers_sign(struct arena *a, const struct key *root, struct json *list, struct err *e);
 int fleet_approvers_check(

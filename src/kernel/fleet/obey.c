@@ -82,6 +82,7 @@ struct obeying {
 	struct json *joined;
 	const struct json *order, *body;
 	struct json *name;
+	webauthn_es256 *es256;
 	const char *done;
 };
 
@@ -242,14 +243,15 @@ static int approvers(struct obeying *x, struct err *e)
 	return rc;
 }
 
-/* Was it given already, by this very answer?  Then it was obeyed, and killed before that was known. */
-static bool is_given(struct obeying *x, const char *id, struct bytes message)
+/* Was it given already, by this very answer?  Then it was obeyed, and killed before that was known.  One of several who is heard again counts once, and
+ * that is refused on record. */
+static bool is_given(struct obeying *x, const char *id, const struct fleet_answer *answer)
 {
 	struct json *entry;
 	struct grant said;
 
 	return approval_get(x->k, x->a, id, &entry, NULL) == OK &&
-		approval_message_read(x->a, message, &said, NULL) == OK &&
+		approval_message_read(x->a, answer->message, &said, NULL) == OK &&
 		text_eq(json_get_text(entry, "grant_id", ""), said.id);
 }
 
@@ -258,21 +260,24 @@ static int grant(struct obeying *x, struct err *e)
 {
 	struct sys *s = x->k->sys;
 	const char *id = json_get_text(x->body, "approval_id", "");
-	struct bytes message = bytes_of(json_get_text(x->body, "message", ""));
+	const struct fleet_answer answer = { .message = bytes_of(json_get_text(x->body, "message", "")),
+		.signature = json_get_text(x->body, "signature", ""),
+		.passkey = json_get(x->body, "passkey"),
+		.assertion = json_get(x->body, "assertion"),
+		.es256 = x->es256 };
 	struct json *list, *receipt;
 	struct person who;
 
-	x->done = "the question is answered: yes";
-	if (is_given(x, id, message))
+	x->done = answer.assertion ? "one of several has said yes" : "the question is answered: yes";
+	if (is_given(x, id, &answer))
 		return OK;
 	int rc = fleet_approvers(s, x->a, x->k->ws->helm_home, x->joined, &list, e);
 	if (rc == OK)
-		rc = fleet_person(
-			x->a, list, message, json_get_text(x->body, "signature", ""), x->name, &who, e);
+		rc = fleet_person(x->a, list, &answer, x->name, &who, e);
 	if (rc == OK)
 		rc = person_may_loosen(s, x->a, x->k->ws, e);
 	if (rc == OK)
-		rc = approval_approve_signed(x->k, x->a, id, message, &who, &receipt, e);
+		rc = approval_approve_signed(x->k, x->a, id, answer.message, &who, &receipt, e);
 	return rc ? refuse(x, e) : OK;
 }
 
@@ -295,7 +300,7 @@ static int only_record(struct obeying *x, struct err *e)
 }
 
 int fleet_obey(struct kernel *k, struct arena *a, struct json *joined, const struct json *order,
-	const char *hash, const char **ret_done, struct err *e)
+	const char *hash, webauthn_es256 *es256, const char **ret_done, struct err *e)
 {
 	static const struct {
 		const char *kind;
@@ -308,7 +313,8 @@ int fleet_obey(struct kernel *k, struct arena *a, struct json *joined, const str
 		.joined = joined,
 		.order = order,
 		.body = json_get(order, "body"),
-		.name = named(a, order, hash) };
+		.name = named(a, order, hash),
+		.es256 = es256 };
 	const char *kind = json_get_text(order, "kind", "");
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
