@@ -62,7 +62,6 @@ static struct cluster {
 	struct line_of *lines;
 	int64_t heads[8192]; /* of chains 1, 2, ... */
 	int free_chain; /* from here on nobody writes to them */
-	double batch_rate; /* rows a second, of the newest bench_fleet_batch() */
 } the;
 
 /* ---- the cluster ---- */
@@ -289,24 +288,24 @@ static void *insert_raw(void *arg)
 }
 
 /* What eight clients do in a while, a second; negative when something failed. */
-static double clients_rate(void *(*fn)(void *), int n, size_t batch, double seconds)
+static double clients_rate(void *(*fn)(void *), size_t batch, double seconds)
 {
 	struct writer all[CLIENTS] = { 0 };
 	double start = bench_now_s();
 	int64_t done = 0;
 	bool has_failed = false;
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < CLIENTS; i++) {
 		all[i] = (struct writer){
 			.chain = fn == append_on ? new_chain() : 0, .batch = batch, .until_s = start + seconds
 		};
 		if (fn == insert_raw)
 			has_failed |= pg_open(the.admin, NULL, &all[i].d, NULL) != OK;
 	}
-	for (int i = 0; i < n && !has_failed; i++)
+	for (int i = 0; i < CLIENTS && !has_failed; i++)
 		if (pthread_create(&all[i].thread, NULL, fn, &all[i]))
 			abort();
-	for (int i = 0; i < n && !has_failed; i++) {
+	for (int i = 0; i < CLIENTS && !has_failed; i++) {
 		(void)pthread_join(all[i].thread, NULL);
 		done += all[i].done;
 		has_failed |= all[i].has_failed;
@@ -320,22 +319,35 @@ static double best(double a, double b)
 	return a < 0 || b < 0 ? -1 : a > b ? a : b;
 }
 
-int bench_fleet_append(struct bench *b)
+/* The better of three rounds of each, in turns. */
+static int compare_rates(struct bench *b, double (*ours)(void), double (*theirs)(void))
 {
-	double ours = 0, theirs = 0;
-
 	b->skipped = need_cluster(b);
 	if (b->skipped)
 		return 0;
+	b->value = b->baseline = 0;
 	for (int i = 0; i < 3; i++) {
-		theirs = best(theirs, clients_rate(insert_raw, CLIENTS, 1, 1));
-		ours = best(ours, clients_rate(append_on, CLIENTS, 1, 1));
+		b->baseline = best(b->baseline, theirs());
+		b->value = best(b->value, ours());
 	}
 	b->unit = "receipts/s";
-	b->value = ours;
-	b->baseline = theirs;
-	b->ratio = ours / theirs;
-	return ours <= 0 || theirs <= 0;
+	b->ratio = b->value / b->baseline;
+	return b->value <= 0 || b->baseline <= 0;
+}
+
+static double rate_of_inserts(void)
+{
+	return clients_rate(insert_raw, 1, 1);
+}
+
+static double rate_of_appends(void)
+{
+	return clients_rate(append_on, 1, 1);
+}
+
+int bench_fleet_append(struct bench *b)
+{
+	return compare_rates(b, rate_of_appends, rate_of_inserts);
 }
 
 /* 256 machines, each with its next receipt when the ledger has the one before: what a front end has to do in a busy moment. */
@@ -374,7 +386,7 @@ static void crowd_goes_on(struct appending *one, int rc, const struct err *e)
 		was_appended(one, rc, e);
 }
 
-static double group_rate(double seconds)
+static double group_rate(void)
 {
 	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)2 << 30 };
 	struct crowd *x = arena_zalloc(&a, 1, sizeof(*x));
@@ -386,7 +398,7 @@ static double group_rate(double seconds)
 	for (int64_t i = 0; i < LINES; i++)
 		x->frames[i] = pack(&a, i, 1, &x->raws[i]);
 	start = bench_now_s();
-	x->until_s = start + seconds;
+	x->until_s = start + 1;
 	for (int i = 0; i < CHAINS; i++)
 		crowd_put(x, i);
 	wait_for(&x->p);
@@ -395,31 +407,20 @@ static double group_rate(double seconds)
 
 int bench_fleet_group(struct bench *b)
 {
-	double ours = 0, theirs = 0;
-
-	b->skipped = need_cluster(b);
-	if (b->skipped)
-		return 0;
-	for (int i = 0; i < 3; i++) {
-		theirs = best(theirs, clients_rate(insert_raw, CLIENTS, 1, 1));
-		ours = best(ours, group_rate(1));
-	}
-	b->unit = "receipts/s";
-	b->value = ours;
-	b->baseline = theirs;
-	b->ratio = ours / theirs;
-	return ours <= 0 || theirs <= 0;
+	return compare_rates(b, group_rate, rate_of_inserts);
 }
 
 /* The same lines by one COPY into a table without an index, from a file that the server reads. */
-static double copy_rate(struct arena *a, int times)
+static double copy_rate(void)
 {
+	enum { TIMES = 8 };
+	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 << 30 };
 	AUTO(pg_close) struct db *d = NULL;
-	const char *path = arena_printf(a, "%s/lines", the.dir);
+	const char *path = arena_printf(&a, "%s/lines", the.dir);
 	struct buf text;
 
-	buf_init(&text, a);
-	for (int k = 0; k < times; k++)
+	buf_init(&text, &a);
+	for (int k = 0; k < TIMES; k++)
 		for (size_t i = 0; i < LINES; i++) {
 			buf_add(&text, the.lines[i].text.p, the.lines[i].text.n);
 			buf_addc(&text, '\n');
@@ -434,31 +435,21 @@ static double copy_rate(struct arena *a, int times)
 		return -1;
 	double start = bench_now_s();
 	int rc = pg_script(d,
-		arena_printf(a,
+		arena_printf(&a,
 			"COPY public.copied FROM '%s' WITH (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')",
 			path),
 		NULL);
-	return rc ? -1 : times * LINES / (bench_now_s() - start);
+	return rc ? -1 : TIMES * LINES / (bench_now_s() - start);
+}
+
+static double rate_of_batches(void)
+{
+	return clients_rate(append_on, BATCH, 1.5);
 }
 
 int bench_fleet_batch(struct bench *b)
 {
-	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 << 30 };
-	double ours = 0, theirs = 0;
-
-	b->skipped = need_cluster(b);
-	if (b->skipped)
-		return 0;
-	for (int i = 0; i < 3; i++) {
-		theirs = best(theirs, copy_rate(&a, 8));
-		ours = best(ours, clients_rate(append_on, CLIENTS, BATCH, 1.5));
-	}
-	the.batch_rate = ours;
-	b->unit = "receipts/s";
-	b->value = ours;
-	b->baseline = theirs;
-	b->ratio = ours / theirs;
-	return ours <= 0 || theirs <= 0;
+	return compare_rates(b, rate_of_batches, copy_rate);
 }
 
 /* ---- the tree ---- */
@@ -494,14 +485,13 @@ int bench_fleet_sequence(struct bench *b)
 	b->skipped = need_cluster(b);
 	if (b->skipped)
 		return 0;
-	the.batch_rate = clients_rate(append_on, CLIENTS, BATCH, 2);
+	b->baseline = clients_rate(append_on, BATCH, 2);
 	double start = bench_now_s();
 	int64_t leaves = fold_all();
 	b->unit = "leaves/s";
 	b->value = (double)leaves / (bench_now_s() - start);
-	b->baseline = the.batch_rate;
 	b->ratio = b->value / b->baseline;
-	return leaves <= 0 || the.batch_rate <= 0;
+	return leaves <= 0 || b->baseline <= 0;
 }
 
 /* ---- verifying ---- */
@@ -656,7 +646,7 @@ int bench_fleet_size(struct bench *b)
 		"(c.relname LIKE 'bundle\\_%' OR c.relname LIKE 'receipt\\_%' OR c.relname IN ('span', 'tile')) AND c.relkind = 'r'";
 	double before = one_number(sizes),
 	       raw_before = one_number("SELECT coalesce(sum(raw), 0) FROM fleet.bundle");
-	double rate = clients_rate(append_on, CLIENTS, BATCH, 3);
+	double rate = clients_rate(append_on, BATCH, 3);
 	double bytes = one_number(sizes) - before,
 	       raw = one_number("SELECT coalesce(sum(raw), 0) FROM fleet.bundle") - raw_before;
 	b->unit = "bytes/receipt";
