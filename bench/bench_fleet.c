@@ -314,11 +314,6 @@ static double clients_rate(void *(*fn)(void *), size_t batch, double seconds)
 	return has_failed ? -1 : (double)done / (bench_now_s() - start);
 }
 
-static double best(double a, double b)
-{
-	return a < 0 || b < 0 ? -1 : a > b ? a : b;
-}
-
 /* The better of three rounds of each, in turns. */
 static int compare_rates(struct bench *b, double (*ours)(void), double (*theirs)(void))
 {
@@ -327,8 +322,11 @@ static int compare_rates(struct bench *b, double (*ours)(void), double (*theirs)
 		return 0;
 	b->value = b->baseline = 0;
 	for (int i = 0; i < 3; i++) {
-		b->baseline = best(b->baseline, theirs());
-		b->value = best(b->value, ours());
+		double t = theirs(), o = ours();
+		b->baseline = t > b->baseline ? t : b->baseline;
+		b->value = o > b->value ? o : b->value;
+		if (t < 0 || o < 0)
+			return 1;
 	}
 	b->unit = "receipts/s";
 	b->ratio = b->value / b->baseline;

@@ -53,9 +53,11 @@ const struct opt fleet_token_opts[] = {
 	{ "expires", OPT_VALUE, "DURATION", "it opens nothing after 12h, 30d, ... (1d)", NULL, false },
 	{ 0 },
 };
-const struct opt fleet_read_opts[] = {
+const struct opt fleet_audit_opts[] = {
 	DATABASE,
 	TENANT,
+	{ "deep", OPT_FLAG, NULL, "also hold every row against what was received, and that against the log",
+		NULL, false },
 	{ 0 },
 };
 const struct opt fleet_view_opts[] = {
@@ -520,6 +522,7 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	fleet_add_tenant(r, q);
+	json_setb(r->a, q, "deep", opt_flag(r, "deep"));
 	rc = fleet_ask(r, q, &answer, e);
 	if (rc)
 		return rc;
@@ -535,7 +538,8 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 		out(r, "%s  %s: %s\n", fleet_cell(r, one, "kind"), fleet_cell(r, one, "what"),
 			fleet_cell(r, one, "text"));
 	if (!findings->n)
-		out(r, "Every chain is whole, the tiles lead to the root, every machine was heard.\n");
+		out(r, "Every chain is whole, the tiles lead to the root, orders are as they were given, every machine was heard.%s\n",
+			opt_flag(r, "deep") ? "  Every row is what was received, and what the log has." : "");
 	return findings->n ? 1 : 0;
 }
 

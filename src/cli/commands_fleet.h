@@ -97,8 +97,8 @@ static const struct cmd row_fleet_search = { KNOWN(fleet_search), "", 0, 0,
 	cmd_fleet_search };
 static const struct cmd row_fleet_audit = { KNOWN(fleet_audit), "", 0, 0,
 	"is anything missing, forked, set back, dark or unsigned, at the centre",
-	"Looks at every chain for gaps, at what was forked or rolled back, for machines that are not heard or whose clocks differ, at the age of the newest checkpoint, and computes the root of the tree from its tiles.  Ends with 1 when there is something to tell.",
-	NULL, fleet_read_opts, MAY_WORKSPACE, cmd_fleet_audit };
+	"Looks at every chain for gaps, at what was forked or rolled back, for machines that are not heard or whose clocks differ, at the age of the newest checkpoint, at the chain of orders and its signatures, and computes the root of the tree from its tiles.  With --deep each row is held against what was received, unpacked and hashed, and the hashes against the entries of the log: whoever changed rows in the database is found out.  Signatures of receipts are checked by 'helm verify' on a pack.  Ends with 1 when there is something to tell.",
+	NULL, fleet_audit_opts, MAY_WORKSPACE, cmd_fleet_audit };
 static const struct cmd row_fleet_export = { KNOWN(fleet_export), "", 0, 0,
 	"evidence of a fleet in one file, at the centre",
 	"Every chain with the history of the keys that signed it, a proof that its end is in the signed tree, the checkpoint with its cosignatures, the orders and the forks.  'helm verify' checks it alone, with the log's key and a witness's (docs/formats/fleet-pack.md).",

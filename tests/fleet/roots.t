@@ -87,6 +87,13 @@ ok "and its own key stays" [ "$(pinned bert)" = "$newest" ]
 sync anna
 ok "a machine follows several changes" [ "$(pinned anna)" = "$newest" ]
 
+# A key that was left does not come back, by a statement of long ago or by a new one.
+offline root sign --root-key "$(file_of newest)" --new-key "$(file_of new)" >back.json
+centre root give "$scratch/back.json" >/dev/null
+sync anna
+ok "a key that was left does not come back" [ "$(pinned anna)" = "$newest" ]
+ok "and that is on record" grep -q "whose place another one has taken" "$(chain_of anna)"
+
 # A server that was taken has the control key, and names a root key of its own.
 sql "$pgdir" "UPDATE fleet.tenant SET root_key = '\\x$thief'" >/dev/null
 key_of heir >/dev/null

@@ -194,6 +194,13 @@ static int root(struct obeying *x, struct err *e)
 		(void)err_set(e, E_MISSING, "FLEET_NO_ROOT", "no root key was pinned here");
 		return refuse(x, e);
 	}
+	json_each (key, json_get(x->joined, "former_root_keys"))
+		if (text_eq(json_text(key) ? json_text(key) : "",
+			    new)) { /* or a statement of long ago would bring it back */
+			(void)err_set(e, E_DENIED, "FLEET_ROOT",
+				"it names a root key whose place another one has taken here");
+			return refuse(x, e);
+		}
 	if (!text_eq(pinned, new) && !text_eq(pinned, json_get_text(said, "old_key", ""))) {
 		(void)err_set(e, E_DENIED, "FLEET_ROOT",
 			"another root key than the one that was pinned here has signed it");

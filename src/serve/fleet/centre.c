@@ -230,13 +230,14 @@ static bool is_armed(struct arena *a, struct bytes beat, const struct json **ret
 }
 
 static const char nodes_sql[] =
-	"SELECT n.node_id, n.host, n.owner, coalesce(extract(epoch FROM now() - n.seen_at)::int8, -1), n.skew_ms, n.order_seen, n.beat,"
-	" (SELECT count(*) FROM chain c WHERE c.node_id = n.node_id), (SELECT coalesce(sum(c.head), 0)::int8 FROM chain c WHERE c.node_id = n.node_id),"
-	" (SELECT coalesce(sum(greatest(c.local_head - c.head, 0)), 0)::int8 FROM chain c WHERE c.node_id = n.node_id AND c.state = 1),"
-	" (SELECT count(*) FROM chain c WHERE c.node_id = n.node_id AND c.state IN (2, 3)"
+	"SELECT node.node_id, node.host, node.owner, coalesce(extract(epoch FROM now() - node.seen_at)::int8, -1), node.skew_ms, node.order_seen, node.beat,"
+	" (SELECT count(*) FROM chain c WHERE c.node_id = node.node_id), (SELECT coalesce(sum(c.head), 0)::int8 FROM chain c WHERE c.node_id = node.node_id),"
+	" (SELECT coalesce(sum(greatest(c.local_head - c.head, 0)), 0)::int8 FROM chain c WHERE c.node_id = node.node_id AND c.state = 1),"
+	" (SELECT count(*) FROM chain c WHERE c.node_id = node.node_id AND c.state IN (2, 3)"
 	"  AND NOT EXISTS (SELECT FROM chain x WHERE x.node_id = c.node_id AND x.session_id = c.session_id AND x.epoch > c.epoch)),"
-	" (SELECT coalesce(string_agg(c.session_id || ' ' || c.state, ',' ORDER BY c.session_id), '') FROM chain c WHERE c.node_id = n.node_id AND c.state IN (2, 3)), n.retired_at IS NOT NULL, coalesce(n.retired_at::text, '')"
-	" FROM node n ORDER BY n.host, n.owner, n.node_id";
+	" (SELECT coalesce(string_agg(c.session_id || ' ' || c.state, ',' ORDER BY c.session_id), '') FROM chain c WHERE c.node_id = node.node_id AND c.state IN (2, 3)), " RETIRED
+	", coalesce(node.retired_at::text, '')"
+	" FROM node ORDER BY node.host, node.owner, node.node_id";
 
 int centre_nodes(struct centre *c, struct json **ret, struct err *e)
 {

@@ -24,6 +24,11 @@ int centre_open(struct centre *c, const char *role, struct err *e);
 /* The keeper of the logs' keys, by the socket that q names. */
 int centre_signer(struct centre *c, struct err *e);
 
+/* Of a row of `node`: an order that names it has retired it. */
+#define RETIRED \
+	"(node.retired_at IS NOT NULL AND EXISTS (SELECT FROM directive d WHERE d.seq = node.retired_seq AND d.kind = 'retire'" \
+	" AND position('\"' || node.node_id || '\"' in convert_from(d.body, 'UTF8')) > 0))"
+
 /* All give what there is to say in *ret. */
 typedef int centre_verb(struct centre *c, struct json **ret, struct err *e);
 centre_verb centre_tenant_add, centre_tenants, centre_token, centre_nodes, centre_order, centre_orders,
