@@ -294,7 +294,7 @@ static int say_slow(int rc, int patience_s, struct err *e)
 	if (!text_eq(e->code, "DB_SLOW") && !text_eq(e->code, "DB_STALLED"))
 		return rc;
 	return err_set(e, rc, "FLEET_SLOW",
-		"the database has not done it within %d s, and it was given up; nothing was changed. HELM_FLEET_PATIENCE=SECONDS gives it longer",
+		"the database has not done it within %d s, and it was given up; look what came of it before you do it again. HELM_FLEET_PATIENCE=SECONDS gives it longer",
 		patience_s);
 }
 
