@@ -23,7 +23,7 @@ int chain_find(struct db *d, struct arena *a, int64_t node, const char *session,
 	struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_ask(d,
+	int rc = pg_ask_kept(d,
 		"SELECT chain_id, node_id, head, key_order, state, epoch, head_hash FROM chain WHERE node_id = $2 AND session_id = $1 ORDER BY epoch DESC LIMIT 1",
 		(struct pg_value[]){ pg_t(session), pg_i(a, node) }, 2, &rows, e);
 
@@ -214,7 +214,7 @@ static int compare(struct receiving *r, struct db *d, size_t *ret_new, bool *ret
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	struct call *c = r->c;
 	int64_t last = r->b.first + (int64_t)r->b.n - 1, until = last < r->at.head ? last : r->at.head;
-	int rc = pg_ask(d,
+	int rc = pg_ask_kept(d,
 		"SELECT lamport, chain_hash FROM receipt WHERE chain_id = $1 AND lamport BETWEEN $2 AND $3 ORDER BY lamport",
 		(struct pg_value[]){
 			pg_i(c->a, r->at.chain_id), pg_i(c->a, r->b.first - 1), pg_i(c->a, until) },
@@ -643,7 +643,7 @@ static int look_at_heads(
 static int add_news(struct call *c, struct db *d, struct json *answer, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_ask(d,
+	int rc = pg_ask_kept(d,
 		"SELECT coalesce((SELECT max(seq) FROM directive), 0), (SELECT note FROM checkpoint ORDER BY tree_size DESC LIMIT 1)",
 		NULL, 0, &rows, e);
 
