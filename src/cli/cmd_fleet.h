@@ -20,6 +20,15 @@
 			"where 'helm signer log' listens (HELM_FLEET_SIGNER, or /run/helm-log/socket)", \
 			NULL, false \
 	}
+#define NODE_ASKS \
+	{ \
+		"node", OPT_VALUE, "NODE", "the question of this machine, where several ask the same", NULL, \
+			false \
+	}
+#define WHY \
+	{ \
+		"reason", OPT_VALUE, "TEXT", "why", NULL, false \
+	}
 #define LEDGER_URL \
 	{ "url", OPT_VALUE, "URL", "ask a front end there instead of the database", NULL, false }, \
 		{ "token-file", OPT_VALUE, "FILE", \

@@ -126,8 +126,7 @@ const struct opt fleet_approve_opts[] = {
 	DATABASE,
 	TENANT,
 	SIGNER,
-	{ "node", OPT_VALUE, "NODE", "the question of this machine, where several ask the same", NULL,
-		false },
+	NODE_ASKS,
 	{ "once", OPT_FLAG, NULL, "this very command, one time (the default)", NULL, false },
 	{ "session", OPT_FLAG, NULL, "only for the session that asked; without --shape: this very command",
 		NULL, false },
@@ -141,6 +140,9 @@ const struct opt fleet_approve_opts[] = {
 	{ "message", OPT_FLAG, NULL,
 		"only print what a key of OpenSSH signs: ssh-keygen -Y sign -n helm-approval@v1 -f KEY FILE",
 		NULL, false },
+	{ "passkey", OPT_FLAG, NULL,
+		"with --message: it is signed by a passkey; FILE.sig is then what the browser gave, as JSON",
+		NULL, false },
 	{ "signed", OPT_VALUE, "FILE", "what was printed and signed; FILE.sig is the signature", NULL,
 		false },
 	{ 0 },
@@ -149,9 +151,8 @@ const struct opt fleet_deny_opts[] = {
 	DATABASE,
 	TENANT,
 	SIGNER,
-	{ "node", OPT_VALUE, "NODE", "the question of this machine, where several ask the same", NULL,
-		false },
-	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
+	NODE_ASKS,
+	WHY,
 	{ 0 },
 };
 
@@ -178,15 +179,49 @@ static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 struct answer {
 	struct bytes message;
 	const char *signature;
+	struct json *passkey, *assertion; /* instead of it; or NULL */
 };
+
+/* What each of several people signs: what those before have signed, as long as it is good for the question; or a new one. */
+static int shared_message(struct cli *r, const struct json *question, struct bytes *ret, struct err *e)
+{
+	const struct json *request = json_get(question, "request");
+
+	json_each (one, json_get(question, "answers")) {
+		*ret = bytes_of(json_get_text(one, "message", ""));
+		if (approval_quorum_is_live(r->sys, r->a, request, *ret))
+			return OK;
+	}
+	return approval_quorum_message(r->sys, r->a, request, ret, e);
+}
+
+/* The bytes that say yes to it.  What takes several people is for this very command, once. */
+static int message_of(
+	struct cli *r, const struct json *question, enum signed_with with, struct bytes *ret, struct err *e)
+{
+	const struct json *request = json_get(question, "request");
+	struct approval_terms t;
+	int rc = read_terms(r, &t, e);
+
+	if (rc)
+		return rc;
+	if (approval_people(request) <= 1)
+		return approval_message_for(r->sys, r->a, request, &t, with, ret, e);
+	if (t.reach != REACH_EXACT || !t.is_once)
+		return err_set(e, E_USAGE, "APPROVAL_REACH",
+			"this takes %d people, so it is approved for this very command, once",
+			approval_people(request));
+	return shared_message(r, question, ret, e);
+}
 
 /* The request and the grant, out of the very bytes that are signed: what a list has shown before is the ledger's word only. */
 static int describe_answer(
 	struct cli *r, struct json *request, struct bytes message, struct buf *to, struct err *e)
 {
 	struct json *entry = json_new(r->a, JSON_OBJECT);
+	bool is_shared = approval_people(request) > 1;
 	struct grant g;
-	int rc = approval_message_read(r->a, message, &g, e);
+	int rc = is_shared ? OK : approval_message_read(r->a, message, &g, e);
 
 	if (rc)
 		return rc;
@@ -194,45 +229,67 @@ static int describe_answer(
 	buf_init(to, r->a);
 	approval_describe(r, to, entry);
 	buf_adds(to, "Your answer\n");
-	grant_describe(r, to, &g);
+	if (is_shared)
+		buf_addf(to, "  yes, as one of %d people: this very command, once\n",
+			approval_people(request));
+	else
+		grant_describe(r, to, &g);
 	return OK;
 }
 
-static int read_signed(struct cli *r, const char *file, const char *id, struct answer *ret, struct err *e)
+/* Is what was signed an answer to this question? */
+static int check_about(struct cli *r, const struct json *question, struct bytes message, struct err *e)
+{
+	const char *id = json_get_text(question, "approval_id", "");
+	struct grant said;
+
+	if (approval_people(json_get(question, "request")) > 1)
+		return approval_quorum_is_live(r->sys, r->a, json_get(question, "request"), message)
+			? OK
+			: err_set(e, E_DENIED, "FLEET_QUESTION",
+				  "what was signed does not answer '%s', or is too old", id);
+	int rc = approval_message_read(r->a, message, &said, e);
+	if (rc == OK && !text_eq(said.request_id ? said.request_id : "", id))
+		rc = err_set(e, E_DENIED, "FLEET_QUESTION", "what was signed answers '%s', and not '%s'",
+			said.request_id ? said.request_id : "", id);
+	return rc;
+}
+
+static int read_signed(
+	struct cli *r, const char *file, const struct json *question, struct answer *ret, struct err *e)
 {
 	struct bytes text;
-	struct grant said;
 	int rc = file_read(r->sys, r->a, AT_FDCWD, file, 1 << 20, FILE_FOLLOW, &ret->message, e);
 
 	if (rc == OK)
 		rc = file_read(r->sys, r->a, AT_FDCWD, arena_printf(r->a, "%s.sig", file), SSHSIG_LIMIT,
 			FILE_FOLLOW, &text, e);
 	if (rc == OK)
-		rc = approval_message_read(r->a, ret->message, &said, e);
-	if (rc == OK && !text_eq(said.request_id ? said.request_id : "", id))
-		rc = err_set(e, E_DENIED, "FLEET_QUESTION", "what was signed answers '%s', and not '%s'",
-			said.request_id ? said.request_id : "", id);
+		rc = check_about(r, question, ret->message, e);
+	if (rc == OK && text.n && text.p[0] == '{')
+		return json_parse(r->a, text, file, NULL, &ret->passkey, e);
+	if (rc == OK && approval_people(json_get(question, "request")) > 1)
+		return err_set(e, E_INPUT, "APPROVAL_QUORUM",
+			"what takes several people is signed by a key of ours (--key) or by a passkey");
 	if (rc == OK)
 		ret->signature = arena_strndup(r->a, (const char *)text.p, text.n);
 	return rc;
 }
 
 /* Shown, and at a terminal confirmed by the word; elsewhere the key is the word.  No signature: it was not confirmed. */
-static int sign_here(struct cli *r, struct json *request, struct answer *ret, struct err *e)
+static int sign_here(struct cli *r, const struct json *question, struct answer *ret, struct err *e)
 {
+	struct json *request = json_get(question, "request");
 	static const char *const words[] = { "APPROVE", NULL };
 	AUTO(key_free) struct key *key = NULL;
-	struct approval_terms t;
 	uint8_t signature[SIGN_SIZE];
 	char *hex = arena_text(r->a, 2 * SIGN_SIZE + 1);
 	const char *typed;
 	struct buf text;
-	int rc = read_terms(r, &t, e);
+	int rc = message_of(r, question, SIGNED_FOR_FLEET, &ret->message, e);
 
 	if (rc == OK)
 		rc = person_load_key(r->sys, r->a, opt_text(r, "key", ""), &key, e);
-	if (rc == OK)
-		rc = approval_message_for(r->sys, r->a, request, &t, SIGNED_FOR_FLEET, &ret->message, e);
 	if (rc == OK)
 		rc = describe_answer(r, request, ret->message, &text, e);
 	if (rc)
@@ -244,23 +301,25 @@ static int sign_here(struct cli *r, struct json *request, struct answer *ret, st
 		if (!approver_says(r, text.p, words, &typed))
 			return OK;
 	}
+	if (approval_people(request) > 1) {
+		ret->assertion = approval_quorum_assert(r->a, ret->message, key);
+		return OK;
+	}
 	key_sign(key, ret->message, signature);
 	hex_encode(signature, sizeof(signature), hex);
 	ret->signature = hex;
 	return OK;
 }
 
-static int print_message(struct cli *r, struct json *request, struct err *e)
+static int print_message(struct cli *r, const struct json *question, struct err *e)
 {
-	struct approval_terms t;
 	struct bytes message;
 	struct buf text;
-	int rc = read_terms(r, &t, e);
+	int rc = message_of(
+		r, question, opt_flag(r, "passkey") ? SIGNED_WITH_PASSKEY : SIGNED_WITH_SSH, &message, e);
 
 	if (rc == OK)
-		rc = approval_message_for(r->sys, r->a, request, &t, SIGNED_WITH_SSH, &message, e);
-	if (rc == OK)
-		rc = describe_answer(r, request, message, &text, e);
+		rc = describe_answer(r, json_get(question, "request"), message, &text, e);
 	if (rc)
 		return rc;
 	out_say(r, text.p, text.n);
@@ -292,19 +351,23 @@ int cmd_fleet_approve(struct cli *r, struct err *e)
 	if (rc == OK)
 		rc = find_question(r, r->args[0], &question, e);
 	if (rc == OK && is_message)
-		return print_message(r, json_get(question, "request"), e);
+		return print_message(r, question, e);
 	if (rc == OK)
-		rc = file ? read_signed(r, file, r->args[0], &x, e)
-			  : sign_here(r, json_get(question, "request"), &x, e);
+		rc = file ? read_signed(r, file, question, &x, e) : sign_here(r, question, &x, e);
 	if (rc)
 		return rc;
-	if (!x.signature) {
+	if (!x.signature && !x.passkey && !x.assertion) {
 		out(r, "Nothing was changed.\n");
 		return EXIT_NO;
 	}
 	struct json *body = body_of(r, question);
 	json_sets(r->a, body, "message", arena_strndup(r->a, (const char *)x.message.p, x.message.n));
-	json_sets(r->a, body, "signature", x.signature);
+	if (x.assertion)
+		json_set(r->a, body, "assertion", x.assertion);
+	else if (x.passkey)
+		json_set(r->a, body, "passkey", x.passkey);
+	else
+		json_sets(r->a, body, "signature", x.signature);
 	return fleet_order(r, "grant", body, json_get_text(question, "node", ""), e);
 }
 
@@ -334,7 +397,28 @@ const struct opt fleet_approvers_opts[] = {
 	{ 0 },
 };
 
-/* LABEL=KEY: 64 hex digits, or a file with them or with a line of OpenSSH. */
+/* As it stands in trust/approvers.json where it was registered; where it signs is https:// and its name, when nothing else is said. */
+static int read_passkey(struct cli *r, const char *text, struct json *row, struct err *e)
+{
+	static const char *const parts[] = { "algorithm", "public_key_hex", "rp_id" };
+	struct json *doc, *p = json_new(r->a, JSON_OBJECT);
+	int rc = json_parse(r->a, bytes_of(text), "passkey", NULL, &doc, e);
+	const struct json *from = rc == OK && json_get(doc, "passkey") ? json_get(doc, "passkey") : NULL;
+
+	if (rc == OK && !from)
+		rc = err_set(e, E_INPUT, "FLEET_APPROVERS", "the file has no passkey in it");
+	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(parts); i++)
+		json_sets(r->a, p, parts[i], json_get_text(from, parts[i], ""));
+	if (rc == OK) {
+		json_sets(r->a, p, "origin",
+			json_get_text(from, "origin",
+				arena_printf(r->a, "https://%s", json_get_text(from, "rp_id", ""))));
+		json_set(r->a, row, "passkey", p);
+	}
+	return rc;
+}
+
+/* LABEL=KEY: 64 hex digits, or a file with them, with a line of OpenSSH or with a passkey. */
 static int read_approver(struct cli *r, const char *text, struct json **ret, struct err *e)
 {
 	const char *at = strchr(text, '=');
@@ -354,6 +438,8 @@ static int read_approver(struct cli *r, const char *text, struct json **ret, str
 		if (rc)
 			return rc;
 		at = arena_strndup(r->a, (const char *)line.p, line.n);
+		if (*at == '{')
+			return read_passkey(r, at, *ret, e);
 		((char *)(uintptr_t)at)[strcspn(at, "\r\n")] = '\0';
 	}
 	if (hex_decode(at, strlen(at), pub, sizeof(pub), true)) {
@@ -396,18 +482,19 @@ static int sign_list(struct cli *r, struct err *e)
 	return rc;
 }
 
-static int give_list(struct cli *r, struct err *e)
+/* What was signed elsewhere, in the file that is named, as this member of an order's body. */
+static int give_document(struct cli *r, const char *kind, const char *member, struct err *e)
 {
-	struct json *body = json_new(r->a, JSON_OBJECT), *list;
+	struct json *body = json_new(r->a, JSON_OBJECT), *doc;
 	struct bytes text;
 	int rc = file_read(r->sys, r->a, AT_FDCWD, r->args[1], 1 << 20, FILE_FOLLOW, &text, e);
 
 	if (rc == OK)
-		rc = json_parse(r->a, text, r->args[1], NULL, &list, e);
+		rc = json_parse(r->a, text, r->args[1], NULL, &doc, e);
 	if (rc)
 		return rc;
-	json_set(r->a, body, "list", list);
-	return fleet_order(r, "approvers", body, NULL, e);
+	json_set(r->a, body, member, doc);
+	return fleet_order(r, kind, body, NULL, e);
 }
 
 int cmd_fleet_approvers(struct cli *r, struct err *e)
@@ -415,8 +502,50 @@ int cmd_fleet_approvers(struct cli *r, struct err *e)
 	if (text_eq(r->args[0], "sign"))
 		return sign_list(r, e);
 	if (text_eq(r->args[0], "give") && r->arg_count == 2)
-		return give_list(r, e);
+		return give_document(r, "approvers", "list", e);
 	return err_set(e, E_USAGE, "USAGE", "say sign LABEL=KEY..., or give FILE");
+}
+
+/* ---- the root key ---- */
+
+const struct opt fleet_root_opts[] = {
+	DATABASE,
+	TENANT,
+	SIGNER,
+	{ "root-key", OPT_VALUE, "FILE", "sign: the root key that is in force, NAME.key", NULL, false },
+	{ "new-key", OPT_VALUE, "FILE", "sign: the one that takes its place, NAME.key", NULL, false },
+	{ "origin", OPT_VALUE, "ORIGIN", "sign: for the fleet with this origin", NULL, false },
+	{ 0 },
+};
+
+static int sign_root(struct cli *r, struct err *e)
+{
+	AUTO(key_free) struct key *old = NULL;
+	AUTO(key_free) struct key *new = NULL;
+	const char *from = opt_text(r, "root-key", NULL), *to = opt_text(r, "new-key", NULL),
+		   *origin = opt_text(r, "origin", NULL);
+
+	if (!from || !to || !origin)
+		return err_set(e, E_USAGE, "USAGE",
+			"sign takes --root-key FILE, --new-key FILE and --origin ORIGIN");
+	int rc = person_is_outside(r->sys, r->a, r->ws, e);
+	if (rc == OK)
+		rc = person_load_key(r->sys, r->a, from, &old, e);
+	if (rc == OK)
+		rc = person_load_key(r->sys, r->a, to, &new, e);
+	if (rc == OK)
+		out_json(r,
+			fleet_root_sign(r->a, origin, text_time_z(r->a, r->sys->now_us(r->sys)), old, new));
+	return rc;
+}
+
+int cmd_fleet_root(struct cli *r, struct err *e)
+{
+	if (text_eq(r->args[0], "sign") && r->arg_count == 1)
+		return sign_root(r, e);
+	if (text_eq(r->args[0], "give") && r->arg_count == 2)
+		return give_document(r, "root", "statement", e);
+	return err_set(e, E_USAGE, "USAGE", "say sign, or give FILE");
 }
 
 /* ---- readers ---- */

@@ -53,9 +53,11 @@ const struct opt fleet_token_opts[] = {
 	{ "expires", OPT_VALUE, "DURATION", "it opens nothing after 12h, 30d, ... (1d)", NULL, false },
 	{ 0 },
 };
-const struct opt fleet_read_opts[] = {
+const struct opt fleet_audit_opts[] = {
 	DATABASE,
 	TENANT,
+	{ "deep", OPT_FLAG, NULL, "also hold every row against what was received, and that against the log",
+		NULL, false },
 	{ 0 },
 };
 const struct opt fleet_view_opts[] = {
@@ -101,6 +103,20 @@ static int start_remote(struct cli *r, const char *verb, struct json **ret, stru
 	return OK;
 }
 
+/* With one statement of the database; each command has its own when nothing is said. */
+static int add_patience(struct cli *r, struct json *q, struct err *e)
+{
+	const char *text = r->sys->getenv(r->sys, "HELM_FLEET_PATIENCE");
+	int64_t seconds;
+
+	if (!text || !*text)
+		return OK;
+	if (!text_int(text, &seconds) || seconds < 1 || seconds > 3600)
+		return err_set(e, E_USAGE, "USAGE", "HELM_FLEET_PATIENCE takes seconds, from 1 to 3600");
+	json_seti(r->a, q, "patience_s", seconds);
+	return OK;
+}
+
 int fleet_start(struct cli *r, const char *verb, struct json **ret, struct err *e)
 {
 	const char *database = opt_text(r, "database", r->sys->getenv(r->sys, "HELM_FLEET_DATABASE"));
@@ -113,7 +129,7 @@ int fleet_start(struct cli *r, const char *verb, struct json **ret, struct err *
 	*ret = json_new(r->a, JSON_OBJECT);
 	json_sets(r->a, *ret, "do", verb);
 	json_sets(r->a, *ret, "database", database);
-	return OK;
+	return add_patience(r, *ret, e);
 }
 
 void fleet_add_tenant(struct cli *r, struct json *q)
@@ -324,7 +340,7 @@ const struct opt fleet_order_opts[] = {
 	SIGNER,
 	{ "node", OPT_LIST, "NODE", "only this machine, by its number (repeatable); without it: all", NULL,
 		false },
-	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
+	WHY,
 	{ 0 },
 };
 
@@ -332,7 +348,7 @@ int fleet_order(struct cli *r, const char *kind, struct json *body, const char *
 {
 	struct json *q, *answer, *nodes = json_new(r->a, JSON_ARRAY);
 	const char **list;
-	size_t n = node ? 0 : opt_list(r, "node", &list);
+	size_t n = node || !takes(r, "node") ? 0 : opt_list(r, "node", &list);
 	int rc = fleet_start(r, "order", &q, e);
 
 	if (rc)
@@ -380,6 +396,19 @@ int cmd_fleet_lease(struct cli *r, struct err *e)
 			r->args[0]);
 	json_seti(r->a, body, "seconds", us / 1000000);
 	return fleet_order(r, "lease", body, NULL, e);
+}
+
+const struct opt fleet_retire_opts[] = {
+	DATABASE,
+	TENANT,
+	SIGNER,
+	WHY,
+	{ 0 },
+};
+
+int cmd_fleet_retire(struct cli *r, struct err *e)
+{
+	return fleet_order(r, "retire", json_new(r->a, JSON_OBJECT), r->args[0], e);
 }
 
 int cmd_fleet_revoke_key(struct cli *r, struct err *e)
@@ -493,6 +522,7 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	fleet_add_tenant(r, q);
+	json_setb(r->a, q, "deep", opt_flag(r, "deep"));
 	rc = fleet_ask(r, q, &answer, e);
 	if (rc)
 		return rc;
@@ -508,7 +538,8 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 		out(r, "%s  %s: %s\n", fleet_cell(r, one, "kind"), fleet_cell(r, one, "what"),
 			fleet_cell(r, one, "text"));
 	if (!findings->n)
-		out(r, "Every chain is whole, the tiles lead to the root, every machine was heard.\n");
+		out(r, "Every chain is whole, the tiles lead to the root, orders are as they were given, every machine was heard.%s\n",
+			opt_flag(r, "deep") ? "  Every row is what was received, and what the log has." : "");
 	return findings->n ? 1 : 0;
 }
 

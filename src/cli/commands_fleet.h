@@ -56,6 +56,14 @@ static const struct cmd row_fleet_revoke_key = { KNOWN(fleet_revoke_key), "KEY",
 	"a machine's key counts no more, from the centre",
 	"From this moment on nothing that it signs is taken, whatever time it writes; what is in the ledger stays.",
 	NULL, fleet_order_opts, MAY_WORKSPACE, cmd_fleet_revoke_key };
+static const struct cmd row_fleet_retire = { KNOWN(fleet_retire), "NODE", 1, 1,
+	"a machine is expected no more, from the centre",
+	"What it has sent stays, with every proof, and the order stands in the signed chain of orders.  A machine that still runs records it, sends what it has, and then nothing more of it is taken; one that is gone is no longer dark.  With a new token it may join again.",
+	NULL, fleet_retire_opts, MAY_WORKSPACE, cmd_fleet_retire };
+static const struct cmd row_fleet_root = { KNOWN(fleet_root), "sign|give FILE", 1, 2,
+	"another root key takes the place of the one that machines have pinned",
+	"sign is done where both keys are, without a network: the old one says it, and the new one, too.  give orders every machine to pin the new key; each takes it only when the one it has pinned signed that.  Then nobody answers from the centre until the new key has signed a list ('helm fleet approvers').  Where the old key is lost or was taken, a person at each machine leaves and joins again with --root.",
+	NULL, fleet_root_opts, MAY_WORKSPACE, cmd_fleet_root };
 static const struct cmd row_fleet_orders = { KNOWN(fleet_orders), "", 0, 0,
 	"what was ordered, and who has obeyed", NULL, NULL, fleet_view_opts, MAY_WORKSPACE,
 	cmd_fleet_orders };
@@ -67,14 +75,14 @@ static const struct cmd row_fleet_questions = { KNOWN(fleet_questions), "", 0, 0
 static const struct cmd row_fleet_approve = { KNOWN(fleet_approve), "QUESTION", 1, 1,
 	"answer a machine's question with yes, from the centre",
 	"Signed by your own key over the whole grant and the digest of the question.  The machine takes it only when its fleet's root key, which was pinned there at joining, names you as an approver ('helm fleet approvers'), and when the very same grant follows from the question as it is on record there.  "
-	"'helm fleet orders' says whether it was obeyed or refused.",
+	"A question that takes several people is answered by each of them with this command, for this very command, once: all sign the same, within an hour, and the machine counts people, not keys.  'helm fleet orders' says whether it was obeyed or refused.",
 	NULL, fleet_approve_opts, MAY_WORKSPACE, cmd_fleet_approve };
 static const struct cmd row_fleet_deny = { KNOWN(fleet_deny), "QUESTION", 1, 1,
 	"answer a machine's question with no, from the centre", NULL, NULL, fleet_deny_opts, MAY_WORKSPACE,
 	cmd_fleet_deny };
 static const struct cmd row_fleet_approvers = { KNOWN(fleet_approvers), "sign LABEL=KEY...|give FILE", 1, -1,
 	"who may answer questions from the centre",
-	"sign makes the list, with the root key, on the machine where that is kept, which needs no network; a list without keys ends everybody's.  give orders every machine to take it.  A key is 64 hex digits, or a file with them or with a line of OpenSSH.  A list with a lower number than the one in force is refused, so that nobody shows an old one again.",
+	"sign makes the list, with the root key, on the machine where that is kept, which needs no network; a list without keys ends everybody's.  give orders every machine to take it.  A key is 64 hex digits, or a file with them, with a line of OpenSSH, or with a passkey as it stands in trust/approvers.json where it was registered.  A list with a lower number than the one in force is refused, so that nobody shows an old one again.",
 	NULL, fleet_approvers_opts, MAY_WORKSPACE, cmd_fleet_approvers };
 static const struct cmd row_fleet_reader = { KNOWN(fleet_reader), "add NAME|revoke NAME|list", 1, 2,
 	"tokens with which somebody looks at the ledger over HTTP, at the centre",
@@ -89,8 +97,8 @@ static const struct cmd row_fleet_search = { KNOWN(fleet_search), "", 0, 0,
 	cmd_fleet_search };
 static const struct cmd row_fleet_audit = { KNOWN(fleet_audit), "", 0, 0,
 	"is anything missing, forked, set back, dark or unsigned, at the centre",
-	"Looks at every chain for gaps, at what was forked or rolled back, for machines that are not heard or whose clocks differ, at the age of the newest checkpoint, and computes the root of the tree from its tiles.  Ends with 1 when there is something to tell.",
-	NULL, fleet_read_opts, MAY_WORKSPACE, cmd_fleet_audit };
+	"Looks at every chain for gaps, at what was forked or rolled back, for machines that are not heard or whose clocks differ, at the age of the newest checkpoint, at the chain of orders and its signatures, and computes the root of the tree from its tiles.  With --deep each row is held against what was received, unpacked and hashed, and the hashes against the entries of the log: whoever changed rows in the database is found out.  Signatures of receipts are checked by 'helm verify' on a pack.  Ends with 1 when there is something to tell.",
+	NULL, fleet_audit_opts, MAY_WORKSPACE, cmd_fleet_audit };
 static const struct cmd row_fleet_export = { KNOWN(fleet_export), "", 0, 0,
 	"evidence of a fleet in one file, at the centre",
 	"Every chain with the history of the keys that signed it, a proof that its end is in the signed tree, the checkpoint with its cosignatures, the orders and the forks.  'helm verify' checks it alone, with the log's key and a witness's (docs/formats/fleet-pack.md).",

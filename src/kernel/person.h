@@ -18,6 +18,10 @@ struct person {
 		proof; /* what an OpenSSH key or a passkey has signed, for the record: {key_id, signature, ...}; or NULL */
 	webauthn_es256 *es256; /* ECDSA, of the door a passkey came by; or NULL */
 	const struct json *
+		assertion; /* of one of several, whose key has signed it elsewhere (approval_quorum_assert()); or NULL */
+	const struct json *
+		fleet; /* {key_id: {label, public_key_hex}}: whose keys count besides those that are registered here; or NULL */
+	const struct json *
 		order; /* the order of a fleet's centre that brought the answer: {seq, hash, kind, origin}; or NULL */
 };
 

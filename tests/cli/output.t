@@ -80,7 +80,7 @@ SPECIAL = {
     "signer log-key": "x", "signer log": "--socket /nowhere/socket --for 0", "serve fleet": "migrate --database host=/nowhere", "fleet tenant": "list --database host=/nowhere", "fleet token": "--database host=/nowhere",
     "fleet nodes": "--database host=/nowhere", "fleet search": "--database host=/nowhere", "fleet audit": "--database host=/nowhere", "fleet export": "--out q.pack --database host=/nowhere", "fleet freeze": "--database host=/nowhere",
     "fleet unfreeze": "--database host=/nowhere", "fleet lease": "off --database host=/nowhere", "fleet revoke-key": "00 --database host=/nowhere", "fleet orders": "--database host=/nowhere", "fleet questions": "--database host=/nowhere", "fleet approve": "approval-0 --message --database host=/nowhere", "fleet deny": "approval-0 --database host=/nowhere",
-    "fleet approvers": "give none.json", "fleet reader": "list --database host=/nowhere",
+    "fleet approvers": "give none.json", "fleet root": "give none.json", "fleet retire": "1 --database host=/nowhere", "fleet reader": "list --database host=/nowhere",
     "mcp shadow": "report", "mcp authorize-call": "nobody echo", "mcp child": "nobody", "mcp import": "--dry-run",
 }
 

@@ -58,6 +58,8 @@ ok "and the other machine is none the worse for it" [ "$(count)" = "$(head_of be
 before=$(count)
 bad anna parts >parts.out
 ok "pieces that overlap, come again or too early are taken once" [ "$(cut -d' ' -f1 parts.out | tr '\n' ' ')" = "200 200 200 200 200 200 " ]
+ok "what is stored, sent again with a byte changed, does not verify" gets "422 FLEET_RECEIPT" anna changed
+ok "and is no fork: nobody has signed it" [ "$(sql "$pgdir" "SELECT count(*) FROM fleet.fork")$(sql "$pgdir" "SELECT count(*) FROM fleet.chain WHERE state <> 1")" = 00 ]
 ok "each receipt is there once" [ $(($(count) - before)) = "$(head_of anna)" ]
 # Too often is once a second here: a busy machine asks no faster.
 fast=$url

@@ -4,6 +4,36 @@
 # shellcheck disable=SC2317,SC2016
 . "${HELM_SOURCE:-.}/tests/fleet/lib.sh"
 
+# Three users of the system where we may become them; otherwise three homes.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && [ -x "$HELM_REAL" ] && setpriv --reuid=61001 --regid=61001 --clear-groups -- "$HELM_REAL" --version >/dev/null 2>&1; then
+	uid_of() { case $1 in anna) echo 61001 ;; bert) echo 61002 ;; *) echo 61003 ;; esac; }
+	as_user() {
+		uid=$(uid_of "$1")
+		shift
+		setpriv --reuid="$uid" --regid="$uid" --clear-groups -- "$@"
+	}
+	own() { chown -R "$(uid_of "$1"):$(uid_of "$1")" "$scratch/m/$1"; }
+	chmod 0711 "$scratch"
+	umask 022
+else
+	echo "# not as three users of the system: that takes root"
+	as_user() {
+		shift
+		"$@"
+	}
+	own() { :; }
+fi
+machine() {
+	who=$1
+	shift
+	[ -d "$scratch/m/$who" ] || { mkdir -p "$scratch/m/$who" && own "$who"; }
+	(cd "$scratch/m/$who" && as_user "$who" env -i PATH="$PATH" HOME="$scratch/m/$who" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" "$@")
+}
+hook() {
+	(cd "$scratch/m/$1" && as_user "$1" env -i PATH="$PATH" HOME="$scratch/m/$1" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+		python3 "$HELM_SOURCE/tests/tools/agent.py" "$HELM_REAL" hook pre-tool --client claude-code)
+}
+
 fleet_make
 centre tenant add acme >/dev/null
 log_key=$(sql "$pgdir" "SELECT log_vkey FROM fleet.tenant")
@@ -26,6 +56,7 @@ url=$(sed -n 's/.*"base_url":"\([^"]*\)".*/\1/p' front.out)
 
 for m in anna bert carl; do
 	ok "$m joins" machine_new $m
+	ok "$m has a home that is $m's own" [ "$(stat -c %u "$scratch/m/$m/.helm/workspace")" = "$(as_user "$m" id -u)" ]
 	act $m 4
 	machine $m fleet sync >/dev/null
 done

@@ -55,6 +55,15 @@ int approval_approve_signed(struct kernel *k, struct arena *a, const char *id, s
 	const struct person *who, struct json **ret_receipt, struct err *e);
 /* The bytes that an OpenSSH key or a passkey signs to say yes on these terms (docs/formats/approvals.md); and what they would grant.  A question that
  * takes several people has terms of its own, and for a passkey bytes of its own: "Questions that take several people" there. */
+/* How many people it takes.  For more than one the bytes are a challenge, of which each signs the same: a new one, made away from the machine that asked; and
+ * whether this one is of that question, and its time is not over. */
+int approval_people(const struct json *request);
+int approval_quorum_message(
+	struct sys *s, struct arena *a, const struct json *request, struct bytes *ret, struct err *e);
+bool approval_quorum_is_live(
+	struct sys *s, struct arena *a, const struct json *request, struct bytes message);
+/* One person's yes to it. */
+struct json *approval_quorum_assert(struct arena *a, struct bytes message, const struct key *key);
 enum signed_with { SIGNED_WITH_SSH, SIGNED_WITH_PASSKEY, SIGNED_FOR_FLEET, SIGNED_WITHS };
 int approval_message(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
 	enum signed_with with, struct bytes *ret, struct err *e);

@@ -58,28 +58,28 @@ static struct json *challenge_of(struct arena *a, const struct json *request, in
 	return c;
 }
 
-static int new_challenge(struct kernel *k, struct arena *a, const struct json *request, int64_t held_since,
+static int new_challenge(struct sys *s, struct arena *a, const struct json *request, int64_t held_since,
 	struct json **ret, struct err *e)
 {
 	char *id, *nonce;
-	int rc = record_new_id(a, k->sys, "", &id, e);
+	int rc = record_new_id(a, s, "", &id, e);
 
 	if (rc == OK)
-		rc = record_new_id(a, k->sys, "", &nonce, e);
+		rc = record_new_id(a, s, "", &nonce, e);
 	if (rc == OK)
-		*ret = challenge_of(a, request, held_since, k->sys->now_us(k->sys),
-			arena_printf(a, "challenge-%.12s", id), nonce);
+		*ret = challenge_of(
+			a, request, held_since, s->now_us(s), arena_printf(a, "challenge-%.12s", id), nonce);
 	return rc;
 }
 
 /* Is this the challenge of that question, and still good? */
-static bool is_live(struct kernel *k, struct arena *a, const struct json *c, const struct json *request)
+static bool is_live(struct sys *s, struct arena *a, const struct json *c, const struct json *request)
 {
 	int64_t until;
 
 	return text_eq(json_get_text(c, "request_sha256", ""), json_sha256(a, request)) &&
 		json_get_int(c, "quorum", 0) == quorum_of(request) && time_of(c, "expires_at", &until) &&
-		k->sys->now_us(k->sys) < until;
+		s->now_us(s) < until;
 }
 
 /* What was signed so far, or a new challenge that nobody has signed. */
@@ -91,7 +91,7 @@ static int proof_of(
 	int64_t since;
 
 	if (json_is(json_get(kept, "assertions"), JSON_ARRAY) &&
-		is_live(k, a, json_get(kept, "challenge"), request)) {
+		is_live(k->sys, a, json_get(kept, "challenge"), request)) {
 		*ret = json_copy(a, kept);
 		return OK;
 	}
@@ -99,7 +99,7 @@ static int proof_of(
 		return err_set(e, E_DENIED, "APPROVAL_HOLD",
 			"this was asked just now; what takes several people is answered after %d seconds",
 			HOLD_S);
-	int rc = new_challenge(k, a, request, since, &challenge, e);
+	int rc = new_challenge(k->sys, a, request, since, &challenge, e);
 	if (rc)
 		return rc;
 	json_set(a, proof, "challenge", challenge);
@@ -131,6 +131,20 @@ int quorum_message(
 	return rc;
 }
 
+/* The challenge that these bytes are, or NULL. */
+static struct json *challenge_in(struct arena *a, struct bytes message)
+{
+	const size_t n = sizeof(DOMAIN) - 1;
+	struct json *said;
+
+	return message.n > n && memcmp(message.p, DOMAIN, n) == 0 &&
+			json_parse(a, (struct bytes){ message.p + n, message.n - n }, "answer", NULL, &said,
+				NULL) == OK &&
+			bytes_eq(message, message_of(a, said))
+		? said
+		: NULL;
+}
+
 int quorum_terms(const struct json *request, struct approval_terms *ret, struct err *e)
 {
 	*ret = (struct approval_terms){ .reach = REACH_EXACT, .is_once = true };
@@ -142,9 +156,8 @@ int quorum_terms(const struct json *request, struct approval_terms *ret, struct 
 
 /* What was signed for the kept challenge joins it.  Where nobody has said yes, the signed challenge is the first, if it is what would be made here. */
 static int proof_for(struct kernel *k, struct arena *a, const struct json *entry, struct bytes message,
-	struct json **ret, struct err *e)
+	int64_t in_s, struct json **ret, struct err *e)
 {
-	const size_t n = sizeof(DOMAIN) - 1;
 	const struct json *request = json_get(entry, "request");
 	struct json *proof, *said;
 	int64_t issued, since, now = k->sys->now_us(k->sys);
@@ -159,10 +172,9 @@ static int proof_for(struct kernel *k, struct arena *a, const struct json *entry
 	if (json_get(proof, "assertions")->n > 0)
 		return err_set(e, E_INPUT, "APPROVAL_MESSAGE",
 			"somebody else has said yes since this was shown, or it was shown too long ago; look again, and sign anew");
-	if (message.n <= n || memcmp(message.p, DOMAIN, n) != 0 ||
-		json_parse(a, (struct bytes){ message.p + n, message.n - n }, "answer", NULL, &said, NULL) ||
-		!time_of(said, "issued_at", &issued) || !time_of(request, "created_at", &since) ||
-		issued > now + EARLY_S * SECOND || issued < now - ANSWER_IN_S * SECOND ||
+	said = challenge_in(a, message);
+	if (!said || !time_of(said, "issued_at", &issued) || !time_of(request, "created_at", &since) ||
+		issued > now + EARLY_S * SECOND || issued < now - in_s * SECOND ||
 		!text_is_id(json_get_text(said, "challenge_id", "")) ||
 		!text_is_id(json_get_text(said, "nonce", "")) ||
 		!bytes_eq(message,
@@ -232,6 +244,43 @@ static struct json *assert_by(struct arena *a, const struct json *challenge, con
 	hex_encode(sig, sizeof(sig), hex);
 	json_sets(a, x, "signature", hex);
 	return x;
+}
+
+int approval_people(const struct json *request)
+{
+	return quorum_of(request);
+}
+
+int approval_quorum_message(
+	struct sys *s, struct arena *a, const struct json *request, struct bytes *ret, struct err *e)
+{
+	struct json *challenge;
+	int64_t since;
+
+	if (!time_of(request, "created_at", &since) || quorum_of(request) > MOST_APPROVERS)
+		return err_set(e, E_INPUT, "APPROVAL_QUORUM", "nobody can answer this question");
+	int rc = new_challenge(s, a, request, since, &challenge, e);
+	if (rc == OK)
+		*ret = message_of(a, challenge);
+	return rc;
+}
+
+bool approval_quorum_is_live(struct sys *s, struct arena *a, const struct json *request, struct bytes message)
+{
+	const struct json *said = challenge_in(a, message);
+
+	return said &&
+		text_eq(json_get_text(said, "approval_id", ""), json_get_text(request, "approval_id", "?")) &&
+		is_live(s, a, said, request);
+}
+
+struct json *approval_quorum_assert(struct arena *a, struct bytes message, const struct key *key)
+{
+	const struct json *challenge = challenge_in(a, message);
+
+	if (!challenge)
+		BUG("an assertion is about a challenge");
+	return assert_by(a, challenge, key);
 }
 
 static bool is_of_passkey(const struct json *x)
@@ -313,8 +362,28 @@ bool quorum_holds(struct arena *a, const struct json *proof, const struct grant 
 
 /* ---- people ---- */
 
-/* Every key is registered now, each with the name of a person, and no two belong to one. */
-static int check_people(struct kernel *k, struct arena *a, const struct json *list, struct err *e)
+/* Registered here, or named by the fleet whose order brought this answer. */
+static int find_person(struct kernel *k, struct arena *a, const struct json *x, const struct person *who,
+	bool *ret_is_known, const char **ret_label, struct err *e)
+{
+	const char *id = json_get_text(x, "key_id", "");
+	const struct json *named = json_get(who->fleet, id);
+	int rc = person_of_key(k->sys, a, id, ret_is_known, ret_label, e);
+
+	if (rc == OK && *ret_is_known && is_of_passkey(x))
+		rc = passkey_is_registered(
+			k->sys, a, id, json_get_text(x, "public_key_hex", ""), ret_is_known, e);
+	if (rc || *ret_is_known || !named)
+		return rc;
+	*ret_is_known = !is_of_passkey(x) ||
+		text_eq(json_get_text(named, "public_key_hex", ""), json_get_text(x, "public_key_hex", "?"));
+	*ret_label = json_get_text(named, "label", "");
+	return OK;
+}
+
+/* Every key counts now, each with the name of a person, and no two belong to one. */
+static int check_people(
+	struct kernel *k, struct arena *a, const struct json *list, const struct person *who, struct err *e)
 {
 	const char *labels[MOST_APPROVERS + 1];
 
@@ -325,10 +394,7 @@ static int check_people(struct kernel *k, struct arena *a, const struct json *li
 		const struct json *x = json_at(list, i);
 		const char *id = json_get_text(x, "key_id", "");
 		bool is_known;
-		int rc = person_of_key(k->sys, a, id, &is_known, &labels[i], e);
-		if (rc == OK && is_known && is_of_passkey(x))
-			rc = passkey_is_registered(
-				k->sys, a, id, json_get_text(x, "public_key_hex", ""), &is_known, e);
+		int rc = find_person(k, a, x, who, &is_known, &labels[i], e);
 		if (rc)
 			return rc;
 		if (!is_known)
@@ -362,19 +428,25 @@ static int add_one(struct kernel *k, struct arena *a, const struct json *entry, 
 	const struct person *who, struct json **ret, struct err *e)
 {
 	const struct json *passkey =
-		message.n && json_get(who->proof, "authenticator_data") ? who->proof : NULL;
+				  message.n && json_get(who->proof, "authenticator_data") ? who->proof : NULL,
+			  *signed_elsewhere = message.n ? who->assertion : NULL;
 	int needed = quorum_of(json_get(entry, "request"));
 
-	if (needed > MOST_APPROVERS || (!passkey && (!who->key || key_keeper(who->key))))
+	if (needed > MOST_APPROVERS || (!passkey && !signed_elsewhere && (!who->key || key_keeper(who->key))))
 		return err_set(e, E_DENIED, "APPROVAL_QUORUM",
 			"this takes %d people, each with a registered key of their own: --key FILE, or a passkey in the console",
 			needed);
-	int rc = passkey ? proof_for(k, a, entry, message, ret, e) : proof_of(k, a, entry, ret, e);
+	/* An order may be long under way; the challenge ends by itself. */
+	const int64_t in_s = who->order ? CHALLENGE_LASTS_S : ANSWER_IN_S;
+	int rc = passkey || signed_elsewhere ? proof_for(k, a, entry, message, in_s, ret, e)
+					     : proof_of(k, a, entry, ret, e);
 	if (rc)
 		return rc;
 	const struct json *challenge = json_get(*ret, "challenge");
 	json_push(a, json_get(*ret, "assertions"),
-		passkey ? assertion_of_passkey(a, challenge, passkey) : assert_by(a, challenge, who->key));
+		passkey			   ? assertion_of_passkey(a, challenge, passkey)
+			: signed_elsewhere ? json_copy(a, signed_elsewhere)
+					   : assert_by(a, challenge, who->key));
 	return OK;
 }
 
@@ -399,7 +471,7 @@ int quorum_add(struct kernel *k, struct arena *a, struct json *entry, struct byt
 		return err_set(e, E_CORRUPT, "APPROVAL_TAMPERED",
 			"what was signed for request %s does not hold; deny it, and ask again",
 			json_get_text(json_get(entry, "request"), "approval_id", ""));
-	rc = check_people(k, a, list, e);
+	rc = check_people(k, a, list, who, e);
 	if (rc)
 		return rc;
 	json_set(a, entry, "quorum", proof);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/fleet/parts.h"
+#include "kernel/passkey.h"
 #include "kernel/person.h"
 #include "proof/sshsig.h"
 
@@ -36,7 +37,7 @@ static struct bytes message_of(struct arena *a, const struct json *list)
 	return buf_bytes(&text);
 }
 
-/* A row: {public_key_hex} or {ssh_key}, and a label. */
+/* A row: {public_key_hex}, {ssh_key} or {passkey}, and a label. */
 static bool is_row(struct arena *a, const struct json *row)
 {
 	const char *hex = json_get_text(row, "public_key_hex", NULL),
@@ -44,8 +45,15 @@ static bool is_row(struct arena *a, const struct json *row)
 	uint8_t pub[SIGN_PUBLIC];
 	struct ssh_key key;
 
-	if (!json_is(row, JSON_OBJECT) || !hex == !line || !json_get_text(row, "label", NULL))
+	const struct json *passkey = json_get(row, "passkey");
+	const char *label = json_get_text(row, "label", "");
+
+	if (!json_is(row, JSON_OBJECT) || (hex != NULL) + (line != NULL) + (passkey != NULL) != 1 || !*label)
 		return false;
+	if (passkey)
+		return *json_get_text(passkey, "rp_id", "") && *json_get_text(passkey, "origin", "") &&
+			*json_get_text(passkey, "algorithm", "") &&
+			*json_get_text(passkey, "public_key_hex", "");
 	return hex ? hex_decode(hex, strlen(hex), pub, sizeof(pub), true)
 		   : ssh_key_parse(a, bytes_of(line), FLEET_APPROVERS, &key, NULL) == OK;
 }
@@ -58,7 +66,7 @@ int fleet_approvers_sign(struct arena *a, const struct key *root, struct json *l
 	json_each (row, json_get(list, "keys"))
 		if (!is_row(a, row))
 			return err_set(e, E_INPUT, "FLEET_APPROVERS",
-				"an approver is a key of 64 hex digits or a line of OpenSSH, with a label");
+				"an approver is a key of 64 hex digits, a line of OpenSSH or a passkey, with a label");
 	key_sign(root, message_of(a, list), signature);
 	hex_encode(signature, sizeof(signature), hex);
 	json_sets(a, list, "signature", hex);
@@ -185,14 +193,89 @@ static struct json *proof_of(
 	return proof;
 }
 
-int fleet_person(struct arena *a, const struct json *list, struct bytes message, const char *signature,
+/* ---- passkeys, and one of several ---- */
+
+/* The name under which a row's key stands in a record; NULL for a key of OpenSSH. */
+static const char *id_of(struct arena *a, const struct json *row)
+{
+	const char *hex = json_get_text(row, "public_key_hex", NULL),
+		   *of_passkey = json_get_text(json_get(row, "passkey"), "public_key_hex", NULL);
+	uint8_t pub[SIGN_PUBLIC];
+	char id[KEY_ID];
+
+	if (of_passkey)
+		return arena_printf(a, "webauthn:%.32s", sha256_hex(a, of_passkey, strlen(of_passkey)));
+	if (!hex || !hex_decode(hex, strlen(hex), pub, sizeof(pub), true))
+		return NULL;
+	key_id(pub, id);
+	return arena_strdup(a, id);
+}
+
+/* {key_id: {label, public_key_hex}} of the list. */
+static struct json *named_by(struct arena *a, const struct json *list)
+{
+	struct json *all = json_new(a, JSON_OBJECT);
+
+	json_each (row, json_get(list, "keys")) {
+		const char *id = id_of(a, row);
+		struct json *one = json_new(a, JSON_OBJECT);
+		json_sets(a, one, "label", json_get_text(row, "label", ""));
+		json_sets(a, one, "public_key_hex",
+			json_get_text(json_get(row, "passkey") ? json_get(row, "passkey") : row,
+				"public_key_hex", ""));
+		if (id)
+			json_set(a, all, id, one);
+	}
+	return all;
+}
+
+/* All that is needed to verify it again, but for the message: where it was signed, and with which key, says the list. */
+static struct json *passkey_proof(struct arena *a, const struct json *row, const struct json *given)
+{
+	static const char *const ours[] = { "algorithm", "public_key_hex", "origin", "rp_id" },
+				 *const theirs[] = { "authenticator_data", "client_data_json", "signature" };
+	struct json *proof = json_new(a, JSON_OBJECT);
+
+	json_sets(a, proof, "key_id", id_of(a, row));
+	json_sets(a, proof, "label", json_get_text(row, "label", ""));
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		json_sets(a, proof, ours[i], json_get_text(json_get(row, "passkey"), ours[i], ""));
+	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
+		json_sets(a, proof, theirs[i], json_get_text(given, theirs[i], ""));
+	return proof;
+}
+
+/* Is it this row's?  Then *ret is who that is.  An assertion is looked at by whoever counts it: here only whose it says to be. */
+static bool is_by(struct arena *a, const struct json *row, const struct fleet_answer *x, struct person *ret)
+{
+	const char *id = id_of(a, row);
+
+	*ret = (struct person){ .es256 = x->es256 };
+	if (x->passkey && json_get(row, "passkey")) {
+		struct json *proof = passkey_proof(a, row, x->passkey);
+		ret->proof = proof;
+		return passkey_proof_is_signed(a, proof, x->message, x->es256);
+	}
+	if (x->assertion && id && !json_get(row, "passkey")) {
+		ret->assertion = x->assertion;
+		return text_eq(json_get_text(x->assertion, "key_id", ""), id);
+	}
+	if (x->passkey || x->assertion || json_get(row, "passkey") ||
+		!has_signed(a, row, x->message, x->signature))
+		return false;
+	ret->proof = proof_of(a, row, x->signature, &id);
+	return true;
+}
+
+int fleet_person(struct arena *a, const struct json *list, const struct fleet_answer *x,
 	const struct json *order, struct person *ret, struct err *e)
 {
 	json_each (row, json_get(list, "keys"))
-		if (has_signed(a, row, message, signature)) {
-			const char *id = "";
-			*ret = (struct person){ .proof = proof_of(a, row, signature, &id), .order = order };
-			ret->name = arena_printf(a, "key %s of the fleet", id);
+		if (is_by(a, row, x, ret)) {
+			ret->order = order;
+			ret->fleet = named_by(a, list);
+			ret->name = arena_printf(a, "key %s of the fleet",
+				json_get_text(ret->proof ? ret->proof : ret->assertion, "key_id", ""));
 			return OK;
 		}
 	return err_set(e, E_DENIED, "APPROVER_UNKNOWN",

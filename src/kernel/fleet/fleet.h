@@ -8,6 +8,7 @@
 
 #include "kernel/kernel.h"
 #include "proof/key.h"
+#include "proof/webauthn.h"
 
 #define FLEET_DIR "fleet" /* in the helm home */
 #define FLEET_JOINED "joined.json"
@@ -16,6 +17,7 @@
 #define FLEET_APPROVERS_V1 "helm-fleet-approvers/1"
 enum { FLEET_PATIENCE_S = 600 }; /* with a log that does not show what was acknowledged */
 enum { CAPTION_BYTES = 16384 }; /* of one caption or question, at most */
+#define FLEET_ROOT_V1 "helm-fleet-root/1"
 #define FLEET_BATCH_V1 "helm-fleet-batch/1"
 #define FLEET_JOIN_V1 "helm-fleet-join/1"
 
@@ -66,13 +68,19 @@ int fleet_order_check(struct arena *a, const struct json *joined, const struct j
 	const char *last_hash, const char **ret_hash, struct err *e);
 /* Is it for this node? */
 bool fleet_order_is_for(const struct json *order, const char *node);
-/* Do it in this workspace: a receipt there names the order.  *ret_done is a sentence. */
-int fleet_obey(struct kernel *k, struct arena *a, const struct json *joined, const struct json *order,
-	const char *hash, const char **ret_done, struct err *e);
+/* Do it in this workspace: a receipt there names the order.  *ret_done is a sentence.  Where another root key is pinned by it, `joined` has it, too.
+ * `es256`: ECDSA, for passkeys of that kind, or NULL. */
+int fleet_obey(struct kernel *k, struct arena *a, struct json *joined, const struct json *order,
+	const char *hash, webauthn_es256 *es256, const char **ret_done, struct err *e);
 /* A list of approvers, {version, origin, serial, keys: [{public_key_hex or ssh_key, label}], at}: signed by the tenant's root key, and checked against it. */
 int fleet_approvers_sign(struct arena *a, const struct key *root, struct json *list, struct err *e);
 int fleet_approvers_check(
 	struct arena *a, const char *root, const char *origin, const struct json *list, struct err *e);
+/* Another root key: {version, origin, old_key, new_key, at, signature, new_signature}, signed by both.  Checked is only that they have: whether the old
+ * one is the pinned one asks whoever obeys. */
+struct json *fleet_root_sign(
+	struct arena *a, const char *origin, const char *at, const struct key *old, const struct key *new);
+int fleet_root_check(struct arena *a, const char *origin, const struct json *doc, struct err *e);
 /* A person leaves: on record in this workspace, and what the centre had frozen goes on.  fleet_forget() is the end of it. */
 int fleet_leave(struct kernel *k, struct arena *a, const struct json *joined, struct err *e);
 int fleet_forget(struct sys *s, struct arena *a, const char *helm_home, struct err *e);

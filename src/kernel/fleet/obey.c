@@ -79,8 +79,10 @@ static struct json *named(struct arena *a, const struct json *order, const char 
 struct obeying {
 	struct kernel *k;
 	struct arena *a;
-	const struct json *joined, *order, *body;
+	struct json *joined;
+	const struct json *order, *body;
 	struct json *name;
+	webauthn_es256 *es256;
 	const char *done;
 };
 
@@ -147,6 +149,80 @@ static int refuse(struct obeying *x, struct err *e)
 	return record(x, about, e);
 }
 
+static bool is_before_joining(const struct obeying *x)
+{
+	const char *at = json_get_text(x->order, "at", ""), *joined = json_get_text(x->joined, "at", "");
+	int64_t at_us, joined_us;
+
+	return text_parse_time(at, strlen(at), &at_us) &&
+		text_parse_time(joined, strlen(joined), &joined_us) && at_us < joined_us;
+}
+
+/* By a key that was pinned here once: such orders are heard again where the state was lost. */
+static bool is_by_former_root(struct obeying *x, const struct json *list)
+{
+	json_each (key, json_get(x->joined, "former_root_keys"))
+		if (fleet_approvers_check(
+			    x->a, json_text(key), json_get_text(x->joined, "origin", ""), list, NULL) == OK)
+			return true;
+	return false;
+}
+
+static void pin_root(struct obeying *x, const char *old, const char *new)
+{
+	struct json *former = json_get(x->joined, "former_root_keys");
+
+	if (!former) {
+		former = json_new(x->a, JSON_ARRAY);
+		json_set(x->a, x->joined, "former_root_keys", former);
+	}
+	json_pushs(x->a, former, arena_strdup(x->a, old));
+	json_sets(x->a, x->joined, "root_key", new);
+}
+
+/* Only what the pinned key itself has signed takes its place; from then on nobody answers until the new one has named who may. */
+static int root(struct obeying *x, struct err *e)
+{
+	const struct json *said = json_get(x->body, "statement");
+	const char *pinned = json_get_text(x->joined, "root_key", ""),
+		   *new = json_get_text(said, "new_key", "");
+	struct json *about = json_new(x->a, JSON_OBJECT);
+
+	if (fleet_root_check(x->a, json_get_text(x->joined, "origin", ""), said, e))
+		return wrong(e, "names another root key, and the one before has not signed that");
+	if (!*pinned) {
+		(void)err_set(e, E_MISSING, "FLEET_NO_ROOT", "no root key was pinned here");
+		return refuse(x, e);
+	}
+	json_each (key, json_get(x->joined, "former_root_keys"))
+		if (text_eq(json_text(key) ? json_text(key) : "",
+			    new)) { /* or a statement of long ago would bring it back */
+			(void)err_set(e, E_DENIED, "FLEET_ROOT",
+				"it names a root key whose place another one has taken here");
+			return refuse(x, e);
+		}
+	if (!text_eq(pinned, new) && !text_eq(pinned, json_get_text(said, "old_key", ""))) {
+		(void)err_set(e, E_DENIED, "FLEET_ROOT",
+			"another root key than the one that was pinned here has signed it");
+		return refuse(x, e);
+	}
+	json_sets(x->a, about, "root_key", new);
+	json_sets(x->a, about, "statement_sha256", json_sha256(x->a, said));
+	int rc = record(x, about, e);
+	if (rc == OK && !text_eq(pinned, new)) {
+		pin_root(x, pinned, new);
+		rc = fleet_join_save(x->k->sys, x->a, x->k->ws->helm_home, x->joined, e);
+	}
+	x->done = "another root key is pinned";
+	return rc;
+}
+
+static int retire(struct obeying *x, struct err *e)
+{
+	x->done = "this machine is retired: the ledger takes nothing more of it";
+	return record(x, NULL, e);
+}
+
 /* A list that the pinned root key has not signed is no mistake: somebody else gives the orders. */
 static int approvers(struct obeying *x, struct err *e)
 {
@@ -158,7 +234,8 @@ static int approvers(struct obeying *x, struct err *e)
 	int rc = fleet_approvers_check(x->a, json_get_text(x->joined, "root_key", NULL),
 		json_get_text(x->joined, "origin", ""), list, e);
 
-	if (rc && !text_eq(e->code, "FLEET_NO_ROOT"))
+	/* What was ordered before this machine joined may be by a root key that was in force then; it counts as little. */
+	if (rc && !text_eq(e->code, "FLEET_NO_ROOT") && !is_before_joining(x) && !is_by_former_root(x, list))
 		return wrong(e, "names approvers whom the root key has not signed");
 	if (rc == OK)
 		rc = fleet_approvers_newer(s, x->a, home, x->joined, list, &is_new, e);
@@ -173,14 +250,15 @@ static int approvers(struct obeying *x, struct err *e)
 	return rc;
 }
 
-/* Was it given already, by this very answer?  Then it was obeyed, and killed before that was known. */
-static bool is_given(struct obeying *x, const char *id, struct bytes message)
+/* Was it given already, by this very answer?  Then it was obeyed, and killed before that was known.  One of several who is heard again counts once, and
+ * that is refused on record. */
+static bool is_given(struct obeying *x, const char *id, const struct fleet_answer *answer)
 {
 	struct json *entry;
 	struct grant said;
 
 	return approval_get(x->k, x->a, id, &entry, NULL) == OK &&
-		approval_message_read(x->a, message, &said, NULL) == OK &&
+		approval_message_read(x->a, answer->message, &said, NULL) == OK &&
 		text_eq(json_get_text(entry, "grant_id", ""), said.id);
 }
 
@@ -189,21 +267,24 @@ static int grant(struct obeying *x, struct err *e)
 {
 	struct sys *s = x->k->sys;
 	const char *id = json_get_text(x->body, "approval_id", "");
-	struct bytes message = bytes_of(json_get_text(x->body, "message", ""));
+	const struct fleet_answer answer = { .message = bytes_of(json_get_text(x->body, "message", "")),
+		.signature = json_get_text(x->body, "signature", ""),
+		.passkey = json_get(x->body, "passkey"),
+		.assertion = json_get(x->body, "assertion"),
+		.es256 = x->es256 };
 	struct json *list, *receipt;
 	struct person who;
 
-	x->done = "the question is answered: yes";
-	if (is_given(x, id, message))
+	x->done = answer.assertion ? "one of several has said yes" : "the question is answered: yes";
+	if (is_given(x, id, &answer))
 		return OK;
 	int rc = fleet_approvers(s, x->a, x->k->ws->helm_home, x->joined, &list, e);
 	if (rc == OK)
-		rc = fleet_person(
-			x->a, list, message, json_get_text(x->body, "signature", ""), x->name, &who, e);
+		rc = fleet_person(x->a, list, &answer, x->name, &who, e);
 	if (rc == OK)
 		rc = person_may_loosen(s, x->a, x->k->ws, e);
 	if (rc == OK)
-		rc = approval_approve_signed(x->k, x->a, id, message, &who, &receipt, e);
+		rc = approval_approve_signed(x->k, x->a, id, answer.message, &who, &receipt, e);
 	return rc ? refuse(x, e) : OK;
 }
 
@@ -225,21 +306,22 @@ static int only_record(struct obeying *x, struct err *e)
 	return record(x, NULL, e);
 }
 
-int fleet_obey(struct kernel *k, struct arena *a, const struct json *joined, const struct json *order,
-	const char *hash, const char **ret_done, struct err *e)
+int fleet_obey(struct kernel *k, struct arena *a, struct json *joined, const struct json *order,
+	const char *hash, webauthn_es256 *es256, const char **ret_done, struct err *e)
 {
 	static const struct {
 		const char *kind;
 		int (*fn)(struct obeying *x, struct err *e);
 	} kinds[] = { { "freeze", freeze }, { "unfreeze", unfreeze }, { "lease", lease },
 		{ "revoke_key", only_record }, { "approvers", approvers }, { "grant", grant },
-		{ "deny", deny } };
+		{ "deny", deny }, { "root", root }, { "retire", retire } };
 	struct obeying x = { .k = k,
 		.a = a,
 		.joined = joined,
 		.order = order,
 		.body = json_get(order, "body"),
-		.name = named(a, order, hash) };
+		.name = named(a, order, hash),
+		.es256 = es256 };
 	const char *kind = json_get_text(order, "kind", "");
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)

@@ -13,8 +13,16 @@ int fleet_approvers_newer(struct sys *s, struct arena *a, const char *helm_home,
 	const struct json *list, bool *ret_is_new, struct err *e);
 int fleet_approvers_save(
 	struct sys *s, struct arena *a, const char *helm_home, const struct json *list, struct err *e);
-/* Who of the list has signed these bytes; `order` brought them.  APPROVER_UNKNOWN. */
-int fleet_person(struct arena *a, const struct json *list, struct bytes message, const char *signature,
+/* What came with an order, one of three. */
+struct fleet_answer {
+	struct bytes message;
+	const char *signature; /* of a key of ours, or of OpenSSH */
+	const struct json *passkey; /* {authenticator_data, client_data_json, signature} */
+	const struct json *assertion; /* of one of several people */
+	webauthn_es256 *es256; /* or NULL */
+};
+/* Who of the list has signed it; `order` brought it.  APPROVER_UNKNOWN. */
+int fleet_person(struct arena *a, const struct json *list, const struct fleet_answer *x,
 	const struct json *order, struct person *ret, struct err *e);
 
 #endif

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP_MOST = 256, GROUP_RECEIPTS = 16384, TRIES = 4, THREADS = 2 };
+enum { GROUP_MOST = 256, GROUP_RECEIPTS = 16384, TRIES = 4, THREADS = 3 };
 
 struct appender {
 	struct fleet *f;
@@ -75,33 +75,41 @@ void columns_add(struct receipt_columns *c, int64_t chain_id, const struct json 
 
 /* ---- the statement ---- */
 
-static const char append_sql[] =
-	"WITH w AS (SELECT * FROM unnest($2::int8[], $3::int8[], $4::int4[], $5::bytea[], $6::bytea[], $7::int4[], $8::bytea[], $9::int4[])"
-	" AS w(chain_id, old, n, old_hash, new_hash, key_order, frame, raw)),"
-	" l AS (SELECT c.chain_id FROM chain c JOIN w ON w.chain_id = c.chain_id AND w.old = c.head AND w.old_hash = c.head_hash"
-	"  WHERE c.state IN (1, 3) ORDER BY c.chain_id FOR UPDATE OF c SKIP LOCKED),"
-	" c AS (UPDATE chain SET head = w.old + w.n, head_hash = w.new_hash, key_order = w.key_order, state = 1,"
-	"  local_head = greatest(local_head, w.old + w.n), seen_at = now()"
-	"  FROM w JOIN l USING (chain_id) WHERE chain.chain_id = w.chain_id RETURNING chain.chain_id),"
-	" b AS (INSERT INTO bundle(tenant_id, chain_id, first, n, received_at, raw, data)"
-	"  SELECT $1::int4, w.chain_id, w.old + 1, w.n, now(), w.raw, w.frame FROM w JOIN l USING (chain_id)),"
-	" r AS (INSERT INTO receipt(tenant_id, chain_id, lamport, received_at, at, chain_hash, verdict, rtype, reason, rule, tool,"
-	"  principal, decision_id, caption)"
-	"  SELECT $1::int4, r.chain_id, r.lamport, now(), to_timestamp(r.at / 1000000.0), r.hash, r.verdict::int2, r.rtype, r.reason,"
-	"  r.rule, r.tool, r.principal, r.decision_id, r.caption"
-	"  FROM unnest($10::int8[], $11::int8[], $12::int8[], $13::bytea[], $14::int4[], $15::text[], $16::text[], $17::text[],"
-	"  $18::text[], $19::text[], $20::text[], $21::text[])"
-	"  AS r(chain_id, lamport, at, hash, verdict, rtype, reason, rule, tool, principal, decision_id, caption)"
-	"  JOIN l USING (chain_id)),"
-	" q AS (INSERT INTO asked(tenant_id, chain_id, approval_id, lamport, request, expires_at)"
-	"  SELECT DISTINCT ON (q.chain_id, q.id) $1::int4, q.chain_id, q.id, q.lamport, q.request, to_timestamp(q.expires / 1000000.0)"
-	"  FROM unnest($22::int8[], $23::int8[], $24::text[], $25::bytea[], $26::int8[]) AS q(chain_id, lamport, id, request, expires)"
-	"  JOIN l USING (chain_id) ORDER BY q.chain_id, q.id, q.lamport ON CONFLICT DO NOTHING),"
-	" s AS (INSERT INTO settled(tenant_id, chain_id, approval_id, lamport)"
-	"  SELECT DISTINCT ON (s.chain_id, s.id) $1::int4, s.chain_id, s.id, s.lamport"
-	"  FROM unnest($27::int8[], $28::int8[], $29::text[]) AS s(chain_id, lamport, id)"
-	"  JOIN l USING (chain_id) ORDER BY s.chain_id, s.id, s.lamport ON CONFLICT DO NOTHING)"
-	" SELECT chain_id FROM c";
+/* Whether a row is of a chain that could be set is asked of a table of these (IS TRUE keeps it one): however many rows there are, and the plan is
+ * made once for all numbers of them. */
+#define OF_THESE " WHERE (chain_id IN (SELECT chain_id FROM l)) IS TRUE"
+#define APPEND \
+	"WITH w AS (SELECT * FROM unnest($2::int8[], $3::int8[], $4::int4[], $5::bytea[], $6::bytea[], $7::int4[], $8::bytea[], $9::int4[])" \
+	" AS w(chain_id, old, n, old_hash, new_hash, key_order, frame, raw))," \
+	" l AS (SELECT c.chain_id FROM chain c JOIN w ON w.chain_id = c.chain_id AND w.old = c.head AND w.old_hash = c.head_hash" \
+	"  WHERE c.state IN (1, 3) ORDER BY c.chain_id FOR UPDATE OF c SKIP LOCKED)," \
+	" c AS (UPDATE chain SET head = w.old + w.n, head_hash = w.new_hash, key_order = w.key_order, state = 1," \
+	"  local_head = greatest(local_head, w.old + w.n), seen_at = now()" \
+	"  FROM (SELECT * FROM w" OF_THESE \
+	" OFFSET 0) w WHERE chain.chain_id = w.chain_id RETURNING chain.chain_id)," \
+	" b AS (INSERT INTO bundle(tenant_id, chain_id, first, n, received_at, raw, data)" \
+	"  SELECT $1::int4, chain_id, old + 1, n, now(), raw, frame FROM w" OF_THESE ")," \
+	" r AS (INSERT INTO receipt(tenant_id, chain_id, lamport, received_at, at, chain_hash, verdict, rtype, reason, rule, tool," \
+	"  principal, decision_id, caption)" \
+	"  SELECT $1::int4, chain_id, lamport, now(), to_timestamp(at / 1000000.0), hash, verdict::int2, rtype, reason," \
+	"  rule, tool, principal, decision_id, caption" \
+	"  FROM unnest($10::int8[], $11::int8[], $12::int8[], $13::bytea[], $14::int4[], $15::text[], $16::text[], $17::text[]," \
+	"  $18::text[], $19::text[], $20::text[], $21::text[])" \
+	"  AS r(chain_id, lamport, at, hash, verdict, rtype, reason, rule, tool, principal, decision_id, caption)" OF_THESE \
+	")"
+#define ASKED \
+	", q AS (INSERT INTO asked(tenant_id, chain_id, approval_id, lamport, request, expires_at)" \
+	"  SELECT DISTINCT ON (chain_id, id) $1::int4, chain_id, id, lamport, request, least(to_timestamp(expires / 1000000.0), now() + interval '30 days')" \
+	"  FROM unnest($22::int8[], $23::int8[], $24::text[], $25::bytea[], $26::int8[]) AS q(chain_id, lamport, id, request, expires)" OF_THESE \
+	" ORDER BY chain_id, id, lamport ON CONFLICT DO NOTHING)," \
+	" s AS (INSERT INTO settled(tenant_id, chain_id, approval_id, lamport)" \
+	"  SELECT DISTINCT ON (chain_id, id) $1::int4, chain_id, id, lamport" \
+	"  FROM unnest($27::int8[], $28::int8[], $29::text[]) AS s(chain_id, lamport, id)" OF_THESE \
+	" ORDER BY chain_id, id, lamport ON CONFLICT DO NOTHING)"
+#define WHICH " SELECT chain_id FROM c"
+/* Most groups have no question and no answer. */
+static const char append_sql[] = APPEND WHICH, append_asked_sql[] = APPEND ASKED WHICH;
+enum { APPEND_VALUES = 21 };
 
 struct batch_columns {
 	struct pg_array chain, old, n, old_hash, new_hash, order, frame, raw;
@@ -167,6 +175,7 @@ static void add_batch(struct batch_columns *b, struct receipt_columns *r, struct
 	}
 }
 
+/* One transaction. */
 static int run_statement(
 	struct db *d, struct arena *a, struct appending *group, struct pg_rows *ret, struct err *e)
 {
@@ -197,7 +206,9 @@ static int run_statement(
 		pg_array_value(&q.id), pg_array_value(&q.request), pg_array_value(&q.expires),
 		pg_array_value(&q.settled_chain), pg_array_value(&q.settled_lamport),
 		pg_array_value(&q.settled) };
-	return pg_ask(d, append_sql, values, ARRAY_SIZE(values), ret, e);
+	bool is_asked = q.id.n || q.settled.n;
+	return pg_transact(d, group->tenant, is_asked ? append_asked_sql : append_sql, values,
+		is_asked ? (int)ARRAY_SIZE(values) : APPEND_VALUES, ret, e);
 }
 
 /* All of a group in one transaction; which of them were appended says *ret. */
@@ -208,14 +219,11 @@ static int append_group(
 
 	for (int i = 0; i < TRIES; i++) {
 		AUTO(lent_back) struct lent l = { 0 };
-		rc = lend(f->pool, POOL_INGEST, group->tenant, &l, e);
+		rc = lend_bare(f->pool, POOL_INGEST, &l, e);
 		if (rc == OK)
 			rc = run_statement(l.d, a, group, ret, e);
 		if (rc == OK)
-			rc = pg_commit(l.d, e);
-		if (rc == OK)
 			return OK;
-		pg_rows_done(ret);
 		if (!text_eq(e->code, "DB_RETRY"))
 			return rc;
 	}

@@ -10,6 +10,8 @@
 #include "proof/preimage.h"
 #include "serve/fleet/parts.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int wrong(struct err *e, const char *what)
@@ -17,9 +19,37 @@ static int wrong(struct err *e, const char *what)
 	return err_set(e, E_INPUT, "FLEET_BATCH", "%s", what);
 }
 
+/* Making what packs costs more than packing one receipt: each thread keeps its own until it ends. */
+static pthread_key_t packer_key;
+
+static void end_packer(void *p)
+{
+	zst_done(p);
+	free(p);
+}
+
+static void make_key(void)
+{
+	if (pthread_key_create(&packer_key, end_packer))
+		BUG("no key for a thread");
+}
+
+static struct zst *packer(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, make_key);
+	struct zst *z = pthread_getspecific(packer_key);
+	if (!z) {
+		z = calloc(1, sizeof(*z));
+		if (!z || pthread_setspecific(packer_key, z))
+			BUG("out of memory");
+	}
+	return z;
+}
+
 static int unpack(struct arena *a, struct bytes body, struct bytes *ret, struct err *e)
 {
-	AUTO(zst_done) struct zst z = { 0 };
 	size_t n;
 
 	if (body.n > BATCH_BYTES)
@@ -31,7 +61,7 @@ static int unpack(struct arena *a, struct bytes body, struct bytes *ret, struct 
 		return err_set(
 			e, E_INPUT, "FLEET_BATCH", "%s", "the body is not one zstd frame that says its size");
 	char *text = arena_text(a, n + 1);
-	rc = zst_unpack(&z, body, text, n, e);
+	rc = zst_unpack(packer(), body, text, n, e);
 	text[rc ? 0 : n] = '\0';
 	*ret = (struct bytes){ (const uint8_t *)text, n };
 	return rc ? wrong(e, "the frame is damaged") : OK;
@@ -249,13 +279,12 @@ int batch_verify(struct arena *a, const struct batch *b, size_t from, const stru
 int batch_pack(struct arena *a, const struct batch *b, size_t from, struct bytes *ret, size_t *ret_raw,
 	struct err *e)
 {
-	AUTO(zst_done) struct zst z = { 0 };
 	const uint8_t *first = b->lines[from].text.p;
 	const struct bytes *last = &b->lines[b->n - 1].text;
 	struct bytes raw = { first, (size_t)(last->p + last->n + 1 - first) };
 	uint8_t *to = arena_alloc(a, zst_bound(raw.n));
 	size_t n;
-	int rc = zst_pack(&z, raw, 1, to, zst_bound(raw.n), &n, e);
+	int rc = zst_pack(packer(), raw, 1, to, zst_bound(raw.n), &n, e);
 
 	*ret = (struct bytes){ to, n };
 	*ret_raw = raw.n;

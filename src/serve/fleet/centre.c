@@ -22,11 +22,16 @@ static int find_tenant(struct centre *c, struct err *e)
 	return rc ? rc : tenant_find(c->d, c->a, pg_text(&rows, c->a, 0, 0), NULL, &c->tenant, e);
 }
 
+int centre_connect(struct centre *c, const char *role, struct err *e)
+{
+	return pg_open_patient(c->database, role, c->sys, c->patience_s, &c->d, e);
+}
+
 int centre_open(struct centre *c, const char *role, struct err *e)
 {
 	if (c->d) /* somebody else has opened it for us, as that role */
 		return OK;
-	int rc = pg_open(c->database, role, &c->d, e);
+	int rc = centre_connect(c, role, e);
 
 	if (rc == OK)
 		rc = pg_begin(c->d, 0, e);
@@ -93,7 +98,7 @@ int centre_tenant_add(struct centre *c, struct json **ret, struct err *e)
 	log_vkey = note_key_text(c->a, &facts.log);
 	control_vkey = note_key_text(c->a, &facts.control);
 	c->tenant.origin = facts.log.name;
-	rc = pg_open(c->database, ROLE_CONSOLE, &c->d, e);
+	rc = centre_connect(c, ROLE_CONSOLE, e);
 	if (rc == OK)
 		rc = pg_begin(c->d, 0, e);
 	if (rc == OK)
@@ -113,7 +118,7 @@ int centre_tenant_add(struct centre *c, struct json **ret, struct err *e)
 int centre_tenants(struct centre *c, struct json **ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_open(c->database, ROLE_READ, &c->d, e);
+	int rc = centre_connect(c, ROLE_READ, e);
 
 	if (rc == OK)
 		rc = pg_begin(c->d, 0, e);
@@ -195,9 +200,11 @@ int centre_token(struct centre *c, struct json **ret, struct err *e)
 
 /* ---- machines ---- */
 
-/* Green, yellow after three heartbeats were missed, red after ten minutes; what is wrong with its chains or its guard is worse than silence. */
-static const char *standing_of(int64_t silent_s, int64_t bad_chains, bool is_armed)
+/* What was retired is expected no more.  Green, yellow after three heartbeats were missed, red after ten minutes; what is wrong with its chains or its guard is worse than silence. */
+static const char *standing_of(int64_t silent_s, int64_t bad_chains, bool is_armed, bool is_retired)
 {
+	if (is_retired)
+		return "retired";
 	if (bad_chains)
 		return "red";
 	if (silent_s > 600 || silent_s < 0)
@@ -223,13 +230,14 @@ static bool is_armed(struct arena *a, struct bytes beat, const struct json **ret
 }
 
 static const char nodes_sql[] =
-	"SELECT n.node_id, n.host, n.owner, coalesce(extract(epoch FROM now() - n.seen_at)::int8, -1), n.skew_ms, n.order_seen, n.beat,"
-	" (SELECT count(*) FROM chain c WHERE c.node_id = n.node_id), (SELECT coalesce(sum(c.head), 0)::int8 FROM chain c WHERE c.node_id = n.node_id),"
-	" (SELECT coalesce(sum(greatest(c.local_head - c.head, 0)), 0)::int8 FROM chain c WHERE c.node_id = n.node_id AND c.state = 1),"
-	" (SELECT count(*) FROM chain c WHERE c.node_id = n.node_id AND c.state IN (2, 3)"
+	"SELECT node.node_id, node.host, node.owner, coalesce(extract(epoch FROM now() - node.seen_at)::int8, -1), node.skew_ms, node.order_seen, node.beat,"
+	" (SELECT count(*) FROM chain c WHERE c.node_id = node.node_id), (SELECT coalesce(sum(c.head), 0)::int8 FROM chain c WHERE c.node_id = node.node_id),"
+	" (SELECT coalesce(sum(greatest(c.local_head - c.head, 0)), 0)::int8 FROM chain c WHERE c.node_id = node.node_id AND c.state = 1),"
+	" (SELECT count(*) FROM chain c WHERE c.node_id = node.node_id AND c.state IN (2, 3)"
 	"  AND NOT EXISTS (SELECT FROM chain x WHERE x.node_id = c.node_id AND x.session_id = c.session_id AND x.epoch > c.epoch)),"
-	" (SELECT coalesce(string_agg(c.session_id || ' ' || c.state, ',' ORDER BY c.session_id), '') FROM chain c WHERE c.node_id = n.node_id AND c.state IN (2, 3))"
-	" FROM node n ORDER BY n.host, n.owner, n.node_id";
+	" (SELECT coalesce(string_agg(c.session_id || ' ' || c.state, ',' ORDER BY c.session_id), '') FROM chain c WHERE c.node_id = node.node_id AND c.state IN (2, 3)), " RETIRED
+	", coalesce(node.retired_at::text, '')"
+	" FROM node ORDER BY node.host, node.owner, node.node_id";
 
 int centre_nodes(struct centre *c, struct json **ret, struct err *e)
 {
@@ -248,8 +256,8 @@ int centre_nodes(struct centre *c, struct json **ret, struct err *e)
 		json_sets(c->a, one, "node", arena_printf(c->a, "%lld", (long long)pg_int(&rows, i, 0)));
 		json_sets(c->a, one, "host", pg_text(&rows, c->a, i, 1));
 		json_sets(c->a, one, "user", pg_text(&rows, c->a, i, 2));
-		json_sets(
-			c->a, one, "standing", standing_of(pg_int(&rows, i, 3), pg_int(&rows, i, 10), armed));
+		json_sets(c->a, one, "standing",
+			standing_of(pg_int(&rows, i, 3), pg_int(&rows, i, 10), armed, pg_int(&rows, i, 12)));
 		json_seti(c->a, one, "silent_s", pg_int(&rows, i, 3));
 		json_seti(c->a, one, "skew_ms", pg_int(&rows, i, 4));
 		json_seti(c->a, one, "order", pg_int(&rows, i, 5));
@@ -257,6 +265,8 @@ int centre_nodes(struct centre *c, struct json **ret, struct err *e)
 		json_seti(c->a, one, "receipts", pg_int(&rows, i, 8));
 		json_seti(c->a, one, "backlog", pg_int(&rows, i, 9));
 		json_sets(c->a, one, "wrong", pg_text(&rows, c->a, i, 11));
+		if (pg_int(&rows, i, 12))
+			json_sets(c->a, one, "retired_at", pg_text(&rows, c->a, i, 13));
 		if (beat && json_get(beat, "armed"))
 			json_set(c->a, one, "armed", json_get(beat, "armed"));
 		if (beat && json_get(beat, "frozen"))
@@ -271,7 +281,21 @@ int centre_nodes(struct centre *c, struct json **ret, struct err *e)
 static int migrate(struct centre *c, struct json **ret, struct err *e)
 {
 	*ret = json_new(c->a, JSON_OBJECT);
-	return schema_migrate(c->a, c->database, json_get_text(c->q, "login", NULL), *ret, e);
+	return schema_migrate(
+		c->sys, c->a, c->database, c->patience_s, json_get_text(c->q, "login", NULL), *ret, e);
+}
+
+/* What a statement may take: of a question or an order, and of what looks at everything. */
+enum { SOON = 60, WHOLE = 540 };
+
+/* Whose patience it was, and how to have more of it. */
+static int say_slow(int rc, int patience_s, struct err *e)
+{
+	if (!text_eq(e->code, "DB_SLOW") && !text_eq(e->code, "DB_STALLED"))
+		return rc;
+	return err_set(e, rc, "FLEET_SLOW",
+		"the database has not done it within %d s, and it was given up; look what came of it before you do it again. HELM_FLEET_PATIENCE=SECONDS gives it longer",
+		patience_s);
 }
 
 int fleet_do(struct sys *s, struct arena *a, const struct json *q, struct json **ret, struct err *e)
@@ -279,13 +303,16 @@ int fleet_do(struct sys *s, struct arena *a, const struct json *q, struct json *
 	static const struct {
 		const char *name;
 		centre_verb *fn;
-	} verbs[] = { { "migrate", migrate }, { "tenant add", centre_tenant_add },
-		{ "tenants", centre_tenants }, { "token", centre_token }, { "nodes", centre_nodes },
-		{ "order", centre_order }, { "orders", centre_orders }, { "search", centre_search },
-		{ "audit", centre_audit }, { "rebuild", centre_rebuild }, { "retain", centre_retain },
-		{ "tiles", centre_tiles }, { "export", centre_export }, { "questions", centre_questions },
-		{ "reader add", centre_reader_add }, { "readers", centre_readers },
-		{ "reader revoke", centre_reader_revoke } };
+		int patience_s;
+	} verbs[] = { { "migrate", migrate, WHOLE }, { "tenant add", centre_tenant_add, SOON },
+		{ "tenants", centre_tenants, SOON }, { "token", centre_token, SOON },
+		{ "nodes", centre_nodes, SOON }, { "order", centre_order, SOON },
+		{ "orders", centre_orders, SOON }, { "search", centre_search, SOON },
+		{ "audit", centre_audit, WHOLE }, { "rebuild", centre_rebuild, WHOLE },
+		{ "retain", centre_retain, WHOLE }, { "tiles", centre_tiles, WHOLE },
+		{ "export", centre_export, WHOLE }, { "questions", centre_questions, SOON },
+		{ "reader add", centre_reader_add, SOON }, { "readers", centre_readers, SOON },
+		{ "reader revoke", centre_reader_revoke, SOON } };
 	struct centre c = { .sys = s, .a = a, .q = q, .database = json_get_text(q, "database", "") };
 	const char *name = json_get_text(q, "do", "");
 
@@ -293,10 +320,11 @@ int fleet_do(struct sys *s, struct arena *a, const struct json *q, struct json *
 		return view_ask(a, q, ret, e);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		if (text_eq(verbs[i].name, name)) {
+			c.patience_s = (int)json_get_int(q, "patience_s", verbs[i].patience_s);
 			int rc = verbs[i].fn(&c, ret, e);
 			pg_close(&c.d);
 			log_line_close(&c.signer);
-			return rc;
+			return rc ? say_slow(rc, c.patience_s, e) : OK;
 		}
 	return err_set(e, E_USAGE, "USAGE", "'%s' is nothing that a ledger does", name);
 }

@@ -9,17 +9,25 @@ struct centre {
 	struct sys *sys;
 	struct arena *a;
 	const char *database;
+	int patience_s; /* with one statement */
 	struct log_line *signer; /* NULL until centre_signer() */
 	const struct json *q; /* what was asked */
 	struct db *d;
 	struct tenant tenant; /* that it is about */
 };
 
-/* A connection as this role, in a transaction of the tenant that q names (the only one when it names none). */
+/* A connection as this role, and nothing more. */
+int centre_connect(struct centre *c, const char *role, struct err *e);
+/* The same in a transaction of the tenant that q names (the only one when it names none). */
 int centre_open(struct centre *c, const char *role, struct err *e);
 
 /* The keeper of the logs' keys, by the socket that q names. */
 int centre_signer(struct centre *c, struct err *e);
+
+/* Of a row of `node`: an order that names it has retired it. */
+#define RETIRED \
+	"(node.retired_at IS NOT NULL AND EXISTS (SELECT FROM directive d WHERE d.seq = node.retired_seq AND d.kind = 'retire'" \
+	" AND position('\"' || node.node_id || '\"' in convert_from(d.body, 'UTF8')) > 0))"
 
 /* All give what there is to say in *ret. */
 typedef int centre_verb(struct centre *c, struct json **ret, struct err *e);

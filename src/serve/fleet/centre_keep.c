@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "base/zst.h"
 #include "proof/preimage.h"
-#include "serve/fleet/centre.h"
+#include "serve/fleet/audit.h"
 #include "serve/fleet/tree.h"
 
 #include <fcntl.h>
@@ -28,7 +28,8 @@ static int add_bundle(struct arena *a, int64_t chain_id, struct bytes frame, siz
 		if (rc == OK)
 			rc = receipt_chain_hash(a, receipt, chain.b, e);
 		if (rc == OK)
-			columns_add(to, chain_id, receipt, &chain, NULL);
+			columns_add(to, chain_id, receipt, &chain,
+				json_get_text(json_get(receipt, "metadata"), "preview_sha256", ""));
 	}
 	return rc;
 }
@@ -50,42 +51,48 @@ static int insert_columns(struct centre *c, struct arena *a, struct receipt_colu
 		12, NULL, e);
 }
 
-/* From one place on; *ret_n 0: that was all. */
-static int project_some(struct centre *c, int64_t *chain_id, int64_t *first, int64_t *ret_n, struct err *e)
+int bundle_walk(struct bundle_walk *w, struct arena *a, struct receipt_columns *to, struct err *e)
 {
-	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	struct receipt_columns r;
-	int rc = pg_ask(c->d,
+	int rc = pg_ask(w->d,
 		"SELECT chain_id, first, raw, data FROM bundle WHERE (chain_id, first) > ($1, $2) ORDER BY chain_id, first LIMIT $3",
-		(struct pg_value[]){ pg_i(&a, *chain_id), pg_i(&a, *first), pg_i(&a, BUNDLES_AT_ONCE) }, 3,
+		(struct pg_value[]){ pg_i(a, w->chain_id), pg_i(a, w->first), pg_i(a, BUNDLES_AT_ONCE) }, 3,
 		&rows, e);
 
-	columns_begin(&r, &a);
 	for (int i = 0; rc == OK && i < rows.n; i++) {
-		*chain_id = pg_int(&rows, i, 0);
-		*first = pg_int(&rows, i, 1);
-		rc = add_bundle(&a, *chain_id, pg_bytes(&rows, i, 3), (size_t)pg_int(&rows, i, 2), &r, e);
+		w->chain_id = pg_int(&rows, i, 0);
+		w->first = pg_int(&rows, i, 1);
+		w->bundles++;
+		rc = add_bundle(a, w->chain_id, pg_bytes(&rows, i, 3), (size_t)pg_int(&rows, i, 2), to, e);
 	}
-	*ret_n = rows.n;
-	return rc || !rows.n ? rc : insert_columns(c, &a, &r, e);
+	w->is_over = rc == OK && !rows.n;
+	return rc;
+}
+
+static int project_some(struct centre *c, struct bundle_walk *w, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct receipt_columns r;
+
+	columns_begin(&r, &a);
+	int rc = bundle_walk(w, &a, &r, e);
+	return rc || w->is_over ? rc : insert_columns(c, &a, &r, e);
 }
 
 /* In one transaction, as the owner.  Captions are no part of what machines signed the bytes of; those that were taken stay. */
 int centre_rebuild(struct centre *c, struct json **ret, struct err *e)
 {
-	int64_t chain_id = 0, first = 0, n = 1, bundles = 0, captions = 0;
+	int64_t captions = 0;
 	int rc = centre_open(c, ROLE_OWNER, e);
+	struct bundle_walk w = { .d = c->d };
 
 	if (rc == OK)
 		rc = pg_script(c->d,
 			"CREATE TEMP TABLE kept_caption ON COMMIT DROP AS SELECT chain_id, lamport, chain_hash, caption FROM receipt WHERE caption IS NOT NULL; "
 			"DELETE FROM receipt",
 			e);
-	while (rc == OK && n) {
-		rc = project_some(c, &chain_id, &first, &n, e);
-		bundles += n;
-	}
+	while (rc == OK && !w.is_over)
+		rc = project_some(c, &w, e);
 	if (rc == OK)
 		rc = pg_do(c->d,
 			"UPDATE receipt r SET caption = k.caption FROM kept_caption k WHERE r.chain_id = k.chain_id AND r.lamport = k.lamport AND r.chain_hash = k.chain_hash",
@@ -95,7 +102,7 @@ int centre_rebuild(struct centre *c, struct json **ret, struct err *e)
 	if (rc)
 		return rc;
 	*ret = json_new(c->a, JSON_OBJECT);
-	json_seti(c->a, *ret, "bundles", bundles);
+	json_seti(c->a, *ret, "bundles", w.bundles);
 	json_seti(c->a, *ret, "captions", captions);
 	return OK;
 }
@@ -162,7 +169,7 @@ int centre_retain(struct centre *c, struct json **ret, struct err *e)
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	int64_t days = json_get_int(c->q, "days", 400);
 	struct json *list = json_new(c->a, JSON_ARRAY);
-	int rc = pg_open(c->database, ROLE_OWNER, &c->d, e);
+	int rc = centre_connect(c, ROLE_OWNER, e);
 
 	if (rc == OK && days < 1)
 		rc = err_set(e, E_USAGE, "USAGE", "--days takes at least one day");

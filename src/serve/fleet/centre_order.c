@@ -40,6 +40,34 @@ static int end_key(struct centre *c, const struct json *order, struct err *e)
 		3, NULL, e);
 }
 
+/* What it has sent stays; it is expected no more. */
+static int retire_nodes(struct centre *c, const struct json *order, struct err *e)
+{
+	int rc = OK;
+
+	if (!text_eq(json_get_text(order, "kind", ""), "retire"))
+		return OK;
+	json_each (one, json_get(order, "nodes")) {
+		rc = pg_do(c->d, "UPDATE node SET retired_at = now(), retired_seq = $2 WHERE node_id = $1",
+			(struct pg_value[]){
+				pg_t(json_text(one)), pg_i(c->a, json_get_int(order, "seq", 0)) },
+			2, NULL, e);
+		if (rc)
+			break;
+	}
+	return rc;
+}
+
+static int put_root(struct centre *c, const struct json *order, struct err *e)
+{
+	if (!text_eq(json_get_text(order, "kind", ""), "root"))
+		return OK;
+	return pg_do(c->d, "UPDATE tenant SET root_key = decode($2, 'hex') WHERE tenant_id = $1",
+		(struct pg_value[]){ pg_i(c->a, c->tenant.id),
+			pg_t(json_get_text(json_get(json_get(order, "body"), "statement"), "new_key", "")) },
+		2, NULL, e);
+}
+
 static int keep(struct centre *c, const struct json *order, struct err *e)
 {
 	struct buf text;
@@ -54,7 +82,11 @@ static int keep(struct centre *c, const struct json *order, struct err *e)
 			pg_t(json_get_text(order, "kind", "")), pg_b(buf_bytes(&text)),
 			pg_b((struct bytes){ h.b, sizeof(h.b) }), pg_t(json_get_text(c->q, "by", "")) },
 		6, NULL, e);
-	return rc ? rc : end_key(c, order, e);
+	if (rc == OK)
+		rc = end_key(c, order, e);
+	if (rc == OK)
+		rc = retire_nodes(c, order, e);
+	return rc ? rc : put_root(c, order, e);
 }
 
 static struct json *draft(struct centre *c, int64_t seq, const char *prev)
@@ -70,6 +102,46 @@ static struct json *draft(struct centre *c, int64_t seq, const char *prev)
 	json_sets(c->a, doc, "at", text_time_z(c->a, c->sys->now_us(c->sys)));
 	json_sets(c->a, doc, "prev_hash", prev);
 	return doc;
+}
+
+/* Nor a statement about the root key: by the one that is in force here, or by the one that it makes so. */
+static int check_root(struct centre *c, struct err *e)
+{
+	const struct json *said = json_get(json_get(c->q, "body"), "statement");
+	const char *now = c->tenant.root_key ? c->tenant.root_key : "";
+
+	if (!text_eq(json_get_text(c->q, "kind", ""), "root"))
+		return OK;
+	int rc = fleet_root_check(c->a, c->tenant.origin, said, e);
+	if (rc == OK && !text_eq(json_get_text(said, "old_key", ""), now) &&
+		!text_eq(json_get_text(said, "new_key", ""), now))
+		rc = err_set(e, E_DENIED, "FLEET_ROOT",
+			"the root key of this fleet is %s, and has not signed that",
+			*now ? now : "not named");
+	return rc;
+}
+
+/* All of them are machines of this tenant. */
+static int check_retired(struct centre *c, struct err *e)
+{
+	const struct json *nodes = json_get(c->q, "nodes");
+
+	if (!text_eq(json_get_text(c->q, "kind", ""), "retire"))
+		return OK;
+	if (!nodes || !nodes->n)
+		return err_set(
+			e, E_USAGE, "USAGE", "say which machines are retired; 'helm fleet nodes' shows them");
+	json_each (one, nodes) {
+		AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+		int rc = pg_ask(c->d, "SELECT 1 FROM node WHERE node_id = $1",
+			(struct pg_value[]){ pg_t(json_text(one)) }, 1, &rows, e);
+		if (rc)
+			return rc;
+		if (!rows.n)
+			return err_set(e, E_MISSING, "FLEET_NODE", "there is no machine %s in this fleet",
+				json_text(one));
+	}
+	return OK;
 }
 
 /* A list that no machine would take is not given. */
@@ -129,6 +201,10 @@ int centre_order(struct centre *c, struct json **ret, struct err *e)
 	if (rc == OK)
 		rc = check_list(c, e);
 	if (rc == OK)
+		rc = check_root(c, e);
+	if (rc == OK)
+		rc = check_retired(c, e);
+	if (rc == OK)
 		rc = centre_signer(c, e);
 	for (int tries = 0; rc == OK && !is_done && tries < 3; tries++) {
 		rc = give(c, &given, &is_done, e);
@@ -158,7 +234,7 @@ int centre_orders(struct centre *c, struct json **ret, struct err *e)
 			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') AND c.node_id = n.node_id), "
 			"EXISTS (SELECT FROM receipt r JOIN chain c USING (chain_id) "
 			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') || ':refused' AND c.node_id = n.node_id) FROM (SELECT * FROM directive ORDER BY seq DESC LIMIT 50) d "
-			"LEFT JOIN node n ON true ORDER BY d.seq DESC, n.host, n.node_id",
+			"LEFT JOIN node n ON n.retired_at IS NULL OR n.retired_seq >= d.seq ORDER BY d.seq DESC, n.host, n.node_id",
 			NULL, 0, &rows, e);
 	if (rc)
 		return rc;

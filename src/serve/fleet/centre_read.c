@@ -1,6 +1,6 @@
 /* centre_read.c — what was recorded on all machines: searched, and audited. */
 #include "base/text.h"
-#include "serve/fleet/centre.h"
+#include "serve/fleet/audit.h"
 #include "serve/fleet/tree.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 /* ---- search ---- */
 
-enum { SEARCH_MOST = 10000, RECENT_DAYS = 40 };
+enum { SEARCH_MOST = 10000, RECENT_DAYS = 40, FOUND_MOST = 1000 };
 
 /* Conditions are literals of ours; what is asked for goes as values, so that the partial index can answer. */
 static const char *search_sql(struct centre *c)
@@ -25,7 +25,7 @@ static const char *search_sql(struct centre *c)
 		" AND ($1::text IS NULL OR r.principal = $1) AND ($2::text IS NULL OR r.tool = $2) AND ($3::text IS NULL OR r.rule = $3)"
 		" AND ($4::int8 IS NULL OR n.node_id = $4) AND ($5::int8 IS NULL OR r.received_at > now() - make_interval(secs => $5::float8))"
 		" AND ($6::text IS NULL OR position(lower($6) in lower(r.caption)) > 0) AND ($7::text IS NULL OR r.decision_id = $7)"
-		" AND r.received_at > $9::timestamptz ORDER BY r.received_at DESC, r.chain_id, r.lamport DESC LIMIT $8");
+		" AND r.received_at > $9::timestamptz AND r.received_at <= $10::timestamptz ORDER BY r.received_at DESC, r.chain_id, r.lamport DESC LIMIT $8");
 	return sql.p;
 }
 
@@ -36,8 +36,13 @@ static const char *verdict_text(int64_t n)
 	return names[n >= 0 && n < (int64_t)ARRAY_SIZE(names) ? n : 0];
 }
 
-/* From a time on, which leaves the partitions before it alone: with years of them planning takes longer than finding. */
-static int search_from(struct centre *c, const char *from, int64_t limit, struct pg_rows *ret, struct err *e)
+/* Of a time, which leaves the partitions outside it alone: with years of them, and two ahead, planning takes longer than finding. */
+struct period {
+	const char *from, *until;
+};
+
+static int search_in(
+	struct centre *c, const struct period *p, int64_t limit, struct pg_rows *ret, struct err *e)
 {
 	int64_t since = json_get_int(c->q, "since_s", 0);
 
@@ -46,22 +51,28 @@ static int search_from(struct centre *c, const char *from, int64_t limit, struct
 			pg_t(json_get_text(c->q, "tool", NULL)), pg_t(json_get_text(c->q, "rule", NULL)),
 			pg_t(json_get_text(c->q, "node", NULL)), since ? pg_i(c->a, since) : pg_t(NULL),
 			pg_t(json_get_text(c->q, "text", NULL)), pg_t(json_get_text(c->q, "decision", NULL)),
-			pg_i(c->a, limit), pg_t(from) },
-		9, ret, e);
+			pg_i(c->a, limit), pg_t(p->from), pg_t(p->until) },
+		10, ret, e);
 }
 
-/* The newest come first, so where the last weeks have enough of them nothing older is wanted. */
+/* The newest come first, so where the last weeks have enough of them nothing older is wanted.  By the clock of the database, which dated them. */
 static int search_rows(struct centre *c, struct pg_rows *ret, struct err *e)
 {
-	int64_t limit = json_get_int(c->q, "limit", 100),
-		from_us = c->sys->now_us(c->sys) - (int64_t)RECENT_DAYS * 86400 * 1000000;
+	AUTO(pg_rows_done) struct pg_rows now = { 0 };
+	int64_t limit = json_get_int(c->q, "limit", 100);
+	int rc = pg_ask(c->d,
+		"SELECT (clock_timestamp() - make_interval(days => $1::int4))::text, clock_timestamp()::text",
+		(struct pg_value[]){ pg_i(c->a, RECENT_DAYS) }, 1, &now, e);
 
 	limit = limit < 1 || limit > SEARCH_MOST ? SEARCH_MOST : limit;
-	int rc = search_from(c, text_time_iso(c->a, from_us), limit, ret, e);
+	if (rc)
+		return rc;
+	const struct period recent = { pg_text(&now, c->a, 0, 0), pg_text(&now, c->a, 0, 1) };
+	rc = search_in(c, &recent, limit, ret, e);
 	if (rc || ret->n >= limit)
 		return rc;
 	pg_rows_done(ret);
-	return search_from(c, "-infinity", limit, ret, e);
+	return search_in(c, &(struct period){ "-infinity", "infinity" }, limit, ret, e);
 }
 
 int centre_search(struct centre *c, struct json **ret, struct err *e)
@@ -93,12 +104,7 @@ int centre_search(struct centre *c, struct json **ret, struct err *e)
 
 /* ---- audit ---- */
 
-struct auditing {
-	struct centre *c;
-	struct json *findings;
-};
-
-static void find(struct auditing *x, const char *kind, const char *what, const char *text)
+void audit_find(struct auditing *x, const char *kind, const char *what, const char *text)
 {
 	struct json *one = json_new(x->c->a, JSON_OBJECT);
 
@@ -108,14 +114,16 @@ static void find(struct auditing *x, const char *kind, const char *what, const c
 	json_push(x->c->a, x->findings, one);
 }
 
-/* Each row of a query is a finding: what, text. */
-static int find_rows(struct auditing *x, const char *kind, const char *sql, struct err *e)
+int audit_find_rows(struct auditing *x, const char *kind, const char *sql, const struct pg_value *values,
+	int n, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_ask(x->c->d, sql, NULL, 0, &rows, e);
+	int rc = pg_ask(x->c->d, sql, values, n, &rows, e);
 
-	for (int i = 0; rc == OK && i < rows.n; i++)
-		find(x, kind, pg_text(&rows, x->c->a, i, 0), pg_text(&rows, x->c->a, i, 1));
+	for (int i = 0; rc == OK && i < rows.n && i < FOUND_MOST; i++)
+		audit_find(x, kind, pg_text(&rows, x->c->a, i, 0), pg_text(&rows, x->c->a, i, 1));
+	if (rc == OK && rows.n > FOUND_MOST)
+		audit_find(x, kind, "more", arena_printf(x->c->a, "%d more like these", rows.n - FOUND_MOST));
 	return rc;
 }
 
@@ -132,7 +140,7 @@ static int find_unsigned(struct auditing *x, const char *sql, struct err *e)
 			return rc;
 		rc = pg_script(x->c->d, "SELECT pg_sleep(0.25)", e);
 	}
-	return rc ? rc : find_rows(x, "unsigned", sql, e);
+	return rc ? rc : audit_find_rows(x, "unsigned", sql, NULL, 0, e);
 }
 
 /* Every chain has each of its receipts once, from the oldest that is kept to its head; the same of its bundles. */
@@ -151,9 +159,13 @@ static const char back_sql[] =
 	" FROM chain c JOIN node n ON n.node_id = c.node_id WHERE c.state = 3";
 static const char dark_sql[] =
 	"SELECT node_id::text, host || ' ' || owner || ': not heard for ' || coalesce(extract(epoch FROM now() - seen_at)::int8, -1) || ' s' FROM node"
-	" WHERE (seen_at IS NULL OR seen_at < now() - interval '90 seconds')";
+	" WHERE (seen_at IS NULL OR seen_at < now() - interval '90 seconds') AND NOT " RETIRED;
+/* The row says so, and no order does; or the order does, and it is heard all the same. */
+static const char retired_sql[] =
+	"SELECT node_id::text, host || ' ' || owner || ': it stands as retired, and no order says so' FROM node WHERE retired_at IS NOT NULL AND NOT " RETIRED
+	" UNION ALL SELECT node_id::text, host || ' ' || owner || ': it was retired, and is heard since' FROM node WHERE seen_at > retired_at + interval '10 minutes' AND " RETIRED;
 static const char skew_sql[] =
-	"SELECT node_id::text, host || ' ' || owner || ': its clock differs by ' || skew_ms / 1000 || ' s' FROM node WHERE abs(skew_ms) > 300000";
+	"SELECT node_id::text, host || ' ' || owner || ': its clock differs by ' || skew_ms / 1000 || ' s' FROM node WHERE abs(skew_ms) > 300000 AND NOT " RETIRED;
 static const char behind_sql[] =
 	"SELECT 'log', 'the newest checkpoint has ' || coalesce(max(k.tree_size), 0) || ' leaves of ' || l.tree_size || ', and was signed ' ||"
 	" coalesce(max(k.signed_at)::text, 'never') FROM log l LEFT JOIN checkpoint k USING (tenant_id) GROUP BY l.tree_size"
@@ -171,7 +183,7 @@ static int audit_tree(struct auditing *x, struct json *report, struct err *e)
 		return rc;
 	json_seti(c->a, report, "leaves", (int64_t)at.size);
 	if (tile_root(c->a, &source, at.size, &root, e) || !hash_eq(&root, &at.root))
-		find(x, "tree", "log",
+		audit_find(x, "tree", "log",
 			"the tiles do not lead to the root that the log has: they were changed");
 	return OK;
 }
@@ -180,12 +192,14 @@ static int count(struct auditing *x, struct json *report, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	int rc = pg_ask(x->c->d,
-		"SELECT (SELECT count(*) FROM node), (SELECT count(*) FROM chain), (SELECT coalesce(sum(head), 0)::int8 FROM chain)",
+		"SELECT (SELECT count(*) FROM node), (SELECT count(*) FROM chain), (SELECT coalesce(sum(head), 0)::int8 FROM chain), (SELECT count(*) FROM node WHERE " RETIRED
+		")",
 		NULL, 0, &rows, e);
 
 	if (rc)
 		return rc;
 	json_seti(x->c->a, report, "machines", pg_int(&rows, 0, 0));
+	json_seti(x->c->a, report, "retired", pg_int(&rows, 0, 3));
 	json_seti(x->c->a, report, "chains", pg_int(&rows, 0, 1));
 	json_seti(x->c->a, report, "receipts", pg_int(&rows, 0, 2));
 	return OK;
@@ -196,7 +210,7 @@ int centre_audit(struct centre *c, struct json **ret, struct err *e)
 	static const struct {
 		const char *kind, *sql;
 	} looks[] = { { "gap", gaps_sql }, { "fork", forks_sql }, { "rolled back", back_sql },
-		{ "dark", dark_sql }, { "clock", skew_sql } };
+		{ "dark", dark_sql }, { "clock", skew_sql }, { "retired", retired_sql } };
 	struct auditing x = { c, json_new(c->a, JSON_ARRAY) };
 	struct json *report = json_new(c->a, JSON_OBJECT);
 	int rc = centre_open(c, ROLE_READ, e);
@@ -204,11 +218,15 @@ int centre_audit(struct centre *c, struct json **ret, struct err *e)
 	if (rc == OK)
 		rc = count(&x, report, e);
 	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(looks); i++)
-		rc = find_rows(&x, looks[i].kind, looks[i].sql, e);
+		rc = audit_find_rows(&x, looks[i].kind, looks[i].sql, NULL, 0, e);
 	if (rc == OK)
 		rc = find_unsigned(&x, behind_sql, e);
 	if (rc == OK)
 		rc = audit_tree(&x, report, e);
+	if (rc == OK)
+		rc = audit_orders(&x, e);
+	if (rc == OK && json_get_bool(c->q, "deep", false))
+		rc = audit_deep(&x, e);
 	if (rc)
 		return rc;
 	json_sets(c->a, report, "tenant", c->tenant.name);

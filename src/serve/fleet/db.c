@@ -15,11 +15,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
+enum { KEPT_MOST = 32, VALUES_MOST = 32 };
+
 struct db {
 	PGconn *pg;
 	bool is_in;
 	bool is_stalled; /* it was given up */
 	int patience_ms; /* 0: it waits without end */
+	const char *kept[KEPT_MOST]; /* statements that are prepared, k0, k1, ... */
+	int kept_count;
 	struct sys *sys; /* with patience */
 };
 
@@ -45,6 +49,9 @@ static int fail_state(struct db *d, const PGresult *r, struct err *e)
 	const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
 	const char *said = r ? PQresultErrorMessage(r) : PQerrorMessage(d->pg);
 
+	if (d->patience_ms && PQstatus(d->pg) == CONNECTION_OK && state &&
+		(strcmp(state, "57014") == 0 || strcmp(state, "55P03") == 0))
+		return fail(e, E_IO, "DB_SLOW", said);
 	if (PQstatus(d->pg) != CONNECTION_OK || !state || strncmp(state, "08", 2) == 0 ||
 		strncmp(state, "57", 2) == 0)
 		return fail(e, E_IO, "DB_AWAY", said);
@@ -182,6 +189,13 @@ void pg_close(struct db **d)
 bool pg_is_broken(const struct db *d)
 {
 	return d->is_stalled || PQstatus(d->pg) != CONNECTION_OK;
+}
+
+bool pg_was_cut(struct db *d)
+{
+	struct pollfd fd = { .fd = PQsocket(d->pg), .events = POLLIN };
+
+	return pg_is_broken(d) || (poll(&fd, 1, 0) > 0 && (!PQconsumeInput(d->pg) || pg_is_broken(d)));
 }
 
 /* ---- transactions ---- */
@@ -335,22 +349,28 @@ char *pg_text(const struct pg_rows *r, struct arena *a, int row, int column)
 
 /* ---- statements ---- */
 
-int pg_ask(struct db *d, const char *sql, const struct pg_value *values, int n, struct pg_rows *ret,
-	struct err *e)
-{
-	enum { MOST = 32 };
-	const char *at[MOST];
-	int lengths[MOST], formats[MOST];
+/* Values as libpq wants them. */
+struct params {
+	int n;
+	const char *at[VALUES_MOST];
+	int lengths[VALUES_MOST], formats[VALUES_MOST];
+};
 
-	if (n > MOST)
+static void spread(struct params *p, const struct pg_value *values, int n)
+{
+	if (n > VALUES_MOST)
 		BUG("too many parameters");
+	p->n = n;
 	for (int i = 0; i < n; i++) {
-		at[i] = values[i].p;
-		lengths[i] = values[i].n;
-		formats[i] = values[i].is_binary;
+		p->at[i] = values[i].p;
+		p->lengths[i] = values[i].n;
+		p->formats[i] = values[i].is_binary;
 	}
-	PGresult *r = result_of(
-		d, d->is_stalled ? 0 : PQsendQueryParams(d->pg, sql, n, NULL, at, lengths, formats, 1));
+}
+
+/* Takes the result over. */
+static int rows_of(struct db *d, PGresult *r, struct pg_rows *ret, struct err *e)
+{
 	if (PQresultStatus(r) != PGRES_TUPLES_OK && PQresultStatus(r) != PGRES_COMMAND_OK) {
 		int rc = fail_state(d, r, e);
 		PQclear(r);
@@ -358,6 +378,165 @@ int pg_ask(struct db *d, const char *sql, const struct pg_value *values, int n, 
 	}
 	*ret = (struct pg_rows){ r, PQntuples(r), strtoll(PQcmdTuples(r), NULL, 10) };
 	return OK;
+}
+
+int pg_ask(struct db *d, const char *sql, const struct pg_value *values, int n, struct pg_rows *ret,
+	struct err *e)
+{
+	struct params p;
+
+	spread(&p, values, n);
+	return rows_of(d,
+		result_of(d,
+			d->is_stalled
+				? 0
+				: PQsendQueryParams(d->pg, sql, n, NULL, p.at, p.lengths, p.formats, 1)),
+		ret, e);
+}
+
+/* ---- statements that are kept ---- */
+
+struct kept_name {
+	char text[16];
+};
+
+static struct kept_name name_of(int i)
+{
+	struct kept_name name;
+
+	snprintf(name.text, sizeof(name.text), "k%d", i);
+	return name;
+}
+
+/* Its number; kept_count: it is not there yet. */
+static int kept_at(const struct db *d, const char *sql)
+{
+	int i = 0;
+
+	while (i < d->kept_count && d->kept[i] != sql)
+		i++;
+	if (i == KEPT_MOST)
+		BUG("too many statements are kept");
+	return i;
+}
+
+int pg_ask_kept(struct db *d, const char *sql, const struct pg_value *values, int n, struct pg_rows *ret,
+	struct err *e)
+{
+	struct params p;
+	int i = kept_at(d, sql);
+	struct kept_name name = name_of(i);
+
+	spread(&p, values, n);
+	if (i == d->kept_count) {
+		PGresult *r = result_of(d, d->is_stalled ? 0 : PQsendPrepare(d->pg, name.text, sql, 0, NULL));
+		bool is_well = PQresultStatus(r) == PGRES_COMMAND_OK;
+		int rc = is_well ? OK : fail_state(d, r, e);
+		PQclear(r);
+		if (rc)
+			return rc;
+		d->kept[d->kept_count++] = sql;
+	}
+	return rows_of(d,
+		result_of(d,
+			d->is_stalled
+				? 0
+				: PQsendQueryPrepared(d->pg, name.text, n, p.at, p.lengths, p.formats, 1)),
+		ret, e);
+}
+
+/* One result of a pipeline, and the end that follows each.  NULL: the connection is no more. */
+static PGresult *next_of(struct db *d, int64_t until)
+{
+	for (;;) {
+		while (PQisBusy(d->pg))
+			if (!wait_for(d, false, until) || !PQconsumeInput(d->pg))
+				return NULL;
+		PGresult *r = PQgetResult(d->pg);
+		if (r || PQstatus(d->pg) != CONNECTION_OK)
+			return r;
+	}
+}
+
+static bool send_transaction(struct db *d, const char *set, const char *sql, bool is_new,
+	const struct kept_name *name, const struct params *p)
+{
+	return !d->is_stalled && PQenterPipelineMode(d->pg) == 1 &&
+		(!is_new || PQsendPrepare(d->pg, name->text, sql, 0, NULL) == 1) &&
+		PQsendQueryParams(d->pg, "BEGIN", 0, NULL, NULL, NULL, NULL, 0) == 1 &&
+		PQsendQueryParams(d->pg, set, 0, NULL, NULL, NULL, NULL, 0) == 1 &&
+		PQsendQueryPrepared(d->pg, name->text, p->n, p->at, p->lengths, p->formats, 1) == 1 &&
+		PQsendQueryParams(d->pg, "COMMIT", 0, NULL, NULL, NULL, NULL, 0) == 1 &&
+		PQpipelineSync(d->pg) == 1;
+}
+
+static bool flush_all(struct db *d, int64_t until)
+{
+	int left;
+
+	while ((left = PQflush(d->pg)) == 1)
+		if (!wait_for(d, true, until) || !PQconsumeInput(d->pg))
+			return false;
+	return left == 0;
+}
+
+/* Results in the order in which they were sent; the first error is what the rest was left out for. */
+static int take_transaction(
+	struct db *d, bool is_new, const char *sql, int64_t until, struct pg_rows *ret, struct err *e)
+{
+	enum { PREPARED, BEGUN, SET, ROWS, COMMITTED };
+	PGresult *rows = NULL;
+	int rc = OK, at = is_new ? PREPARED : BEGUN;
+
+	for (;; at++) {
+		PGresult *r = next_of(d, until);
+		ExecStatusType status = PQresultStatus(r);
+		bool is_over = !r || status == PGRES_PIPELINE_SYNC;
+		if (rc == OK &&
+			(!r ||
+				(is_over ? at <= COMMITTED
+					 : status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)))
+			rc = fail_state(d, r, e);
+		if (rc == OK && at == PREPARED)
+			d->kept[d->kept_count++] = sql;
+		/* A transaction that failed ends with ROLLBACK, and that is no error to the database. */
+		if (rc == OK && at == COMMITTED && strcmp(PQcmdStatus(r), "COMMIT") != 0)
+			rc = err_set(e, E_IO, "DB_RETRY", "the transaction was taken back");
+		if (at == ROWS && rc == OK)
+			rows = r;
+		else
+			PQclear(r);
+		if (is_over)
+			break;
+	}
+	if (rc == OK)
+		return rows_of(d, rows, ret, e);
+	PQclear(rows);
+	return rc;
+}
+
+int pg_transact(struct db *d, int32_t tenant, const char *sql, const struct pg_value *values, int n,
+	struct pg_rows *ret, struct err *e)
+{
+	const int64_t until = now_ms(d) + d->patience_ms;
+	struct params p;
+	int i = kept_at(d, sql), rc;
+	struct kept_name name = name_of(i);
+	bool is_new = i == d->kept_count;
+	char set[64];
+
+	snprintf(set, sizeof(set), "SET LOCAL helm.tenant = '%d'", tenant);
+	spread(&p, values, n);
+	if (!send_transaction(d, set, sql, is_new, &name, &p) || !flush_all(d, until)) {
+		rc = fail_state(d, NULL, e);
+		d->is_stalled = true; /* half a transaction may be there: nothing more goes over it */
+		return rc;
+	}
+	rc = take_transaction(d, is_new, sql, until, ret, e);
+	if (!PQexitPipelineMode(d->pg))
+		d->is_stalled = true;
+	d->is_in = PQtransactionStatus(d->pg) != PQTRANS_IDLE;
+	return rc;
 }
 
 int pg_do(struct db *d, const char *sql, const struct pg_value *values, int n, int64_t *ret_changed,

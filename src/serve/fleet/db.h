@@ -18,6 +18,7 @@ struct db;
 /* Errors, all E_IO but the last two:
  *   DB_AWAY     there is no connection, or it broke: what was being committed may be there or not
  *   DB_STALLED  it did not answer in time; the same
+ *   DB_SLOW     the database has ended a statement that took longer than the patience with it
  *   DB_RETRY    the database asks for the transaction to be done again
  *   DB_FULL     no room, or no memory, there
  *   DB_REFUSED  E_DENIED: it may not be done by this role
@@ -28,6 +29,8 @@ int pg_open_patient(const char *conninfo, const char *role, struct sys *s, int p
 	struct err *e);
 void pg_close(struct db **d); /* for AUTO(); fine on NULL */
 bool pg_is_broken(const struct db *d);
+/* While nobody used it: asked without waiting. */
+bool pg_was_cut(struct db *d);
 
 /* One transaction for one tenant; 0: for none, and rows of tenants are not seen.  Without pg_commit() nothing of it is there. */
 int pg_begin(struct db *d, int32_t tenant, struct err *e);
@@ -74,6 +77,12 @@ int pg_ask(struct db *d, const char *sql, const struct pg_value *values, int n, 
 /* The same for one whose rows nobody wants; *ret_changed may be NULL. */
 int pg_do(struct db *d, const char *sql, const struct pg_value *values, int n, int64_t *ret_changed,
 	struct err *e);
+/* The same as pg_ask() for a statement that is asked again and again: a literal, which this connection has the database read and plan once. */
+int pg_ask_kept(struct db *d, const char *sql, const struct pg_value *values, int n, struct pg_rows *ret,
+	struct err *e);
+/* A whole transaction of a tenant that is one such statement, committed: sent at once, so that it waits for the database once. */
+int pg_transact(struct db *d, int32_t tenant, const char *sql, const struct pg_value *values, int n,
+	struct pg_rows *ret, struct err *e);
 /* A text of several statements, without values: migrations. */
 int pg_script(struct db *d, const char *sql, struct err *e);
 /* One value of a setting or a query without parameters, in `a`. */

@@ -23,7 +23,7 @@ int chain_find(struct db *d, struct arena *a, int64_t node, const char *session,
 	struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_ask(d,
+	int rc = pg_ask_kept(d,
 		"SELECT chain_id, node_id, head, key_order, state, epoch, head_hash FROM chain WHERE node_id = $2 AND session_id = $1 ORDER BY epoch DESC LIMIT 1",
 		(struct pg_value[]){ pg_t(session), pg_i(a, node) }, 2, &rows, e);
 
@@ -214,7 +214,7 @@ static int compare(struct receiving *r, struct db *d, size_t *ret_new, bool *ret
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	struct call *c = r->c;
 	int64_t last = r->b.first + (int64_t)r->b.n - 1, until = last < r->at.head ? last : r->at.head;
-	int rc = pg_ask(d,
+	int rc = pg_ask_kept(d,
 		"SELECT lamport, chain_hash FROM receipt WHERE chain_id = $1 AND lamport BETWEEN $2 AND $3 ORDER BY lamport",
 		(struct pg_value[]){
 			pg_i(c->a, r->at.chain_id), pg_i(c->a, r->b.first - 1), pg_i(c->a, until) },
@@ -547,6 +547,21 @@ static int make_node(struct call *c, struct db *d, const struct caller_of *who, 
 			  4, NULL, e);
 }
 
+/* Retired, and joining again: the centre's token is its word. */
+static int come_back(struct call *c, struct db *d, int64_t node, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	int rc = pg_ask(d, "SELECT 1 FROM node WHERE node_id = $1 AND retired_at IS NOT NULL",
+		(struct pg_value[]){ pg_i(c->a, node) }, 1, &rows, e);
+
+	if (rc || !rows.n)
+		return rc;
+	rc = use_token(c, d, e);
+	return rc ? rc
+		  : pg_do(d, "UPDATE node SET retired_at = NULL WHERE node_id = $1",
+			    (struct pg_value[]){ pg_i(c->a, node) }, 1, NULL, e);
+}
+
 /* With a token for the first time; again, or with a further key, without one. */
 static int join(struct call *c, struct err *e)
 {
@@ -566,6 +581,8 @@ static int join(struct call *c, struct err *e)
 		rc = node_of(c, l.d, &h, &node, &known, e);
 	if (rc == OK)
 		rc = refuse_revoked(c, l.d, &h, known, e);
+	if (rc == OK && node && *json_get_text(c->body, "token", ""))
+		rc = come_back(c, l.d, node, e);
 	if (rc == OK && !node)
 		rc = make_node(c, l.d, &who, &h, &node, e);
 	if (rc == OK)
@@ -626,7 +643,7 @@ static int look_at_heads(
 static int add_news(struct call *c, struct db *d, struct json *answer, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_ask(d,
+	int rc = pg_ask_kept(d,
 		"SELECT coalesce((SELECT max(seq) FROM directive), 0), (SELECT note FROM checkpoint ORDER BY tree_size DESC LIMIT 1)",
 		NULL, 0, &rows, e);
 

@@ -7,12 +7,13 @@
 int fleet_start(struct server *s, const struct json *doc, struct err *e)
 {
 	struct fleet *f = arena_zalloc(&s->a, 1, sizeof(*f));
-	int rc = ledger_check(&s->a, json_get_text(doc, "database", ""), e);
+	int patience_s = (int)json_get_int(doc, "patience_s", DATABASE_S);
+	int rc = ledger_check(s->sys, &s->a, json_get_text(doc, "database", ""), patience_s, e);
 
 	if (rc)
 		return rc;
 	*f = (struct fleet){ .s = s, .conninfo = json_get_text(doc, "database", "") };
-	f->pool = dbpool_new(s->sys, f->conninfo, (int)json_get_int(doc, "patience_s", DATABASE_S));
+	f->pool = dbpool_new(s->sys, f->conninfo, patience_s);
 	s->fleet = f;
 	rc = append_start(f, &f->appender, e);
 	if (rc == OK)

@@ -24,9 +24,9 @@ enum {
 };
 
 /* schema.c */
-int schema_migrate(
-	struct arena *a, const char *conninfo, const char *login, struct json *report, struct err *e);
-int ledger_check(struct arena *a, const char *conninfo, struct err *e);
+int schema_migrate(struct sys *s, struct arena *a, const char *conninfo, int patience_s, const char *login,
+	struct json *report, struct err *e);
+int ledger_check(struct sys *s, struct arena *a, const char *conninfo, int patience_s, struct err *e);
 
 /* pool.c: connections that are open already.  Whoever has one gives it back; one that broke is closed. */
 enum dbpool_role { POOL_INGEST, POOL_SEQ, POOL_READ, POOL_ROLES };
@@ -45,6 +45,8 @@ struct lent {
 void lent_back(struct lent *l);
 /* A transaction of this tenant on one of them. */
 int lend(struct dbpool *p, enum dbpool_role role, int32_t tenant, struct lent *ret, struct err *e);
+/* The same without one, for pg_transact(). */
+int lend_bare(struct dbpool *p, enum dbpool_role role, struct lent *ret, struct err *e);
 
 /* ---- tenants, and who calls ---- */
 

@@ -51,7 +51,16 @@ int dbpool_take(struct dbpool *p, enum dbpool_role role, struct db **ret, struct
 		*ret = d;
 		return OK;
 	}
-	return pg_open_patient(p->conninfo, roles[role], p->sys, p->patience_s, ret, e);
+	int rc = pg_open_patient(p->conninfo, roles[role], p->sys, p->patience_s, &d, e);
+	/* Who writes asks the same few statements for ever, by whole keys: planning anew for each set of values finds nothing better, and a bitmap only adds
+	 * keys that begin with the tenant, which are all of its rows. */
+	if (rc == OK && role != POOL_READ)
+		rc = pg_script(d, "SET plan_cache_mode = force_generic_plan; SET enable_bitmapscan = off", e);
+	if (rc)
+		pg_close(&d);
+	else
+		*ret = d;
+	return rc;
 }
 
 void dbpool_give(struct dbpool *p, enum dbpool_role role, struct db *d)
@@ -72,6 +81,17 @@ void lent_back(struct lent *l)
 {
 	dbpool_give(l->p, l->role, l->d);
 	l->d = NULL;
+}
+
+int lend_bare(struct dbpool *p, enum dbpool_role role, struct lent *ret, struct err *e)
+{
+	for (;;) {
+		*ret = (struct lent){ .p = p, .role = role };
+		int rc = dbpool_take(p, role, &ret->d, e);
+		if (rc || !pg_was_cut(ret->d))
+			return rc;
+		pg_close(&ret->d);
+	}
 }
 
 /* A connection that was kept may have been cut since, as may the others: then another one is tried, until a new one is no better.  A database that

@@ -15,7 +15,7 @@ int tenant_find(struct db *d, struct arena *a, const char *name, const char *ori
 	struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_ask(d,
+	int rc = pg_ask_kept(d,
 		"SELECT tenant_id, name, origin, log_vkey, control_vkey, encode(root_key, 'hex') FROM tenant WHERE name = $1 OR origin = $2",
 		(struct pg_value[]){ pg_t(name), pg_t(origin) }, 2, &rows, e);
 
@@ -34,7 +34,7 @@ int tenant_find(struct db *d, struct arena *a, const char *name, const char *ori
 static int end_revoked(struct db *d, struct arena *a, struct trust *t, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_ask(d,
+	int rc = pg_ask_kept(d,
 		"SELECT key, to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') FROM revoked_key",
 		NULL, 0, &rows, e);
 	struct trusted_key *keys = arena_zalloc(a, t->key_count + 1, sizeof(*keys));
@@ -56,7 +56,7 @@ int node_trust(struct db *d, struct arena *a, int64_t node_id, struct trust *ret
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	struct trusted_key *first = arena_zalloc(a, 1, sizeof(*first));
 	struct buf text;
-	int rc = pg_ask(d, "SELECT key, link FROM node_key WHERE node_id = $1 ORDER BY sequence",
+	int rc = pg_ask_kept(d, "SELECT key, link FROM node_key WHERE node_id = $1 ORDER BY sequence",
 		(struct pg_value[]){ pg_i(a, node_id) }, 1, &rows, e);
 
 	if (rc)
@@ -120,8 +120,10 @@ static int check_signature(struct call *c, const char *origin, struct caller_of 
 static int find_node(struct call *c, struct db *d, struct caller_of *ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_ask(d,
-		"SELECT n.node_id, EXISTS (SELECT FROM revoked_key r WHERE r.key = k.key) FROM node_key k JOIN node n USING (tenant_id, node_id) "
+	int rc = pg_ask_kept(d,
+		"SELECT n.node_id, EXISTS (SELECT FROM revoked_key r WHERE r.key = k.key), CASE WHEN n.retired_at IS NULL THEN false ELSE EXISTS "
+		"(SELECT FROM directive d JOIN receipt r ON r.rule LIKE 'order:%' AND r.rule = 'order:' || encode(d.hash, 'hex') JOIN chain c USING (chain_id) "
+		"WHERE d.seq = n.retired_seq AND c.node_id = n.node_id) END FROM node_key k JOIN node n USING (tenant_id, node_id) "
 		"WHERE k.key = $1 ORDER BY k.sequence LIMIT 1",
 		(struct pg_value[]){ pg_b((struct bytes){ ret->key, SIGN_PUBLIC }) }, 1, &rows, e);
 
@@ -131,6 +133,10 @@ static int find_node(struct call *c, struct db *d, struct caller_of *ret, struct
 		return call_refuse(c, e, 403, "FLEET_KEY_UNKNOWN", "this key has not joined");
 	if (pg_int(&rows, 0, 1))
 		return call_refuse(c, e, 403, "FLEET_KEY_REVOKED", "this key was revoked by the centre");
+	/* Until it has confirmed that, what it still has is taken. */
+	if (pg_int(&rows, 0, 2))
+		return call_refuse(c, e, 403, "FLEET_RETIRED",
+			"this machine was retired by the centre, and has confirmed it: nothing more of it is taken");
 	ret->node.id = pg_int(&rows, 0, 0);
 	rc = node_trust(d, c->a, ret->node.id, &ret->node.trust, e);
 	if (rc)

@@ -123,13 +123,13 @@ static int make_login(struct db *d, const char *login, struct err *e)
 			    e);
 }
 
-int schema_migrate(
-	struct arena *a, const char *conninfo, const char *login, struct json *report, struct err *e)
+int schema_migrate(struct sys *s, struct arena *a, const char *conninfo, int patience_s, const char *login,
+	struct json *report, struct err *e)
 {
 	AUTO(pg_close) struct db *d = NULL;
 	const char *at;
 	int64_t from = 0;
-	int rc = pg_open(conninfo, NULL, &d, e), known = newest_known();
+	int rc = pg_open_patient(conninfo, NULL, s, patience_s, &d, e), known = newest_known();
 
 	if (rc == OK)
 		rc = prepare(d, a, e);
@@ -201,12 +201,12 @@ static int check_versions(struct db *d, struct err *e)
 		: OK;
 }
 
-int ledger_check(struct arena *a, const char *conninfo, struct err *e)
+int ledger_check(struct sys *s, struct arena *a, const char *conninfo, int patience_s, struct err *e)
 {
 	static const char *const on[] = { "on", NULL }, *const durable[] = { "on", "remote_apply", NULL };
 	AUTO(pg_close) struct db *d = NULL;
 	const char *strong;
-	int rc = pg_open(conninfo, NULL, &d, e);
+	int rc = pg_open_patient(conninfo, NULL, s, patience_s, &d, e);
 
 	if (rc == OK)
 		rc = check_setting(d, a, "fsync", on, e);
@@ -227,7 +227,7 @@ int ledger_check(struct arena *a, const char *conninfo, struct err *e)
 			"log in as the role of 'helm serve fleet migrate --login'");
 	pg_close(&d);
 	/* As the groups that it works as. */
-	rc = pg_open(conninfo, ROLE_READ, &d, e);
+	rc = pg_open_patient(conninfo, ROLE_READ, s, patience_s, &d, e);
 	return rc ? err_wrap(e,
 			    "this role is no member of " ROLE_READ
 			    "; 'helm serve fleet migrate --login' grants it")

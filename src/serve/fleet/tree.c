@@ -60,13 +60,19 @@ struct growth {
 	struct pg_array chain, first, count, leaf, until; /* spans, and how far each chain is */
 };
 
+/* Of each chain as much as still goes into this tick: what waits behind that is not read. */
+static const char leaves_sql[] =
+	"SELECT r.chain_id, r.lamport, r.chain_hash, t.sequenced FROM"
+	" (SELECT chain_id, sequenced, least(head, sequenced + $2 - before) AS until FROM"
+	"  (SELECT chain_id, sequenced, head, (sum(head - sequenced) OVER (ORDER BY chain_id))::int8 - (head - sequenced) AS before FROM"
+	"   (SELECT chain_id, sequenced, head FROM chain WHERE is_new ORDER BY chain_id LIMIT $1) c) b WHERE before < $2 OFFSET 0) t"
+	" CROSS JOIN LATERAL (SELECT chain_id, lamport, chain_hash FROM receipt WHERE chain_id = t.chain_id AND lamport > t.sequenced"
+	"  AND lamport <= t.until OFFSET 0) r ORDER BY 1, 2";
+
 static int take_leaves(struct db *d, struct arena *a, uint64_t size, struct growth *g, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = pg_ask(d,
-		"SELECT r.chain_id, r.lamport, r.chain_hash, c.sequenced FROM (SELECT chain_id, sequenced, head FROM chain WHERE head > sequenced "
-		"ORDER BY chain_id LIMIT $1) c JOIN receipt r ON r.chain_id = c.chain_id AND r.lamport > c.sequenced AND r.lamport <= c.head "
-		"ORDER BY 1, 2 LIMIT $2",
+	int rc = pg_ask_kept(d, leaves_sql,
 		(struct pg_value[]){ pg_i(a, CHAINS_A_TICK), pg_i(a, LEAVES_A_TICK) }, 2, &rows, e);
 
 	if (rc)

@@ -27,6 +27,27 @@ static const struct {
 
 /* ---- questions that wait ---- */
 
+/* What was said to it from here so far: of a question that takes several people each signs the same. */
+static int add_answers(struct centre *c, struct json *one, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	struct json *list = json_new(c->a, JSON_ARRAY), *order;
+	int rc = pg_ask(c->d,
+		"SELECT body FROM (SELECT seq, body, convert_from(body, 'UTF8')::json AS doc FROM directive WHERE kind = 'grant') x"
+		" WHERE doc #>> '{body,approval_id}' = $1 AND doc #>> '{body,session_id}' = $2 ORDER BY seq DESC LIMIT 64",
+		(struct pg_value[]){ pg_t(json_get_text(one, "approval_id", "")),
+			pg_t(json_get_text(one, "session_id", "")) },
+		2, &rows, e);
+
+	for (int i = 0; rc == OK && i < rows.n; i++) {
+		rc = json_parse(c->a, pg_bytes(&rows, i, 0), "order", NULL, &order, e);
+		if (rc == OK)
+			json_push(c->a, list, json_get(order, "body"));
+	}
+	json_set(c->a, one, "answers", list);
+	return rc;
+}
+
 int centre_questions(struct centre *c, struct json **ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
@@ -64,6 +85,10 @@ int centre_questions(struct centre *c, struct json **ret, struct err *e)
 		json_seti(c->a, one, "expires_s", pg_int(&rows, i, 7));
 		if (!pg_null(&rows, i, 8))
 			json_seti(c->a, one, "order", pg_int(&rows, i, 8));
+		if (id && !pg_null(&rows, i, 8))
+			rc = add_answers(c, one, e);
+		if (rc)
+			return rc;
 		json_push(c->a, *ret, one);
 	}
 	return OK;
