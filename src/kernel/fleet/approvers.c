@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/fleet/parts.h"
+#include "kernel/passkey.h"
 #include "kernel/person.h"
 #include "proof/sshsig.h"
 
@@ -36,7 +37,7 @@ static struct bytes message_of(struct arena *a, const struct json *list)
 	return buf_bytes(&text);
 }
 
-/* A row: {public_key_hex} or {ssh_key}, and a label. */
+/* A row: {public_key_hex}, {ssh_key} or {passkey}, and a label. */
 static bool is_row(struct arena *a, const struct json *row)
 {
 	const char *hex = json_get_text(row, "public_key_hex", NULL),
@@ -44,8 +45,13 @@ static bool is_row(struct arena *a, const struct json *row)
 	uint8_t pub[SIGN_PUBLIC];
 	struct ssh_key key;
 
-	if (!json_is(row, JSON_OBJECT) || !hex == !line || !json_get_text(row, "label", NULL))
+	bool has_passkey = json_get(row, "passkey") != NULL;
+
+	if (!json_is(row, JSON_OBJECT) || (hex != NULL) + (line != NULL) + has_passkey != 1 ||
+		!json_get_text(row, "label", NULL))
 		return false;
+	if (has_passkey)
+		return passkey_is_row(a, row);
 	return hex ? hex_decode(hex, strlen(hex), pub, sizeof(pub), true)
 		   : ssh_key_parse(a, bytes_of(line), FLEET_APPROVERS, &key, NULL) == OK;
 }
@@ -58,7 +64,7 @@ int fleet_approvers_sign(struct arena *a, const struct key *root, struct json *l
 	json_each (row, json_get(list, "keys"))
 		if (!is_row(a, row))
 			return err_set(e, E_INPUT, "FLEET_APPROVERS",
-				"an approver is a key of 64 hex digits or a line of OpenSSH, with a label");
+				"an approver is a key of 64 hex digits, a line of OpenSSH or a passkey, with a label");
 	key_sign(root, message_of(a, list), signature);
 	hex_encode(signature, sizeof(signature), hex);
 	json_sets(a, list, "signature", hex);
@@ -148,6 +154,8 @@ static bool has_signed(struct arena *a, const struct json *row, struct bytes mes
 	struct sshsig_facts facts;
 	struct ssh_key key;
 
+	if (json_get(row, "passkey")) /* what one signs is no text: fleet_person_touch() */
+		return false;
 	if (hex)
 		return hex_decode(hex, strlen(hex), pub, sizeof(pub), true) &&
 			hex_decode(signature, strlen(signature), raw, sizeof(raw), true) &&

@@ -8,6 +8,7 @@
 
 #include "kernel/kernel.h"
 #include "proof/key.h"
+#include "proof/webauthn.h"
 
 #define FLEET_DIR "fleet" /* in the helm home */
 #define FLEET_JOINED "joined.json"
@@ -66,10 +67,12 @@ int fleet_order_check(struct arena *a, const struct json *joined, const struct j
 	const char *last_hash, const char **ret_hash, struct err *e);
 /* Is it for this node? */
 bool fleet_order_is_for(const struct json *order, const char *node);
-/* Do it in this workspace: a receipt there names the order.  *ret_done is a sentence. */
+/* Do it in this workspace: a receipt there names the order.  `es256` (or NULL) is for what passkeys of that kind have signed.  *ret_done is a sentence. */
 int fleet_obey(struct kernel *k, struct arena *a, const struct json *joined, const struct json *order,
-	const char *hash, const char **ret_done, struct err *e);
-/* A list of approvers, {version, origin, serial, keys: [{public_key_hex or ssh_key, label}], at}: signed by the tenant's root key, and checked against it. */
+	const char *hash, webauthn_es256 *es256, const char **ret_done, struct err *e);
+/* Does this act, as a passkey signs it (kernel/passkey.h), say this order: its kind, origin, machines and reason? */
+bool fleet_act_is_order(struct arena *a, const char *message, const struct json *order);
+/* A list of approvers, {version, origin, serial, keys: [{public_key_hex, ssh_key or passkey, label}], at}: signed by the tenant's root key, and checked against it. */
 int fleet_approvers_sign(struct arena *a, const struct key *root, struct json *list, struct err *e);
 int fleet_approvers_check(
 	struct arena *a, const char *root, const char *origin, const struct json *list, struct err *e);

@@ -81,6 +81,7 @@ struct obeying {
 	struct arena *a;
 	const struct json *joined, *order, *body;
 	struct json *name;
+	webauthn_es256 *es256;
 	const char *done;
 };
 
@@ -94,11 +95,52 @@ static int record(struct obeying *x, struct json *more, struct err *e)
 		e);
 }
 
+/* What cannot be done as it was ordered is on record as refused: it must hold up no order behind it.  What only the disk kept from being done is
+ * tried again. */
+static int refuse(struct obeying *x, struct err *e)
+{
+	struct json *about = json_new(x->a, JSON_OBJECT), *why = json_new(x->a, JSON_OBJECT);
+
+	if (e->rc == E_IO)
+		return e->rc;
+	json_sets(x->a, why, "code", e->code);
+	json_sets(x->a, why, "text", arena_strdup(x->a, e->text));
+	json_set(x->a, about, "refused", why);
+	x->done = arena_printf(x->a, "refused: %s", e->text);
+	return record(x, about, e);
+}
+
+/* The person who wanted it, where the order names one, goes on record with what they signed.  A stop needs nobody, so one that is not borne out is a stop all
+ * the same, and the record says that, too; what lets go on is refused then. */
+static int name_person(struct obeying *x, bool stops, struct err *e)
+{
+	struct json *doubt;
+	const struct json *proof;
+	struct err why = { 0 };
+	int rc = fleet_order_person(
+		x->k->sys, x->a, x->k->ws->helm_home, x->joined, x->order, x->es256, &proof, &why);
+
+	if (rc == E_IO || (rc && !stops))
+		return err_set(e, rc, why.code, "%s", why.text);
+	if (rc == OK && proof)
+		json_set(x->a, x->name, "approver", json_copy(x->a, proof));
+	if (rc == OK)
+		return OK;
+	doubt = json_new(x->a, JSON_OBJECT);
+	json_sets(x->a, doubt, "code", why.code);
+	json_sets(x->a, doubt, "text", arena_strdup(x->a, why.text));
+	json_set(x->a, x->name, "not_signed", doubt);
+	return OK;
+}
+
 static int freeze(struct obeying *x, struct err *e)
 {
 	struct json *receipt;
 	const char *reason = json_get_text(x->body, "reason", "");
+	int rc = name_person(x, true, e);
 
+	if (rc)
+		return rc;
 	x->done = "everything is frozen";
 	return freeze_by_order(x->k, x->a, x->name, reason, false, &receipt, e);
 }
@@ -107,6 +149,9 @@ static int freeze(struct obeying *x, struct err *e)
 static int unfreeze(struct obeying *x, struct err *e)
 {
 	struct json *receipt;
+
+	if (name_person(x, false, e))
+		return refuse(x, e);
 	int rc =
 		freeze_by_order(x->k, x->a, x->name, json_get_text(x->body, "reason", ""), true, &receipt, e);
 
@@ -130,21 +175,6 @@ static int lease(struct obeying *x, struct err *e)
 	x->done =
 		seconds ? arena_printf(x->a, "the lease is %lld s", (long long)seconds) : "there is no lease";
 	return rc;
-}
-
-/* What cannot be done as it was ordered is on record as refused: it must hold up no order behind it.  What only the disk kept from being done is
- * tried again. */
-static int refuse(struct obeying *x, struct err *e)
-{
-	struct json *about = json_new(x->a, JSON_OBJECT), *why = json_new(x->a, JSON_OBJECT);
-
-	if (e->rc == E_IO)
-		return e->rc;
-	json_sets(x->a, why, "code", e->code);
-	json_sets(x->a, why, "text", arena_strdup(x->a, e->text));
-	json_set(x->a, about, "refused", why);
-	x->done = arena_printf(x->a, "refused: %s", e->text);
-	return record(x, about, e);
 }
 
 /* A list that the pinned root key has not signed is no mistake: somebody else gives the orders. */
@@ -190,6 +220,7 @@ static int grant(struct obeying *x, struct err *e)
 	struct sys *s = x->k->sys;
 	const char *id = json_get_text(x->body, "approval_id", "");
 	struct bytes message = bytes_of(json_get_text(x->body, "message", ""));
+	const struct json *touched = json_get(x->body, "assertion");
 	struct json *list, *receipt;
 	struct person who;
 
@@ -198,8 +229,9 @@ static int grant(struct obeying *x, struct err *e)
 		return OK;
 	int rc = fleet_approvers(s, x->a, x->k->ws->helm_home, x->joined, &list, e);
 	if (rc == OK)
-		rc = fleet_person(
-			x->a, list, message, json_get_text(x->body, "signature", ""), x->name, &who, e);
+		rc = touched ? fleet_person_touch(x->a, list, message, touched, x->es256, x->name, &who, e)
+			     : fleet_person(x->a, list, message, json_get_text(x->body, "signature", ""),
+				       x->name, &who, e);
 	if (rc == OK)
 		rc = person_may_loosen(s, x->a, x->k->ws, e);
 	if (rc == OK)
@@ -212,7 +244,11 @@ static int deny(struct obeying *x, struct err *e)
 {
 	const struct person who = { .name = "the centre of the fleet", .order = x->name };
 	struct json *receipt;
-	int rc = approval_deny(x->k, x->a, json_get_text(x->body, "approval_id", ""),
+	int rc = name_person(x, true, e);
+
+	if (rc)
+		return rc;
+	rc = approval_deny(x->k, x->a, json_get_text(x->body, "approval_id", ""),
 		json_get_text(x->body, "reason", ""), &who, &receipt, e);
 
 	x->done = "the question is answered: no";
@@ -226,7 +262,7 @@ static int only_record(struct obeying *x, struct err *e)
 }
 
 int fleet_obey(struct kernel *k, struct arena *a, const struct json *joined, const struct json *order,
-	const char *hash, const char **ret_done, struct err *e)
+	const char *hash, webauthn_es256 *es256, const char **ret_done, struct err *e)
 {
 	static const struct {
 		const char *kind;
@@ -239,6 +275,7 @@ int fleet_obey(struct kernel *k, struct arena *a, const struct json *joined, con
 		.joined = joined,
 		.order = order,
 		.body = json_get(order, "body"),
+		.es256 = es256,
 		.name = named(a, order, hash) };
 	const char *kind = json_get_text(order, "kind", "");
 

@@ -17,4 +17,13 @@ int fleet_approvers_save(
 int fleet_person(struct arena *a, const struct json *list, struct bytes message, const char *signature,
 	const struct json *order, struct person *ret, struct err *e);
 
+/* touch.c: the same by a passkey, which signs in the console of the fleet's front end. */
+int fleet_person_touch(struct arena *a, const struct json *list, struct bytes message,
+	const struct json *assertion, webauthn_es256 *es256, const struct json *order, struct person *ret,
+	struct err *e);
+/* An order that stops, or lets go on, may say which person wanted it: body.signed is {message, assertion}.  *ret NULL: it names nobody.  Otherwise it is what
+ * stands in the record; E_DENIED FLEET_TOUCH when what was signed is not this order, or by nobody of the list. */
+int fleet_order_person(struct sys *s, struct arena *a, const char *helm_home, const struct json *joined,
+	const struct json *order, webauthn_es256 *es256, const struct json **ret, struct err *e);
+
 #endif

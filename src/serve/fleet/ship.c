@@ -12,6 +12,7 @@
 #include "proof/note.h"
 #include "record/record.h"
 #include "serve/fleet/fleet.h"
+#include "serve/tls.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -348,7 +349,7 @@ static int obey_in(
 	if (rc == OK)
 		rc = kernel_open(h->sys, h->a, ws, &k, e);
 	if (rc == OK)
-		rc = fleet_obey(&k, h->a, h->joined, order, hash, &done, e);
+		rc = fleet_obey(&k, h->a, h->joined, order, hash, tls_es256, &done, e);
 	if (rc == OK && text_eq(json_get_text(order, "kind", ""), "freeze") &&
 		json_get_text(h->state, "checkpoint", NULL))
 		rc = fleet_note_checkpoint(&k, h->a, json_get_text(h->joined, "origin", ""),
