@@ -92,7 +92,7 @@ export async function freeze(main, at) {
 		} catch (x) { show(error, h('p', { class: 'alert bad', role: 'alert' }, plain(x.message))); }
 	};
 	const newest = doc.orders[0];
-	show(main, page('Freeze', 'Frozen means: nothing is allowed any more on that machine until the centre lifts it, or its person leaves the fleet. An order is fetched within a second; a machine that is away obeys when it comes back.',
+	show(main, page('Freeze', 'Frozen means: nothing is allowed any more on that machine until the centre lifts it, or its person leaves the fleet. Where helm fleet ship runs an order is fetched within a second; a machine that is away obeys when it comes back.',
 		doc.frozen.length ? h('p', { class: 'alert bad' }, h('b', null, doc.frozen.length === doc.machines.length ? 'Every machine is frozen. ' : `${doc.frozen.length} of ${doc.machines.length} machines say that they are frozen. `), doc.frozen.slice(0, 8).map((m, i) => [i ? '; ' : '', link(machinePath(m), said(name(m)))]), doc.frozen.length > 8 ? ` and ${doc.frozen.length - 8} more` : '') : h('p', { class: 'alert good' }, doc.machines.length ? 'No machine says that it is frozen.' : 'No machine has joined yet.'),
 		newest ? h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, `Order ${newest.seq}: ${newest.kind === 'freeze' ? 'freeze' : 'let go on'}`), h('span', { class: 'badge ' + (newest.obeyed >= newest.meant ? 'good' : 'warn') }, `${newest.obeyed} of ${newest.meant} confirmed`)),
 			facts([['Given', when(newest.at)], ['Reason', said(((newest.order || {}).body || {}).reason || '—')], ['Not yet', newest.missing.length ? parted(newest.missing.join(', ')) : null]])) : null,

@@ -63,8 +63,8 @@ static int now_of(struct call *c, struct looking *x, struct err *e)
 	if (rc == OK)
 		rc = pg_ask(x->l.d,
 			"SELECT " LEAF_OF ", " ACT_COLUMNS
-			" FROM (SELECT * FROM receipt WHERE verdict > 1 ORDER BY received_at DESC, chain_id, lamport DESC LIMIT $1) r"
-			" JOIN chain c USING (chain_id) JOIN node n ON n.node_id = c.node_id ORDER BY r.received_at DESC, r.chain_id, r.lamport DESC",
+			" FROM (SELECT * FROM receipt WHERE verdict > 1 ORDER BY received_at DESC, at DESC, lamport DESC LIMIT $1) r"
+			" JOIN chain c USING (chain_id) JOIN node n ON n.node_id = c.node_id ORDER BY r.received_at DESC, r.at DESC, r.lamport DESC",
 			(struct pg_value[]){ pg_i(c->a, NOW_SHOWN) }, 1, &rows, e);
 	if (rc)
 		return rc;
