@@ -27,7 +27,7 @@ const isThere = (name) => name !== 'machines' || state.me.has_fleet;
 const GAPS = new Set(['freeze', 'policy']);
 
 export const state = { me: null, waiting: 0, listeners: new Set() };
-let turn = 0, isFirst = true;
+let turn = 0, isFirst = true, isBroken = false;
 
 /* ---- addresses ---- */
 
@@ -55,6 +55,7 @@ const lost = async (main) => show(main, page('There is no such page', null, h('p
 async function route() {
 	const at = where(), mine = ++turn, main = $('main');
 	state.listeners.clear();
+	isBroken = false;
 	for (const a of $('nav').querySelectorAll('a'))
 		if (a.dataset.page === at.name) { a.setAttribute('aria-current', 'page'); center(a); } else a.removeAttribute('aria-current');
 	const box = h('div');
@@ -63,7 +64,8 @@ async function route() {
 		await at.make(box, { query: new URLSearchParams(location.search), id: at.id, isCurrent: () => mine === turn });
 	} catch (e) {
 		if (e instanceof Refused && e.status === 401) { clearTimeout(slow); return mine === turn && door(e); }
-		show(box, page('This cannot be shown', null, h('p', { class: 'alert bad' }, plain(e.message)), h('p', null, h('button', { onclick: () => route() }, 'Try again'))));
+		isBroken = !(e instanceof Refused);
+		show(box, page('This cannot be shown', null, h('p', { class: 'alert bad' }, plain(e.message)), h('p', null, h('button', { onclick: () => route() }, 'Try again'), isBroken ? h('span', { class: 'soft small' }, ' It is tried by itself as soon as the server is heard again.') : null)));
 	}
 	clearTimeout(slow);
 	if (mine !== turn) return;
@@ -117,7 +119,7 @@ function live() {
 	const begin = () => {
 		stop = source.events({
 			event: (type, data) => { if (type === 'begin' && data.lost) type = 'act'; for (const f of [...state.listeners]) f(type, data); if (type === 'asked' || type === 'answered') count().catch(() => {}); },
-			alive: (at) => { box.classList.add('on'); top.classList.remove('stalled'); text.textContent = 'live · ' + clockText(at); },
+			alive: (at) => { if (isBroken) route(); box.classList.add('on'); top.classList.remove('stalled'); text.textContent = 'live · ' + clockText(at); },
 			stalled: (at) => { box.classList.remove('on'); top.classList.add('stalled'); text.textContent = 'stalled since ' + clockText(at); },
 			over: (e) => door(e),
 		});
