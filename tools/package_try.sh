@@ -106,6 +106,7 @@ kill -9 "$first"
 another() { [ "$(pid helm-serve)" != 0 ] && [ "$(pid helm-serve)" != "$first" ] && answers; }
 held "killed, it is there again" until_so another
 held "a changed policy is taken over with the next word" systemctl reload helm-serve.service
+held "and it answers still" until_so answers
 echo 'HELM_SIGNER_OPTIONS="--for person"' >/etc/helm/signer.env
 held "the keeper of keys starts" systemctl start helm-signer.service
 held "its socket is there" until_so test -S /run/helm-signer/socket
@@ -116,6 +117,7 @@ held "an upgrade leaves it answering" sh -c 'dpkg -i /packages/*.deb'
 held "after the upgrade" until_so answers
 held "it ends when it is told to" systemctl stop helm-serve.service helm-signer.service
 held "and nothing has failed" sh -c '! systemctl --failed --no-legend | grep helm'
+{ systemctl status --no-pager helm-serve.service helm-signer.service; journalctl --no-pager -u helm-serve -u helm-signer; } >>/booted.log 2>&1
 said "end"
 systemctl --no-block poweroff
 INSIDE
