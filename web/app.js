@@ -1,5 +1,5 @@
 // app.js — the frame: who looks, which page, and what is live.
-import { Refused, setPage, trustKey, trustLog, workspaceSource } from './api.js';
+import { Refused, setPage, trustKey, trustLog, trustedLog, workspaceSource } from './api.js';
 import { announce, clockText, h, link, page, parted, plain, show } from './dom.js';
 import * as acts from './acts.js';
 import * as all from './fleet.js';
@@ -185,8 +185,12 @@ async function byLink() {
 	const { page } = await source.post('enter', { token });
 	// Only now: anybody can write a link, and the key that it names decides which proofs hold.
 	if (key) trustKey(key);
-	if (vkey) trustLog(vkey);
 	setPage(page);
+	// Nor does a link change a key that is kept, or name one for another log than the one it opens: its page of the log says which.
+	if (vkey) {
+		const { log_origin } = await source.get('me');
+		if (vkey.split('+')[0] === log_origin && !trustedLog(log_origin)) trustLog(vkey);
+	}
 	return null;
 }
 

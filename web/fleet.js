@@ -87,7 +87,7 @@ export async function freeze(main, at) {
 		e.preventDefault();
 		show(error);
 		try {
-			const done = await order(verb, which.value ? [which.value] : [], reason.value, which.value ? said(name(of(which.value))) : `all ${doc.machines.length} machines`);
+			const done = await order(verb, which.value ? [which.value] : [], reason.value, which.value ? [said(name(of(which.value))), ', number ', h('code', null, which.value)] : `all ${doc.machines.length} machines`);
 			if (done) { announce(`Order ${done.order} is given.`); reason.value = ''; document.activeElement.blur(); await freeze(main, at); }
 		} catch (x) { show(error, h('p', { class: 'alert bad', role: 'alert' }, plain(x.message))); }
 	};

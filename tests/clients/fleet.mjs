@@ -33,6 +33,17 @@ ok('the link opens the first page, and is gone from the address', (await title(p
 ok('the key of the log is kept', await page.evaluate(() => /^ledger\.test\/acme\+/.test(localStorage.getItem('helm.log:ledger.test/acme'))));
 ok('nothing in the page has the token', await page.evaluate((t) => !JSON.stringify({ ...localStorage, ...sessionStorage }).includes(t) && !document.cookie.includes('helm'), new URLSearchParams(new URL(link).hash.slice(1)).get('enter').split('.')[1]));
 await page.waitForFunction(() => /live/.test(document.getElementById('live-text').textContent));
+{
+	const own = await page.evaluate(() => localStorage.getItem('helm.log:ledger.test/acme')), token = new URLSearchParams(new URL(link).hash.slice(1)).get('enter');
+	for (const forged of [own.replace(/.$/, (x) => (x === 'A' ? 'B' : 'A')), own.replace('/acme', '/beta')]) {
+		const other = await tab(context, errors);
+		await see(other, `${origin}/console/log#enter=${token}&log=${forged}`);
+		await other.close();
+	}
+	ok('a link changes no key that is kept, and brings none of another log', (await page.evaluate(() => JSON.stringify([localStorage.getItem('helm.log:ledger.test/acme'), localStorage.getItem('helm.log:ledger.test/beta')]))) === JSON.stringify([own, null]));
+	await page.reload();
+	await page.waitForFunction(() => /live/.test(document.getElementById('live-text').textContent));
+}
 
 /* ---- every page ---- */
 

@@ -157,6 +157,9 @@ open(os.path.join(scratch, "list.json"), "w").write(r.stdout)
 ok("the root key signs a list with passkeys", r.returncode == 0 and '"passkey"' in r.stdout, r.stderr)
 ok("and none with a word that is none", all(helm("offline", "fleet", "approvers", "sign", "x=" + w, "--root-key", scratch + "/offline/.helm/keys/root.key", "--origin", "ledger.test/acme").returncode for w in ["helm-passkey:", "helm-passkey:AAAA", word(boss, "https://evil.example"), word(boss, origin, "local")]))
 r = helm("centre", "fleet", "approvers", "give", scratch + "/list.json", "--tenant", "acme")
+old = helm("offline", "fleet", "approvers", "sign", "stranger=" + word(stranger), "--root-key", scratch + "/offline/.helm/keys/root.key", "--origin", "ledger.test/acme", "--serial", "4").stdout
+open(os.path.join(scratch, "old.json"), "w").write(old)
+helm("centre", "fleet", "approvers", "give", scratch + "/old.json", "--tenant", "acme")
 sync("anna", "bert")
 ok("the machines take it", r.returncode == 0 and a.get("me")[1]["has_keys"] is True, r.stderr)
 

@@ -14,8 +14,8 @@ enum {
 	EXPORT_ROWS = 20000,
 	COUNTED_MOST = 100000,
 	BLOCK = 4096, /* leaves in one question */
-	WIDE = 65536, /* the same, when something is looked for */
-	BLOCKS = 8,
+	WIDE = 32768, /* the same, when something is looked for */
+	BLOCKS = 4,
 	VALUES_OVER = 5000, /* acts whose values can be chosen */
 	VALUES = 50
 };

@@ -37,11 +37,13 @@ static int add_decision(
 	return OK;
 }
 
+/* Orders are read once, and not for each question. */
 static const char open_sql[] =
-	"SELECT q.request, c.session_id, n.node_id::text, n.host, n.owner, q.chain_id, q.lamport,"
-	" (SELECT max(d.seq) FROM directive d WHERE d.kind IN ('grant', 'deny') AND convert_from(d.body, 'UTF8')::json #>> '{body,approval_id}' = q.approval_id"
-	"  AND convert_from(d.body, 'UTF8')::json #>> '{body,session_id}' = c.session_id AND d.made_at >= q.seen_at)"
+	"WITH d AS MATERIALIZED (SELECT x.doc #>> '{body,approval_id}' AS id, x.doc #>> '{body,session_id}' AS session, max(x.seq) AS seq, max(x.made_at) AS at"
+	" FROM (SELECT seq, made_at, convert_from(body, 'UTF8')::json AS doc FROM directive WHERE kind IN ('grant', 'deny')) x GROUP BY 1, 2)"
+	" SELECT q.request, c.session_id, n.node_id::text, n.host, n.owner, q.chain_id, q.lamport, d.seq"
 	" FROM asked q JOIN chain c USING (chain_id) JOIN node n ON n.node_id = c.node_id"
+	" LEFT JOIN d ON d.id = q.approval_id AND d.session = c.session_id AND d.at >= q.seen_at"
 	" WHERE NOT EXISTS (SELECT FROM settled s WHERE s.chain_id = q.chain_id AND s.approval_id = q.approval_id) AND q.expires_at > now()"
 	" AND ($1::text IS NULL OR q.approval_id = $1) AND ($2::int8 IS NULL OR n.node_id = $2) ORDER BY q.seen_at LIMIT $3";
 

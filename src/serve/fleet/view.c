@@ -166,7 +166,7 @@ int centre_reader_revoke(struct centre *c, struct json **ret, struct err *e)
 int reader_find(struct call *c, const char *token, struct lent *l, struct reader *ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	const char *dot = token && text_starts(token, READER) ? strchr(token, '.') : NULL;
+	const char *dot = token && text_starts(token, READER) ? strrchr(token, '.') : NULL;
 	uint8_t digest[SHA256_SIZE];
 
 	if (!dot)
