@@ -58,6 +58,10 @@ void look_stop(struct fleet *f);
 	"r.rule, r.tool, r.principal, r.decision_id, coalesce(r.caption, ''), c.session_id, r.lamport, n.host, n.owner, n.node_id::text, r.chain_id"
 #define LEAF_OF \
 	"(SELECT s.leaf_first + r.lamport - s.lamport_first FROM span s WHERE s.chain_id = r.chain_id AND s.lamport_first <= r.lamport ORDER BY s.lamport_first DESC LIMIT 1)"
+/* Receipts by spans, and each span by the key of its chain: a join would compare all receipts of a chain with all of its spans. */
+#define FROM_SPANS \
+	" FROM span s CROSS JOIN LATERAL (SELECT * FROM receipt x WHERE x.chain_id = s.chain_id AND x.lamport >= s.lamport_first AND x.lamport < s.lamport_first + s.n OFFSET 0) r" \
+	" JOIN chain c ON c.chain_id = s.chain_id JOIN node n ON n.node_id = c.node_id"
 /* Column 0 is the leaf; those of ACT_COLUMNS follow. */
 struct json *look_row(struct arena *a, const struct pg_rows *rows, int i);
 

@@ -13,7 +13,7 @@ enum {
 	LIMIT_MOST = 500,
 	EXPORT_ROWS = 20000,
 	COUNTED_MOST = 100000,
-	BLOCK = 4096, /* leaves in one question */
+	BLOCK = 256, /* leaves in one question, and as many as are wanted */
 	WIDE = 32768, /* the same, when something is looked for */
 	BLOCKS = 4,
 	VALUES_OVER = 5000, /* acts whose values can be chosen */
@@ -116,9 +116,7 @@ static int ask_block(struct call *c, struct db *d, struct wanted *w, int64_t low
 	w->values[1] = pg_i(c->a, before);
 	return pg_ask(d,
 		arena_printf(c->a,
-			"SELECT s.leaf_first + r.lamport - s.lamport_first, " ACT_COLUMNS
-			" FROM span s JOIN receipt r ON r.chain_id = s.chain_id AND r.lamport >= s.lamport_first AND r.lamport < s.lamport_first + s.n"
-			" JOIN chain c ON c.chain_id = s.chain_id JOIN node n ON n.node_id = c.node_id"
+			"SELECT s.leaf_first + r.lamport - s.lamport_first, " ACT_COLUMNS FROM_SPANS
 			" WHERE s.leaf_first >= $1 AND s.leaf_first < $2 AND s.leaf_first + r.lamport - s.lamport_first < $2%s"
 			" ORDER BY 1 DESC LIMIT %lld",
 			w->sql.p, (long long)limit),
@@ -148,7 +146,7 @@ static int list(struct call *c, struct db *d, struct wanted *w, int64_t before, 
 	for (int i = 0; rc == OK && i < BLOCKS && before > 0 && to->n < limit; i++) {
 		AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 		int64_t low = 0, room = limit - to->n;
-		rc = block_start(c, d, before, w->is_any ? BLOCK : WIDE, &low, e);
+		rc = block_start(c, d, before, w->is_any ? BLOCK + room : WIDE, &low, e);
 		if (rc == OK)
 			rc = ask_block(c, d, w, low, before, room, &rows, e);
 		for (int k = 0; rc == OK && k < rows.n; k++)
@@ -248,8 +246,7 @@ static int values_of(struct call *c, struct looking *x, struct err *e)
 		struct json *list = json_new(c->a, JSON_ARRAY);
 		rc = pg_ask(x->l.d,
 			arena_printf(c->a,
-				"SELECT %s, count(*) FROM span s JOIN receipt r ON r.chain_id = s.chain_id AND r.lamport >= s.lamport_first AND r.lamport < s.lamport_first + s.n"
-				" JOIN chain c ON c.chain_id = s.chain_id JOIN node n ON n.node_id = c.node_id WHERE s.leaf_first >= $1 AND %s <> ''"
+				"SELECT %s, count(*)" FROM_SPANS " WHERE s.leaf_first >= $1 AND %s <> ''"
 				" AND %s NOT LIKE 'order:%%' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT %d",
 				lists[i].column, lists[i].column, lists[i].column, VALUES),
 			(struct pg_value[]){ pg_i(c->a, low) }, 1, &rows, e);

@@ -159,9 +159,7 @@ static void look_for(struct ears *of, int32_t tenant, int64_t from)
 			l.d, "SELECT coalesce(max(tree_size), 0) FROM checkpoint", NULL, 0, &signed_to, &e);
 	if (rc == OK) /* a span before it may reach behind it */
 		rc = pg_ask(l.d,
-			"SELECT s.leaf_first + r.lamport - s.lamport_first, " ACT_COLUMNS
-			" FROM span s JOIN receipt r ON r.chain_id = s.chain_id AND r.lamport >= s.lamport_first AND r.lamport < s.lamport_first + s.n"
-			" JOIN chain c ON c.chain_id = s.chain_id JOIN node n ON n.node_id = c.node_id"
+			"SELECT s.leaf_first + r.lamport - s.lamport_first, " ACT_COLUMNS FROM_SPANS
 			" WHERE s.leaf_first >= (SELECT coalesce(max(leaf_first), 0) FROM span WHERE leaf_first <= $1)"
 			" AND s.leaf_first + r.lamport - s.lamport_first >= $1 ORDER BY 1 LIMIT $2",
 			(struct pg_value[]){ pg_i(&a, from), pg_i(&a, ROWS_MOST) }, 2, &rows, &e);
