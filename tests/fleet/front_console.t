@@ -111,6 +111,14 @@ st, found = a.get("acts?q=" + urllib.parse.quote("rm -rf main") + "&verdict=stop
 ok("a search finds the one", st == 200 and len(found["acts"]) == 1 and found["count"] == 1, found)
 ok("by every filter", all(a.get("acts?" + q)[1]["acts"] for q in ["tool=Bash", "verdict=DENY", "verdict=ESCALATE", "q=RM", "from=2020-01-01T00:00:00Z", "host=" + urllib.parse.quote(rows[0]["host"])]) and not any(a.get("acts?" + q)[1]["acts"] for q in ["tool=x", "who=x", "rule=x", "session=x", "to=2020-01-01T00:00:00Z", "kind=x", "verdict=NONE", "q=secret-of-beta", "node=7"]))
 ok("nonsense is refused, and is no SQL", [a.get("acts?" + q)[0] for q in ["before=x", "limit=0", "limit=9999", "from=yesterday", "node=x", "node=1;drop"]] == [400] * 6 and a.get("acts?q=%27%3B--")[0] == 200 and a.get("acts?who=%27%20OR%201=1--")[1]["acts"] == [])
+odd = ["acts?q=%FF", "acts?q=%00", "acts?who=%C3%28", "acts?host=%ED%A0%80", "acts/leaf-9223372036854775807", "acts/leaf-9007199254740993", "acts/leaf--1", "acts/%FF", "acts?from=2026-02-30T00:00:00Z", "acts?to=0000-01-01T00:00:00Z", "acts?from=9999-12-31T23:59:59Z", "acts?before=9223372036854775807", "acts?before=-1", "machines/9223372036854775808", "acts?node=9223372036854775807", "acts?q=" + "x" * 5000, "acts/values?before=x", "events?since=99999999999999999999"]
+st = {q: a.get(q)[0] for q in odd}
+ok("what is odd is refused, or is nothing, and never a fault of ours", all(x < 500 for x in st.values()), st)
+st = [ask("GET", "me", None, {"Authorization": "Bearer " + t})[0] for t in ["hfr_\xff.x", "hfr_a\xc3(.x", "hfr_.", "hfr_'; DROP TABLE reader;--.x", "hfr_" + "a" * 3000 + ".x"]]
+mark = hashlib.sha256(b"helm:fleet-session:v1\nhfr_\xff.x\n9999999999").hexdigest()[:32]
+raw = b"hfr_\xff.x"
+st.append(ask("GET", "me", None, dict(browser, Cookie="__Host-helm=%s.9999999999.%s" % (b64(raw), mark), **{"X-Helm-Page": b64(bytes(len(raw)))}))[0])
+ok("nor is a token that is no text", st == [401] * 6, st)
 csv = ask("GET", "acts/export?format=csv", None, a.h)[1]
 ok("the same as a file", csv.decode().count("\r\n") == len(rows) + 1 and a.get("acts/export?format=xml")[0] == 400, csv[:300])
 values = a.get("acts/values")[1]

@@ -97,10 +97,14 @@ static int read_wanted(struct call *c, struct wanted *w, struct err *e)
 		int64_t at;
 		if (!value || !*value)
 			continue;
-		if ((text_eq(texts[i].name, "from") || text_eq(texts[i].name, "to")) &&
-			!text_parse_time(value, strlen(value), &at))
+		bool is_time = text_eq(texts[i].name, "from") || text_eq(texts[i].name, "to");
+		if (text_utf8_valid(value, strlen(value)) != strlen(value))
+			return call_refuse(c, e, 400, "BAD_REQUEST", "%s is no text", texts[i].name);
+		if (is_time && !text_parse_time(value, strlen(value), &at))
 			return call_refuse(
 				c, e, 400, "BAD_REQUEST", "%s is no time of RFC 3339", texts[i].name);
+		if (is_time)
+			value = text_time_z(c->a, at);
 		w->values[w->n++] = pg_t(value);
 		buf_addf(&w->sql, "%s$%d%s", texts[i].sql, w->n, texts[i].rest);
 		w->is_any = false;
@@ -328,10 +332,12 @@ LOOKS(export)
 /* By its leaf, or the newest receipt of a decision. */
 static int find_act(struct call *c, struct db *d, struct pg_rows *ret, struct err *e)
 {
+	enum { LEAVES_MOST_BITS = 53 };
 	const char *id = c->args[0];
 	int64_t leaf;
 
-	if (text_starts(id, LEAF) && text_int(id + strlen(LEAF), &leaf) && leaf >= 0)
+	if (text_starts(id, LEAF) && text_int(id + strlen(LEAF), &leaf) && leaf >= 0 &&
+		leaf < INT64_C(1) << LEAVES_MOST_BITS)
 		return pg_ask(d,
 			"SELECT $1::int8, " ACT_COLUMNS
 			" FROM (SELECT * FROM span WHERE leaf_first <= $1 ORDER BY leaf_first DESC LIMIT 1) s JOIN receipt r ON r.chain_id = s.chain_id"

@@ -169,7 +169,7 @@ int reader_find(struct call *c, const char *token, struct lent *l, struct reader
 	const char *dot = token && text_starts(token, READER) ? strrchr(token, '.') : NULL;
 	uint8_t digest[SHA256_SIZE];
 
-	if (!dot)
+	if (!dot || text_utf8_valid(token, strlen(token)) != strlen(token))
 		return call_refuse(
 			c, e, 401, "UNAUTHENTICATED", "a token of 'helm fleet reader add' is needed");
 	const char *name = token + strlen(READER);
