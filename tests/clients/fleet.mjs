@@ -224,7 +224,8 @@ await page.setViewportSize({ width: 1280, height: 900 });
 
 await see(page, origin + '/console/now');
 await page.waitForFunction(() => /live/.test(document.getElementById('live-text').textContent));
-await page.evaluate(async () => { const { state } = await import('/console/_/app.js'); window.seen = []; state.listeners.add((type, data) => type !== 'begin' && type !== 'checkpoint' && window.seen.push(data.id)); });
+// Pages come and go, and take their listeners with them; this one stays.
+await page.evaluate(async () => { const { state } = await import('/console/_/app.js'), all = state.listeners, keep = (type, data) => { if (type !== 'begin' && type !== 'checkpoint') window.seen.push(data.id); }; window.seen = []; all.add(keep); all.clear = () => { Set.prototype.clear.call(all); all.add(keep); }; });
 const from = await page.evaluate(async () => { const { source } = await import('/console/_/app.js'); return (await source.get('me')).length; });
 const pid = Number(fs.readFileSync(FLEET_FRONT, 'utf8'));
 process.kill(pid, 'SIGTERM');
@@ -234,7 +235,6 @@ await page.click('nav a[data-page=acts]');
 await page.waitForSelector('.alert.bad');
 ok('and a page that cannot be read says so in words', /does not answer/.test(await page.textContent('.alert.bad')), await page.textContent('main'));
 if (SHOTS) await page.screenshot({ path: SHOTS + '/fleet-away-1280-light.png' });
-await page.evaluate(async () => { const { state } = await import('/console/_/app.js'); state.listeners.clear(); state.listeners.add((type, data) => type !== 'begin' && type !== 'checkpoint' && window.seen.push(data.id)); });
 const again = spawn(HELM, ['serve', 'fleet', '--database', FLEET_DB, '--signer', FLEET_SIGNER, '--port', FLEET_PORT], { env: { PATH: process.env.PATH, HOME: path.join(SCRATCH, 'centre'), LC_ALL: 'C.UTF-8', ASAN_OPTIONS: process.env.ASAN_OPTIONS || '' }, stdio: ['ignore', 'pipe', 'inherit'] });
 process.on('exit', () => again.kill('SIGKILL'));
 await new Promise((go) => again.stdout.once('data', go));
@@ -242,6 +242,8 @@ const hook = (name, text) => spawnSync('python3', [process.env.SOURCE + '/tests/
 hook('bert', 'rm -rf /etc/again');
 sync('bert');
 await page.waitForFunction(() => /live/.test(document.getElementById('live-text').textContent), null, { timeout: 30000 });
+await page.waitForSelector('main table', { timeout: 20000 });
+ok('when it is back the page shows itself', (await title(page)) === 'Acts');
 await page.waitForFunction(() => window.seen.length >= 1, null, { timeout: 20000 });
 await page.waitForTimeout(1500);
 const seen = await page.evaluate(() => window.seen), size = await page.evaluate(async () => { const { source } = await import('/console/_/app.js'); return (await source.get('me')).length; });
