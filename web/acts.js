@@ -14,13 +14,16 @@ export const selfTest = (act) => (act.self_test ? h('span', { class: 'badge' }, 
 const inFleet = () => state.me && state.me.kind === 'fleet';
 const machineOf = (a) => link('/console/machine/' + encodeURIComponent(a.node), said(a.host));
 
+// What was done by an order of a fleet's centre names the order by its hash.
+const ruleText = (rule) => (rule.startsWith('order:') ? 'order ' + rule.slice(6, 18) + '…' : rule);
+
 export const columns = () => [
 	{ title: 'When', class: 'tight', bare: true, cell: (a) => when(a.at) },
 	{ title: 'Verdict', class: 'tight', bare: true, cell: (a) => badge(a.verdict, a.kind) },
 	{ title: 'What', bare: true, cell: (a) => (a.self_test ? [caption(a), ' ', selfTest(a)] : caption(a)) },
 	inFleet() ? { title: 'Machine', class: 'mid', cell: (a) => [machineOf(a), h('span', { class: 'soft small' }, ' ', parted(a.user))] } : null,
 	{ title: 'Who', class: 'mid', cell: (a) => parted(a.who) },
-	{ title: 'Rule', class: 'mid', cell: (a) => (a.rule ? h('span', { class: 'small soft' }, parted(a.rule)) : '') },
+	{ title: 'Rule', class: 'mid', cell: (a) => (a.rule ? h('span', { class: 'small soft' }, parted(ruleText(a.rule))) : '') },
 ].filter(Boolean);
 
 function saveAs(blob, name) {
@@ -134,6 +137,11 @@ export async function session(main, at) {
 
 /* ---- one act ---- */
 
+// What there is nothing of has no row.
+const some = (text) => (text ? said(text) : null);
+const KINDS = { grant: 'Approval', denial: 'Refusal', freeze: 'Freeze', evidence: 'Evidence pack', setting: 'Setting', fleet: 'Fleet' };
+export const nameOf = (act) => (act.tool ? said(act.tool) : KINDS[act.kind] || plain(act.kind || 'Act'));
+
 const SIGNS = { pass: '✓', fail: '✕', unknown: '?' };
 
 // How the receipts of one workspace are checked: against the key that this browser keeps.
@@ -182,13 +190,15 @@ const keepKey = (name, given, check) => {
 		h('button', { class: 'plain', onclick: () => { trustKey(key); return check(); } }, 'It is the same; keep it'));
 };
 
+const STEPS = { grant: 'Approved', denial: 'Refused by a person' };
 function steps(doc) {
 	const { act, question, outcome } = doc, rows = [];
 	if (question) rows.push(['ESCALATE', 'Asked', question.request.created_at, question.request.risk_reason]);
-	rows.push([act.verdict, act.verdict === 'DENY' ? 'Denied' : act.verdict === 'ESCALATE' ? 'Not done until somebody answers' : act.verdict === 'ALLOW' ? 'Allowed' : 'Put on record', act.at, act.reason || act.rule || '']);
+	rows.push([act.kind === 'grant' ? 'ALLOW' : act.kind === 'denial' ? 'DENY' : act.verdict, act.verdict === 'DENY' ? 'Denied' : act.verdict === 'ESCALATE' ? 'Not done until somebody answers' : act.verdict === 'ALLOW' ? 'Allowed' : STEPS[act.kind] || 'Put on record', act.at, act.reason || act.rule || '']);
 	for (const one of doc.related.filter((x) => x.id !== act.id))
-		rows.push([one.kind === 'grant' ? 'ALLOW' : one.kind === 'denial' ? 'DENY' : one.verdict, one.kind === 'grant' ? 'Approved' : one.kind === 'denial' ? 'Refused by a person' : one.kind, one.at, [one.who, ' ', link(actPath(one.id), 'receipt')]]);
+		rows.push([one.kind === 'grant' ? 'ALLOW' : one.kind === 'denial' ? 'DENY' : one.verdict, STEPS[one.kind] || (one.verdict === 'ESCALATE' ? 'Not done until somebody answers' : one.kind), one.at, [one.who, ' ', link(actPath(one.id), 'receipt')]]);
 	if (outcome) rows.push(['ALLOW', 'Done: ' + (act.status || '').toLowerCase(), JSON.parse(outcome.receipt).timestamp, '']);
+	rows.sort((x, y) => new Date(x[2]) - new Date(y[2]));
 	return h('ol', { class: 'steps' }, rows.map(([kind, title, at, text]) => h('li', { class: kind || null }, h('b', null, title), ' ', when(at), text && h('div', { class: 'soft small' }, Array.isArray(text) ? text : said(text)))));
 }
 
@@ -245,15 +255,15 @@ export async function one(main, at) {
 	const panel = decision ? proofPanel(decision) : null;
 	const bound = question && receipt && receipt.subject ? await requestIsBound(question.request, receipt.subject) : null;
 	show(main,
-		h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, act.tool ? said(act.tool) : plain(act.kind || 'Act'), ' '), badge(act.verdict, act.kind), selfTest(act)),
+		h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, nameOf(act), ' '), badge(act.verdict, act.kind), selfTest(act)),
 		h('code', { class: 'block' }, said(command || (question && question.request.preview) || act.caption || '—')),
 		h('div', { class: 'pair' },
 			h('div', null,
 				h('section', { class: 'card' }, h('h2', null, 'What happened'), steps(doc)),
 				h('section', { class: 'card' }, h('h2', null, 'About it'), facts([
-					['Who', parted(act.who)], ['When', when(act.at)], ['Rule', act.rule ? link('/console/acts?rule=' + encodeURIComponent(act.rule), parted(act.rule)) : null], ['Reason', said(act.reason || '')],
-					['Door', said(act.door || '')], ['Session', act.session ? link('/console/session/' + encodeURIComponent(act.session), said(act.session)) : null],
-					['Profile', said(about.profile || '')], ['Walls', said(about.containment || '')], ['Directory', call && call.cwd ? h('code', null, parted(call.cwd)) : null], ['Task', act.task_id ? h('code', null, act.task_id) : null],
+					['Who', parted(act.who)], ['When', when(act.at)], ['Rule', act.rule ? link('/console/acts?rule=' + encodeURIComponent(act.rule), parted(act.rule)) : null], ['Reason', some(act.reason)],
+					['Door', some(act.door)], ['Session', act.session ? link('/console/session/' + encodeURIComponent(act.session), said(act.session)) : null],
+					['Profile', some(about.profile)], ['Walls', some(about.containment)], ['Directory', call && call.cwd ? h('code', null, parted(call.cwd)) : null], ['Task', act.task_id ? h('code', null, act.task_id) : null],
 					['Question', act.approval_id ? link('/console/waiting?id=' + encodeURIComponent(act.approval_id), act.approval_id) : null],
 					['Text', bound === null ? null : bound ? h('span', { class: 'badge good' }, '✓ what is shown is what was signed') : h('span', { class: 'badge bad' }, '✕ the text is not the one that was signed')],
 					['Receipt', receipt ? h('code', null, receipt.receipt_id.split('.')[0]) : 'none of its own: it only read; its row is bound by a later receipt'],

@@ -1,6 +1,6 @@
 // fleet.js — pages that a fleet's front end has instead of those of one workspace: now, one act, freeze, the log, evidence, and making a key.
 import { ago, announce, badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
-import { actPath, columns, download, proofPanel } from './acts.js';
+import { actPath, columns, download, nameOf, proofPanel } from './acts.js';
 import { heard, isFrozen, machinePath, orderTable, standing } from './machines.js';
 import { growth } from './pictures.js';
 import { confirm, fleetKey } from './waiting.js';
@@ -11,6 +11,7 @@ import { checkNote, keyOfLog, verifyFleet } from './proof_fleet.js';
 import { listen, setWaiting, source, state } from './app.js';
 
 const number = (n, what, kind, href) => h(href ? 'a' : 'div', { class: 'number ' + (n ? kind : ''), href, 'data-go': href ? '' : null }, h('b', null, n >= 100000 ? '100 000+' : n.toLocaleString()), h('span', null, what));
+const some = (text) => (text ? said(text) : null);
 const isTyping = (main) => document.getElementById('dialog').open || main.contains(document.activeElement?.closest('input,textarea,select'));
 
 /* ---- now ---- */
@@ -50,15 +51,15 @@ export async function act(main, at) {
 	const doc = await source.get('acts/' + encodeURIComponent(at.id)), x = doc.act, given = doc.decision && { ...doc.decision, keys: doc.keys };
 	const receipt = given && JSON.parse(given.receipt), about = (receipt && receipt.metadata) || {}, panel = given ? proofPanel(given, 'Proof', BY_LOG) : null;
 	const order = about.order, all = [...doc.related.map((r) => [r, false]), [x, true]].sort((a, b) => a[0].clock - b[0].clock);
-	show(main, h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, x.tool ? said(x.tool) : plain(x.kind || 'Act'), ' '), badge(x.verdict, x.kind)),
+	show(main, h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, nameOf(x), ' '), badge(x.verdict, x.kind)),
 		h('code', { class: 'block' }, said(x.caption || 'The command was not sent here: this machine sends receipts without captions.')),
 		h('div', { class: 'pair' },
 			h('div', null,
 				h('section', { class: 'card' }, h('h2', null, 'What happened'), h('ol', { class: 'steps' }, all.map(([r, isThis]) => step(r, isThis)))),
 				h('section', { class: 'card' }, h('h2', null, 'About it'), facts([
-					['Machine', [link('/console/machine/' + encodeURIComponent(x.node), said(x.host)), ', ', said(x.user)]], ['Who', parted(x.who)], ['When', when(x.at)], ['Rule', x.rule && !x.rule.startsWith('order:') ? link('/console/acts?rule=' + encodeURIComponent(x.rule), parted(x.rule)) : null], ['Reason', said(x.reason)],
+					['Machine', [link('/console/machine/' + encodeURIComponent(x.node), said(x.host)), ', ', said(x.user)]], ['Who', parted(x.who)], ['When', when(x.at)], ['Rule', x.rule && !x.rule.startsWith('order:') ? link('/console/acts?rule=' + encodeURIComponent(x.rule), parted(x.rule)) : null], ['Reason', some(x.reason)],
 					['Order', order ? `${order.seq}, ${plain(order.kind || '')}` : null], ['Signed by', order && order.approver ? [said(order.approver.label || ''), ' ', h('code', null, parted(order.approver.key_id))] : about.approver ? [said(about.approver.label || ''), ' ', h('code', null, parted(about.approver.key_id || ''))] : null],
-					['Profile', said(about.profile || '')], ['Walls', said(about.containment || '')], ['Chain', h('code', null, parted(x.session))], ['Clock', String(x.clock)], ['Decision', h('code', null, x.decision_id)],
+					['Profile', some(about.profile)], ['Walls', some(about.containment)], ['Chain', h('code', null, parted(x.session))], ['Clock', String(x.clock)], ['Decision', h('code', null, x.decision_id)],
 					['Receipt', receipt ? h('code', null, receipt.receipt_id.split('.')[0]) : 'not kept any more; its leaf is still in the tree'],
 				]))),
 			h('div', null, panel, given && given.proof ? h('section', { class: 'card' }, h('h2', null, 'In the tree'), place(given.proof)) : null)));
@@ -93,7 +94,7 @@ export async function freeze(main, at) {
 	};
 	const newest = doc.orders[0];
 	show(main, page('Freeze', 'Frozen means: nothing is allowed any more on that machine until the centre lifts it, or its person leaves the fleet. Where helm fleet ship runs an order is fetched within a second; a machine that is away obeys when it comes back.',
-		doc.frozen.length ? h('p', { class: 'alert bad' }, h('b', null, doc.frozen.length === doc.machines.length ? 'Every machine is frozen. ' : `${doc.frozen.length} of ${doc.machines.length} machines say that they are frozen. `), doc.frozen.slice(0, 8).map((m, i) => [i ? '; ' : '', link(machinePath(m), said(name(m)))]), doc.frozen.length > 8 ? ` and ${doc.frozen.length - 8} more` : '') : h('p', { class: 'alert good' }, doc.machines.length ? 'No machine says that it is frozen.' : 'No machine has joined yet.'),
+		doc.frozen.length ? h('p', { class: 'alert bad' }, h('b', null, doc.frozen.length === doc.machines.length ? 'Every machine is frozen. ' : `${doc.frozen.length} of ${doc.machines.length} machines say that they are frozen. `), doc.frozen.slice(0, 8).map((m, i) => [i ? '; ' : '', link(machinePath(m), said(name(m)))]), doc.frozen.length > 8 ? ` and ${doc.frozen.length - 8} more` : '') : newest && newest.kind === 'freeze' && newest.obeyed ? h('p', { class: 'alert' }, `Order ${newest.seq} was confirmed; with its next sign of life each machine says itself that it is frozen.`) : h('p', { class: 'alert good' }, doc.machines.length ? 'No machine says that it is frozen.' : 'No machine has joined yet.'),
 		newest ? h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, `Order ${newest.seq}: ${newest.kind === 'freeze' ? 'freeze' : 'let go on'}`), h('span', { class: 'badge ' + (newest.obeyed >= newest.meant ? 'good' : 'warn') }, `${newest.obeyed} of ${newest.meant} confirmed`)),
 			facts([['Given', when(newest.at)], ['Reason', said(((newest.order || {}).body || {}).reason || '—')], ['Not yet', newest.missing.length ? parted(newest.missing.join(', ')) : null]])) : null,
 		state.me.has_keys ? h('form', { class: 'card', onsubmit: run('freeze') }, h('h2', null, 'Give an order'), h('div', { class: 'filters' },
