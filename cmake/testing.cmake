@@ -111,7 +111,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME tree/reproducible COMMAND sh ${PROJECT_SOURCE_DIR}/tools/reproducible.sh
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   # Packages are made from what is committed: with anything else in the tree there is nothing to try.
-  add_test(NAME tree/packages COMMAND sh -c "git diff --quiet HEAD -- || { echo 'SKIPPED: not committed'; exit 77; }; sh tools/package.sh --out \"$HELM_BUILD/packages\" --try"
+  add_test(NAME tree/packages COMMAND sh -c "git diff --quiet HEAD -- || { echo 'SKIPPED: not committed'; exit 77; }; mkdir -p \"$HELM_BUILD/packages\"; rm -f \"$HELM_BUILD/packages/key\"*; ssh-keygen -q -t ed25519 -N '' -f \"$HELM_BUILD/packages/key\" && sh tools/package.sh --out \"$HELM_BUILD/packages\" --key \"$HELM_BUILD/packages/key\" --try"
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(tree/packages PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" LABELS slow TIMEOUT 1800 SKIP_RETURN_CODE 77)
   set_tests_properties(tree/reproducible PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" LABELS slow TIMEOUT 1200 RUN_SERIAL ON)

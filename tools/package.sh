@@ -85,6 +85,10 @@ recorded --task-name "what came out of it" --meta-json "{\"version\":\"$version\
 "$helm" verify --key "$(cat "$work/release.pub")" "$work/$name.helmpack.tar" >/dev/null
 if [ -n "$key" ]; then
   (cd "$work" && ssh-keygen -q -Y sign -f "$key" -n helm-release SHA256SUMS 2>/dev/null)
+  # As docs/guides/install.md has it checked by whoever gets it.
+  { printf 'release namespaces="helm-release" ' && ssh-keygen -y -f "$key"; } >"$work/allowed_signers"
+  (cd "$work" && ssh-keygen -Y verify -f allowed_signers -I release -n helm-release -s SHA256SUMS.sig <SHA256SUMS >/dev/null)
+  rm "$work/allowed_signers"
 fi
 (cd "$work" && rm -f "$out"/helm-*.deb "$out/SHA256SUMS.sig" && mv -f -- *.deb "$name.tar.xz" "$name.spdx.json" SHA256SUMS* "$name.helmpack.tar" release.pub "$out/")
 ls -l "$out" | awk 'NR > 1 && $NF !~ /^work/ { printf "  %10d  %s\n", $5, $NF }'

@@ -5,19 +5,26 @@ import { chain, timeline, tree } from './pictures.js';
 import { requestIsBound, verify } from './proof.js';
 import { listen, setQuery, source, state } from './app.js';
 
-const FILTERS = ['verdict', 'who', 'tool', 'rule', 'session', 'kind', 'q', 'from', 'to'];
+const FILTERS = ['verdict', 'host', 'node', 'who', 'tool', 'rule', 'session', 'kind', 'q', 'from', 'to'];
 export const actPath = (id) => '/console/act/' + encodeURIComponent(id);
 export const caption = (act) => h('a', { class: 'caption', href: actPath(act.id), 'data-go': '' }, said(act.caption || act.tool || act.kind || act.id));
 
 export const selfTest = (act) => (act.self_test ? h('span', { class: 'badge' }, 'self-test of helm setup') : null);
 
+const inFleet = () => state.me && state.me.kind === 'fleet';
+const machineOf = (a) => link('/console/machine/' + encodeURIComponent(a.node), said(a.host));
+
+// What was done by an order of a fleet's centre names the order by its hash.
+const ruleText = (rule) => (rule.startsWith('order:') ? 'order ' + rule.slice(6, 18) + '…' : rule);
+
 export const columns = () => [
 	{ title: 'When', class: 'tight', bare: true, cell: (a) => when(a.at) },
 	{ title: 'Verdict', class: 'tight', bare: true, cell: (a) => badge(a.verdict, a.kind) },
 	{ title: 'What', bare: true, cell: (a) => (a.self_test ? [caption(a), ' ', selfTest(a)] : caption(a)) },
+	inFleet() ? { title: 'Machine', class: 'mid', cell: (a) => [machineOf(a), h('span', { class: 'soft small' }, ' ', parted(a.user))] } : null,
 	{ title: 'Who', class: 'mid', cell: (a) => parted(a.who) },
-	{ title: 'Rule', class: 'mid', cell: (a) => (a.rule ? h('span', { class: 'small soft' }, parted(a.rule)) : '') },
-];
+	{ title: 'Rule', class: 'mid', cell: (a) => (a.rule ? h('span', { class: 'small soft' }, parted(ruleText(a.rule))) : '') },
+].filter(Boolean);
 
 function saveAs(blob, name) {
 	const url = URL.createObjectURL(blob), a = h('a', { href: url, download: name });
@@ -66,27 +73,32 @@ export async function list(main, at) {
 	const inner = h('form', { class: 'filters', onsubmit: (e) => { e.preventDefault(); setQuery({ q: text.value }); } },
 		h('label', { class: 'field long' }, h('span', null, 'Text'), text),
 		choose('verdict', 'Verdict', at.query, [{ value: 'stopped', title: 'asked or denied' }, { value: 'ALLOW', title: 'allowed' }, { value: 'ESCALATE', title: 'asked' }, { value: 'DENY', title: 'denied' }]),
+		values.host ? choose('host', 'Machine', at.query, values.host) : null,
 		choose('who', 'Who', at.query, values.who), choose('tool', 'Tool', at.query, values.tool), choose('rule', 'Rule', at.query, values.rule),
-		choose('kind', 'Kind', at.query, values.kind), choose('session', 'Session', at.query, values.session), moment('from', 'From', at.query), moment('to', 'Before', at.query),
+		choose('kind', 'Kind', at.query, values.kind), values.session ? choose('session', 'Session', at.query, values.session) : null, moment('from', 'From', at.query), moment('to', 'Before', at.query),
 		h('button', { type: 'submit' }, 'Find'));
 	const isWide = matchMedia('(min-width: 44rem)').matches, used = [...query.keys()].length;
 	const filters = h('details', { class: 'filterbox', open: isWide || used > 0 }, h('summary', null, used ? `Filters (${used})` : 'Filters'), inner);
 	const rows = table('Acts on record, the newest first', columns(), first.acts, [...query.keys()].length ? 'Nothing on record fits these filters.' : 'Nothing is on record yet. What an agent does behind Helm appears here at once.');
-	const more = h('div', { class: 'more' });
+	const more = h('div', { class: 'more' }), far = (doc) => (doc.is_cut ? h('span', { class: 'soft small' }, 'So far nothing more was found; older acts were not looked through yet.') : null);
+	let last = first;
 	const older = async (button) => {
 		button.disabled = true;
-		const got = await source.get(`acts?limit=100&before=${encodeURIComponent(next)}&${query}`);
+		let got;
+		try { got = await source.get(`acts?limit=100&before=${encodeURIComponent(next)}&${query}`); } catch (e) { button.disabled = false; return alertIn(button, e.message); }
 		next = got.next;
+		last = got;
 		rows.put(got.acts);
-		foot();
+		return foot();
 	};
-	const count = async (e) => { const n = (await source.get('acts?limit=1&count=1&' + query)).count; e.target.replaceWith(h('span', { class: 'soft small' }, n >= 100000 ? 'more than 100 000' : `${n} in all`)); };
+	const count = async (e) => { let n; try { n = (await source.get('acts?limit=1&count=1&' + query)).count; } catch (x) { return alertIn(e.target, x.message); } return e.target.replaceWith(h('span', { class: 'soft small' }, n >= 100000 ? 'more than 100 000' : `${n} in all`)); };
 	const foot = () => show(more,
-		next ? h('button', { onclick: (e) => older(e.target) }, 'Older ones') : first.acts.length ? h('span', { class: 'soft small' }, 'These are all.') : null,
+		far(last),
+		next ? h('button', { onclick: (e) => older(e.target) }, last.is_cut ? 'Look further back' : 'Older ones') : first.acts.length ? h('span', { class: 'soft small' }, 'These are all.') : null,
 		first.acts.length ? h('button', { class: 'plain', onclick: count }, 'Count them') : null,
 		first.acts.length ? h('button', { class: 'plain', onclick: (e) => download(e.target, 'acts/export?format=csv&' + query, undefined, 'acts.csv') }, 'CSV') : null,
 		first.acts.length ? h('button', { class: 'plain', onclick: (e) => download(e.target, 'acts/export?format=jsonl&' + query, undefined, 'acts.jsonl') }, 'JSON lines') : null,
-		h('button', { class: 'plain', onclick: (e) => download(e.target, 'evidence', pick(query), 'evidence.helmpack.tar') }, 'Evidence pack'));
+		inFleet() ? null : h('button', { class: 'plain', onclick: (e) => download(e.target, 'evidence', pick(query), 'evidence.helmpack.tar') }, 'Evidence pack'));
 	foot();
 	rows.append(more);
 	show(main, page('Acts', null, first.behind ? h('p', { class: 'alert' }, 'The list is still being made from the record; older acts come with the next look.') : null, filters, fresh, rows));
@@ -125,16 +137,24 @@ export async function session(main, at) {
 
 /* ---- one act ---- */
 
+// What there is nothing of has no row.
+const some = (text) => (text ? said(text) : null);
+const KINDS = { grant: 'Approval', denial: 'Refusal', freeze: 'Freeze', evidence: 'Evidence pack', setting: 'Setting', fleet: 'Fleet' };
+export const nameOf = (act) => (act.tool ? said(act.tool) : KINDS[act.kind] || plain(act.kind || 'Act'));
+
 const SIGNS = { pass: '✓', fail: '✕', unknown: '?' };
 
+// How the receipts of one workspace are checked: against the key that this browser keeps.
+const HERE = { verify: (given) => verify(given, trustedKey()), keep: (...x) => keepKey(...x) };
+
 // Checked here, from the exact line; whoever doubts it changes a character and sees.
-export function proofPanel(given, title) {
+export function proofPanel(given, title, by = HERE) {
 	const box = h('section', { class: 'card proof', 'aria-label': title || 'Proof' });
 	const line = h('textarea', { spellcheck: 'false', 'aria-label': 'The receipt as it was signed; change it, and it is checked again' });
 	const result = h('div', { 'aria-live': 'polite' });
 	line.value = given.receipt;
 	const check = async () => {
-		const began = performance.now(), rows = await verify({ ...given, receipt: line.value }, trustedKey());
+		const began = performance.now(), rows = await by.verify({ ...given, receipt: line.value });
 		const wrong = rows.filter((r) => r.state === 'fail'), open = rows.filter((r) => r.state === 'unknown' && r.name !== 'decision');
 		const how = wrong.length ? 'fail' : open.length ? 'unknown' : 'pass';
 		box.className = 'card proof ' + how;
@@ -144,7 +164,7 @@ export function proofPanel(given, title) {
 					h('p', { class: 'soft small' }, `${rows.filter((r) => r.state === 'pass').length} checks hold. Made in this browser in ${(performance.now() - began).toFixed(1)} ms, not by the server.`))),
 			h('ul', { class: 'checks' }, rows.map((r) => h('li', { class: r.state, 'data-check': r.name }, h('span', { class: 'sign', 'aria-hidden': 'true' }, SIGNS[r.state]),
 				h('div', null, h('b', null, r.title), h('span', { class: 'hidden' }, r.state === 'pass' ? ': holds' : r.state === 'fail' ? ': fails' : ': not known'), h('small', null, r.detail ? plain(r.detail) : r.about),
-					r.name === 'key' && r.state === 'unknown' ? keepKey(given, check) : null)))));
+					r.state === 'unknown' ? by.keep(r.name, given, check) : null)))));
 	};
 	const flip = () => {
 		const bytes = new TextEncoder().encode(line.value), at = Math.floor(Math.random() * bytes.length);
@@ -163,19 +183,22 @@ export function proofPanel(given, title) {
 	return box;
 }
 
-const keepKey = (given, check) => {
+const keepKey = (name, given, check) => {
+	if (name !== 'key') return null;
 	const key = JSON.parse(given.receipt).public_key_set.ed25519;
 	return h('div', { class: 'small' }, h('p', null, 'Compare with ', h('code', null, 'helm key show'), ': ', h('code', { class: 'mono' }, key)),
 		h('button', { class: 'plain', onclick: () => { trustKey(key); return check(); } }, 'It is the same; keep it'));
 };
 
+const STEPS = { grant: 'Approved', denial: 'Refused by a person' };
 function steps(doc) {
 	const { act, question, outcome } = doc, rows = [];
 	if (question) rows.push(['ESCALATE', 'Asked', question.request.created_at, question.request.risk_reason]);
-	rows.push([act.verdict, act.verdict === 'DENY' ? 'Denied' : act.verdict === 'ESCALATE' ? 'Not done until somebody answers' : act.verdict === 'ALLOW' ? 'Allowed' : 'Put on record', act.at, act.reason || act.rule || '']);
+	rows.push([act.kind === 'grant' ? 'ALLOW' : act.kind === 'denial' ? 'DENY' : act.verdict, act.verdict === 'DENY' ? 'Denied' : act.verdict === 'ESCALATE' ? 'Not done until somebody answers' : act.verdict === 'ALLOW' ? 'Allowed' : STEPS[act.kind] || 'Put on record', act.at, act.reason || act.rule || '']);
 	for (const one of doc.related.filter((x) => x.id !== act.id))
-		rows.push([one.kind === 'grant' ? 'ALLOW' : one.kind === 'denial' ? 'DENY' : one.verdict, one.kind === 'grant' ? 'Approved' : one.kind === 'denial' ? 'Refused by a person' : one.kind, one.at, [one.who, ' ', link(actPath(one.id), 'receipt')]]);
+		rows.push([one.kind === 'grant' ? 'ALLOW' : one.kind === 'denial' ? 'DENY' : one.verdict, STEPS[one.kind] || (one.verdict === 'ESCALATE' ? 'Not done until somebody answers' : one.kind), one.at, [one.who, ' ', link(actPath(one.id), 'receipt')]]);
 	if (outcome) rows.push(['ALLOW', 'Done: ' + (act.status || '').toLowerCase(), JSON.parse(outcome.receipt).timestamp, '']);
+	rows.sort((x, y) => new Date(x[2]) - new Date(y[2]));
 	return h('ol', { class: 'steps' }, rows.map(([kind, title, at, text]) => h('li', { class: kind || null }, h('b', null, title), ' ', when(at), text && h('div', { class: 'soft small' }, Array.isArray(text) ? text : said(text)))));
 }
 
@@ -232,15 +255,15 @@ export async function one(main, at) {
 	const panel = decision ? proofPanel(decision) : null;
 	const bound = question && receipt && receipt.subject ? await requestIsBound(question.request, receipt.subject) : null;
 	show(main,
-		h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, act.tool ? said(act.tool) : plain(act.kind || 'Act'), ' '), badge(act.verdict, act.kind), selfTest(act)),
+		h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, nameOf(act), ' '), badge(act.verdict, act.kind), selfTest(act)),
 		h('code', { class: 'block' }, said(command || (question && question.request.preview) || act.caption || '—')),
 		h('div', { class: 'pair' },
 			h('div', null,
 				h('section', { class: 'card' }, h('h2', null, 'What happened'), steps(doc)),
 				h('section', { class: 'card' }, h('h2', null, 'About it'), facts([
-					['Who', parted(act.who)], ['When', when(act.at)], ['Rule', act.rule ? link('/console/acts?rule=' + encodeURIComponent(act.rule), parted(act.rule)) : null], ['Reason', said(act.reason || '')],
-					['Door', said(act.door || '')], ['Session', act.session ? link('/console/session/' + encodeURIComponent(act.session), said(act.session)) : null],
-					['Profile', said(about.profile || '')], ['Walls', said(about.containment || '')], ['Directory', call && call.cwd ? h('code', null, parted(call.cwd)) : null], ['Task', act.task_id ? h('code', null, act.task_id) : null],
+					['Who', parted(act.who)], ['When', when(act.at)], ['Rule', act.rule ? link('/console/acts?rule=' + encodeURIComponent(act.rule), parted(act.rule)) : null], ['Reason', some(act.reason)],
+					['Door', some(act.door)], ['Session', act.session ? link('/console/session/' + encodeURIComponent(act.session), said(act.session)) : null],
+					['Profile', some(about.profile)], ['Walls', some(about.containment)], ['Directory', call && call.cwd ? h('code', null, parted(call.cwd)) : null], ['Task', act.task_id ? h('code', null, act.task_id) : null],
 					['Question', act.approval_id ? link('/console/waiting?id=' + encodeURIComponent(act.approval_id), act.approval_id) : null],
 					['Text', bound === null ? null : bound ? h('span', { class: 'badge good' }, '✓ what is shown is what was signed') : h('span', { class: 'badge bad' }, '✕ the text is not the one that was signed')],
 					['Receipt', receipt ? h('code', null, receipt.receipt_id.split('.')[0]) : 'none of its own: it only read; its row is bound by a later receipt'],

@@ -1,11 +1,14 @@
 // api.js — where the data comes from.  A source has get, post, download and events; this one is a single workspace.  Another one (many
 // machines behind one front) has the same four functions and another base.
 
-const PAGE = 'helm.page', KEY = 'helm.key';
+const PAGE = 'helm.page', KEY = 'helm.key', LOG = 'helm.log:';
 const kept = { get: (name) => localStorage.getItem(name), set: (name, value) => (value === null ? localStorage.removeItem(name) : localStorage.setItem(name, value)) };
 
 export const trustedKey = () => kept.get(KEY);
 export const trustKey = (key) => kept.set(KEY, key);
+// The key of a fleet's log, under its own name; one front end may serve several.
+export const trustedLog = (origin) => kept.get(LOG + origin);
+export const trustLog = (vkey) => kept.set(LOG + vkey.split('+')[0], vkey);
 export const setPage = (word) => kept.set(PAGE, word);
 
 export class Refused extends Error {
@@ -26,7 +29,10 @@ export function workspaceSource(base) {
 	// What only pages of this origin know: the cookie alone is sent to every port of this host.
 	const headers = (more) => ({ 'X-Helm': '1', 'X-Helm-Page': kept.get(PAGE) || '', ...more });
 	const ask = async (path, options) => {
-		const answer = await fetch(base + path, { credentials: 'same-origin', cache: 'no-store', ...options, headers: headers(options && options.headers) });
+		let answer;
+		try { answer = await fetch(base + path, { credentials: 'same-origin', cache: 'no-store', ...options, headers: headers(options && options.headers) }); } catch (e) {
+			throw e.name === 'AbortError' ? e : new Error('The server of this page does not answer: it has ended, or the network is away.');
+		}
 		if (!answer.ok) throw await refusal(answer);
 		return answer;
 	};
@@ -91,7 +97,7 @@ function follow(open, on) {
 					for (let end; (end = text.indexOf('\n\n')) >= 0; text = text.slice(end + 2)) give(text.slice(0, end));
 				}
 			} catch (e) {
-				if (e instanceof Refused && e.status === 401) { on.over(); return; }
+				if (e instanceof Refused && e.status === 401) { on.over(e); return; }
 			}
 			stalled();
 			await new Promise((go) => setTimeout(go, wait));

@@ -1,7 +1,8 @@
 // app.js — the frame: who looks, which page, and what is live.
-import { Refused, setPage, trustKey, workspaceSource } from './api.js';
+import { Refused, setPage, trustKey, trustLog, trustedLog, workspaceSource } from './api.js';
 import { announce, clockText, h, link, page, parted, plain, show } from './dom.js';
 import * as acts from './acts.js';
+import * as all from './fleet.js';
 import * as fleet from './machines.js';
 import * as views from './views.js';
 import * as waiting from './waiting.js';
@@ -16,11 +17,17 @@ const PAGES = [
 	['policy', 'Policy', views.policy], ['mcp', 'Tools', views.servers], ['spend', 'Spend', views.spend], ['memory', 'Memory', views.memory],
 ];
 const INNER = [['act', 'acts', acts.one], ['session', 'sessions', acts.session], ['machine', 'machines', fleet.machine]];
+// Of a fleet, where its front end serves them: for all machines of a tenant.
+const ALL_PAGES = [
+	['now', 'Now', all.now], ['waiting', 'Waiting', waiting.waiting], ['machines', 'Machines', fleet.machines], ['acts', 'Acts', acts.list], ['freeze', 'Freeze', all.freeze], ['log', 'Log', all.log], ['evidence', 'Evidence', all.evidence],
+];
+const ALL_INNER = [['act', 'acts', all.act], ['machine', 'machines', fleet.machine], ['key', 'freeze', all.key]];
+const isAll = () => state.me.kind === 'fleet', pages = () => (isAll() ? ALL_PAGES : PAGES), inner = () => (isAll() ? ALL_INNER : INNER);
 const isThere = (name) => name !== 'machines' || state.me.has_fleet;
 const GAPS = new Set(['freeze', 'policy']);
 
 export const state = { me: null, waiting: 0, listeners: new Set() };
-let turn = 0, isFirst = true;
+let turn = 0, isFirst = true, isBroken = false;
 
 /* ---- addresses ---- */
 
@@ -37,9 +44,9 @@ export function setQuery(values) {
 
 function where() {
 	const parts = location.pathname.replace(/^\/console\/?/, '').split('/').map(decodeURIComponent);
-	const inner = INNER.find(([name]) => name === parts[0]);
-	if (inner) return { name: inner[1], make: inner[2], id: parts.slice(1).join('/') };
-	const found = PAGES.find(([name]) => name === (parts[0] || 'now'));
+	const one = inner().find(([name]) => name === parts[0]);
+	if (one) return { name: one[1], make: one[2], id: parts.slice(1).join('/') };
+	const found = pages().find(([name]) => name === (parts[0] || 'now'));
 	return found ? { name: found[0], make: found[2] } : { name: '', make: lost };
 }
 
@@ -48,6 +55,7 @@ const lost = async (main) => show(main, page('There is no such page', null, h('p
 async function route() {
 	const at = where(), mine = ++turn, main = $('main');
 	state.listeners.clear();
+	isBroken = false;
 	for (const a of $('nav').querySelectorAll('a'))
 		if (a.dataset.page === at.name) { a.setAttribute('aria-current', 'page'); center(a); } else a.removeAttribute('aria-current');
 	const box = h('div');
@@ -55,8 +63,9 @@ async function route() {
 	try {
 		await at.make(box, { query: new URLSearchParams(location.search), id: at.id, isCurrent: () => mine === turn });
 	} catch (e) {
-		if (e instanceof Refused && e.status === 401) { clearTimeout(slow); return mine === turn && door(); }
-		show(box, page('This cannot be shown', null, h('p', { class: 'alert bad' }, plain(e.message)), h('p', null, h('button', { onclick: () => route() }, 'Try again'))));
+		if (e instanceof Refused && e.status === 401) { clearTimeout(slow); return mine === turn && door(e); }
+		isBroken = !(e instanceof Refused);
+		show(box, page('This cannot be shown', null, h('p', { class: 'alert bad' }, plain(e.message)), h('p', null, h('button', { onclick: () => route() }, 'Try again'), isBroken ? h('span', { class: 'soft small' }, ' It is tried by itself as soon as the server is heard again.') : null)));
 	}
 	clearTimeout(slow);
 	if (mine !== turn) return;
@@ -72,7 +81,7 @@ async function route() {
 /* ---- the frame ---- */
 
 function nav() {
-	show($('nav'), PAGES.filter(([name]) => isThere(name)).map(([name, title]) => h('li', { class: GAPS.has(name) ? 'gap' : null },
+	show($('nav'), pages().filter(([name]) => isThere(name)).map(([name, title]) => h('li', { class: GAPS.has(name) ? 'gap' : null },
 		h('a', { href: '/console/' + name, 'data-go': '', 'data-page': name }, h('span', null, title),
 			name === 'waiting' && state.waiting ? h('span', { class: 'count' }, String(state.waiting), h('span', { class: 'hidden' }, ' wait')) : null))));
 	const current = where().name;
@@ -90,12 +99,12 @@ export function setWaiting(n) {
 
 function who() {
 	const me = state.me;
-	show($('who'), me.label
+	show($('who'), isAll() ? [h('span', { class: 'badge' }, 'reader ' + plain(me.reader)), h('button', { class: 'plain', onclick: leave }, 'Leave')] : me.label
 		? [h('span', { class: 'badge good', title: me.key_id }, 'key of ' + plain(me.label)), h('button', { class: 'plain', onclick: leave }, 'Leave')]
 		: [h('span', { class: 'badge' }, 'looking'),
 			me.may_register ? h('button', { class: 'plain', onclick: (e) => register(source, {}).then(start).catch((x) => { e.target.title = x.message; announce(x.message); }) }, 'Register a key') : null,
 			me.has_keys ? h('button', { class: 'plain', onclick: () => login(source).then(start).catch((x) => announce(x.message)) }, 'Use your key') : null]);
-	show($('place'), parted(me.workspace));
+	show($('place'), parted(isAll() ? me.log_origin : me.workspace));
 }
 
 async function leave() {
@@ -109,10 +118,10 @@ function live() {
 	let stop = null;
 	const begin = () => {
 		stop = source.events({
-			event: (type, data) => { for (const f of [...state.listeners]) f(type, data); if (type === 'asked' || type === 'answered') count().catch(() => {}); },
-			alive: (at) => { box.classList.add('on'); top.classList.remove('stalled'); text.textContent = 'live · ' + clockText(at); },
+			event: (type, data) => { if (type === 'begin' && data.lost) type = 'act'; for (const f of [...state.listeners]) f(type, data); if (type === 'asked' || type === 'answered') count().catch(() => {}); },
+			alive: (at) => { if (isBroken) route(); box.classList.add('on'); top.classList.remove('stalled'); text.textContent = 'live · ' + clockText(at); },
 			stalled: (at) => { box.classList.remove('on'); top.classList.add('stalled'); text.textContent = 'stalled since ' + clockText(at); },
-			over: () => door(),
+			over: (e) => door(e),
 		});
 	};
 	begin();
@@ -137,29 +146,51 @@ export function listen(types, f) {
 
 /* ---- coming in ---- */
 
-function door(message) {
+// `why` is what the server said, or nothing.
+function door(why) {
 	turn++;
 	document.body.classList.add('outside');
-	const error = h('p', { class: 'soft small' }, message || '');
-	const enter = async () => {
-		try { await login(source); location.reload(); } catch (e) { error.textContent = e.message; }
-	};
-	show($('main'), h('div', { class: 'enter' }, h('h1', { tabindex: '-1' }, 'Who is there?'),
-		h('p', { class: 'soft' }, 'This console shows what agents did here. Come in with your key, or by a link that ', h('code', null, 'helm open'), ' prints.'),
-		h('button', { class: 'main', onclick: enter }, 'Use your key'), error));
+	const isReader = (why && why.code === 'READER_TOKEN') || (state.me && isAll());
+	const error = h('p', { class: 'small', role: 'alert' }, why && (why.status !== 401 || state.me) ? plain(state.me && why.status === 401 ? 'This session is over. ' + why.message : why.message) : '');
+	show($('main'), h('div', { class: 'enter' }, h('h1', { tabindex: '-1' }, 'Who is there?'), isReader ? byToken(error) : byKey(error), error));
 	document.title = 'Come in · Helm';
 }
 
+function byKey(error) {
+	const enter = async () => {
+		try { await login(source); location.reload(); } catch (e) { error.textContent = e.message; }
+	};
+	return [h('p', { class: 'soft' }, 'This console shows what agents did here. Come in with your key, or by a link that ', h('code', null, 'helm open'), ' prints.'),
+		h('button', { class: 'main', onclick: enter }, 'Use your key')];
+}
+
+function byToken(error) {
+	const token = h('input', { type: 'password', name: 'token', autocomplete: 'current-password', required: true, 'aria-label': 'Reader’s token' });
+	const enter = async (e) => {
+		e.preventDefault();
+		error.textContent = '';
+		try { setPage((await source.post('enter', { token: token.value.trim() })).page); location.reload(); } catch (x) { error.textContent = x.message; token.select(); }
+	};
+	return [h('p', { class: 'soft' }, 'This console shows what agents did on all machines of a fleet. Come in with a reader’s token; ', h('code', null, 'helm fleet reader add NAME'), ' makes one.'),
+		h('form', { class: 'token', onsubmit: enter }, token, h('button', { class: 'main' }, 'Come in'))];
+}
+
 async function byLink() {
-	const words = new URLSearchParams(location.hash.slice(1));
+	const hash = location.hash, words = new URLSearchParams(hash.slice(1));
 	const token = words.get('enter'), invite = words.get('invite'), key = /^[0-9a-f]{64}$/.test(words.get('key') || '') ? words.get('key') : null;
 	if (!token && !invite) return null;
 	history.replaceState(null, '', location.pathname + location.search);
 	if (invite) return invited(invite, key);
+	const at = hash.indexOf('&log='), vkey = at < 0 ? null : decodeURIComponent(hash.slice(at + 5));
 	const { page } = await source.post('enter', { token });
 	// Only now: anybody can write a link, and the key that it names decides which proofs hold.
 	if (key) trustKey(key);
 	setPage(page);
+	// Nor does a link change a key that is kept, or name one for another log than the one it opens: its page of the log says which.
+	if (vkey) {
+		const { log_origin } = await source.get('me');
+		if (vkey.split('+')[0] === log_origin && !trustedLog(log_origin)) trustLog(vkey);
+	}
 	return null;
 }
 
@@ -198,9 +229,9 @@ document.addEventListener('keydown', (e) => {
 $('find').addEventListener('submit', (e) => {
 	e.preventDefault();
 	const text = $('find-text').value.trim();
-	if (/^(rcpt_)?(dec-|call-)[0-9a-f]{6,}/.test(text)) return go('/console/act/' + encodeURIComponent(text));
+	if (/^(rcpt_)?(dec-|call-)[0-9a-f]{6,}/.test(text) || (isAll() && /^leaf-\d+$/.test(text))) return go('/console/act/' + encodeURIComponent(text));
 	if (/^approval-[0-9a-f]+$/.test(text)) return go('/console/waiting?id=' + encodeURIComponent(text));
 	return go('/console/acts?q=' + encodeURIComponent(text));
 });
 
-byLink().then(start).catch((e) => (e instanceof Refused && (e.status === 401 || e.status === 403) ? door(e.code === 'LINK_USED' ? e.message : '') : door(e.message)));
+byLink().then(start).catch((e) => door(e));

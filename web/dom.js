@@ -96,7 +96,7 @@ export function table(caption, columns, rows, empty) {
 	const node = h('table', { class: 'rows', role: 'table' }, h('caption', { class: 'hidden' }, caption),
 		h('thead', { role: 'rowgroup' }, head), body);
 	const box = h('div', { class: 'card flush' }, rows.length ? node : h('p', { class: 'note' }, empty || 'Nothing is here.'));
-	box.put = (list) => put(list);
+	box.put = (list) => { if (list.length && !node.isConnected) box.querySelector('.note').replaceWith(node); put(list); };
 	return box;
 }
 

@@ -1,24 +1,27 @@
-// machines.js — the machines of a fleet, where the console is opened at its centre; and one of them.  Orders are given by command: the page says which.
+// machines.js — the machines of a fleet, where the console is opened at its centre or by its front end; and one of them.
 import { badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
-import { source } from './app.js';
+import { columns } from './acts.js';
+import { listen, source, state } from './app.js';
 
 const STANDINGS = { green: ['good', '✓ heard, guard armed'], unarmed: ['warn', '! no guard armed'], yellow: ['warn', '! late'], dark: ['bad', '✕ dark'], red: ['bad', '✕ forked or set back'] };
 const CHAINS = { 2: 'continued in two ways', 3: 'set back' };
-const standing = (m) => h('span', { class: 'badge ' + (STANDINGS[m.standing] || [''])[0] }, (STANDINGS[m.standing] || [0, plain(m.standing)])[1]);
+export const standing = (m) => h('span', { class: 'badge ' + (STANDINGS[m.standing] || [''])[0] }, (STANDINGS[m.standing] || [0, plain(m.standing)])[1]);
 // What is wrong with its chains, as the ledger writes it: "session state,session state".
 const wrong = (m) => (m.wrong || '').split(',').filter(Boolean).map((x) => { const at = x.lastIndexOf(' '); return { session: x.slice(0, at), how: CHAINS[x.slice(at + 1)] || x.slice(at + 1) }; });
-const isFrozen = (m) => Array.isArray(m.frozen) ? m.frozen.length > 0 : Boolean(m.frozen);
-const heard = (m) => (m.silent_s < 0 ? 'never' : m.silent_s < 120 ? `${m.silent_s} s ago` : m.silent_s < 7200 ? `${Math.round(m.silent_s / 60)} min ago` : `${Math.round(m.silent_s / 3600)} h ago`);
+export const isFrozen = (m) => Array.isArray(m.frozen) ? m.frozen.length > 0 : Boolean(m.frozen);
+export const heard = (m) => (m.silent_s < 0 ? 'never' : m.silent_s < 120 ? `${m.silent_s} s ago` : m.silent_s < 7200 ? `${Math.round(m.silent_s / 60)} min ago` : `${Math.round(m.silent_s / 3600)} h ago`);
 const armed = (m) => (m.armed || []).map((x) => `${x.client || x.name || ''} ${x.state || ''}`.trim()).join(', ');
-const machinePath = (m) => '/console/machine/' + encodeURIComponent(m.node);
+export const machinePath = (m) => '/console/machine/' + encodeURIComponent(m.node);
 
-const KINDS = { freeze: 'Freeze', unfreeze: 'Lift a freeze', lease: 'Lease', 'revoke-key': 'A key counts no more' };
-const orderTable = (orders, empty) => table('Orders of the centre, the newest first', [
-	{ title: 'When', class: 'tight', bare: true, cell: (o) => when(o.at) }, { title: 'Order', bare: true, cell: (o) => [KINDS[o.kind] || plain(o.kind), ((o.order || {}).body || {}).reason ? [': ', said(o.order.body.reason)] : ''] },
-	{ title: 'Confirmed', class: 'tight', cell: (o) => h('span', { class: 'badge ' + (o.obeyed >= o.meant ? 'good' : 'warn') }, `${o.obeyed} of ${o.meant}`) }, { title: 'Not yet', cell: (o) => parted((o.missing || []).join(', ')) },
+const KINDS = { freeze: 'Freeze', unfreeze: 'Lift a freeze', lease: 'Lease', revoke_key: 'A key counts no more', approvers: 'Who may answer', grant: 'An answer: yes', deny: 'An answer: no', root: 'Another root key', retire: 'A machine is retired' };
+const inFleet = () => state.me.kind === 'fleet';
+const byWhom = (o) => ((o.order || {}).body || {}).signed || ((o.order || {}).body || {}).passkey ? h('span', { class: 'badge good' }, 'signed by a person') : null;
+export const orderTable = (orders, empty) => table('Orders of the centre, the newest first', [
+	{ title: 'When', class: 'tight', bare: true, cell: (o) => when(o.at) }, { title: 'Order', bare: true, cell: (o) => [KINDS[o.kind] || plain(o.kind), ((o.order || {}).body || {}).reason ? [': ', said(o.order.body.reason)] : '', ' ', byWhom(o)] },
+	{ title: 'Confirmed', class: 'tight', cell: (o) => [h('span', { class: 'badge ' + (o.obeyed >= o.meant ? 'good' : 'warn') }, `${o.obeyed} of ${o.meant}`), o.refused ? [' ', h('span', { class: 'badge bad' }, `✕ ${o.refused} refused`)] : null] }, { title: 'Not yet', cell: (o) => parted((o.missing || []).join(', ')) },
 ], orders, empty);
 
-export async function machines(main) {
+export async function machines(main, at) {
 	const doc = await source.get('machines'), list = doc.machines, count = (f) => list.filter(f).length;
 	const number = (n, what, kind) => h('div', { class: 'number ' + (n ? kind : '') }, h('b', null, String(n)), h('span', null, what));
 	show(main, page('Machines', 'Every machine of the fleet, as its ledger knows it.',
@@ -28,7 +31,8 @@ export async function machines(main) {
 			{ title: 'User', cell: (m) => said(m.user) }, { title: 'Heard', class: 'tight', cell: heard }, { title: 'Receipts', class: 'num', cell: (m) => m.receipts.toLocaleString() }, { title: 'Not here yet', class: 'num', cell: (m) => m.backlog.toLocaleString() },
 		], list, 'No machine has joined. helm fleet token makes a token, and helm fleet join joins with it.'),
 		h('h2', null, 'Orders'), orderTable(doc.orders, 'Nothing was ever ordered.'),
-		h('p', { class: 'soft small' }, 'All of them are stopped at a terminal of the centre: ', h('code', null, 'helm fleet freeze --reason TEXT'), '. The control key signs it.')));
+		inFleet() ? h('p', { class: 'soft small' }, 'To stop some or all of them: ', link('/console/freeze', 'Freeze'), '.') : h('p', { class: 'soft small' }, 'All of them are stopped at a terminal of the centre: ', h('code', null, 'helm fleet freeze --reason TEXT'), '. The control key signs it.')));
+	if (inFleet()) listen(['act', 'stopped', 'asked', 'answered'], () => at.isCurrent() && machines(main, at));
 }
 
 export async function machine(main, at) {
@@ -39,11 +43,26 @@ export async function machine(main, at) {
 		h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, 'How it stands'), standing(m)), facts([
 			['User', said(m.user)], ['Heard', heard(m)], ['Guards', said(armed(m) || 'it said nothing about them')], ['Frozen', isFrozen(m) ? h('span', { class: 'badge warn' }, 'yes') : 'no'], ['Chains', String(m.chains)], ['Receipts here', m.receipts.toLocaleString()], ['Not here yet', m.backlog.toLocaleString()], ['Clock', `${m.skew_ms} ms from the ledger's`], ['Last order it has seen', String(m.order)], ['Number', h('code', null, m.node)],
 		], 'two')),
-		h('section', { class: 'card' }, h('h2', null, 'To stop it'), h('p', { class: 'soft small' }, 'At a terminal of the centre; the control key signs the order, and the machine confirms it with a receipt.'), h('code', { class: 'block' }, `helm fleet ${isFrozen(m) ? 'unfreeze' : 'freeze'} --node ${m.node}${isFrozen(m) ? '' : ' --reason TEXT'}`)),
+		inFleet() ? h('p', null, link('/console/freeze?node=' + encodeURIComponent(m.node), isFrozen(m) ? 'Let it go on, or freeze others' : 'Freeze this machine')) : h('section', { class: 'card' }, h('h2', null, 'To stop it'), h('p', { class: 'soft small' }, 'At a terminal of the centre; the control key signs the order, and the machine confirms it with a receipt.'), h('code', { class: 'block' }, `helm fleet ${isFrozen(m) ? 'unfreeze' : 'freeze'} --node ${m.node}${isFrozen(m) ? '' : ' --reason TEXT'}`)),
 		h('h2', null, 'What it did last'),
-		table('Receipts of this machine, the newest first', [
+		inFleet() ? table('Acts of this machine, the newest first', columns().filter((x) => x.title !== 'Machine'), doc.acts, 'Nothing of it is in the ledger yet.') : table('Receipts of this machine, the newest first', [
 			{ title: 'When', class: 'tight', bare: true, cell: (a) => when(a.at) }, { title: 'Verdict', class: 'tight', bare: true, cell: (a) => badge(a.verdict, a.type) }, { title: 'What', bare: true, cell: (a) => h('span', { class: 'caption' }, said(a.caption || a.tool || a.type)) }, { title: 'Who', class: 'mid', cell: (a) => parted(a.principal) }, { title: 'Rule', class: 'mid', cell: (a) => h('span', { class: 'small soft' }, parted(a.rule)) },
 		], doc.acts, 'Nothing of it is in the ledger yet.'),
-		doc.acts.length >= 100 ? h('p', { class: 'soft small' }, 'The newest 100 are shown; ', h('code', null, `helm fleet search --node ${m.node} --limit N`), ' shows more.') : null,
-		h('h2', null, 'Orders'), orderTable(mine, 'Nothing was ordered that concerns it.')));
+		inFleet() && doc.acts.length >= 50 ? h('p', { class: 'soft small' }, 'The newest 50 are shown. ', link('/console/acts?node=' + encodeURIComponent(m.node), 'All of its acts')) : null,
+		!inFleet() && doc.acts.length >= 100 ? h('p', { class: 'soft small' }, 'The newest 100 are shown; ', h('code', null, `helm fleet search --node ${m.node} --limit N`), ' shows more.') : null,
+		h('h2', null, 'Orders'), orderTable(mine, 'Nothing was ordered that concerns it.'),
+		doc.chains ? [h('h2', null, 'Chains'), chains(doc.chains), h('h2', null, 'Keys'), keys(doc.keys)] : null,
+		(doc.forks || []).length ? [h('h2', null, 'Two receipts for one place'), doc.forks.map(fork)] : null));
+	if (inFleet()) listen(['act', 'stopped', 'asked', 'answered'], () => at.isCurrent() && machine(main, at));
 }
+
+const chains = (list) => table('Chains of this machine', [
+	{ title: 'Chain', bare: true, cell: (x) => [h('code', null, parted(x.session)), x.epoch > 1 ? h('span', { class: 'soft small' }, ` epoch ${x.epoch}`) : null] }, { title: 'State', class: 'tight', cell: (x) => h('span', { class: 'badge ' + (x.state === 'growing' ? 'good' : x.state === 'ended' ? '' : 'bad') }, plain(x.state)) },
+	{ title: 'Here', class: 'num', cell: (x) => x.head.toLocaleString() }, { title: 'There', class: 'num', cell: (x) => x.local_head.toLocaleString() }, { title: 'In the tree', class: 'num', cell: (x) => x.sequenced.toLocaleString() }, { title: 'Seen', class: 'tight', cell: (x) => when(x.seen_at) },
+], list, 'It has sent nothing yet.');
+const keys = (list) => table('Keys of this machine', [
+	{ title: 'Link', class: 'num', cell: (x) => String(x.sequence) }, { title: 'Key', bare: true, cell: (x) => h('code', null, x.key) }, { title: 'Counts', class: 'tight', cell: (x) => (x.revoked_since ? [h('span', { class: 'badge bad' }, '✕ revoked'), ' since ', when(x.revoked_since)] : h('span', { class: 'badge good' }, '✓ yes')) },
+], list, 'It has no key.');
+// Both were signed by the machine, and only one can be true.
+const fork = (f) => h('section', { class: 'card' }, h('div', { class: 'head' }, h('h3', null, said(f.session), `, clock ${f.clock}`), h('span', { class: 'badge ' + (f.is_repair ? '' : 'bad') }, f.is_repair ? 'a repair' : '✕ continued in two ways')), facts([['Seen', when(f.seen_at)]]),
+	h('div', { class: 'pair' }, h('div', null, h('p', { class: 'small soft' }, 'In the ledger'), h('code', { class: 'block' }, said(f.ours || 'not kept any more'))), h('div', null, h('p', { class: 'small soft' }, 'Came second, refused'), h('code', { class: 'block' }, said(f.theirs)))));

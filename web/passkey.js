@@ -3,7 +3,7 @@
 // What is signed is the SHA-256 of the message, and the message is what the dialog shows: it is read apart here, not taken from the server's
 // description of it.
 import { setPage, trustKey } from './api.js';
-import { base64url, canonical, challengeOf, unbase64url } from './proof.js';
+import { base64url, canonical, challengeOf, hex, unbase64url } from './proof.js';
 
 const known = (ids) => ids.map((id) => ({ type: 'public-key', id: unbase64url(id) }));
 const plainError = (e) => (e.name === 'NotAllowedError' ? new Error('nothing was signed: it was cancelled, or took too long') : e);
@@ -53,7 +53,25 @@ export function readMessage(message) {
 
 export async function sign(source, path, asked) {
 	readMessage(asked.message);
-	if (!asked.credentials.length) throw new Error('No key is registered for this address. A person invites you: helm serve invite --name NAME');
+	if (!asked.credentials.length) throw new Error(asked.none || 'No key is registered for this address. A person invites you: helm serve invite --name NAME');
 	const got = await assertion(await challengeOf(asked.message), asked.rp_id, asked.credentials);
-	return source.post(path, { message: asked.message, assertion: got });
+	return source.post(path, { ...asked.more, message: asked.message, assertion: got });
+}
+
+/* ---- a key for a fleet ---- */
+
+// A passkey for this address, as one word: it counts when the list of approvers that the root key signs has it.  Nothing of it is kept here or sent.
+export async function makeFleetKey(me, label) {
+	let made;
+	try {
+		made = await navigator.credentials.create({ publicKey: {
+			challenge: crypto.getRandomValues(new Uint8Array(32)), rp: { id: me.rp_id, name: 'Helm' },
+			user: { id: crypto.getRandomValues(new Uint8Array(16)), name: label, displayName: label },
+			pubKeyCredParams: [{ type: 'public-key', alg: -8 }, { type: 'public-key', alg: -7 }],
+			authenticatorSelection: { userVerification: 'required', residentKey: 'preferred' }, attestation: 'none', timeout: 120000,
+		} });
+	} catch (e) { throw plainError(e); }
+	const r = made.response, spki = new Uint8Array(r.getPublicKey()), isEd = r.getPublicKeyAlgorithm() === -8;
+	const passkey = { algorithm: isEd ? 'ed25519' : 'es256', credential_id: base64url(new Uint8Array(made.rawId)), origin: me.origin, public_key_hex: hex(spki.slice(isEd ? -32 : -64)), rp_id: me.rp_id };
+	return 'helm-passkey:' + base64url(new TextEncoder().encode(canonical(passkey)));
 }

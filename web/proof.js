@@ -23,7 +23,7 @@ export function canonical(value) {
 	return JSON.stringify(value);
 }
 
-async function verifies(keyHex, signatureHex, text) {
+export async function verifies(keyHex, signatureHex, text) {
 	const key = await crypto.subtle.importKey('raw', unhex(keyHex), { name: 'Ed25519' }, false, ['verify']);
 	return crypto.subtle.verify({ name: 'Ed25519' }, key, unhex(signatureHex), utf8.encode(text));
 }
@@ -93,18 +93,18 @@ export const CHECKS = [
 	['head', 'Signed head', 'The head of the log is signed by the same key.'],
 ];
 
-class Wrong extends Error {}
-const need = (ok, text) => { if (!ok) throw new Wrong(text); };
-class Unknown extends Error {}
+export class Wrong extends Error {}
+export const need = (ok, text) => { if (!ok) throw new Wrong(text); };
+export class Unknown extends Error {}
 
-async function checkMark(r) {
+export async function checkMark(r) {
 	const [, mark] = /^rcpt_[^.]+\.([0-9a-f]{64})$/.exec(r.receipt_id) || [];
 	need(mark, 'the id has no mark');
 	const found = await sha256Text(projection(r, ['receipt_id', 'signature']));
 	need(found === mark, `a member was changed: the mark is ${mark.slice(0, 12)}…, the members give ${found.slice(0, 12)}…`);
 }
 
-async function checkSignature(r) {
+export async function checkSignature(r) {
 	const signed = {};
 	for (const name of SIGNED) {
 		need(name in r && r[name] !== null, `the signed member ${name} is missing`);
@@ -123,7 +123,7 @@ async function checkKey(r, trusted) {
 	need(key === trusted, `signed by ${key.slice(0, 12)}…, and you trust ${trusted.slice(0, 12)}…`);
 }
 
-async function checkDecision(r) {
+export async function checkDecision(r) {
 	const d = r.subject;
 	if (!d) throw new Unknown('this receipt stands for no decision');
 	const signed = {};
@@ -137,7 +137,7 @@ async function checkDecision(r) {
 	need(await verifies(d.signature_type.replace(/^ed25519:/, ''), d.signature, text), 'the signature of the decision does not fit');
 }
 
-async function checkLink(r, before) {
+export async function checkLink(r, before) {
 	if (r.lamport_clock === 1) return need(r.prev_hash === '', 'the first receipt follows nothing'), 'the first of its chain';
 	if (!before) throw new Unknown('the receipt before it was not given');
 	need(before.session_id === r.session_id, 'the receipt before belongs to another chain');
@@ -162,9 +162,9 @@ async function checkHead(r, proof) {
 	need(await verifies(h.public_key, h.signature, text), 'the signature of the head does not fit');
 }
 
-// `given` is {receipt: line, previous: line or null, proof: {leaf_index, audit_path, head}}; lines are texts.  The answer has a row for each
-// check: {name, title, about, state: pass|fail|unknown, detail}.
-export async function verify(given, trusted) {
+// `given` is {receipt: line, previous: line or null, ...}; lines are texts.  The answer has a row for each check:
+// {name, title, about, state: pass|fail|unknown, detail}.  `made(receipt, before)` gives the functions of the checks by their names.
+export async function runChecks(checks, given, made) {
 	let receipt = null, before = null, broken = null;
 	try {
 		receipt = JSON.parse(given.receipt);
@@ -172,18 +172,9 @@ export async function verify(given, trusted) {
 	} catch (e) {
 		broken = 'this is no JSON: ' + e.message;
 	}
-	const run = {
-		form: () => need(canonical(receipt) === given.receipt, 'the text departs from the canonical form'),
-		mark: () => checkMark(receipt),
-		signature: () => checkSignature(receipt),
-		key: () => checkKey(receipt, trusted),
-		decision: () => checkDecision(receipt),
-		link: () => checkLink(receipt, before),
-		inclusion: () => checkInclusion(receipt, given.proof),
-		head: () => checkHead(receipt, given.proof),
-	};
+	const run = { form: () => need(canonical(receipt) === given.receipt, 'the text departs from the canonical form'), ...made(receipt, before) };
 	const rows = [];
-	for (const [name, title, about] of CHECKS) {
+	for (const [name, title, about] of checks) {
 		let state = 'pass', detail = '';
 		try {
 			if (broken) throw new Wrong(broken);
@@ -196,6 +187,17 @@ export async function verify(given, trusted) {
 	}
 	return rows;
 }
+
+// Of one workspace: `given.proof` is {leaf_index, audit_path, head}.
+export const verify = (given, trusted) => runChecks(CHECKS, given, (receipt, before) => ({
+	mark: () => checkMark(receipt),
+	signature: () => checkSignature(receipt),
+	key: () => checkKey(receipt, trusted),
+	decision: () => checkDecision(receipt),
+	link: () => checkLink(receipt, before),
+	inclusion: () => checkInclusion(receipt, given.proof),
+	head: () => checkHead(receipt, given.proof),
+}));
 
 // The question that a person reads is the one whose digest the decision was signed over.
 export async function requestIsBound(request, decision) {

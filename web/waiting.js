@@ -11,7 +11,7 @@ import { listen, setWaiting, source, state } from './app.js';
 /* ---- the dialog in which everything is signed ---- */
 
 // rows: what the act says, as pairs; resolves when it was signed and is on record, or null when it was left.
-function confirm(title, rows, message, verb, path, asked) {
+export function confirm(title, rows, message, verb, path, asked) {
 	const dialog = document.getElementById('dialog'), error = h('p', { class: 'small', role: 'alert' });
 	return new Promise((done) => {
 		const close = (result) => { dialog.close(); done(result); };
@@ -30,6 +30,9 @@ function confirm(title, rows, message, verb, path, asked) {
 
 /* ---- a question ---- */
 
+// In a fleet a question is one machine's, and an answer an order to it.
+const ofMachine = (entry) => (entry.node ? { node: entry.node } : {});
+
 const REACH = { exact: 'this very call', shape: 'calls with the same effects on things of the same kind' };
 
 // Does the grant that is to be signed answer the question that is shown?
@@ -39,13 +42,13 @@ async function grantFits(body, q) {
 		(g.reach !== 'exact' || g.args_sha256 === q.args_sha256) && canonical(g.covers) === canonical(q.covers);
 }
 
-async function approve(q, reach, hours) {
-	const asked = await source.post(`waiting/${q.approval_id}/message`, { answer: 'approve', reach, ...(reach === 'shape' ? { hours } : {}) });
+async function approve(entry, reach, hours) {
+	const q = entry.request, asked = await source.post(`waiting/${q.approval_id}/message`, { ...ofMachine(entry), answer: 'approve', reach, ...(reach === 'shape' ? { hours } : {}) });
 	const { domain, body } = readMessage(asked.message);
 	if (domain !== 'helm:approval:v2' || !(await grantFits(body, q))) throw new Error('what the server gave to sign is not about this question; nothing was signed');
 	const g = body.grant;
-	return confirm('Approve', [['Call', h('code', { class: 'block' }, said(q.preview))], ['Reaches', REACH[g.reach] || g.reach], ['How often', g.once ? 'once' : 'as often as it is asked'], ['For', said(g.principal || 'anybody')], ['Session', said(g.session || 'any')], ['Until', when(g.expires_at)], ['Grant', h('code', null, g.grant_id)]],
-		asked.message, 'Approve', `waiting/${q.approval_id}/answer`, asked);
+	return confirm('Approve', [['Machine', entry.host ? said(entry.host + ', ' + entry.user) : null], ['Call', h('code', { class: 'block' }, said(q.preview))], ['Reaches', REACH[g.reach] || g.reach], ['How often', g.once ? 'once' : 'as often as it is asked'], ['For', said(g.principal || 'anybody')], ['Session', said(g.session || 'any')], ['Until', when(g.expires_at)], ['Grant', h('code', null, g.grant_id)]],
+		asked.message, 'Approve', `waiting/${q.approval_id}/answer`, { ...asked, more: ofMachine(entry) });
 }
 
 // One of several people: the key signs the challenge of the question, which counts for this very call, once.
@@ -57,11 +60,11 @@ async function approveWithOthers(q) {
 		asked.message, 'Approve', `waiting/${q.approval_id}/answer`, asked);
 }
 
-async function deny(q, reason) {
-	const asked = await source.post(`waiting/${q.approval_id}/message`, { answer: 'deny', reason });
+async function deny(entry, reason) {
+	const q = entry.request, asked = await source.post(`waiting/${q.approval_id}/message`, { ...ofMachine(entry), answer: 'deny', reason });
 	const { domain, body } = readMessage(asked.message);
-	if (domain !== 'helm:act:v1' || body.act !== 'deny' || body.approval_id !== q.approval_id || body.reason !== reason || body.request_sha256 !== 'sha256:' + (await sha256Text(canonical(q)))) throw new Error('what the server gave to sign is not this answer; nothing was signed');
-	return confirm('Deny', [['Call', h('code', { class: 'block' }, said(q.preview))], ['Reason', said(reason || '—')]], asked.message, 'Deny', `waiting/${q.approval_id}/answer`, asked);
+	if (domain !== 'helm:act:v1' || body.act !== 'deny' || body.approval_id !== q.approval_id || body.reason !== reason || (entry.node && (body.origin !== state.me.log_origin || canonical(body.nodes) !== canonical([entry.node]))) || body.request_sha256 !== 'sha256:' + (await sha256Text(canonical(q)))) throw new Error('what the server gave to sign is not this answer; nothing was signed');
+	return confirm('Deny', [['Machine', entry.host ? said(entry.host + ', ' + entry.user) : null], ['Call', h('code', { class: 'block' }, said(q.preview))], ['Reason', said(reason || '—')]], asked.message, 'Deny', `waiting/${q.approval_id}/answer`, { ...asked, more: ofMachine(entry) });
 }
 
 // Who has said yes to a question that takes several, and how many are missing: in words, and as as many places.
@@ -76,6 +79,8 @@ function people(entry) {
 function answers(entry, isBound, again) {
 	const q = entry.request, several = q.approvers > 1, error = h('div', { 'aria-live': 'polite' });
 	if (!isBound) return h('p', { class: 'alert bad' }, 'This is not the text that was signed. It cannot be answered here.');
+	if (entry.order) return h('p', { class: 'alert' }, `Order ${entry.order} answers it. The machine has not confirmed that yet.`);
+	if (entry.node && several) return h('p', { class: 'alert' }, `This takes ${q.approvers} people. It is answered at the machine.`);
 	if (!state.me.has_keys) return null;
 	const run = (f) => async (e) => {
 		const buttons = e.target.closest('.actions').querySelectorAll('button');
@@ -83,7 +88,7 @@ function answers(entry, isBound, again) {
 		for (const b of buttons) b.disabled = true;
 		try {
 			const done = await f();
-			if (done) { announce(done.missing ? `Done; it is on record. ${done.missing} more must say yes.` : 'Done; it is on record.'); return again(done); }
+			if (done) { announce(done.order ? `Order ${done.order} is given; the machine confirms it with a receipt.` : done.missing ? `Done; it is on record. ${done.missing} more must say yes.` : 'Done; it is on record.'); return again(done); }
 		} catch (x) { show(error, h('p', { class: 'alert bad', role: 'alert' }, plain(x.message))); }
 		for (const b of buttons) b.disabled = false;
 		return null;
@@ -93,8 +98,8 @@ function answers(entry, isBound, again) {
 	return h('div', { class: 'answers' },
 		h('div', { class: 'actions' }, several
 			? h('button', { class: 'main', disabled: mine, onclick: run(() => approveWithOthers(q)) }, mine ? 'You have said yes' : 'Approve, as one of ' + q.approvers)
-			: [h('button', { class: 'main', onclick: run(() => approve(q, 'once')) }, 'Approve once'), h('button', { onclick: run(() => approve(q, 'shape', 8)) }, 'Approve for this shape, 8 h')],
-		h('span', { class: 'deny' }, reason, h('button', { class: 'stop', onclick: run(() => deny(q, reason.value)) }, 'Deny'))), error);
+			: [h('button', { class: 'main', onclick: run(() => approve(entry, 'once')) }, 'Approve once'), h('button', { onclick: run(() => approve(entry, 'shape', 8)) }, 'Approve for this shape, 8 h')],
+		h('span', { class: 'deny' }, reason, h('button', { class: 'stop', onclick: run(() => deny(entry, reason.value)) }, 'Deny'))), error);
 }
 
 const understood = (q) => (q.understood || []).filter((x) => x !== q.risk_reason);
@@ -106,33 +111,37 @@ async function card(entry, again, needsKey) {
 		h('code', { class: 'block' }, said(q.preview)),
 		more.length ? h('ul', { class: 'understood' }, more.map((x) => h('li', null, parted(x)))) : null,
 		facts([
-			['Who', parted(q.principal)], ['Rule', parted((q.rules || []).join(', '))], ['Where', h('code', null, parted(q.cwd || '—'))], ['Asked', [when(q.created_at), ' by ', said(q.door)]],
+			['Machine', entry.node ? [link('/console/machine/' + encodeURIComponent(entry.node), said(entry.host)), ', ', said(entry.user)] : null], ['Who', parted(q.principal)], ['Rule', parted((q.rules || []).join(', '))], ['Where', h('code', null, parted(q.cwd || '—'))], ['Asked', [when(q.created_at), ' by ', said(q.door)]],
 		], 'two'),
-		q.approvers > 1 ? people(entry) : null,
+		q.approvers > 1 && !entry.node ? people(entry) : null,
 		answers(entry, bound, again),
 		h('div', { class: 'tail' },
 			bound ? h('span', { class: 'badge good' }, '✓ this is the text that was signed') : h('span', { class: 'badge bad' }, '✕ not the text that was signed'),
 			entry.decision_id ? link(actPath(entry.decision_id), 'receipt and proof') : null,
 			h('details', null, h('summary', null, 'More'), facts([
-				['At a terminal', h('code', null, `helm approval approve ${q.approval_id}${needsKey || q.approvers > 1 ? ' --key FILE' : ''}`)], ['Session', q.session ? link('/console/session/' + encodeURIComponent(q.session), said(q.session)) : null], ['Profile', said(q.profile)], ['Id', h('code', null, q.approval_id)],
+				['At a terminal', h('code', null, entry.node ? `helm fleet approve ${q.approval_id} --node ${entry.node} --key FILE` : `helm approval approve ${q.approval_id}${needsKey || q.approvers > 1 ? ' --key FILE' : ''}`)], ['Session', q.session && entry.node ? said(q.session) : q.session ? link('/console/session/' + encodeURIComponent(q.session), said(q.session)) : null], ['Profile', said(q.profile)], ['Id', h('code', null, q.approval_id)],
 			]))));
 }
 
 // Once for all questions: how somebody without a key comes to one.
-const howTo = () => (state.me.has_keys ? null : h('p', { class: 'alert' }, 'You can look. Answering here takes a registered key: ', state.me.may_register ? 'register yours above.' : ['a person at a terminal invites you with ', h('code', null, 'helm serve invite --name NAME'), ', or answers there.']));
+const howTo = () => (state.me.has_keys ? null : state.me.kind === 'fleet' ? fleetKey() : h('p', { class: 'alert' }, 'You can look. Answering here takes a registered key: ', state.me.may_register ? 'register yours above.' : ['a person at a terminal invites you with ', h('code', null, 'helm serve invite --name NAME'), ', or answers there.']));
+
+// A fleet has no registration of its own: who may answer stands in a list that a key kept offline has signed.
+export const fleetKey = () => h('div', { class: 'alert' }, 'You can look. Answering and freezing here takes a passkey that the fleet’s list of approvers names. ', link('/console/key', 'Make one for this address'));
 
 export async function waiting(main, at) {
 	const doc = await source.get('waiting'), wanted = at.query.get('id'), open = doc.waiting;
 	setWaiting(open.length);
 	const again = () => at.isCurrent() && waiting(main, at);
 	const cards = await Promise.all(open.map((entry) => card(entry, again, doc.require_key)));
-	const answered = [...doc.answered].reverse();
-	show(main, page('Waiting', open.length ? null : 'Nothing waits for an answer.', open.length ? howTo() : null, cards,
+	const answered = state.me.kind === 'fleet' ? doc.answered : [...doc.answered].reverse();
+	show(main, page('Waiting', open.length ? null : 'Nothing waits for an answer.', open.length ? howTo() : null, doc.is_cut ? h('p', { class: 'alert' }, `The ${open.length} oldest questions are shown; more wait.`) : null, cards,
 		h('h2', null, 'Answered'),
 		table('Questions that were answered or have expired', [
 			{ title: 'Answered', class: 'tight', bare: true, cell: (x) => when(x.resolved_at || x.request.expires_at) }, { title: 'Answer', bare: true, cell: (x) => badge(x.state === 'approved' ? 'ALLOW' : x.state === 'denied' ? 'DENY' : null, x.state) },
-			{ title: 'What', bare: true, cell: (x) => h('a', { class: 'caption', href: actPath(x.decision_id || ''), 'data-go': '' }, said(x.request.preview)) }, { title: 'Asked by', class: 'mid', cell: (x) => parted(x.request.principal) }, { title: 'By', class: 'mid', cell: (x) => h('span', { class: 'small' }, parted(x.responder), x.said_yes && x.said_yes.length > 1 ? ` and ${x.said_yes.length - 1} before` : '') },
-		], answered, 'No question was answered yet.')));
+			{ title: 'What', bare: true, cell: (x) => h('a', { class: 'caption', href: actPath(x.decision_id || ''), 'data-go': '' }, said(x.request.preview)) }, { title: 'Asked by', class: 'mid', cell: (x) => [x.host ? [said(x.host), ', '] : null, parted(x.request.principal)] }, { title: 'By', class: 'mid', cell: (x) => h('span', { class: 'small' }, parted(x.responder), x.said_yes && x.said_yes.length > 1 ? ` and ${x.said_yes.length - 1} before` : '') },
+		], answered, 'No question was answered yet.'),
+		doc.more ? h('p', { class: 'soft small' }, `The newest ${answered.length} are shown. `, link('/console/acts?kind=grant', 'Acts'), ' has all.') : null));
 	const target = wanted && document.getElementById(wanted);
 	if (target) target.scrollIntoView({ block: 'center' });
 	listen(['asked', 'answered'], () => at.isCurrent() && !document.getElementById('dialog').open && !main.contains(document.activeElement?.closest('input')) && waiting(main, at));

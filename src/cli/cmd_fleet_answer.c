@@ -7,6 +7,7 @@
 #include "cli/cmd_approval.h"
 #include "cli/cmd_fleet.h"
 #include "kernel/fleet/fleet.h"
+#include "kernel/passkey.h"
 #include "kernel/person.h"
 #include "proof/sshsig.h"
 
@@ -400,7 +401,7 @@ const struct opt fleet_approvers_opts[] = {
 /* As it stands in trust/approvers.json where it was registered; where it signs is https:// and its name, when nothing else is said. */
 static int read_passkey(struct cli *r, const char *text, struct json *row, struct err *e)
 {
-	static const char *const parts[] = { "algorithm", "public_key_hex", "rp_id" };
+	static const char *const parts[] = { "algorithm", "credential_id", "public_key_hex", "rp_id" };
 	struct json *doc, *p = json_new(r->a, JSON_OBJECT);
 	int rc = json_parse(r->a, bytes_of(text), "passkey", NULL, &doc, e);
 	const struct json *from = rc == OK && json_get(doc, "passkey") ? json_get(doc, "passkey") : NULL;
@@ -418,7 +419,7 @@ static int read_passkey(struct cli *r, const char *text, struct json *row, struc
 	return rc;
 }
 
-/* LABEL=KEY: 64 hex digits, or a file with them, with a line of OpenSSH or with a passkey. */
+/* LABEL=KEY: 64 hex digits, a passkey as the console shows it, or a file with either, with a line of OpenSSH or with a passkey as it was registered. */
 static int read_approver(struct cli *r, const char *text, struct json **ret, struct err *e)
 {
 	const char *at = strchr(text, '=');
@@ -428,12 +429,12 @@ static int read_approver(struct cli *r, const char *text, struct json **ret, str
 
 	if (!at || at == text)
 		return err_set(e, E_USAGE, "USAGE",
-			"'%s': an approver is LABEL=KEY, with 64 hex digits or a file that has a public key",
+			"'%s': an approver is LABEL=KEY, with 64 hex digits, helm-passkey:..., or a file that has a public key",
 			text);
 	*ret = json_new(r->a, JSON_OBJECT);
 	json_sets(r->a, *ret, "label", arena_strndup(r->a, text, (size_t)(at - text)));
 	at++;
-	if (!hex_decode(at, strlen(at), pub, sizeof(pub), true)) {
+	if (!hex_decode(at, strlen(at), pub, sizeof(pub), true) && !text_starts(at, PASSKEY_WORD)) {
 		int rc = file_read(r->sys, r->a, AT_FDCWD, at, SSH_KEY_LIMIT, FILE_FOLLOW, &line, e);
 		if (rc)
 			return rc;
@@ -445,6 +446,13 @@ static int read_approver(struct cli *r, const char *text, struct json **ret, str
 	if (hex_decode(at, strlen(at), pub, sizeof(pub), true)) {
 		json_sets(r->a, *ret, "public_key_hex", at);
 		return OK;
+	}
+	if (text_starts(at, PASSKEY_WORD)) {
+		struct json *passkey;
+		int rc = passkey_read_word(r->a, at, &passkey, e);
+		if (rc == OK)
+			json_set(r->a, *ret, "passkey", passkey);
+		return rc;
 	}
 	int rc = ssh_key_parse(r->a, bytes_of(at), text, &key, e);
 	if (rc == OK)
@@ -554,6 +562,9 @@ const struct opt fleet_reader_opts[] = {
 	DATABASE,
 	TENANT,
 	{ "expires", OPT_VALUE, "DURATION", "add: it opens nothing after 12h, 30d, ... (90d)", NULL, false },
+	{ "link", OPT_VALUE, "URL",
+		"add: print a link into the console of the front end there, with the log's key, instead of the token",
+		NULL, false },
 	{ 0 },
 };
 
@@ -599,6 +610,9 @@ int cmd_fleet_reader(struct cli *r, struct err *e)
 		return rc;
 	if (r->is_json)
 		out_json(r, answer);
+	else if (opt_text(r, "link", NULL))
+		out(r, "%s/console/#enter=%s&log=%s\n", opt_text(r, "link", ""),
+			json_get_text(answer, "token", ""), json_get_text(answer, "log_vkey", ""));
 	else
 		out(r, "%s\n", json_get_text(answer, "token", ""));
 	return 0;

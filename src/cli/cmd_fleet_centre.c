@@ -26,6 +26,8 @@ const struct opt serve_fleet_opts[] = {
 	{ "port", OPT_INT, "N", "where to listen; 0: any that is free, named on standard output (7715)", NULL,
 		false },
 	{ "bind", OPT_VALUE, "ADDRESS", "on which address (127.0.0.1)", NULL, false },
+	{ "origin", OPT_VALUE, "URL", "where browsers reach the console: https://ledger.example.com", NULL,
+		false },
 	{ "listen", OPT_VALUE, "unix:PATH", "also, or with --port -1 only, on a socket of this machine", NULL,
 		false },
 	{ "tls-cert", OPT_VALUE, "FILE", "certificate chain in PEM", NULL, false },
@@ -243,6 +245,8 @@ int cmd_serve_fleet(struct cli *r, struct err *e)
 		rc = err_set(e, E_USAGE, "USAGE", "--patience takes a number from 1 to 3600");
 	if (rc == OK)
 		rc = serve_listening(r, 7715, doc, e);
+	if (rc == OK)
+		rc = serve_console(r, doc, e);
 	if (rc)
 		return rc;
 	fleet_add_signer(r, q);

@@ -145,8 +145,7 @@ void serve_spans(struct cli *r, struct json *doc)
 		json_sets(r->a, doc, "otlp", opt_text(r, "otlp", NULL));
 }
 
-/* Under which name browsers reach the console; without one only by names of this machine. */
-static int console_options(struct cli *r, struct json *doc, struct err *e)
+int serve_console(struct cli *r, struct json *doc, struct err *e)
 {
 	struct json *console = json_new(r->a, JSON_OBJECT);
 	const char *origin = opt_text(r, "origin", NULL);
@@ -173,7 +172,7 @@ int cmd_serve(struct cli *r, struct err *e)
 	if (rc == OK && client_ca && !opt_text(r, "tls-cert", NULL))
 		rc = err_set(e, E_USAGE, "USAGE", "--tls-client-ca needs --tls-cert and --tls-key");
 	if (rc == OK)
-		rc = console_options(r, doc, e);
+		rc = serve_console(r, doc, e);
 	/* What is wrong with the policy is said here, the way every command says it. */
 	if (rc == OK)
 		rc = policy_source_compile(r->sys, r->a, opt_text(r, "policy", ""), &rules, e);

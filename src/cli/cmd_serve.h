@@ -12,6 +12,8 @@ int serve_ask(struct cli *r, const struct json *options, int timeout_ms, struct 
 /* What says where helm-serve listens, checked, as members of its options. */
 int serve_listening(struct cli *r, int64_t port, struct json *options, struct err *e);
 void serve_spans(struct cli *r, struct json *options); /* --otlp */
+/* --origin: under which name browsers reach the console; without one only by names of this machine. */
+int serve_console(struct cli *r, struct json *options, struct err *e);
 /* The one argument of helm-serve. */
 void serve_write_options(struct cli *r, struct buf *to, const struct json *options);
 /* helm-serve takes our place.  Returns only when it cannot. */

@@ -275,6 +275,88 @@ int person_open_passkey(struct sys *s, struct arena *a, struct bytes message, co
 	return OK;
 }
 
+/* ---- rows that somebody else keeps ---- */
+
+bool passkey_is_row(struct arena *a, const struct json *row)
+{
+	const struct json *p = json_get(row, "passkey");
+	const char *id = json_get_text(p, "credential_id", ""), *rp_id = json_get_text(p, "rp_id", ""),
+		   *origin = json_get_text(p, "origin", ""), *host = strstr(origin, "://");
+	struct webauthn_key key;
+	struct bytes raw;
+
+	return json_is(p, JSON_OBJECT) && p->n == 5 && *rp_id && host &&
+		strncmp(host + strlen("://"), rp_id, strlen(rp_id)) == 0 &&
+		strchr(":", host[strlen("://") + strlen(rp_id)]) && key_of(p, &key) &&
+		(key.algorithm != WEBAUTHN_ED25519 || sign_public_ok(key.x)) &&
+		base64_decode(a, id, strlen(id), BASE64_URL, false, &raw) && raw.n &&
+		raw.n <= CREDENTIAL_LIMIT;
+}
+
+const char *passkey_row_id(struct arena *a, const struct json *row)
+{
+	const char *id = json_get_text(json_get(row, "passkey"), "credential_id", "");
+	struct bytes raw;
+
+	return base64_decode(a, id, strlen(id), BASE64_URL, false, &raw) && raw.n
+		? arena_printf(a, "webauthn:%.32s", sha256_hex(a, raw.p, raw.n))
+		: NULL;
+}
+
+int passkey_read_word(struct arena *a, const char *word, struct json **ret, struct err *e)
+{
+	struct json *row = json_new(a, JSON_OBJECT), *p;
+	struct bytes text;
+
+	if (!text_starts(word, PASSKEY_WORD) ||
+		!base64_decode(a, word + strlen(PASSKEY_WORD), strlen(word) - strlen(PASSKEY_WORD),
+			BASE64_URL, false, &text) ||
+		json_parse(a, text, "passkey", NULL, &p, NULL))
+		return err_set(e, E_INPUT, "PASSKEY_WORD",
+			"this is no passkey as the console of a fleet shows it: " PASSKEY_WORD "...");
+	json_set(a, row, "passkey", p);
+	if (!passkey_is_row(a, row))
+		return err_set(e, E_INPUT, "PASSKEY_WORD",
+			"this passkey has no key, no credential or no origin that could be used");
+	*ret = p;
+	return OK;
+}
+
+int passkey_in_rows(struct arena *a, const struct json *rows, struct bytes message,
+	const struct json *assertion, webauthn_es256 *es256, struct person *ret, struct err *e)
+{
+	const char *id = json_get_text(assertion, "id", "");
+
+	json_each (row, rows) {
+		const struct json *p = json_get(row, "passkey");
+		struct webauthn_wanted w = { .origin = json_get_text(p, "origin", ""),
+			.rp_id = json_get_text(p, "rp_id", "") };
+		const struct passkey_given g = { w.origin, w.rp_id, es256, assertion };
+		struct webauthn_signed given;
+		struct webauthn_key key;
+		struct bytes raw;
+		uint32_t counter;
+		if (!p || !text_eq(json_get_text(p, "credential_id", ""), id) || !key_of(p, &key) ||
+			!base64_decode(a, id, strlen(id), BASE64_URL, false, &raw))
+			continue;
+		if (!read_given(a, assertion, &given))
+			return err_set(e, E_INPUT, "WEBAUTHN_FORMAT", "a part of what was signed is missing");
+		sha256(message.p, message.n, w.challenge);
+		int rc = webauthn_check(a, &w, &key, &given, es256, &counter, e);
+		if (rc)
+			return rc;
+		struct json *proof = proof_of(a, row, &g);
+		const char *key_id = passkey_row_id(a, row);
+		json_sets(a, proof, "key_id", key_id);
+		json_sets(a, proof, "label", json_get_text(row, "label", ""));
+		*ret = (struct person){
+			.name = arena_printf(a, "key %s of the fleet", key_id), .proof = proof, .es256 = es256
+		};
+		return OK;
+	}
+	return err_set(e, E_DENIED, "APPROVER_UNKNOWN", "the fleet's root key names no such passkey");
+}
+
 /* ---- invitations ---- */
 
 static bool is_label(const char *text)

@@ -37,6 +37,18 @@ int passkey_is_registered(struct sys *s, struct arena *a, const char *key_id, co
 /* Ids of the credentials that are registered for this name, in base64url. */
 int passkey_credentials(struct sys *s, struct arena *a, const char *rp_id, struct json **ret, struct err *e);
 
+/* Rows that somebody else keeps, as the list of a fleet's approvers is: {label, passkey: {algorithm, credential_id, origin, public_key_hex, rp_id}}. */
+bool passkey_is_row(struct arena *a, const struct json *row);
+const char *passkey_row_id(
+	struct arena *a, const struct json *row); /* under which its key stands in a record */
+/* One word for such a `passkey`, as a page shows it: "helm-passkey:" and base64url of its canonical bytes; read.  E_INPUT PASSKEY_WORD. */
+#define PASSKEY_WORD "helm-passkey:"
+int passkey_read_word(struct arena *a, const char *word, struct json **ret, struct err *e);
+/* Whose key has signed exactly this message, at the origin that its row names.  APPROVER_UNKNOWN, and those of webauthn_check().  Counters are not looked
+ * at: whoever sees only some of what a key signs learns nothing from them. */
+int passkey_in_rows(struct arena *a, const struct json *rows, struct bytes message,
+	const struct json *assertion, webauthn_es256 *es256, struct person *ret, struct err *e);
+
 /* The bytes that say a person's act that is no answer with a grant: deny, freeze, unfreeze. */
 struct bytes passkey_message(struct arena *a, const struct json *act);
 

@@ -153,7 +153,7 @@ int console_check_browser(struct call *c, struct err *e)
 /* ---- sessions ---- */
 
 /* The value of our cookie; NULL: there is none. */
-static const char *cookie_of(const struct call *c)
+const char *console_cookie(const struct call *c)
 {
 	for (size_t i = 0; i < c->header_count; i++) {
 		const char *at = strcasecmp(c->headers[i].name, "Cookie") == 0 ? c->headers[i].value : NULL;
@@ -165,9 +165,16 @@ static const char *cookie_of(const struct call *c)
 	return NULL;
 }
 
+void console_set_cookie(struct call *c, const char *value, int64_t lasts_s)
+{
+	call_send_header(c, "Set-Cookie",
+		arena_printf(c->a, "%s=%s; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=%lld", COOKIE,
+			value, (long long)lasts_s));
+}
+
 bool console_has_cookie(const struct call *c)
 {
-	return console_is_api(c->path) && cookie_of(c) != NULL;
+	return console_is_api(c->path) && console_cookie(c) != NULL;
 }
 
 static bool is_same(const uint8_t *x, const uint8_t *y)
@@ -182,7 +189,7 @@ static bool is_same(const uint8_t *x, const uint8_t *y)
 /* Under the lock.  A key that is no longer registered ends its sessions. */
 static struct session *find(struct console *x, struct call *c)
 {
-	const char *cookie = cookie_of(c), *page = call_header(c, "X-Helm-Page");
+	const char *cookie = console_cookie(c), *page = call_header(c, "X-Helm-Page");
 	uint8_t digest[SHA256_SIZE], word[SHA256_SIZE];
 	int64_t now = x->s->sys->now_us(x->s->sys);
 
@@ -288,9 +295,7 @@ int console_begin(struct call *c, const struct console_session *who, int64_t las
 	one.number = ++x->next_session;
 	x->sessions[one.number % SESSIONS] = one;
 	pthread_mutex_unlock(&x->lock);
-	call_send_header(c, "Set-Cookie",
-		arena_printf(c->a, "%s=%s; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=%lld", COOKIE,
-			cookie, (long long)(lasts_us / SECOND_US)));
+	console_set_cookie(c, cookie, lasts_us / SECOND_US);
 	return OK;
 }
 
@@ -303,8 +308,7 @@ void console_end(struct call *c)
 	if (one)
 		*one = (struct session){ 0 };
 	pthread_mutex_unlock(&x->lock);
-	call_send_header(c, "Set-Cookie",
-		arena_printf(c->a, "%s=; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0", COOKIE));
+	console_set_cookie(c, "", 0);
 }
 
 void console_registered(struct call *c)
@@ -396,4 +400,23 @@ int console_ask_helm(struct call *c, const char *const *words, struct bytes inpu
 		return json_parse(c->a, said.out, argv[1], NULL, ret, e);
 	return err_set(e, E_IO, "CONSOLE_VIEW", "'helm %s %s' says nothing: %.200s", argv[1],
 		argv[2] ? argv[2] : "", (const char *)said.err.p);
+}
+
+/* ---- files ---- */
+
+void console_csv_cell(struct buf *to, const struct json *v)
+{
+	const char *text = json_text(v);
+
+	if (json_is(v, JSON_NUMBER))
+		text = v->text;
+	buf_addc(to, '"');
+	if (text && *text && strchr("=+-@\t\r", *text))
+		buf_addc(to, '\'');
+	for (; text && *text; text++) {
+		if (*text == '"')
+			buf_addc(to, '"');
+		buf_addc(to, *text);
+	}
+	buf_addc(to, '"');
 }

@@ -6,6 +6,7 @@
 #ifndef SERVE_CONSOLE_H
 #define SERVE_CONSOLE_H
 
+#include "kernel/approval/approval.h"
 #include "serve/serve.h"
 
 struct console;
@@ -22,6 +23,14 @@ int console_check_browser(struct call *c, struct err *e);
 /* Does the request bring a session that holds?  Then who it is. */
 bool console_has_cookie(const struct call *c);
 bool console_who(struct call *c, struct who *ret);
+
+/* pages.c: the pages themselves, which hold no data; and the documents, where they are installed. */
+int console_page(struct call *c, struct err *e);
+int console_document(struct call *c, struct err *e);
+
+/* The cookie of the console and its value, for whoever keeps sessions elsewhere than here; NULL: there is none. */
+const char *console_cookie(const struct call *c);
+void console_set_cookie(struct call *c, const char *value, int64_t lasts_s);
 
 /* What a session is. */
 struct console_session {
@@ -50,6 +59,20 @@ bool console_take_challenge(struct call *c, const uint8_t challenge[32]);
 /* Of the request: "http://localhost:7714", and the name that keys are bound to, "localhost". */
 const char *console_origin(struct call *c);
 const char *console_rp_id(struct call *c);
+
+/* act.c: an act that a passkey signs, {act, at, nonce, ...} about one place, which `kind` and `place` name ("workspace" or "origin"); `nonce` counts once. */
+enum { CONSOLE_REASON_MOST = 1000 };
+int console_new_act(struct call *c, const char *verb, const char *kind, const char *place, struct json **ret,
+	struct err *e);
+/* The member `message` of the body: one of ours, of this verb, about this place, of the last minutes, and not shown before. */
+int console_read_act(struct call *c, const char *verb, const char *kind, const char *place,
+	struct bytes *ret_message, struct json **ret, struct err *e);
+const char *console_reason(const struct json *doc); /* NULL: it is too long */
+/* How far an answer reaches: this very call once, or whatever is alike for some hours. */
+int console_read_terms(struct call *c, const struct json *request, struct approval_terms *ret, struct err *e);
+
+/* One cell of a file for spreadsheets: quoted always; one that would be taken for a formula begins with an apostrophe. */
+void console_csv_cell(struct buf *to, const struct json *v);
 
 /* What a command of `helm` prints with --json, for views that are the same there; `words` ends in NULL.  `input` may be empty. */
 int console_ask_helm(struct call *c, const char *const *words, struct bytes input, struct json **ret,

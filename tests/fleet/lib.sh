@@ -198,3 +198,28 @@ fleet_end() {
 	if mountpoint -q "${pgdir:-/nowhere}/small" 2>/dev/null; then umount -l "$pgdir/small"; fi
 }
 trap 'fleet_end; chmod -R u+rwX "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
+
+# fleet_two_tenants: acme, whose root key is at offline/, and beta beside it.
+fleet_two_tenants() {
+	env -i PATH="$PATH" HOME="$scratch/keeper" "$HELM_REAL" signer log-key beta ledger.test/beta >>"$scratch/log-key.out" 2>&1
+	kill "$(cat signer.pid)"
+	wait "$(cat signer.pid)" 2>/dev/null
+	rm -f "$signer"
+	signer_start
+	mkdir -p "$scratch/offline" "$scratch/centre"
+	env -i HOME="$scratch/offline" "$HELM_REAL" key create >/dev/null
+	root=$(cat "$scratch/offline/.helm/keys/root.pub")
+	centre tenant add acme --root "$root" >/dev/null
+	centre tenant add beta >/dev/null
+}
+# joined_asking TENANT NAME: a machine that sends its questions, too.
+joined_asking() {
+	machine "$2" init >/dev/null 2>&1
+	centre token --tenant "$1" >"$2.token"
+	if [ "$1" = acme ]; then set -- "$1" "$2" --root "$root"; fi
+	name=$2
+	shift 2
+	machine "$name" fleet join "$url" --token-file "$scratch/$name.token" --ship questions "$@" >/dev/null
+}
+# ask_there NAME COMMAND: an agent there wants that.
+ask_there() { printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s","cwd":"%s"}' "$2" "$scratch/m/$1" | hook "$1" >/dev/null 2>&1; }

@@ -21,14 +21,14 @@ machine anna fleet join "$url" --token-file "$scratch/anna.token" --root "$root"
 
 # Passkeys: an authenticator that a test can ask, PASSKEY make NAME KIND or sign NAME FILE.
 cat >passkey.py <<'PY'
-import json, os, pickle, sys
+import base64, json, os, pickle, sys
 sys.path.insert(0, os.environ["HELM_SOURCE"] + "/tests/tools")
 from passkey import Passkey
 what, name = sys.argv[1:3]
 if what == "make":
     p = Passkey(sys.argv[3], rp="ledger.test")
     pub = (p.x + p.y).hex()
-    print(json.dumps({"label": name, "passkey": {"algorithm": "ed25519" if sys.argv[3] == "ed25519" else "es256", "public_key_hex": pub, "rp_id": "ledger.test"}}))
+    print(json.dumps({"label": name, "passkey": {"algorithm": "ed25519" if sys.argv[3] == "ed25519" else "es256", "credential_id": base64.urlsafe_b64encode(p.id).rstrip(b"=").decode(), "public_key_hex": pub, "rp_id": "ledger.test"}}))
 else:
     with open(name + ".pickle", "rb") as f:
         p = pickle.load(f)

@@ -51,9 +51,7 @@ static bool is_row(struct arena *a, const struct json *row)
 	if (!json_is(row, JSON_OBJECT) || (hex != NULL) + (line != NULL) + (passkey != NULL) != 1 || !*label)
 		return false;
 	if (passkey)
-		return *json_get_text(passkey, "rp_id", "") && *json_get_text(passkey, "origin", "") &&
-			*json_get_text(passkey, "algorithm", "") &&
-			*json_get_text(passkey, "public_key_hex", "");
+		return passkey_is_row(a, row);
 	return hex ? hex_decode(hex, strlen(hex), pub, sizeof(pub), true)
 		   : ssh_key_parse(a, bytes_of(line), FLEET_APPROVERS, &key, NULL) == OK;
 }
@@ -198,13 +196,12 @@ static struct json *proof_of(
 /* The name under which a row's key stands in a record; NULL for a key of OpenSSH. */
 static const char *id_of(struct arena *a, const struct json *row)
 {
-	const char *hex = json_get_text(row, "public_key_hex", NULL),
-		   *of_passkey = json_get_text(json_get(row, "passkey"), "public_key_hex", NULL);
+	const char *hex = json_get_text(row, "public_key_hex", NULL);
 	uint8_t pub[SIGN_PUBLIC];
 	char id[KEY_ID];
 
-	if (of_passkey)
-		return arena_printf(a, "webauthn:%.32s", sha256_hex(a, of_passkey, strlen(of_passkey)));
+	if (json_get(row, "passkey"))
+		return passkey_row_id(a, row);
 	if (!hex || !hex_decode(hex, strlen(hex), pub, sizeof(pub), true))
 		return NULL;
 	key_id(pub, id);
@@ -229,20 +226,23 @@ static struct json *named_by(struct arena *a, const struct json *list)
 	return all;
 }
 
-/* All that is needed to verify it again, but for the message: where it was signed, and with which key, says the list. */
-static struct json *passkey_proof(struct arena *a, const struct json *row, const struct json *given)
+/* What a browser gave says whose key it is; what was carried by hand may not. */
+static int by_passkey(struct arena *a, const struct json *list, const struct fleet_answer *x,
+	struct person *ret, struct err *e)
 {
-	static const char *const ours[] = { "algorithm", "public_key_hex", "origin", "rp_id" },
-				 *const theirs[] = { "authenticator_data", "client_data_json", "signature" };
-	struct json *proof = json_new(a, JSON_OBJECT);
+	const struct json *rows = json_get(list, "keys");
+	struct json *given = json_copy(a, x->passkey);
 
-	json_sets(a, proof, "key_id", id_of(a, row));
-	json_sets(a, proof, "label", json_get_text(row, "label", ""));
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-		json_sets(a, proof, ours[i], json_get_text(json_get(row, "passkey"), ours[i], ""));
-	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
-		json_sets(a, proof, theirs[i], json_get_text(given, theirs[i], ""));
-	return proof;
+	if (*json_get_text(given, "id", ""))
+		return passkey_in_rows(a, rows, x->message, given, x->es256, ret, e);
+	json_each (row, rows) {
+		const char *id = json_get_text(json_get(row, "passkey"), "credential_id", "");
+		json_sets(a, given, "id", id);
+		if (*id && passkey_in_rows(a, rows, x->message, given, x->es256, ret, NULL) == OK)
+			return OK;
+	}
+	return err_set(e, E_DENIED, "APPROVER_UNKNOWN",
+		"nobody whom the fleet's root key names as an approver has signed this answer");
 }
 
 /* Is it this row's?  Then *ret is who that is.  An assertion is looked at by whoever counts it: here only whose it says to be. */
@@ -251,17 +251,11 @@ static bool is_by(struct arena *a, const struct json *row, const struct fleet_an
 	const char *id = id_of(a, row);
 
 	*ret = (struct person){ .es256 = x->es256 };
-	if (x->passkey && json_get(row, "passkey")) {
-		struct json *proof = passkey_proof(a, row, x->passkey);
-		ret->proof = proof;
-		return passkey_proof_is_signed(a, proof, x->message, x->es256);
-	}
 	if (x->assertion && id && !json_get(row, "passkey")) {
 		ret->assertion = x->assertion;
 		return text_eq(json_get_text(x->assertion, "key_id", ""), id);
 	}
-	if (x->passkey || x->assertion || json_get(row, "passkey") ||
-		!has_signed(a, row, x->message, x->signature))
+	if (x->assertion || json_get(row, "passkey") || !has_signed(a, row, x->message, x->signature))
 		return false;
 	ret->proof = proof_of(a, row, x->signature, &id);
 	return true;
@@ -270,6 +264,14 @@ static bool is_by(struct arena *a, const struct json *row, const struct fleet_an
 int fleet_person(struct arena *a, const struct json *list, const struct fleet_answer *x,
 	const struct json *order, struct person *ret, struct err *e)
 {
+	if (x->passkey) {
+		int rc = by_passkey(a, list, x, ret, e);
+		if (rc == OK) {
+			ret->order = order;
+			ret->fleet = named_by(a, list);
+		}
+		return rc;
+	}
 	json_each (row, json_get(list, "keys"))
 		if (is_by(a, row, x, ret)) {
 			ret->order = order;

@@ -96,11 +96,52 @@ static int record(struct obeying *x, struct json *more, struct err *e)
 		e);
 }
 
+/* What cannot be done as it was ordered is on record as refused: it must hold up no order behind it.  What only the disk kept from being done is
+ * tried again. */
+static int refuse(struct obeying *x, struct err *e)
+{
+	struct json *about = json_new(x->a, JSON_OBJECT), *why = json_new(x->a, JSON_OBJECT);
+
+	if (e->rc == E_IO)
+		return e->rc;
+	json_sets(x->a, why, "code", e->code);
+	json_sets(x->a, why, "text", arena_strdup(x->a, e->text));
+	json_set(x->a, about, "refused", why);
+	x->done = arena_printf(x->a, "refused: %s", e->text);
+	return record(x, about, e);
+}
+
+/* The person who wanted it, where the order names one, goes on record with what they signed.  A stop needs nobody, so one that is not borne out is a stop all
+ * the same, and the record says that, too; what lets go on is refused then. */
+static int name_person(struct obeying *x, bool stops, struct err *e)
+{
+	struct json *doubt;
+	const struct json *proof;
+	struct err why = { 0 };
+	int rc = fleet_order_person(
+		x->k->sys, x->a, x->k->ws->helm_home, x->joined, x->order, x->es256, &proof, &why);
+
+	if (rc == E_IO || (rc && !stops))
+		return err_set(e, rc, why.code, "%s", why.text);
+	if (rc == OK && proof)
+		json_set(x->a, x->name, "approver", json_copy(x->a, proof));
+	if (rc == OK)
+		return OK;
+	doubt = json_new(x->a, JSON_OBJECT);
+	json_sets(x->a, doubt, "code", why.code);
+	json_sets(x->a, doubt, "text", arena_strdup(x->a, why.text));
+	json_set(x->a, x->name, "not_signed", doubt);
+	return OK;
+}
+
 static int freeze(struct obeying *x, struct err *e)
 {
 	struct json *receipt;
 	const char *reason = json_get_text(x->body, "reason", "");
+	int rc = name_person(x, true, e);
 
+	if (rc)
+		return rc;
 	x->done = "everything is frozen";
 	return freeze_by_order(x->k, x->a, x->name, reason, false, &receipt, e);
 }
@@ -109,6 +150,9 @@ static int freeze(struct obeying *x, struct err *e)
 static int unfreeze(struct obeying *x, struct err *e)
 {
 	struct json *receipt;
+
+	if (name_person(x, false, e))
+		return refuse(x, e);
 	int rc =
 		freeze_by_order(x->k, x->a, x->name, json_get_text(x->body, "reason", ""), true, &receipt, e);
 
@@ -132,21 +176,6 @@ static int lease(struct obeying *x, struct err *e)
 	x->done =
 		seconds ? arena_printf(x->a, "the lease is %lld s", (long long)seconds) : "there is no lease";
 	return rc;
-}
-
-/* What cannot be done as it was ordered is on record as refused: it must hold up no order behind it.  What only the disk kept from being done is
- * tried again. */
-static int refuse(struct obeying *x, struct err *e)
-{
-	struct json *about = json_new(x->a, JSON_OBJECT), *why = json_new(x->a, JSON_OBJECT);
-
-	if (e->rc == E_IO)
-		return e->rc;
-	json_sets(x->a, why, "code", e->code);
-	json_sets(x->a, why, "text", arena_strdup(x->a, e->text));
-	json_set(x->a, about, "refused", why);
-	x->done = arena_printf(x->a, "refused: %s", e->text);
-	return record(x, about, e);
 }
 
 static bool is_before_joining(const struct obeying *x)
@@ -293,7 +322,11 @@ static int deny(struct obeying *x, struct err *e)
 {
 	const struct person who = { .name = "the centre of the fleet", .order = x->name };
 	struct json *receipt;
-	int rc = approval_deny(x->k, x->a, json_get_text(x->body, "approval_id", ""),
+	int rc = name_person(x, true, e);
+
+	if (rc)
+		return rc;
+	rc = approval_deny(x->k, x->a, json_get_text(x->body, "approval_id", ""),
 		json_get_text(x->body, "reason", ""), &who, &receipt, e);
 
 	x->done = "the question is answered: no";

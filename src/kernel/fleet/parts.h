@@ -17,12 +17,17 @@ int fleet_approvers_save(
 struct fleet_answer {
 	struct bytes message;
 	const char *signature; /* of a key of ours, or of OpenSSH */
-	const struct json *passkey; /* {authenticator_data, client_data_json, signature} */
+	const struct json *passkey; /* {id?, authenticator_data, client_data_json, signature} */
 	const struct json *assertion; /* of one of several people */
 	webauthn_es256 *es256; /* or NULL */
 };
 /* Who of the list has signed it; `order` brought it.  APPROVER_UNKNOWN. */
 int fleet_person(struct arena *a, const struct json *list, const struct fleet_answer *x,
 	const struct json *order, struct person *ret, struct err *e);
+
+/* touch.c: an order that stops, or lets go on, may say which person wanted it: body.signed is {message, passkey}.  *ret NULL: it names nobody.  Otherwise it is what
+ * stands in the record; E_DENIED FLEET_TOUCH when what was signed is not this order, or by nobody of the list. */
+int fleet_order_person(struct sys *s, struct arena *a, const char *helm_home, const struct json *joined,
+	const struct json *order, webauthn_es256 *es256, const struct json **ret, struct err *e);
 
 #endif

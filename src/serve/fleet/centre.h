@@ -35,6 +35,12 @@ centre_verb centre_tenant_add, centre_tenants, centre_token, centre_nodes, centr
 	centre_search, centre_audit, centre_rebuild, centre_retain, centre_tiles, centre_export,
 	centre_questions, centre_reader_add, centre_readers, centre_reader_revoke;
 
+/* The pack of q, written there; its transaction has asked nothing before. */
+int centre_export_to(struct centre *c, int fd, struct err *e);
+/* The exact line of a receipt; E_MISSING: it is not kept any more. */
+int ledger_line(
+	struct db *d, struct arena *a, int64_t chain_id, int64_t lamport, struct bytes *ret, struct err *e);
+
 /* The same question to a front end, by the token of a reader: {do, url, token, ca?, ...}. */
 int view_ask(struct arena *a, const struct json *q, struct json **ret, struct err *e);
 

@@ -140,23 +140,30 @@ static int add_chains(struct exporting *x, struct err *e)
 	return rc;
 }
 
-/* The receipt of ours, by its place in its bundle. */
-static int our_receipt(struct centre *c, int64_t chain_id, int64_t lamport, struct json **ret, struct err *e)
+int ledger_line(
+	struct db *d, struct arena *a, int64_t chain_id, int64_t lamport, struct bytes *ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	struct bytes text;
-	int rc = pg_ask(c->d,
+	int rc = pg_ask(d,
 		"SELECT first, n, raw, data FROM bundle WHERE chain_id = $1 AND first <= $2 AND $2 < first + n",
-		(struct pg_value[]){ pg_i(c->a, chain_id), pg_i(c->a, lamport) }, 2, &rows, e);
+		(struct pg_value[]){ pg_i(a, chain_id), pg_i(a, lamport) }, 2, &rows, e);
 
 	if (rc == OK && !rows.n)
-		return err_set(
-			e, E_MISSING, "FLEET_EXPORT", "a receipt that was forked is not kept any more");
+		return err_set(e, E_MISSING, "FLEET_EXPORT", "this receipt is not kept any more");
 	if (rc == OK)
-		rc = unpack(c->a, &rows, 0, (uint64_t)lamport, &text, e);
-	struct bytes line = { 0 };
+		rc = unpack(a, &rows, 0, (uint64_t)lamport, &text, e);
 	while (rc == OK && text.n)
-		line = text_cut(&text, '\n');
+		*ret = text_cut(&text, '\n');
+	return rc;
+}
+
+/* The receipt of ours, by its place in its bundle. */
+static int our_receipt(struct centre *c, int64_t chain_id, int64_t lamport, struct json **ret, struct err *e)
+{
+	struct bytes line = { 0 };
+	int rc = ledger_line(c->d, c->a, chain_id, lamport, &line, e);
+
 	return rc ? rc : json_parse(c->a, line, "receipt", NULL, ret, e);
 }
 
@@ -233,15 +240,28 @@ static int fill(void *arg, struct sys *s, int fd, struct err *e)
 	return rc ? rc : sink_fd_flush(&file, e);
 }
 
+static int begin(struct exporting *x, struct err *e)
+{
+	int rc = centre_open(x->c, ROLE_READ, e);
+
+	if (rc == OK)
+		rc = pg_script(x->c->d, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", e);
+	return rc ? rc : tree_checkpoint(x->c->d, x->c->a, &x->note, &x->size, e);
+}
+
+int centre_export_to(struct centre *c, int fd, struct err *e)
+{
+	struct exporting x = { .c = c };
+	int rc = begin(&x, e);
+
+	return rc ? rc : fill(&x, c->sys, fd, e);
+}
+
 int centre_export(struct centre *c, struct json **ret, struct err *e)
 {
 	struct exporting x = { .c = c };
-	int rc = centre_open(c, ROLE_READ, e);
+	int rc = begin(&x, e);
 
-	if (rc == OK)
-		rc = pg_script(c->d, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", e);
-	if (rc == OK)
-		rc = tree_checkpoint(c->d, c->a, &x.note, &x.size, e);
 	if (rc == OK)
 		rc = file_replace_by(c->sys, AT_FDCWD, json_get_text(c->q, "out", ""), 0644, fill, &x, e);
 	if (rc)

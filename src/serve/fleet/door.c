@@ -742,9 +742,17 @@ const struct route fleet_routes[] = {
 	{ 0 },
 };
 
+/* Those of the ledger, then those of its console. */
 static const struct route *fleet_route_at(size_t i)
 {
-	return i < ARRAY_SIZE(fleet_routes) && fleet_routes[i].path ? &fleet_routes[i] : NULL;
+	const size_t own = ARRAY_SIZE(fleet_routes) - 1;
+
+	if (i < own)
+		return &fleet_routes[i];
+	for (const struct route *r = fleet_look_routes; r->path; r++)
+		if (i-- == own)
+			return r;
+	return NULL;
 }
 
 const struct route *fleet_route(struct arena *a, const char *method, const char *path,

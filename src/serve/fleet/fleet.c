@@ -1,6 +1,6 @@
 /* fleet.c — the front end from start to end. */
 #include "base/text.h"
-#include "serve/fleet/parts.h"
+#include "serve/fleet/look.h"
 
 #include <stdlib.h>
 
@@ -18,6 +18,8 @@ int fleet_start(struct server *s, const struct json *doc, struct err *e)
 	rc = append_start(f, &f->appender, e);
 	if (rc == OK)
 		rc = orders_start(f, e);
+	if (rc == OK)
+		rc = look_start(f, e);
 	if (rc == OK)
 		rc = sequence_start(f, doc, e);
 	return rc;
@@ -39,6 +41,7 @@ void fleet_stop(struct server *s)
 	append_stop(f->appender);
 	sequence_stop(f);
 	orders_stop(f);
+	look_stop(f);
 	dbpool_free(f->pool);
 	s->fleet = NULL;
 }

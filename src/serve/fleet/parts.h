@@ -153,6 +153,7 @@ struct fleet {
 	struct sequencer *sequencer;
 	struct waiting_room *waiting; /* who waits for an order */
 	struct buckets *buckets;
+	struct ears *ears; /* who listens in the console */
 };
 
 /* sequence.c */
@@ -168,8 +169,16 @@ void orders_wait(struct call *c, int32_t tenant, int64_t after);
 
 /* door.c: who calls, and not too often. */
 int fleet_enter(struct call *c, struct caller_of *who, struct err *e);
-/* view.c: what a reader may look at. */
+/* view.c: what a reader may look at.  A token opens a transaction of its tenant; 401: it opens nothing. */
 int fleet_view(struct call *c, struct err *e);
+struct reader {
+	struct tenant tenant;
+	const char *name, *expires_at;
+};
+int reader_find(struct call *c, const char *token, struct lent *l, struct reader *ret, struct err *e);
+const char *reader_bearer(const struct call *c); /* or NULL */
+/* look.c: the console for the readers of a tenant. */
+extern const struct route fleet_look_routes[];
 /* tree.c: routes over the tree. */
 int fleet_proofs(struct call *c, struct err *e);
 int fleet_log(struct call *c, struct err *e);

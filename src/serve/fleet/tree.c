@@ -211,6 +211,31 @@ static struct json *path_json(struct arena *a, const struct hash *path, size_t n
 	return list;
 }
 
+int tree_place(
+	struct db *d, struct arena *a, int64_t chain_id, int64_t clock, struct json **ret, struct err *e)
+{
+	const struct tile_source source = tree_source(d);
+	struct hash path[MERKLE_MAX_PATH];
+	const char *note;
+	uint64_t size, leaf = 0;
+	size_t n;
+	int rc = tree_checkpoint(d, a, &note, &size, e);
+
+	if (rc == OK)
+		rc = tree_leaf_of(d, a, chain_id, clock, &leaf, e);
+	if (rc == OK && leaf >= size)
+		rc = err_set(e, E_MISSING, "FLEET_PROOF", "the newest checkpoint does not reach so far yet");
+	if (rc == OK)
+		rc = tile_prove_inclusion(a, &source, size, leaf, path, &n, e);
+	if (rc)
+		return rc;
+	*ret = json_new(a, JSON_OBJECT);
+	json_seti(a, *ret, "leaf_index", (int64_t)leaf);
+	json_set(a, *ret, "audit_path", path_json(a, path, n));
+	json_sets(a, *ret, "checkpoint", note);
+	return OK;
+}
+
 /* The newest checkpoint, the place of the receipt in it, and that it goes on from the tree of `old` leaves. */
 static int prove(struct call *c, struct db *d, int64_t chain_id, int64_t clock, uint64_t old,
 	struct json *doc, struct err *e)

@@ -2,6 +2,7 @@
 #ifndef SERVE_FLEET_TREE_H
 #define SERVE_FLEET_TREE_H
 
+#include "base/json.h"
 #include "proof/tile.h"
 #include "serve/fleet/db.h"
 
@@ -21,5 +22,8 @@ int tree_leaf_of(
 	struct db *d, struct arena *a, int64_t chain_id, int64_t clock, uint64_t *ret, struct err *e);
 /* The newest one that is published; E_MISSING. */
 int tree_checkpoint(struct db *d, struct arena *a, const char **ret_note, uint64_t *ret_size, struct err *e);
+/* Where a receipt is in the newest published tree: {leaf_index, audit_path, checkpoint}.  E_MISSING: that does not reach so far yet. */
+int tree_place(
+	struct db *d, struct arena *a, int64_t chain_id, int64_t clock, struct json **ret, struct err *e);
 
 #endif

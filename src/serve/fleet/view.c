@@ -136,6 +136,7 @@ int centre_reader_add(struct centre *c, struct json **ret, struct err *e)
 	json_sets(c->a, *ret, "token", token);
 	json_sets(c->a, *ret, "name", name);
 	json_sets(c->a, *ret, "tenant", c->tenant.name);
+	json_sets(c->a, *ret, "log_vkey", c->tenant.log_vkey);
 	return OK;
 }
 
@@ -187,34 +188,46 @@ int centre_reader_revoke(struct centre *c, struct json **ret, struct err *e)
 /* ---- the route ---- */
 
 /* The tenant that a token names; whether it opens anything there the database says. */
-static int find_reader(struct call *c, struct lent *l, struct tenant *ret, struct err *e)
+int reader_find(struct call *c, const char *token, struct lent *l, struct reader *ret, struct err *e)
 {
-	static const char bearer[] = "Bearer " READER;
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	const char *given = call_header(c, "Authorization"), *dot;
-	struct dbpool *pool = c->server->fleet->pool;
+	const char *dot = token && text_starts(token, READER) ? strrchr(token, '.') : NULL;
 	uint8_t digest[SHA256_SIZE];
 
-	if (!given || !text_starts(given, bearer) || !(dot = strchr(given + strlen(bearer), '.')))
+	if (!dot || text_utf8_valid(token, strlen(token)) != strlen(token))
 		return call_refuse(
 			c, e, 401, "UNAUTHENTICATED", "a token of 'helm fleet reader add' is needed");
-	const char *name = given + strlen(bearer);
-	int rc = lend(pool, POOL_READ, 0, l, e);
+	const char *name = token + strlen(READER);
+	int rc = lend(c->server->fleet->pool, POOL_READ, 0, l, e);
 	if (rc == OK)
-		rc = tenant_find(l->d, c->a, arena_strndup(c->a, name, (size_t)(dot - name)), NULL, ret, e);
+		rc = tenant_find(
+			l->d, c->a, arena_strndup(c->a, name, (size_t)(dot - name)), NULL, &ret->tenant, e);
 	if (rc == OK) {
 		pg_rollback(l->d);
-		rc = pg_begin(l->d, ret->id, e);
+		rc = pg_begin(l->d, ret->tenant.id, e);
 	}
-	digest_of(given + strlen("Bearer "), digest);
+	digest_of(token, digest);
 	if (rc == OK)
 		rc = pg_ask(l->d,
-			"SELECT 1 FROM reader WHERE token_sha256 = $1 AND revoked_at IS NULL AND expires_at > now()",
+			"SELECT name, to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM reader"
+			" WHERE token_sha256 = $1 AND revoked_at IS NULL AND expires_at > now()",
 			(struct pg_value[]){ pg_b((struct bytes){ digest, sizeof(digest) }) }, 1, &rows, e);
 	if (rc == E_MISSING || (rc == OK && !rows.n))
 		return call_refuse(c, e, 401, "UNAUTHENTICATED",
 			"this token opens nothing: it is not known, or its time is over");
+	if (rc == OK) {
+		ret->name = pg_text(&rows, c->a, 0, 0);
+		ret->expires_at = pg_text(&rows, c->a, 0, 1);
+	}
 	return rc;
+}
+
+const char *reader_bearer(const struct call *c)
+{
+	static const char bearer[] = "Bearer ";
+	const char *given = call_header(c, "Authorization");
+
+	return given && text_starts(given, bearer) ? given + strlen(bearer) : NULL;
 }
 
 int fleet_view(struct call *c, struct err *e)
@@ -227,7 +240,9 @@ int fleet_view(struct call *c, struct err *e)
 	for (size_t i = 0; i < ARRAY_SIZE(views); i++)
 		if (text_eq(views[i].name, c->args[0]))
 			fn = views[i].fn;
-	int rc = find_reader(c, &l, &x.tenant, e);
+	struct reader who = { 0 };
+	int rc = reader_find(c, reader_bearer(c), &l, &who, e);
+	x.tenant = who.tenant;
 	if (rc == OK && !fn)
 		rc = call_refuse(c, e, 404, "NOT_FOUND", "there is no such view");
 	const char *node = json_get_text(c->body, "node", NULL);

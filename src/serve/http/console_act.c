@@ -13,9 +13,6 @@
 
 #include <string.h>
 
-enum { REASON_MOST = 1000, OLDEST_S = 600 };
-static const int64_t SECOND_US = 1000000;
-
 static int refused(struct call *c, struct err *e)
 {
 	bool is_theirs = e->rc == E_DENIED || e->rc == E_INPUT || e->rc == E_MISSING;
@@ -64,60 +61,11 @@ static void answer_receipt(struct call *c, const struct json *receipt)
 	call_answer(c, 200, doc);
 }
 
-/* ---- acts that are no grant ---- */
-
-/* {act, at, nonce, ...}: `nonce` counts once. */
-static int new_act(struct call *c, const char *verb, struct json **ret, struct err *e)
-{
-	struct json *act = json_new(c->a, JSON_OBJECT);
-	uint8_t nonce[SHA256_SIZE];
-	int rc = console_challenge(c, nonce, e);
-
-	if (rc)
-		return rc;
-	json_sets(c->a, act, "act", verb);
-	json_sets(c->a, act, "workspace", c->server->ws->root);
-	json_sets(c->a, act, "at",
-		text_time_z(c->a, c->server->sys->now_us(c->server->sys) / SECOND_US * SECOND_US));
-	json_sets(c->a, act, "nonce", base64_encode(c->a, nonce, sizeof(nonce), BASE64_URL, false));
-	*ret = act;
-	return OK;
-}
-
-static const char *reason_of(const struct json *doc)
-{
-	const char *text = json_get_text(doc, "reason", "");
-
-	return strlen(text) <= REASON_MOST ? text : NULL;
-}
-
-/* The message is one of ours, of this verb, about this workspace, of the last minutes, and was not shown before. */
+/* An act of this verb in this workspace. */
 static int read_act(
 	struct call *c, const char *verb, struct bytes *ret_message, struct json **ret, struct err *e)
 {
-	const char *text = json_get_text(c->body, "message", "");
-	const size_t n = strlen(PASSKEY_ACT_DOMAIN);
-	int64_t at = 0, now = c->server->sys->now_us(c->server->sys);
-	struct json *act;
-	struct bytes nonce;
-
-	if (!text_starts(text, PASSKEY_ACT_DOMAIN) ||
-		json_parse(c->a, bytes_of(text + n), "act", NULL, &act, NULL) ||
-		!bytes_eq(passkey_message(c->a, act), bytes_of(text)))
-		return call_refuse(c, e, 400, "BAD_REQUEST", "this is no act that was written here");
-	const char *when = json_get_text(act, "at", ""), *word = json_get_text(act, "nonce", "");
-	if (!text_eq(json_get_text(act, "act", ""), verb) ||
-		!text_eq(json_get_text(act, "workspace", ""), c->server->ws->root))
-		return call_refuse(c, e, 403, "ACT_OTHER", "this was signed for something else");
-	if (!text_parse_time(when, strlen(when), &at) || at > now + 60 * SECOND_US ||
-		at < now - OLDEST_S * SECOND_US ||
-		!base64_decode(c->a, word, strlen(word), BASE64_URL, false, &nonce) ||
-		nonce.n != SHA256_SIZE || !console_take_challenge(c, nonce.p))
-		return call_refuse(c, e, 403, "CHALLENGE_USED",
-			"this was signed too long ago, or was shown before; look again, and sign anew");
-	*ret_message = bytes_of(text);
-	*ret = act;
-	return OK;
+	return console_read_act(c, verb, "workspace", c->server->ws->root, ret_message, ret, e);
 }
 
 /* With the signed text beside the signature, so that the receipt alone can be checked. */
@@ -138,35 +86,15 @@ static int find_question(struct call *c, struct json **ret, struct err *e)
 	return approval_get(c->k, c->a, c->args[0], ret, e) ? refused(c, e) : OK;
 }
 
-/* How far: this very call once, or whatever is alike for some hours. */
-static int read_terms(struct call *c, const struct json *request, struct approval_terms *ret, struct err *e)
-{
-	const char *reach = json_get_text(c->body, "reach", "once");
-	int64_t now = c->server->sys->now_us(c->server->sys), hours = json_get_int(c->body, "hours", 8);
-	const char *end = json_get_text(request, "expires_at", "");
-	bool is_once = text_eq(reach, "once");
-
-	if (!is_once && !text_eq(reach, "shape"))
-		return call_refuse(c, e, 400, "BAD_REQUEST", "reach is once or shape");
-	if (hours < 1 || hours > 720)
-		return call_refuse(c, e, 400, "BAD_REQUEST", "hours is 1 to 720");
-	*ret = (struct approval_terms){ .reach = is_once ? REACH_EXACT : REACH_SHAPE,
-		.is_once = is_once,
-		.expires_us = (now + hours * 3600 * SECOND_US) / SECOND_US * SECOND_US };
-	if (is_once && !text_parse_time(end, strlen(end), &ret->expires_us))
-		return err_set(e, E_CORRUPT, "APPROVAL_TIME", "the request has no end");
-	ret->expires_us = ret->expires_us / SECOND_US * SECOND_US;
-	return OK;
-}
-
 static int denial_message(struct call *c, const struct json *entry, struct bytes *ret, struct err *e)
 {
 	struct json *act;
-	const char *reason = reason_of(c->body);
+	const char *reason = console_reason(c->body);
 
 	if (!reason)
-		return call_refuse(c, e, 400, "BAD_REQUEST", "a reason has at most %d bytes", REASON_MOST);
-	int rc = new_act(c, "deny", &act, e);
+		return call_refuse(
+			c, e, 400, "BAD_REQUEST", "a reason has at most %d bytes", CONSOLE_REASON_MOST);
+	int rc = console_new_act(c, "deny", "workspace", c->server->ws->root, &act, e);
 	if (rc)
 		return rc;
 	json_sets(c->a, act, "approval_id", c->args[0]);
@@ -187,7 +115,7 @@ static int message(struct call *c, struct err *e)
 	if (rc == OK && denies)
 		rc = denial_message(c, entry, &text, e);
 	else if (rc == OK)
-		rc = read_terms(c, json_get(entry, "request"), &terms, e);
+		rc = console_read_terms(c, json_get(entry, "request"), &terms, e);
 	if (rc)
 		return rc;
 	if (!denies && approval_message(c->k, c->a, c->args[0], &terms, SIGNED_WITH_PASSKEY, &text, e))
@@ -248,7 +176,7 @@ static int answer(struct call *c, struct err *e)
 
 static int freeze_message(struct call *c, struct err *e)
 {
-	const char *verb = json_get_text(c->body, "act", ""), *reason = reason_of(c->body);
+	const char *verb = json_get_text(c->body, "act", ""), *reason = console_reason(c->body);
 	struct json *act;
 
 	if (!text_eq(c->who.tenant, auth_home_tenant(c->server)))
@@ -257,8 +185,8 @@ static int freeze_message(struct call *c, struct err *e)
 		return call_refuse(c, e, 400, "BAD_REQUEST", "act is freeze or unfreeze");
 	if (!reason || !*json_get_text(c->body, "principal", ""))
 		return call_refuse(c, e, 400, "BAD_REQUEST",
-			"principal must be there, and a reason has at most %d bytes", REASON_MOST);
-	int rc = new_act(c, verb, &act, e);
+			"principal must be there, and a reason has at most %d bytes", CONSOLE_REASON_MOST);
+	int rc = console_new_act(c, verb, "workspace", c->server->ws->root, &act, e);
 	if (rc)
 		return rc;
 	json_sets(c->a, act, "principal", json_get_text(c->body, "principal", ""));

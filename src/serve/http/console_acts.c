@@ -151,24 +151,6 @@ struct exporting {
 	bool is_more;
 };
 
-/* Quoted always; a cell that a spreadsheet would take for a formula begins with an apostrophe. */
-static void csv_cell(struct buf *to, const struct json *v)
-{
-	const char *text = json_text(v);
-
-	if (json_is(v, JSON_NUMBER))
-		text = v->text;
-	buf_addc(to, '"');
-	if (text && *text && strchr("=+-@\t\r", *text))
-		buf_addc(to, '\'');
-	for (; text && *text; text++) {
-		if (*text == '"')
-			buf_addc(to, '"');
-		buf_addc(to, *text);
-	}
-	buf_addc(to, '"');
-}
-
 static int export_row(void *arg, struct json *row, struct err *e)
 {
 	struct exporting *x = arg;
@@ -183,7 +165,7 @@ static int export_row(void *arg, struct json *row, struct err *e)
 	for (size_t i = 0; x->is_csv && i < ARRAY_SIZE(exported); i++) {
 		if (i)
 			buf_addc(x->to, ',');
-		csv_cell(x->to, json_get(row, exported[i]));
+		console_csv_cell(x->to, json_get(row, exported[i]));
 	}
 	if (!x->is_csv)
 		json_write(x->to, row, 0);

@@ -1,6 +1,6 @@
-/* feed.c — the two ways to hear of receipts as they come (receipts.c, console_events.c) are one stream: a text is made, sent in as many turns as it takes, and then the
+/* feed.c — the ways to hear of receipts as they come (http/receipts.c, http/console_events.c, fleet/look_events.c) are one stream: a text is made, sent in as many turns as it takes, and then the
  * next is made.  Whoever may not listen any more hears nothing more. */
-#include "serve/http/http.h"
+#include "serve/feed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +27,8 @@ static void done(struct events *s)
 {
 	struct feed *f = (struct feed *)s;
 
+	if (f->gone)
+		f->gone(f);
 	arena_done(&f->out);
 	arena_done(&f->a);
 	free(f);

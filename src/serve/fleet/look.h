@@ -1,0 +1,68 @@
+/* look.h — inside serve/fleet/: the console of a fleet, for the readers of one tenant (docs/formats/console.md, "At the front end of a fleet").
+ *
+ * A view: what is shown comes from a transaction of that tenant, as the role that only reads.  What a person does there is an order, signed by their
+ * passkey and then by the control key; the machines look at both. */
+#ifndef SERVE_FLEET_LOOK_H
+#define SERVE_FLEET_LOOK_H
+
+#include "serve/fleet/centre.h"
+
+struct looking {
+	struct lent l;
+	struct reader who;
+	int64_t until_us; /* when the session is over; 0: a token itself */
+};
+void looking_done(struct looking *x); /* for AUTO() */
+/* Who looks: by a session of one of our own pages, or by a token.  401, 403. */
+int looking_begin(struct call *c, struct looking *ret, struct err *e);
+/* What is asked at the centre, asked in that transaction. */
+struct centre looking_centre(struct call *c, struct looking *x, const struct json *q);
+/* For whoever listens for long: the token of a session in memory of theirs, and whether it still opens the tenant. */
+const char *looking_token(struct call *c);
+bool reader_still(struct server *s, struct arena *a, const char *token);
+
+/* Those who may act, as the newest list of the tenant has them, looked at against its root key; *ret NULL: nobody. */
+int looking_approvers(struct call *c, struct looking *x, const struct json **ret, struct err *e);
+
+typedef int look_view(struct call *c, struct looking *x, struct err *e);
+/* Who looks first, then what they see. */
+int look(struct call *c, look_view *fn, struct err *e);
+
+#define LOOKS(name) int look_##name(struct call *c, struct err *e)
+/* look_views.c */
+LOOKS(now);
+LOOKS(machines);
+LOOKS(machine);
+LOOKS(log);
+LOOKS(evidence);
+/* look_acts.c */
+LOOKS(acts);
+LOOKS(values);
+LOOKS(export);
+LOOKS(act);
+/* look_waiting.c */
+LOOKS(waiting);
+LOOKS(answer_message);
+LOOKS(answer);
+LOOKS(freeze);
+LOOKS(freeze_message);
+LOOKS(freeze_order);
+/* look_events.c */
+LOOKS(events);
+int look_start(struct fleet *f, struct err *e);
+void look_stop(struct fleet *f);
+
+/* Columns of a receipt and its row; the query has r, c and n for receipt, chain and node. */
+#define ACT_COLUMNS \
+	"to_char(r.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"'), (extract(epoch FROM r.at) * 1000000)::int8, r.verdict, r.rtype, r.reason, " \
+	"r.rule, r.tool, r.principal, r.decision_id, coalesce(r.caption, ''), c.session_id, r.lamport, n.host, n.owner, n.node_id::text, r.chain_id"
+#define LEAF_OF \
+	"(SELECT s.leaf_first + r.lamport - s.lamport_first FROM span s WHERE s.chain_id = r.chain_id AND s.lamport_first <= r.lamport ORDER BY s.lamport_first DESC LIMIT 1)"
+/* Receipts by spans, and each span by the key of its chain: a join would compare all receipts of a chain with all of its spans. */
+#define FROM_SPANS \
+	" FROM span s CROSS JOIN LATERAL (SELECT * FROM receipt x WHERE x.chain_id = s.chain_id AND x.lamport >= s.lamport_first AND x.lamport < s.lamport_first + s.n OFFSET 0) r" \
+	" JOIN chain c ON c.chain_id = s.chain_id JOIN node n ON n.node_id = c.node_id"
+/* Column 0 is the leaf; those of ACT_COLUMNS follow. */
+struct json *look_row(struct arena *a, const struct pg_rows *rows, int i);
+
+#endif

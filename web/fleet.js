@@ -1,0 +1,165 @@
+// fleet.js — pages that a fleet's front end has instead of those of one workspace: now, one act, freeze, the log, evidence, and making a key.
+import { ago, announce, badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
+import { actPath, columns, download, nameOf, proofPanel } from './acts.js';
+import { heard, isFrozen, machinePath, orderTable, standing } from './machines.js';
+import { growth } from './pictures.js';
+import { confirm, fleetKey } from './waiting.js';
+import { makeFleetKey, readMessage } from './passkey.js';
+import { trustLog, trustedLog } from './api.js';
+import { canonical } from './proof.js';
+import { checkNote, keyOfLog, verifyFleet } from './proof_fleet.js';
+import { listen, setWaiting, source, state } from './app.js';
+
+const number = (n, what, kind, href) => h(href ? 'a' : 'div', { class: 'number ' + (n ? kind : ''), href, 'data-go': href ? '' : null }, h('b', null, n >= 100000 ? '100 000+' : n.toLocaleString()), h('span', null, what));
+const some = (text) => (text ? said(text) : null);
+const isTyping = (main) => document.getElementById('dialog').open || main.contains(document.activeElement?.closest('input,textarea,select'));
+
+/* ---- now ---- */
+
+const SHOWN = 12;
+export async function now(main, at) {
+	const doc = await source.get('now'), wrong = doc.wrong;
+	setWaiting(doc.waiting);
+	show(main, page('Now', null,
+		h('div', { class: 'three' },
+			number(doc.stopped_24h, 'stopped in 24 hours', 'bad', '/console/acts?verdict=stopped&from=' + encodeURIComponent(new Date(Date.now() - 86400000).toISOString())),
+			number(doc.waiting, doc.waiting === 1 ? 'waits for an answer' : 'wait for an answer', 'warn', '/console/waiting'),
+			number(wrong.length, wrong.length === 1 ? `machine of ${doc.machines} is not right` : `of ${doc.machines} machines are not right`, 'bad', '/console/machines')),
+		wrong.length ? [h('h2', null, 'Machines that somebody should look at'), table('Machines that are not right, the worst first', [
+			{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host)), h('span', { class: 'soft small' }, ' ', said(m.user))] }, { title: 'Stands', class: 'tight', bare: true, cell: (m) => (m.standing === 'green' ? h('span', { class: 'badge warn' }, '! its clock differs') : standing(m)) }, { title: 'Heard', class: 'tight', cell: heard },
+		], wrong.slice(0, SHOWN)), wrong.length > SHOWN ? h('p', { class: 'soft small' }, `${SHOWN} of ${wrong.length} are shown. `, link('/console/machines', 'All machines')) : null] : null,
+		h('h2', null, 'What was stopped'),
+		table('What was asked or denied on any machine, the newest first', columns(), doc.stopped, doc.machines ? 'Nothing was stopped. That is how it should be.' : 'No machine has joined yet. helm fleet token makes a token, and helm fleet join joins with it.'),
+		doc.stopped.length < doc.stopped_all ? h('p', { class: 'soft small', id: 'more-stopped' }, `${doc.stopped.length} of ${doc.stopped_all >= 100000 ? 'at least ' : ''}${doc.stopped_all.toLocaleString()} are shown. `, link('/console/acts?verdict=stopped', 'All that were stopped')) : null));
+	listen(['stopped', 'asked', 'answered', 'act'], () => at.isCurrent() && now(main, at));
+}
+
+/* ---- one act ---- */
+
+const keepLog = (name, given, check) => {
+	if (name !== 'checkpoint' || !given.proof) return null;
+	const vkey = state.me.log_vkey;
+	return h('div', { class: 'small' }, h('p', null, 'Compare with ', h('code', null, 'helm fleet tenant list'), ' at the centre: ', h('code', { class: 'mono' }, plain(vkey))),
+		h('button', { class: 'plain', onclick: () => { trustLog(vkey); return check(); } }, 'It is the same; keep it'));
+};
+const BY_LOG = { verify: (given) => verifyFleet(given, trustedLog(state.me.log_origin)), keep: keepLog };
+
+const TITLES = { grant: 'Approved', denial: 'Refused by a person', DENY: 'Denied', ESCALATE: 'Not done until somebody answers', ALLOW: 'Allowed' };
+const step = (x, isThis) => h('li', { class: x.kind === 'grant' ? 'ALLOW' : x.kind === 'denial' ? 'DENY' : x.verdict || null }, h('b', null, TITLES[x.kind] || TITLES[x.verdict] || plain(x.kind || 'Put on record')), ' ', when(x.at), h('div', { class: 'soft small' }, isThis ? parted(x.rule || x.reason || '') : [parted(x.who), ' ', link(actPath(x.id), 'receipt')]));
+
+export async function act(main, at) {
+	const doc = await source.get('acts/' + encodeURIComponent(at.id)), x = doc.act, given = doc.decision && { ...doc.decision, keys: doc.keys };
+	const receipt = given && JSON.parse(given.receipt), about = (receipt && receipt.metadata) || {}, panel = given ? proofPanel(given, 'Proof', BY_LOG) : null;
+	const order = about.order, all = [...doc.related.map((r) => [r, false]), [x, true]].sort((a, b) => a[0].clock - b[0].clock);
+	show(main, h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, nameOf(x), ' '), badge(x.verdict, x.kind)),
+		h('code', { class: 'block' }, said(x.caption || 'The command was not sent here: this machine sends receipts without captions.')),
+		h('div', { class: 'pair' },
+			h('div', null,
+				h('section', { class: 'card' }, h('h2', null, 'What happened'), h('ol', { class: 'steps' }, all.map(([r, isThis]) => step(r, isThis)))),
+				h('section', { class: 'card' }, h('h2', null, 'About it'), facts([
+					['Machine', [link('/console/machine/' + encodeURIComponent(x.node), said(x.host)), ', ', said(x.user)]], ['Who', parted(x.who)], ['When', when(x.at)], ['Rule', x.rule && !x.rule.startsWith('order:') ? link('/console/acts?rule=' + encodeURIComponent(x.rule), parted(x.rule)) : null], ['Reason', some(x.reason)],
+					['Order', order ? `${order.seq}, ${plain(order.kind || '')}` : null], ['Signed by', order && order.approver ? [said(order.approver.label || ''), ' ', h('code', null, parted(order.approver.key_id))] : about.approver ? [said(about.approver.label || ''), ' ', h('code', null, parted(about.approver.key_id || ''))] : null],
+					['Profile', some(about.profile)], ['Walls', some(about.containment)], ['Chain', h('code', null, parted(x.session))], ['Clock', String(x.clock)], ['Decision', h('code', null, x.decision_id)],
+					['Receipt', receipt ? h('code', null, receipt.receipt_id.split('.')[0]) : 'not kept any more; its leaf is still in the tree'],
+				]))),
+			h('div', null, panel, given && given.proof ? h('section', { class: 'card' }, h('h2', null, 'In the tree'), place(given.proof)) : null)));
+	if (panel) await panel.ready;
+}
+
+// Where the leaf lies, level by level: the same as a list, because the picture of a tree with a million leaves is a line.
+const place = (proof) => [facts([['Leaf', proof.leaf_index.toLocaleString()], ['Of', Number(proof.checkpoint.split('\n')[1]).toLocaleString()], ['Path', `${proof.audit_path.length} hashes`]]),
+	h('details', null, h('summary', null, 'The path and the checkpoint'), h('ol', { class: 'path' }, proof.audit_path.map((x) => h('li', null, h('code', null, x)))), h('code', { class: 'block' }, said(proof.checkpoint)))];
+
+/* ---- freeze ---- */
+
+async function order(verb, nodes, reason, names) {
+	const asked = await source.post('freeze/message', { act: verb, nodes, reason });
+	const { domain, body } = readMessage(asked.message);
+	if (domain !== 'helm:act:v1' || body.act !== verb || body.reason !== reason || body.origin !== state.me.log_origin || canonical(body.nodes) !== canonical(nodes)) throw new Error('what the server gave to sign is not this order; nothing was signed');
+	return confirm(verb === 'freeze' ? 'Freeze' : 'Let go on', [['Which', names], ['Reason', said(reason || '—')], ['Fleet', h('code', null, said(body.origin))]], asked.message, verb === 'freeze' ? 'Freeze' : 'Lift', 'freeze', { ...asked, none: 'The list of approvers names no passkey of this address.' });
+}
+
+export async function freeze(main, at) {
+	const doc = await source.get('freeze'), error = h('div', { 'aria-live': 'polite' }), wanted = at.query.get('node') || '';
+	const name = (m) => `${m.host}, ${m.user}`, of = (node) => doc.machines.find((m) => m.node === node);
+	const which = h('select', { name: 'node' }, h('option', { value: '' }, `all ${doc.machines.length} machines`), doc.machines.map((m) => h('option', { value: m.node, selected: m.node === wanted }, plain(name(m)) + (isFrozen(m) ? ' (frozen)' : ''))));
+	const reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off', required: true });
+	const run = (verb) => async (e) => {
+		e.preventDefault();
+		show(error);
+		try {
+			const done = await order(verb, which.value ? [which.value] : [], reason.value, which.value ? [said(name(of(which.value))), ', number ', h('code', null, which.value)] : `all ${doc.machines.length} machines`);
+			if (done) { announce(`Order ${done.order} is given.`); reason.value = ''; document.activeElement.blur(); await freeze(main, at); }
+		} catch (x) { show(error, h('p', { class: 'alert bad', role: 'alert' }, plain(x.message))); }
+	};
+	const newest = doc.orders[0];
+	show(main, page('Freeze', 'Frozen means: nothing is allowed any more on that machine until the centre lifts it, or its person leaves the fleet. Where helm fleet ship runs an order is fetched within a second; a machine that is away obeys when it comes back.',
+		doc.frozen.length ? h('p', { class: 'alert bad' }, h('b', null, doc.frozen.length === doc.machines.length ? 'Every machine is frozen. ' : `${doc.frozen.length} of ${doc.machines.length} machines say that they are frozen. `), doc.frozen.slice(0, 8).map((m, i) => [i ? '; ' : '', link(machinePath(m), said(name(m)))]), doc.frozen.length > 8 ? ` and ${doc.frozen.length - 8} more` : '') : newest && newest.kind === 'freeze' && newest.obeyed ? h('p', { class: 'alert' }, `Order ${newest.seq} was confirmed; with its next sign of life each machine says itself that it is frozen.`) : h('p', { class: 'alert good' }, doc.machines.length ? 'No machine says that it is frozen.' : 'No machine has joined yet.'),
+		newest ? h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, `Order ${newest.seq}: ${newest.kind === 'freeze' ? 'freeze' : 'let go on'}`), h('span', { class: 'badge ' + (newest.obeyed >= newest.meant ? 'good' : 'warn') }, `${newest.obeyed} of ${newest.meant} confirmed`)),
+			facts([['Given', when(newest.at)], ['Reason', said(((newest.order || {}).body || {}).reason || '—')], ['Not yet', newest.missing.length ? parted(newest.missing.join(', ')) : null]])) : null,
+		state.me.has_keys ? h('form', { class: 'card', onsubmit: run('freeze') }, h('h2', null, 'Give an order'), h('div', { class: 'filters' },
+			h('label', { class: 'field long' }, h('span', null, 'Which'), which), h('label', { class: 'field long' }, h('span', null, 'Reason'), reason)),
+		h('div', { class: 'actions' }, h('button', { class: 'stop' }, 'Freeze'), h('button', { type: 'button', onclick: (e) => (reason.reportValidity() ? run('unfreeze')(e) : null) }, 'Let go on'))) : [fleetKey(), h('p', { class: 'soft small' }, 'At a terminal of the centre: ', h('code', null, 'helm fleet freeze --reason TEXT'))], error,
+		h('h2', null, 'Orders that froze or let go on'), orderTable(doc.orders, 'Nothing was ever frozen from here.')));
+	listen(['act', 'stopped', 'answered'], () => at.isCurrent() && !isTyping(main) && freeze(main, at));
+}
+
+/* ---- a key ---- */
+
+export async function key(main) {
+	const me = state.me, out = h('div', { 'aria-live': 'polite' }), label = h('input', { name: 'label', required: true, maxlength: '64', pattern: '[A-Za-z0-9._\\-]+', autocomplete: 'off', placeholder: 'anna' });
+	const make = async (e) => {
+		e.preventDefault();
+		try {
+			const word = await makeFleetKey(me, label.value);
+			show(out, h('p', { class: 'alert good' }, h('b', null, 'It is made. '), 'It stays in your device and counts for nothing yet.'),
+				h('p', null, 'Give this line to whoever keeps the fleet’s root key. They sign a list that has it, and the centre gives the list to the machines:'),
+				h('code', { class: 'block', id: 'approver' }, `helm fleet approvers sign ${label.value}=${word} --root-key FILE --origin ${me.log_origin} > list.json\nhelm fleet approvers give list.json`),
+				h('p', { class: 'soft small' }, 'A list names everybody who may answer: those who are in it now are named again.'));
+		} catch (x) { show(out, h('p', { class: 'alert bad', role: 'alert' }, plain(x.message))); }
+	};
+	show(main, page('A key for this address', 'What you do here is signed by a passkey in your device, and each machine checks that before anything happens. Whose keys count stands in a list that the fleet’s root key has signed; that key is nowhere near this server.',
+		me.has_root ? null : h('p', { class: 'alert' }, 'This fleet has no root key yet, so no machine takes answers from here: ', h('code', null, 'helm fleet tenant add NAME --root KEY'), '.'),
+		h('form', { class: 'card', onsubmit: make }, h('div', { class: 'filters narrow' }, h('label', { class: 'field' }, h('span', null, 'Your name in the list'), label)), h('button', { class: 'main' }, 'Make a key'), out)));
+}
+
+/* ---- the log ---- */
+
+export async function log(main, at) {
+	const doc = await source.get('log'), list = doc.checkpoints, last = list[0], result = h('div', { 'aria-live': 'polite' });
+	const trusted = trustedLog(doc.origin);
+	const check = async (e) => {
+		e.target.disabled = true;
+		const bad = [];
+		for (const x of list) try { const said_ = await checkNote(x.note, trusted); if (said_.size !== x.tree_size || said_.root !== x.root_hash) bad.push([x, 'the row says something else']); } catch (error) { bad.push([x, error.message]); }
+		show(result, bad.length ? h('p', { class: 'alert bad' }, `${bad.length} checkpoints do not hold, the first over ${bad[0][0].tree_size} receipts: `, plain(bad[0][1])) : h('p', { class: 'alert good' }, `All ${list.length} checkpoints are signed by the key of the log that you trust.`));
+		e.target.disabled = false;
+	};
+	const keep = async () => { await keyOfLog(doc.log_vkey); trustLog(doc.log_vkey); await log(main, at); };
+	const age = last ? Date.now() - new Date(last.timestamp) : 0;
+	show(main, page('Log', 'Every receipt of every machine is a leaf of one tree. A signed checkpoint fixes all of them; machines and witnesses hold each new one against the one before.',
+		last && age > 15 * 60000 ? h('p', { class: 'alert bad' }, h('b', null, `The newest checkpoint was signed ${ago(last.timestamp)}. `), 'Its signer or its witnesses do not answer: ', h('code', null, 'helm fleet audit'), ' says more.') : null,
+		h('div', { class: 'three' }, number(doc.receipts, 'receipts in the tree', ''), number(last ? last.tree_size : 0, last ? `under the newest checkpoint, ${ago(last.timestamp)}` : 'under a checkpoint', ''), number(last ? last.cosigned : 0, 'witnesses signed it', '')),
+		doc.not_in_the_tree ? h('p', { class: 'soft small' }, `${doc.not_in_the_tree.toLocaleString()} receipts have come and are not in the tree yet.`) : null,
+		list.length > 1 ? h('section', { class: 'card' }, h('h2', null, 'Growth'), growth([...list].reverse())) : null,
+		h('section', { class: 'card' }, h('h2', null, 'This log'), facts([['Origin', h('code', null, parted(doc.origin))], ['Key', h('code', null, parted(doc.log_vkey))], ['You trust', !trusted ? 'no key of this log yet' : trusted === doc.log_vkey ? h('span', { class: 'badge good' }, '✓ this key') : h('span', { class: 'badge bad' }, '✕ another key')]]),
+			h('div', { class: 'actions' }, trusted ? h('button', { onclick: check, disabled: !list.length }, 'Check the checkpoints here') : [h('span', { class: 'soft small' }, 'Compare with ', h('code', null, 'helm fleet tenant list'), '. '), h('button', { onclick: keep }, 'It is the same; keep it')]), result),
+		h('h2', null, 'Checkpoints'),
+		table('Checkpoints, the newest first', [
+			{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.timestamp) }, { title: 'Receipts', class: 'num', cell: (x) => x.tree_size.toLocaleString() }, { title: 'Witnesses', class: 'num', cell: (x) => String(x.cosigned) }, { title: 'Root', cell: (x) => h('code', null, x.root_hash) },
+		], list.slice(0, 100), 'Nothing was signed yet. The first checkpoint comes with the first receipt.'),
+		list.length > 100 ? h('p', { class: 'soft small' }, 'The newest 100 are shown; those before are in the log itself: ', h('code', null, 'helm serve fleet tiles DIR')) : null));
+	listen(['checkpoint'], () => at.isCurrent() && !isTyping(main) && log(main, at));
+}
+
+/* ---- evidence ---- */
+
+export async function evidence(main, at) {
+	const doc = await source.get('machines'), wanted = at.query.get('node') || '';
+	const which = h('select', { name: 'node' }, h('option', { value: '' }, `all ${doc.machines.length} machines`), doc.machines.map((m) => h('option', { value: m.node, selected: m.node === wanted }, plain(`${m.host}, ${m.user}`))));
+	const make = (e) => { e.preventDefault(); return download(e.submitter, 'evidence', which.value ? { node: which.value } : {}, 'fleet.helmpack'); };
+	show(main, page('Evidence', 'A pack holds every receipt of the chains it is about, the history of the keys that signed them, a proof that each chain’s end is in the signed tree, the checkpoint with its cosignatures, the orders and the forks.',
+		h('form', { class: 'card', onsubmit: make }, h('h2', null, 'Make a pack'), h('div', { class: 'filters narrow' }, h('label', { class: 'field' }, h('span', null, 'Of'), which)), h('button', { class: 'main', type: 'submit' }, 'Make and download'),
+			h('p', { class: 'soft small after' }, 'Whoever gets it checks it alone: ', h('code', null, `helm verify fleet.helmpack --log-key ${state.me.log_vkey}`))),
+		h('p', { class: 'soft small' }, 'Who has made one from here stands in the front end’s own log, with the name of the reader. A fleet that is too large for one download is exported at the centre: ', h('code', null, 'helm fleet export --out FILE'), '.')));
+}
