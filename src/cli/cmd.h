@@ -443,6 +443,7 @@ extern const struct opt task_list_opts[], task_show_opts[], task_block_opts[], t
 	task_retry_opts[], task_stale_opts[], task_reclaim_opts[], task_doctor_opts[];
 int cmd_task_list(struct cli *r, struct err *e);
 int cmd_task_show(struct cli *r, struct err *e);
+int cmd_task_bundle(struct cli *r, struct err *e);
 int cmd_task_block(struct cli *r, struct err *e);
 int cmd_task_complete(struct cli *r, struct err *e);
 int cmd_task_retry(struct cli *r, struct err *e);
