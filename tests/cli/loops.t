@@ -54,6 +54,24 @@ mkdir -p skills/s
 printf '{"skill":"s","allowed_profiles":["workspace_edit"],"default_profile":"workspace_edit","paths":{"write":["docs"]}}' >skills/s/contract.json
 ok "a loop with a skill is held to its contract" stops blocked night
 ok "the morning shows why it stopped" says 0 "no file changed" helm loops runs
+still=$(helm loops runs --json | python3 -c 'import json,sys; print([r["run_id"] for r in json.load(sys.stdin) if r["loop_id"]=="still"][0])')
+ok "how far it came within its bounds" says 0 "limits=9 turns, 480 minutes" helm loops runs "$still"
+ok "and turn by turn" sh -c '"$@" | grep -q "^2 *clean "' - env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" loops runs "$still"
+ok "the newest is the last" sh -c '"$@" | tail -1 | grep -q " night "' - env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" loops runs
+echo '{' >.helm/loop-runs/loop-broken.json
+ok "one that cannot be read hides no other" says 0 "no file changed" helm loops runs
+ok "and is told" says 0 "unreadable" helm loops runs
+rm .helm/loop-runs/loop-broken.json
+# What a step says counts, too: who comes nearer makes progress, though it fails each time.
+loop nearer 'echo x >> near; echo $((9 - $(wc -l < near))) are left, in 0.$$ s; test $(wc -l < near) -ge 5' 'x' 'turns: 9, same_failure: 2'
+ok "a failure that comes nearer is no standstill" stops success nearer
+loop own 'date +%N >> t; exit 24' 'x' 'turns: 2'
+ok "of all that, --json prints one document" python3 -c 'import json,sys; json.load(open(sys.argv[1]))' "$scratch/.run"
+ok "24 and 25 of a program itself are failures, no questions" stops turns own
+token=$(helm profile pause workspace_edit --reason night | sed -n 's/^resume_token=//p')
+ok "a profile that is paused stops it" stops blocked count
+ok "and that is why" says 0 "is paused" helm loops runs
+helm profile resume workspace_edit --token "$token" >/dev/null
 
 # ---- killed and resumed ----
 printf 'id: kill\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: a, run: [sh, -c, "echo a >> k"]}\n  - {name: b, run: [sh, -c, "sleep 1; echo b >> k"]}\n  - {name: c, run: [sh, -c, "echo c >> k"]}\nrequired_evidence: [process_exit]\nstop_conditions: {success: [x]}\nlimits: {turns: 1}\n' >references/loops/kill.yaml
@@ -64,8 +82,10 @@ while ! grep -q a k 2>/dev/null && [ $waited -lt 200 ]; do sleep 0.05; waited=$(
 kill -9 "$(cat "$scratch/pid")"
 sleep 0.2
 run=$(grep -l '"loop_id": "kill"' .helm/loop-runs/*.json | sed 's|.*/||; s|.json$||')
-ok "a run that was killed is there" says 0 running helm loops runs "$run"
+ok "a run that was killed is there, and nobody runs it" says 0 "status=interrupted" helm loops runs "$run"
+ok "what to do is said" says 0 "go on: helm loops resume $run" helm loops runs
 ok "it goes on" says 0 "status=success" helm loops resume "$run"
+ok "how often it was gone on with is told" says 0 "resumed=1 times" helm loops runs "$run"
 ok "what was done before is not done again" [ "$(grep -c a k)" -eq 1 ]
 ok "what was cut off is" [ "$(grep -c b k)" -ge 1 ]
 ok "to its end" [ "$(grep -c c k)" -eq 1 ]
@@ -74,7 +94,7 @@ ok "once it has ended nothing goes on" says 1 "has ended" helm loops resume "$ru
 over() {
   for n in 40 60 80 100; do
     HELM_ENV="HELM_WORKSPACE=$w HELM_TEST_KILL_AT=$n" helm_twin loops run count >/dev/null 2>&1
-    late=$(helm loops runs --json | python3 -c 'import json,sys; print(*[r["run_id"] for r in json.load(sys.stdin) if r["status"] == "running"][:1])')
+    late=$(helm loops runs --json | python3 -c 'import json,sys; print(*[r["run_id"] for r in json.load(sys.stdin) if r["status"] == "interrupted"][:1])')
     [ -z "$late" ] || break
   done
   helm loops resume "$late"
