@@ -172,6 +172,7 @@ int cmd_trace_replay(struct cli *r, struct err *e);
 int cmd_trace_candidates(struct cli *r, struct err *e);
 int cmd_trace_export(struct cli *r, struct err *e);
 int cmd_loops_list(struct cli *r, struct err *e);
+extern const struct opt loops_inspect_opts[];
 int cmd_loops_inspect(struct cli *r, struct err *e);
 int cmd_loops_validate(struct cli *r, struct err *e);
 int cmd_loops_run(struct cli *r, struct err *e);

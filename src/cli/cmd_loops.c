@@ -7,6 +7,7 @@
 #include "kernel/skill.h"
 #include "kernel/task/task.h"
 #include "observe/shadow.h"
+#include "remember/harness.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,6 +19,11 @@ const struct opt shadow_report_opts[] = {
 	{ "format", OPT_VALUE, "FORMAT", "md or json (md)", "md|json", false },
 	{ "with-recommendations", OPT_FLAG, NULL, "also whether each could be switched on", NULL, false },
 	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
+	{ 0 },
+};
+
+const struct opt loops_inspect_opts[] = {
+	{ "task-id", OPT_VALUE, "TASK", "also which of the required evidence this task shows", NULL, false },
 	{ 0 },
 };
 
@@ -88,6 +94,41 @@ int cmd_loops_validate(struct cli *r, struct err *e)
 	return json_get_bool(v, "ok", false) ? 0 : EXIT_NO;
 }
 
+/* {task_id, ok, evidence {name: bool}} of a task, by what the loop must leave. */
+static int evidence_of(struct cli *r, const struct json *loop, struct json *doc, struct err *e)
+{
+	const char *id = opt_text(r, "task-id", NULL);
+	struct observed o = observed_from(r);
+	struct json *rows, *there = json_new(r->a, JSON_OBJECT);
+	bool ok = true;
+
+	if (!id)
+		return OK;
+	int rc = observe_task(&o, id, &rows, e);
+	if (rc)
+		return rc;
+	const struct json *row = rows->items[rows->n - 1];
+	json_each (one, json_get(loop, "required_evidence"))
+		if (json_text(one)) {
+			bool is_there = harness_shows(r->a, row, json_text(one));
+			json_setb(r->a, there, json_text(one), is_there);
+			ok &= is_there;
+		}
+	struct json *task = json_new(r->a, JSON_OBJECT);
+	json_sets(r->a, task, "task_id", json_get_text(row, "task_id", ""));
+	json_setb(r->a, task, "ok", ok);
+	json_set(r->a, task, "evidence", there);
+	json_set(r->a, doc, "task", task);
+	return OK;
+}
+
+static void print_evidence(struct cli *r, const struct json *evidence)
+{
+	json_each_member (m, evidence)
+		out(r, "evidence=%s %s\n", text_safe(r->a, m->name, m->name_n, false),
+			m->value->type == JSON_TRUE ? "is there" : "is missing");
+}
+
 int cmd_loops_inspect(struct cli *r, struct err *e)
 {
 	const struct contract_place at = skill_place(r->sys, r->a, r->ws);
@@ -108,11 +149,16 @@ int cmd_loops_inspect(struct cli *r, struct err *e)
 	json_set(r->a, doc, "loop", loop);
 	json_sets(r->a, doc, "path", path);
 	json_set(r->a, doc, "validation", v);
+	rc = evidence_of(r, loop, doc, e);
+	if (rc)
+		return rc;
 	if (r->is_json) {
 		out_json(r, doc);
 	} else {
 		print_validation(r, v);
-		out(r, "path=%s\n\n", text_safe(r->a, path, strlen(path), false));
+		out(r, "path=%s\n", text_safe(r->a, path, strlen(path), false));
+		print_evidence(r, json_get(json_get(doc, "task"), "evidence"));
+		out(r, "\n");
 		out_pretty(r, loop);
 	}
 	return json_get_bool(v, "ok", false) ? 0 : EXIT_NO;
@@ -205,9 +251,7 @@ static void print_run(struct cli *r, const struct json *doc)
 	out(r, "limits=%lld turns, %lld minutes\nclean=%lld failed=%lld\nresumed=%u times\n",
 		(long long)plan.turns, (long long)plan.minutes, (long long)clean, (long long)failed,
 		json_is(resumed, JSON_ARRAY) ? resumed->n : 0);
-	json_each_member (m, json_get(doc, "evidence"))
-		out(r, "evidence=%s %s\n", text_safe(r->a, m->name, m->name_n, false),
-			m->value->type == JSON_TRUE ? "is there" : "is missing");
+	print_evidence(r, json_get(doc, "evidence"));
 	print_turns(r, turns, text_eq(json_get_text(doc, "status", ""), "running"));
 }
 

@@ -28,6 +28,9 @@ ok "a loop that nobody can run says why" says 1 "names no \`profile\`" helm loop
 printf 'id: [\n' >references/loops/broken.yaml
 ok "a broken file is told, and hides nothing" says 0 "broken.yaml is passed over" helm loops list
 rm references/loops/broken.yaml
+helm run --profile workspace_edit --task-id ev -- sh -c 'echo x > ev' >/dev/null 2>&1
+ok "which of its evidence a task shows" says 0 "evidence=file_diff is there" helm loops inspect completion-evidence --task-id ev
+ok "and which it does not" says 0 "evidence=completion_evidence is missing" helm loops inspect completion-evidence --task-id ev
 loop typo 'true' 'x' 'turn: 1'
 ok "a limit that there is none of is no limit" says 1 "there is no limit" helm loops run typo
 
