@@ -405,9 +405,11 @@ static int do_steps(struct looping *x, const char **ret_outcome, struct err *e)
 	*ret_outcome = "clean";
 	for (size_t i = json_get(x->turn, "steps")->n; i < x->plan.step_count; i++) {
 		struct json *row;
-		if (x->k->sys->now_us(x->k->sys) >= x->deadline_us)
+		if (x->k->sys->now_us(x->k->sys) >= x->deadline_us) {
+			*ret_outcome = "cut_off"; /* some of its steps were not done */
 			return stop(x, "time",
 				arena_printf(x->a, "its %lld minutes are over", (long long)x->plan.minutes));
+		}
 		const char *id = arena_printf(
 			x->a, "%s-t%lld-s%zu", x->run, (long long)json_get_int(x->turn, "turn", 0), i + 1);
 		int rc = run_step(x, &x->plan.steps[i], x->plan.profile, id, &row, e);

@@ -93,6 +93,23 @@ ok "what was done before is not done again" [ "$(grep -c a k)" -eq 1 ]
 ok "what was cut off is" [ "$(grep -c b k)" -ge 1 ]
 ok "to its end" [ "$(grep -c c k)" -eq 1 ]
 ok "once it has ended nothing goes on" says 1 "has ended" helm loops resume "$run"
+# The time is over in the middle of a turn.
+loop short 'echo x >> sh; sleep 1' 'x' 'turns: 9'
+python3 - <<'P'
+p = "references/loops/short.yaml"
+t = open(p).read().replace("required_evidence", "  - {name: two, run: [touch, second]}\nrequired_evidence").replace("turns: 9", "turns: 9, minutes: 1")
+open(p, "w").write(t)
+P
+late_turn() {
+  for n in 30 45 60 80; do
+    HELM_ENV="HELM_WORKSPACE=$w HELM_TEST_KILL_AT=$n" helm_twin loops run short >/dev/null 2>&1
+    r=$(helm loops runs --json | python3 -c 'import json,sys; print(*[r["run_id"] for r in json.load(sys.stdin) if r["loop_id"] == "short" and r["turn"]][-1:])')
+    [ -z "$r" ] || break
+  done
+  helm loops resume "$r" >/dev/null 2>&1
+  [ "$(helm loops runs "$r" --json | field turns.0.outcome)" = cut_off ] || { helm loops runs "$r"; return 1; }
+}
+ok "a turn that the time has cut off is not called clean" late_turn
 # A run that began long ago, by another clock: its minutes are over, whatever it still has to do.
 over() {
   for n in 40 60 80 100; do
