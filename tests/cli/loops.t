@@ -81,7 +81,11 @@ printf 'id: kill\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - 
 # The step that was cut off may have been done: it is done again, and nothing before it is.
 (env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 HELM_WORKSPACE="$w" "$HELM_REAL" loops run kill >kill.out 2>&1 & echo $! >"$scratch/pid"; wait) 2>/dev/null &
 waited=0
-while ! grep -q a k 2>/dev/null && [ $waited -lt 200 ]; do sleep 0.05; waited=$((waited + 1)); done
+first_is_noted() {
+  doc=$(grep -l '"loop_id": "kill"' .helm/loop-runs/*.json 2>/dev/null)
+  [ -n "$doc" ] && grep -q 't1-s1' "$doc"
+}
+while ! first_is_noted && [ $waited -lt 200 ]; do sleep 0.05; waited=$((waited + 1)); done
 kill -9 "$(cat "$scratch/pid")"
 sleep 0.2
 run=$(grep -l '"loop_id": "kill"' .helm/loop-runs/*.json | sed 's|.*/||; s|.json$||')
