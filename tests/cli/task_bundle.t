@@ -37,6 +37,8 @@ ok "a file is copied" cmp docs/deep/page $b/w1/files/docs/deep/page
 ok "by its digest" of w1 manifest.json '[x for x in d["artifacts"] if x["path"] == "docs/deep/page"][0]["sha256"] == "'"$(sha256sum docs/deep/page | cut -c1-64)"'"'
 ok "a secret is not" of w1 manifest.json '[x for x in d["artifacts"] if x["path"] == "docs/secret"][0]["not_copied"] == "it holds a secret"'
 ok "nowhere in it" sh -c '! grep -rq hunter2 "$1"' - $b
+helm run --task-id s1 -- echo --password swordfish1234 >/dev/null 2>&1
+ok "nor behind an option, in any file of the state" sh -c '! grep -rq swordfish1234 .helm/task-ledger.jsonl .helm/task-bundles'
 ok "nor a link" of w1 manifest.json '[x for x in d["artifacts"] if x["path"] == "docs/link"][0]["state"] == "unsafe_path"'
 ok "nor what is too large, and it is said" of w1 manifest.json '[x for x in d["artifacts"] if x["path"] == "docs/large"][0]["not_copied"] == "it is too large"'
 ok "nobody else may read it" [ "$(stat -c %a $b/w1/manifest.json)" = 600 ]
