@@ -113,6 +113,9 @@ void out_pretty(struct cli *r, const struct json *v);
 /* Paragraphs wrapped to the screen, each line after the first `indent` columns in; lines that start with a blank stay whole. */
 void out_text(struct cli *r, size_t indent, const char *text);
 void out_flush(struct cli *r);
+/* Between the two, what commands print goes to standard error: standard output is for our document.  The second passes `rc` on. */
+int out_set_aside(struct cli *r, int *ret_kept, struct err *e);
+int out_put_back(int kept, int rc, struct err *e);
 /* Lines for people on standard error, made safe by the caller; wrapped where that is a terminal. */
 void out_say(struct cli *r, const char *text, size_t n);
 void warn(struct cli *r, const char *fmt, ...)

@@ -172,6 +172,7 @@ int cmd_trace_replay(struct cli *r, struct err *e);
 int cmd_trace_candidates(struct cli *r, struct err *e);
 int cmd_trace_export(struct cli *r, struct err *e);
 int cmd_loops_list(struct cli *r, struct err *e);
+extern const struct opt loops_inspect_opts[];
 int cmd_loops_inspect(struct cli *r, struct err *e);
 int cmd_loops_validate(struct cli *r, struct err *e);
 int cmd_loops_run(struct cli *r, struct err *e);
@@ -443,6 +444,7 @@ extern const struct opt task_list_opts[], task_show_opts[], task_block_opts[], t
 	task_retry_opts[], task_stale_opts[], task_reclaim_opts[], task_doctor_opts[];
 int cmd_task_list(struct cli *r, struct err *e);
 int cmd_task_show(struct cli *r, struct err *e);
+int cmd_task_bundle(struct cli *r, struct err *e);
 int cmd_task_block(struct cli *r, struct err *e);
 int cmd_task_complete(struct cli *r, struct err *e);
 int cmd_task_retry(struct cli *r, struct err *e);

@@ -226,15 +226,12 @@ static int hydrate(struct cli *r, const struct json *before, struct json *list, 
 static int run_aside(
 	struct cli *r, struct kernel *k, const struct run_spec *spec, struct run_report *ret, struct err *e)
 {
-	out_flush(r);
-	int kept = dup(1);
-	if (kept < 0 || dup2(2, 1) < 0)
-		return err_sys(e, "HARNESS_OUTPUT", "cannot set the output of the command aside");
-	int rc = task_run(k, r->a, spec, ret, e);
-	if (dup2(kept, 1) < 0 && rc == OK)
-		rc = err_sys(e, "HARNESS_OUTPUT", "standard output is lost");
-	(void)close(kept);
-	return rc;
+	int kept, rc = out_set_aside(r, &kept, e);
+
+	if (rc)
+		return rc;
+	rc = task_run(k, r->a, spec, ret, e);
+	return out_put_back(kept, rc, e);
 }
 
 static int work(struct cli *r, struct kernel *k, const struct harness_request *q, const struct json *before,

@@ -7,6 +7,7 @@
 #include "kernel/skill.h"
 #include "kernel/task/task.h"
 #include "observe/shadow.h"
+#include "remember/harness.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,6 +19,11 @@ const struct opt shadow_report_opts[] = {
 	{ "format", OPT_VALUE, "FORMAT", "md or json (md)", "md|json", false },
 	{ "with-recommendations", OPT_FLAG, NULL, "also whether each could be switched on", NULL, false },
 	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
+	{ 0 },
+};
+
+const struct opt loops_inspect_opts[] = {
+	{ "task-id", OPT_VALUE, "TASK", "also which of the required evidence this task shows", NULL, false },
 	{ 0 },
 };
 
@@ -88,6 +94,41 @@ int cmd_loops_validate(struct cli *r, struct err *e)
 	return json_get_bool(v, "ok", false) ? 0 : EXIT_NO;
 }
 
+/* {task_id, ok, evidence {name: bool}} of a task, by what the loop must leave. */
+static int evidence_of(struct cli *r, const struct json *loop, struct json *doc, struct err *e)
+{
+	const char *id = opt_text(r, "task-id", NULL);
+	struct observed o = observed_from(r);
+	struct json *rows, *there = json_new(r->a, JSON_OBJECT);
+	bool ok = true;
+
+	if (!id)
+		return OK;
+	int rc = observe_task(&o, id, &rows, e);
+	if (rc)
+		return rc;
+	const struct json *row = rows->items[rows->n - 1];
+	json_each (one, json_get(loop, "required_evidence"))
+		if (json_text(one)) {
+			bool is_there = harness_shows(r->a, row, json_text(one));
+			json_setb(r->a, there, json_text(one), is_there);
+			ok &= is_there;
+		}
+	struct json *task = json_new(r->a, JSON_OBJECT);
+	json_sets(r->a, task, "task_id", json_get_text(row, "task_id", ""));
+	json_setb(r->a, task, "ok", ok);
+	json_set(r->a, task, "evidence", there);
+	json_set(r->a, doc, "task", task);
+	return OK;
+}
+
+static void print_evidence(struct cli *r, const struct json *evidence)
+{
+	json_each_member (m, evidence)
+		out(r, "evidence=%s %s\n", text_safe(r->a, m->name, m->name_n, false),
+			m->value->type == JSON_TRUE ? "is there" : "is missing");
+}
+
 int cmd_loops_inspect(struct cli *r, struct err *e)
 {
 	const struct contract_place at = skill_place(r->sys, r->a, r->ws);
@@ -108,11 +149,16 @@ int cmd_loops_inspect(struct cli *r, struct err *e)
 	json_set(r->a, doc, "loop", loop);
 	json_sets(r->a, doc, "path", path);
 	json_set(r->a, doc, "validation", v);
+	rc = evidence_of(r, loop, doc, e);
+	if (rc)
+		return rc;
 	if (r->is_json) {
 		out_json(r, doc);
 	} else {
 		print_validation(r, v);
-		out(r, "path=%s\n\n", text_safe(r->a, path, strlen(path), false));
+		out(r, "path=%s\n", text_safe(r->a, path, strlen(path), false));
+		print_evidence(r, json_get(json_get(doc, "task"), "evidence"));
+		out(r, "\n");
 		out_pretty(r, loop);
 	}
 	return json_get_bool(v, "ok", false) ? 0 : EXIT_NO;
@@ -120,18 +166,106 @@ int cmd_loops_inspect(struct cli *r, struct err *e)
 
 /* ---- running ---- */
 
+/* "1 h 12 min", between two times of a document. */
+static const char *span(struct cli *r, const char *from, const char *to)
+{
+	int64_t start, end;
+
+	if (!text_parse_time(from, strlen(from), &start) || !text_parse_time(to, strlen(to), &end) ||
+		end < start)
+		return "-";
+	const long long s = (long long)((end - start) / 1000000);
+	return s < 60	   ? arena_printf(r->a, "%lld s", s)
+		: s < 3600 ? arena_printf(r->a, "%lld min %lld s", s / 60, s % 60)
+			   : arena_printf(r->a, "%lld h %lld min", s / 3600, s / 60 % 60);
+}
+
+enum { TURNS_SHOWN = 10 };
+
+/* What of a turn did not go well, in one cell. */
+static const char *failed_steps(struct cli *r, const struct json *turn)
+{
+	struct buf text;
+
+	buf_init(&text, r->a);
+	json_each (step, json_get(turn, "steps"))
+		if (json_get_text(step, "held", NULL))
+			buf_addf(&text, "%s%s %s", text.n ? ", " : "", safe_member(r, step, "name"),
+				safe_member(r, step, "held"));
+		else if (json_get_int(step, "exit_code", 0))
+			buf_addf(&text, "%s%s ended with %lld", text.n ? ", " : "",
+				safe_member(r, step, "name"), (long long)json_get_int(step, "exit_code", 0));
+	return text.n ? text.p : "-";
+}
+
+static void print_turns(struct cli *r, const struct json *turns, bool goes_on)
+{
+	static const char *const heads[] = { "TURN", "OUTCOME", "TOOK", "FILES CHANGED", "FAILED" };
+	const size_t n = turns ? turns->n : 0, from = n > TURNS_SHOWN ? n - TURNS_SHOWN : 0;
+	struct out_table *t;
+
+	if (!n)
+		return;
+	out(r, "\n");
+	t = out_table(r, heads, ARRAY_SIZE(heads));
+	for (size_t i = from; i < n; i++) {
+		const struct json *turn = turns->items[i];
+		int64_t changed = 0;
+		json_each (step, json_get(turn, "steps"))
+			changed += json_get_int(step, "changed_files", 0);
+		const char *const cells[] = { arena_printf(
+						      r->a, "%lld", (long long)json_get_int(turn, "turn", 0)),
+			json_get_text(turn, "outcome", NULL) ? safe_member(r, turn, "outcome")
+				: goes_on		     ? "goes on"
+							     : "cut off",
+			span(r, json_get_text(turn, "started_at", ""),
+				json_get_text(turn, "finished_at", "")),
+			arena_printf(r->a, "%lld", (long long)changed), failed_steps(r, turn) };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	if (from)
+		out(r, "the last %d of %zu turns; all with --json\n", TURNS_SHOWN, n);
+}
+
+/* Why it stopped, how far it came, and how the last turns went: what somebody reads in the morning. */
+static void print_run(struct cli *r, const struct json *doc)
+{
+	const struct json *turns = json_get(doc, "turns"), *resumed = json_get(doc, "resumed_at");
+	struct loop_plan plan = { 0 };
+	const char *end = json_get_text(doc, "finished_at", json_get_text(doc, "updated_at", ""));
+	int64_t clean = 0, failed = 0;
+
+	(void)loop_plan(r->a, json_get(doc, "loop"), &plan, NULL); /* one that is run could be read */
+	json_each (turn, turns) {
+		clean += text_eq(json_get_text(turn, "outcome", ""), "clean");
+		failed += text_eq(json_get_text(turn, "outcome", ""), "failed");
+	}
+	out(r, "run=%s loop=%s status=%s turns=%lld\nwhy=%s\n", safe_member(r, doc, "run_id"),
+		safe_member(r, doc, "loop_id"), safe_member(r, doc, "status"),
+		(long long)json_get_int(doc, "turn", 0), safe_member(r, doc, "why"));
+	out(r, "started=%s\n%s=%s (%s)\ndeadline=%s\n", safe_member(r, doc, "started_at"),
+		json_get_text(doc, "finished_at", NULL) ? "finished" : "last_sign",
+		text_safe(r->a, end, strlen(end), false), span(r, json_get_text(doc, "started_at", ""), end),
+		safe_member(r, doc, "deadline_at"));
+	out(r, "limits=%lld turns, %lld minutes\nclean=%lld failed=%lld\nresumed=%u times\n",
+		(long long)plan.turns, (long long)plan.minutes, (long long)clean, (long long)failed,
+		json_is(resumed, JSON_ARRAY) ? resumed->n : 0);
+	print_evidence(r, json_get(doc, "evidence"));
+	print_turns(r, turns, text_eq(json_get_text(doc, "status", ""), "running"));
+}
+
 static int show_run(struct cli *r, const struct json *state)
 {
 	const char *status = json_get_text(state, "status", "");
 	struct json *doc = json_copy(r->a, state);
 
-	(void)json_remove(doc, "loop");
-	if (r->is_json)
+	if (r->is_json) {
+		(void)json_remove(doc, "loop");
 		out_json(r, doc);
-	else
-		out(r, "run=%s loop=%s status=%s turns=%lld\nwhy=%s\n", safe_member(r, doc, "run_id"),
-			safe_member(r, doc, "loop_id"), safe_member(r, doc, "status"),
-			(long long)json_get_int(doc, "turn", 0), safe_member(r, doc, "why"));
+	} else {
+		print_run(r, doc);
+	}
 	return text_eq(status, "success") ? 0 : EXIT_NO;
 }
 
@@ -139,10 +273,14 @@ static int go(struct cli *r, struct kernel *k, const char *run, struct err *e)
 {
 	struct json *state;
 	size_t closed;
-	int rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
+	int kept = -1, rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
 
+	if (rc == OK && r->is_json) /* the document alone */
+		rc = out_set_aside(r, &kept, e);
 	if (rc == OK)
 		rc = loop_go(k, r->a, run, &state, e);
+	if (kept >= 0)
+		rc = out_put_back(kept, rc, e);
 	return rc ? rc : show_run(r, state);
 }
 
@@ -186,19 +324,34 @@ int cmd_loops_resume(struct cli *r, struct err *e)
 
 int cmd_loops_runs(struct cli *r, struct err *e)
 {
+	static const char *const heads[] = { "RUN", "LOOP", "STATUS", "TURNS", "STARTED", "WHY" };
 	struct json *list;
 	int rc;
 
 	if (r->arg_count) {
-		rc = loop_state(r->sys, r->a, r->ws, r->args[0], &list, e);
-		if (rc == OK)
-			out_result(r, list);
+		rc = loop_look(r->sys, r->a, r->ws, r->args[0], &list, e);
+		if (rc == OK && r->is_json)
+			out_json(r, list);
+		else if (rc == OK)
+			print_run(r, list);
 		return rc;
 	}
 	rc = loop_runs(r->sys, r->a, r->ws, &list, e);
-	if (rc == OK)
-		out_result(r, list);
-	return rc;
+	if (rc || r->is_json) {
+		if (rc == OK)
+			out_json(r, list);
+		return rc;
+	}
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+	json_each (one, list) {
+		const char *const cells[] = { safe_member(r, one, "run_id"), safe_member(r, one, "loop_id"),
+			safe_member(r, one, "status"),
+			arena_printf(r->a, "%lld", (long long)json_get_int(one, "turn", 0)),
+			safe_member(r, one, "started_at"), safe_member(r, one, "why") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	return OK;
 }
 
 /* ---- shadow ---- */

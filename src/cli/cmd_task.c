@@ -197,7 +197,7 @@ int cmd_task_show(struct cli *r, struct err *e)
 		"command_preview", "cwd", "exit_code", "checkpoint_id", "decision_id", "started_at",
 		"updated_at", "finished_at", "parent_task_id", "retry_count", "failure_stage",
 		"failure_reason", "blocked_reason", "completion_evidence", "operational_status",
-		"next_action", "failure_signature", "protections" };
+		"next_action", "failure_signature", "state_bundle", "protections" };
 	struct observed o = observed_from(r);
 	struct json *rows;
 	int rc = observe_task(&o, r->args[0], &rows, e);
@@ -217,6 +217,38 @@ int cmd_task_show(struct cli *r, struct err *e)
 		print_member(r, rows->items[rows->n - 1], fields[i]);
 	print_claims(r, rows->items[rows->n - 1]);
 	return 0;
+}
+
+/* What it left, held against the record. */
+int cmd_task_bundle(struct cli *r, struct err *e)
+{
+	struct observed o = observed_from(r);
+	struct json *rows, *doc;
+	int rc = observe_task(&o, r->args[0], &rows, e);
+
+	if (rc == OK)
+		rc = task_bundle_read(r->sys, r->a, r->ws, rows->items[rows->n - 1], &doc, e);
+	if (rc)
+		return rc;
+	bool ok = json_get_bool(doc, "ok", false);
+	if (r->is_json) {
+		out_json(r, doc);
+		return ok ? 0 : EXIT_NO;
+	}
+	const struct json *state = json_get(doc, "state");
+	if (json_text(state))
+		out(r, "%s\n", text_safe(r->a, state->text, state->n, true));
+	out(r, "bundle=%s\nrecord=%s\nmanifest.json=%s\n", safe_member(r, doc, "path"),
+		ok ? "as it was recorded" : "not as it was recorded", safe_member(r, doc, "manifest"));
+	json_each (one, json_get(doc, "documents"))
+		out(r, "%s=%s\n", safe_member(r, one, "name"), safe_member(r, one, "found"));
+	json_each (one, json_get(doc, "artifacts"))
+		out(r, "file=%s %s, copy %s%s%s, in the tree %s\n", safe_member(r, one, "path"),
+			safe_member(r, one, "state"), safe_member(r, one, "copy"),
+			json_get(one, "not_copied") ? ": " : "",
+			json_get(one, "not_copied") ? safe_member(r, one, "not_copied") : "",
+			json_get_text(one, "now", NULL) ? safe_member(r, one, "now") : "not compared");
+	return ok ? 0 : EXIT_NO;
 }
 
 /* The task may be named by the beginning of its id; its newest row is what is changed. */

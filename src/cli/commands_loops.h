@@ -41,7 +41,7 @@ static const struct cmd row_loops_list = { KNOWN(loops_list), "", 0, 0,
 static const struct cmd row_loops_inspect = { KNOWN(loops_inspect), "LOOP", 1, 1,
 	"show a loop by its id or file",
 	"Looks in references/loops, then examples/loops, then at those that are shipped.  Exit 1 when it is not valid, or there is none.",
-	"$ helm loops inspect docs-sweep", NULL, NEEDS_WORKSPACE, cmd_loops_inspect };
+	"$ helm loops inspect docs-sweep", loops_inspect_opts, NEEDS_WORKSPACE, cmd_loops_inspect };
 
 static const struct cmd row_loops_validate = { KNOWN(loops_validate), "FILE", 1, 1,
 	"check the file of a loop",

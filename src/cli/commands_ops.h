@@ -1,5 +1,11 @@
 /* commands_ops.h — rows of commands.c: what people who come from the Python Helm know as ops, validate and reconcile. */
 
+static const struct cmd row_task_bundle = { KNOWN(task_bundle), "TASK", 1, 1,
+	"show what a task left for whoever goes on with it",
+	"How it stands, and the files of its bundle: documents, and copies of what it touched, each held against the digest on record.  "
+	"Exit 1: one of them is missing or another one.",
+	NULL, NULL, NEEDS_WORKSPACE, cmd_task_bundle };
+
 static const struct cmd row_ops_daily = { KNOWN(ops_daily), "", 0, 0,
 	"counts, failures and checkpoints of the last tasks",
 	"Of the last 20 tasks, whenever they were; with --days of those that began in so many days.",

@@ -203,6 +203,23 @@ void out_flush(struct cli *r)
 		flush_part(r, r->out->n);
 }
 
+int out_set_aside(struct cli *r, int *ret_kept, struct err *e)
+{
+	out_flush(r);
+	*ret_kept = dup(1);
+	if (*ret_kept < 0 || dup2(2, 1) < 0)
+		return err_sys(e, "OUTPUT", "cannot set the output of the command aside");
+	return OK;
+}
+
+int out_put_back(int kept, int rc, struct err *e)
+{
+	if (dup2(kept, 1) < 0 && rc == OK)
+		rc = err_sys(e, "OUTPUT", "standard output is lost");
+	(void)close(kept);
+	return rc;
+}
+
 /* Whole lines only, because the width of a line is known at its end. */
 static void flush_when_full(struct cli *r)
 {

@@ -74,6 +74,8 @@ struct terms;
 /* A call that is made under terms. */
 struct terms_call {
 	const char *tree; /* that paths of the contract are below; absolute */
+	const char *
+		state; /* of the workspace: it has copies of files, so what hides some hides it, too; or NULL */
 	const char *tool; /* the client's; NULL: a command that is run here */
 	bool is_shell; /* it runs a text or an argv */
 	bool is_walled; /* the walls of the narrowed profile will stand around it */

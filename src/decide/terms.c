@@ -249,13 +249,97 @@ static bool leaves_by(struct leaving *x, const struct effect *f)
 			f->program ? f->program : "it");
 }
 
+/* Shows names and sizes, never what is in a file. */
+static bool shows_names(const char *program)
+{
+	static const char *const names[] = { "ls", "find", "du", "df", "tree", "stat", "pwd", "which", "test",
+		"[", "true", "date", "id", "whoami", "uname", "basename", "dirname", "realpath", "readlink",
+		"cd", "echo", "printf", "Glob", "LS", NULL };
+
+	return program && has_name(names, program);
+}
+
+/* A tool of the client that looks into files without saying which. */
+static bool searches(const char *tool)
+{
+	return tool && (strcasestr(tool, "grep") || strcasestr(tool, "search") || strcasestr(tool, "read"));
+}
+
+/* Is something hidden at this place, above it or below it?  Of a pattern, the directory before its first star counts. */
+static bool is_about_hidden(struct leaving *x, const char *path)
+{
+	const char *const dirs[] = { x->call->state, NULL };
+	size_t n = path ? strcspn(path, "*?[{") : 0;
+	const char *place = path;
+
+	if (!path)
+		return false;
+	if (path[n])
+		place = path_clean(x->a, arena_printf(x->a, "%.*s/..", (int)n, path));
+	if (is_in(x, place, x->t->hidden) || (x->call->state && path_is_in_one(place, dirs)))
+		return true;
+	for (const char *const *h = x->t->hidden; x->call->tree && *h; h++)
+		if (path_is_below(path_clean(x->a, path_join(x->a, x->call->tree, *h)), place))
+			return true;
+	return false;
+}
+
+/* Walls keep what is hidden out of sight; without them a reader of a directory above it, or one whose files are not known, sees it. */
+static bool reads_hidden(struct leaving *x, const struct effect *f)
+{
+	const char *const state[] = { x->call->state, NULL },
+			  *who = x->call->is_shell ? f->program : x->call->tool;
+	const char *const places[] = { f->target, f->resolved };
+
+	if (!*x->t->hidden || f->kind != FX_READ)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (is_in(x, places[i], x->t->hidden) ||
+			(state[0] && places[i] && path_is_in_one(places[i], state)))
+			return says(x, "skill.paths", "do without it", f, "it reads %.200s", places[i]);
+	if (x->call->is_walled || shows_names(who))
+		return false;
+	if (!f->target || f->target[0] != '/')
+		return (x->call->is_shell || searches(who)) &&
+			says(x, "skill.paths",
+				"name the files, or run it with 'helm run --skill', inside walls", f,
+				"which files %.60s reads is not known, and no walls hold it",
+				who ? who : "it");
+	return (is_about_hidden(x, f->target) || is_about_hidden(x, f->resolved)) &&
+		says(x, "skill.paths", "name the files, or run it with 'helm run --skill', inside walls", f,
+			"%.200s has what the contract hides, and no walls hold it", f->target);
+}
+
+/* What it does shows only when it runs. */
+static bool is_known_later(const struct effect *f)
+{
+	return f->kind == FX_DYNAMIC_EXEC || f->kind == FX_DECODE_EXEC || f->kind == FX_FETCH_EXEC ||
+		f->kind == FX_STDIN_SHELL || f->kind == FX_UNKNOWN ||
+		(f->kind == FX_SCRIPT && !(f->flags & FXF_WAS_READ));
+}
+
+static bool leaves_hidden(struct leaving *x)
+{
+	for (size_t i = 0; *x->t->hidden && i < x->p->effect_count; i++) {
+		const struct effect *f = &x->p->effects[i];
+		if (reads_hidden(x, f))
+			return true;
+		if (!x->call->is_walled && is_known_later(f))
+			return says(x, "skill.paths", "run it with 'helm run --skill', inside walls", f,
+				"which files %.60s reads is not known, and no walls hold it",
+				f->program ? f->program : "it");
+	}
+	return *x->t->hidden && !x->p->readable && !x->call->is_walled &&
+		says(x, "skill.paths", "write it so that it can be read", NULL,
+			"it could not be read to its end, and no walls hold it");
+}
+
 static bool leaves_paths(struct leaving *x)
 {
+	if (leaves_hidden(x))
+		return true;
 	for (size_t i = 0; i < x->p->effect_count; i++) {
 		const struct effect *f = &x->p->effects[i];
-		if (f->kind == FX_READ &&
-			(is_in(x, f->target, x->t->hidden) || is_in(x, f->resolved, x->t->hidden)))
-			return says(x, "skill.paths", "do without it", f, "it reads %.200s", f->target);
 		if (!x->t->has_writes || (f->flags & (FXF_DRY_RUN | FXF_DECODED)))
 			continue;
 		if (writes_file(f) && leaves_by(x, f))
@@ -276,9 +360,7 @@ static bool leaves_hosts(struct leaving *x)
 		return false;
 	for (size_t i = 0; i < x->p->effect_count; i++) {
 		const struct effect *f = &x->p->effects[i];
-		if (f->kind == FX_DYNAMIC_EXEC || f->kind == FX_DECODE_EXEC || f->kind == FX_FETCH_EXEC ||
-			f->kind == FX_STDIN_SHELL || f->kind == FX_UNKNOWN ||
-			(f->kind == FX_SCRIPT && !(f->flags & FXF_WAS_READ)))
+		if (is_known_later(f))
 			return says(x, "skill.hosts", "run it with 'helm run --skill', inside walls", f,
 				"which hosts %.60s reaches is not known, and no walls hold it",
 				f->program ? f->program : "it");

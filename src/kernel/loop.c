@@ -5,11 +5,15 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/task.h"
+#include "remember/failure.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 
 #define RUNS "loop-runs"
-enum { MAX_RUN_BYTES = 64 << 20, EXIT_ASKED = 24, EXIT_DENIED = 25 };
+enum { MAX_RUN_BYTES = 64 << 20, BUSY_MS = 2000, LOOKED_AT_MS = 20 };
 
 struct looping {
 	struct kernel *k;
@@ -109,6 +113,11 @@ static struct json *ended(struct looping *x, const char *id, bool *ret_was_begun
 		: NULL;
 }
 
+static struct bytes tail_of(const struct run_stream *s)
+{
+	return (struct bytes){ (const uint8_t *)s->tail, s->tail_n };
+}
+
 /* A step that was done before a kill is taken from the ledger; one that was cut off is done again under another id. */
 static int run_step(struct looping *x, const struct loop_step *step, const char *profile, const char *id,
 	struct json **ret_row, struct err *e)
@@ -148,18 +157,32 @@ static int run_step(struct looping *x, const struct loop_step *step, const char 
 	if (rc)
 		return rc;
 	*ret_row = ended(x, id, &was_begun);
+	if (*ret_row && report.result && report.result->captured)
+		json_sets(x->a, *ret_row, "said",
+			failure_said(x->a, tail_of(&report.result->out), tail_of(&report.result->err)));
 	return *ret_row
 		? OK
 		: err_set(e, E_IO, "LOOP_STEP", "the end of step '%s' is not in the ledger", step->name);
 }
 
+/* Of what was not executed: 1. */
 static int exit_of(const struct json *row)
 {
-	return text_eq(json_get_text(row, "status", ""), "completed") ? (int)json_get_int(row, "exit_code", 0)
-		: json_get(row, "exit_code")			      ? (int)json_get_int(row, "exit_code", 1)
-		: json_get(row, "runtime_pause")		      ? EXIT_ASKED
-		: text_eq(json_get_text(row, "status", ""), "blocked") ? EXIT_DENIED
-								       : 1;
+	bool is_completed = text_eq(json_get_text(row, "status", ""), "completed");
+
+	return (int)json_get_int(row, "exit_code", is_completed ? 0 : 1);
+}
+
+/* Why a step was not done, which no further turn changes; NULL: it was.  Not by its exit code, which is the program's own. */
+static const char *held_by(const struct json *row)
+{
+	const char *status = json_get_text(row, "status", "");
+
+	return text_eq(status, "blocked_by_pause") ? "is under a profile that is paused: helm profile resume"
+		: text_eq(status, "handoff_required") ? "is to be done elsewhere"
+		: !text_eq(status, "blocked")	      ? NULL
+		: json_get(row, "runtime_pause")      ? "waits for a person: helm approval list"
+						      : "was denied";
 }
 
 static void note_step(struct looping *x, const struct loop_step *step, const struct json *row)
@@ -175,7 +198,11 @@ static void note_step(struct looping *x, const struct loop_step *step, const str
 	json_seti(a, one, "changed_files", touched ? touched->n : 0);
 	json_sets(a, one, "fingerprint",
 		json_get_text(json_get(row, "failure_signature"), "fingerprint", NULL));
+	if (json_get_text(row, "said", NULL))
+		json_sets(a, one, "said", json_get_text(row, "said", NULL));
 	json_sets(a, one, "checkpoint_id", json_get_text(row, "checkpoint_id", NULL));
+	if (held_by(row))
+		json_sets(a, one, "held", held_by(row));
 	json_push(a, json_get(x->turn, "steps"), one);
 }
 
@@ -207,12 +234,22 @@ static struct json *last_steps(const struct json *turns, size_t back)
 	return back < turns->n ? json_get(turns->items[turns->n - 1 - back], "steps") : NULL;
 }
 
-static const char *failure_of(const struct json *steps)
+/* The first step of a turn that failed; or NULL. */
+static const struct json *failure_of(const struct json *steps)
 {
 	json_each (one, steps)
 		if (json_get_text(one, "fingerprint", NULL))
-			return json_get_text(one, "fingerprint", NULL);
+			return one;
 	return NULL;
+}
+
+/* Also by what it said: "5 failed" is not "4 failed", and who comes nearer makes progress. */
+static bool is_same_failure(const struct json *x, const struct json *y)
+{
+	const char *one = json_get_text(x, "said", NULL), *other = json_get_text(y, "said", NULL);
+
+	return y && text_eq(json_get_text(x, "fingerprint", ""), json_get_text(y, "fingerprint", "")) &&
+		(!one || !other || text_eq(one, other));
 }
 
 static bool has_changed(const struct json *steps)
@@ -227,16 +264,17 @@ static bool has_changed(const struct json *steps)
 static const char *stuck(struct looping *x)
 {
 	const struct json *turns = json_get(x->state, "turns");
-	const char *print = failure_of(last_steps(turns, 0));
+	const struct json *last = failure_of(last_steps(turns, 0));
 	size_t same = 0, still = 0;
 
-	while (print && same < turns->n && failure_of(last_steps(turns, same)) &&
-		text_eq(failure_of(last_steps(turns, same)), print))
+	while (last && same < turns->n && is_same_failure(last, failure_of(last_steps(turns, same))))
 		same++;
 	while (still < turns->n && !has_changed(last_steps(turns, still)))
 		still++;
 	if ((int64_t)same >= x->plan.same_failure)
-		return arena_printf(x->a, "the same failure (%s) in %zu turns", print, same);
+		return arena_printf(x->a,
+			"step '%s' failed in the same way in %zu turns: helm failures show %s",
+			json_get_text(last, "name", ""), same, json_get_text(last, "fingerprint", ""));
 	if ((int64_t)still >= x->plan.no_change)
 		return arena_printf(x->a, "no file changed in %zu turns", still);
 	return NULL;
@@ -361,15 +399,17 @@ static bool resume_turn(struct looping *x)
 	return x->turn && !json_get_text(x->turn, "outcome", NULL);
 }
 
-/* Steps in their order; the first that fails ends the turn.  > 0: the loop has stopped. */
+/* All steps in their order.  > 0: the loop has stopped. */
 static int do_steps(struct looping *x, const char **ret_outcome, struct err *e)
 {
 	*ret_outcome = "clean";
 	for (size_t i = json_get(x->turn, "steps")->n; i < x->plan.step_count; i++) {
 		struct json *row;
-		if (x->k->sys->now_us(x->k->sys) >= x->deadline_us)
+		if (x->k->sys->now_us(x->k->sys) >= x->deadline_us) {
+			*ret_outcome = "cut_off"; /* some of its steps were not done */
 			return stop(x, "time",
 				arena_printf(x->a, "its %lld minutes are over", (long long)x->plan.minutes));
+		}
 		const char *id = arena_printf(
 			x->a, "%s-t%lld-s%zu", x->run, (long long)json_get_int(x->turn, "turn", 0), i + 1);
 		int rc = run_step(x, &x->plan.steps[i], x->plan.profile, id, &row, e);
@@ -381,13 +421,11 @@ static int do_steps(struct looping *x, const char **ret_outcome, struct err *e)
 			return rc;
 	}
 	json_each (step, json_get(x->turn, "steps")) {
-		int64_t code = json_get_int(step, "exit_code", 1);
-		if (code == EXIT_ASKED || code == EXIT_DENIED)
+		const char *held = json_get_text(step, "held", NULL);
+		if (held)
 			return stop(x, "blocked",
-				arena_printf(x->a, "step '%s' %s", json_get_text(step, "name", ""),
-					code == EXIT_ASKED ? "waits for a person: helm approval list"
-							   : "was denied"));
-		if (code)
+				arena_printf(x->a, "step '%s' %s", json_get_text(step, "name", ""), held));
+		if (json_get_int(step, "exit_code", 1))
 			*ret_outcome = "failed";
 	}
 	return OK;
@@ -437,6 +475,34 @@ static int go_through(struct looping *x, struct err *e)
 	return rc < 0 ? rc : save(x, e);
 }
 
+/* When it was gone on with, for whoever asks in the morning why it took so long. */
+static void note_begin(struct looping *x)
+{
+	struct json *times = json_get(x->state, "resumed_at");
+
+	(void)json_remove(x->state, "last_error");
+	if (!json_get_bool(x->state, "begun", false)) {
+		json_setb(x->a, x->state, "begun", true);
+		return;
+	}
+	if (!json_is(times, JSON_ARRAY)) {
+		times = json_new(x->a, JSON_ARRAY);
+		json_set(x->a, x->state, "resumed_at", times);
+	}
+	json_pushs(x->a, times, now_text(x));
+}
+
+/* It has not stopped by itself, and can be gone on with once that is mended. */
+static void note_error(struct looping *x, int rc, const struct err *why)
+{
+	struct err late = { 0 };
+
+	if (rc >= 0)
+		return;
+	json_sets(x->a, x->state, "last_error", why->text);
+	(void)save(x, &late);
+}
+
 int loop_go(struct kernel *k, struct arena *a, const char *run, struct json **ret, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
@@ -446,7 +512,8 @@ int loop_go(struct kernel *k, struct arena *a, const char *run, struct json **re
 	if (rc)
 		return rc;
 	x.doc = doc_of(a, run);
-	rc = file_lock(k->sys, k->ws->state_fd, x.doc.lock, 0, &lock, e);
+	rc = file_lock(k->sys, k->ws->state_fd, x.doc.lock, BUSY_MS, &lock,
+		e); /* who only looks has it for a moment */
 	if (rc)
 		return err_set(e, E_IO, "LOOP_BUSY", "another process runs '%s'", run);
 	rc = loop_state(k->sys, a, k->ws, run, &x.state, e);
@@ -459,8 +526,11 @@ int loop_go(struct kernel *k, struct arena *a, const char *run, struct json **re
 	if (rc == OK && !text_parse_time(deadline, strlen(deadline), &x.deadline_us))
 		rc = err_set(e, E_CORRUPT, "LOOP_RUN", "'%s' has no deadline that can be read", run);
 	x.cwd = json_get_text(x.state, "cwd", k->ws->root);
-	if (rc == OK)
+	if (rc == OK) {
+		note_begin(&x);
 		rc = go_through(&x, e);
+		note_error(&x, rc, e);
+	}
 	*ret = x.state;
 	return rc;
 }
@@ -480,6 +550,52 @@ int loop_state(struct sys *s, struct arena *a, const struct workspace *ws, const
 	return rc;
 }
 
+/* Does a process run it?  Where that cannot be known, it is said to. */
+static bool is_held(struct sys *s, struct arena *a, const struct workspace *ws, const char *run)
+{
+	AUTO(close_fd) int fd = s->open(s, ws->state_fd, doc_of(a, run).lock, O_RDONLY | O_NOFOLLOW, 0, 0);
+
+	if (fd < 0)
+		return false;
+	for (int tries = 0; s->lock(s, fd, LOCK_SH | LOCK_NB); tries++)
+		if (tries == 1)
+			return true;
+		else
+			s->sleep_us(s, (int64_t)LOOKED_AT_MS * 1000);
+	return false;
+}
+
+/* One that nobody runs any more, though it has not stopped, was interrupted: so it is called, and what to do is said. */
+static void tell_interrupted(struct sys *s, struct arena *a, const struct workspace *ws, struct json *doc)
+{
+	const char *run = json_get_text(doc, "run_id", ""), *last = json_get_text(doc, "last_error", NULL);
+
+	if (!text_eq(json_get_text(doc, "status", ""), "running") || !text_is_id(run) ||
+		is_held(s, a, ws, run))
+		return;
+	json_sets(a, doc, "status", "interrupted");
+	json_sets(a, doc, "why",
+		last ? arena_printf(a, "%s; then go on: helm loops resume %s", last, run)
+		     : arena_printf(a, "it was ended before it stopped; go on: helm loops resume %s", run));
+}
+
+int loop_look(struct sys *s, struct arena *a, const struct workspace *ws, const char *run, struct json **ret,
+	struct err *e)
+{
+	int rc = loop_state(s, a, ws, run, ret, e);
+
+	if (rc == OK)
+		tell_interrupted(s, a, ws, *ret);
+	return rc;
+}
+
+static int by_start(const void *x, const void *y)
+{
+	const struct json *one = *(struct json *const *)x, *other = *(struct json *const *)y;
+
+	return strcmp(json_get_text(one, "started_at", ""), json_get_text(other, "started_at", ""));
+}
+
 int loop_runs(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
 	static const char *const names[] = { "run_id", "loop_id", "status", "why", "turn", "started_at",
@@ -494,15 +610,22 @@ int loop_runs(struct sys *s, struct arena *a, const struct workspace *ws, struct
 		return OK;
 	for (size_t i = 0; rc == OK && i < n; i++) {
 		struct json *doc, *one = json_new(a, JSON_OBJECT);
+		struct err broken = { 0 };
 		if (!text_ends(files[i], ".json"))
 			continue;
-		if (doc_read(s, a, ws->state_fd, arena_printf(a, RUNS "/%s", files[i]), MAX_RUN_BYTES,
-			    FILE_BENEATH, &doc, e))
-			return E_IO;
+		const char *run = arena_strndup(a, files[i], strlen(files[i]) - strlen(".json"));
+		if (loop_look(s, a, ws, run, &doc, &broken)) {
+			doc = json_new(a, JSON_OBJECT);
+			json_sets(a, doc, "run_id", run);
+			json_sets(a, doc, "status", "unreadable");
+			json_sets(a, doc, "why", broken.text);
+		}
 		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
 			json_set(a, one, names[j],
 				json_get(doc, names[j]) ? json_get(doc, names[j]) : json_new(a, JSON_NULL));
 		json_push(a, list, one);
 	}
+	if (list->n)
+		qsort(list->items, list->n, sizeof(struct json *), by_start);
 	return rc;
 }

@@ -17,7 +17,9 @@ int loop_begin(struct kernel *k, struct arena *a, const struct json *loop, const
 int loop_go(struct kernel *k, struct arena *a, const char *run, struct json **ret, struct err *e);
 /* All of them, the newest last. */
 int loop_runs(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
-/* One of them. */
+/* One of them, as its document says; and as it is seen: status is "interrupted" when nobody runs it though it has not stopped. */
+int loop_look(struct sys *s, struct arena *a, const struct workspace *ws, const char *run, struct json **ret,
+	struct err *e);
 int loop_state(struct sys *s, struct arena *a, const struct workspace *ws, const char *run, struct json **ret,
 	struct err *e);
 

@@ -197,6 +197,7 @@ bool skill_stops(struct kernel *k, const struct request *q, struct handling *h)
 	const struct terms *t = q->profile->terms;
 	const bool is_run = q->what.argv || q->what.shell.p;
 	const struct terms_call call = { .tree = q->where->work_tree ? q->where->work_tree : k->ws->root,
+		.state = k->ws->state_dir,
 		.tool = is_run ? NULL : q->what.tool,
 		.is_shell = is_run || propose_runs_text(q->what.tool),
 		.is_walled = q->containment == CONTAINMENT_WALLS && !k->session };

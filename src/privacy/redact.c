@@ -84,6 +84,13 @@ void privacy_redact_people(struct arena *a, struct json *v)
 		privacy_redact_people(a, m->value);
 }
 
+/* "--password": in a list of words the one behind it is the secret, as it is in a command line. */
+static bool is_secret_option(const struct json *word)
+{
+	return json_is(word, JSON_STRING) && word->n > 2 && word->text[0] == '-' && word->text[1] == '-' &&
+		!memchr(word->text, '=', word->n) && is_secret_name(word->text + 2, word->n - 2);
+}
+
 /* A member with a secret name loses its whole text, even when the text looks harmless: {"password":
  * "hello"}. Objects and lists below such a name are walked as usual, because their own names decide. */
 void privacy_redact_json(struct arena *a, struct json *v)
@@ -93,8 +100,12 @@ void privacy_redact_json(struct arena *a, struct json *v)
 		v->text = privacy_redact(a, v->text, v->n, &n);
 		v->n = (uint32_t)n;
 	}
-	json_each (item, v)
-		privacy_redact_json(a, item);
+	for (size_t i = 0; json_is(v, JSON_ARRAY) && i < v->n; i++)
+		if (i && is_secret_option(v->items[i - 1]) && json_is(v->items[i], JSON_STRING) &&
+			v->items[i]->n)
+			v->items[i] = json_string(a, REDACTED);
+		else
+			privacy_redact_json(a, v->items[i]);
 	json_each_member (m, v) {
 		if (json_is(m->value, JSON_STRING) && m->value->n && is_secret_name(m->name, m->name_n))
 			m->value = json_string(a, REDACTED);

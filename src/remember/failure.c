@@ -351,6 +351,53 @@ const char *failure_normal(struct arena *a, const struct failure_place *at, cons
 	return to.p;
 }
 
+/* Digits with what a clock or a stopwatch puts between or behind them: 0.031, 12:40:05, 35ms, 2 s. */
+static size_t measure_at(const char *p)
+{
+	static const char *const units[] = { "ms", "us", "ns", "s", "sec", "secs", "second", "seconds", "min",
+		"minutes", "h" };
+	size_t n = strspn(p, "0123456789"), more = n;
+
+	if (!n)
+		return 0;
+	while (p[more] && strchr(".:", p[more]) && isdigit((unsigned char)p[more + 1]))
+		more += 1 + strspn(p + more + 1, "0123456789");
+	const char *unit = p + more + (p[more] == ' ');
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (text_starts(unit, units[i]) && !is_letter(unit[strlen(units[i])]))
+			return more;
+	return more > n || n >= DIGITS_LEAST ? more : 0;
+}
+
+static void put_said(struct buf *to, struct bytes said)
+{
+	static const struct failure_place nowhere = { 0 };
+	size_t clean;
+	const char *text = text_utf8(to->a, (const char *)said.p, said.n, "?", &clean),
+		   *p = failure_normal(to->a, &nowhere, text);
+
+	for (const char *from = p; *p;) {
+		size_t n = p == from || !is_letter(p[-1]) ? measure_at(p) : 0;
+		if (n)
+			buf_addc(to, '#');
+		else
+			buf_addc(to, *p);
+		p += n ? n : 1;
+	}
+}
+
+const char *failure_said(struct arena *a, struct bytes out, struct bytes err)
+{
+	AUTO(arena_done) struct arena own = { 0 };
+	struct buf to;
+
+	buf_init(&to, &own);
+	put_said(&to, out);
+	buf_addc(&to, '\n');
+	put_said(&to, err);
+	return arena_strndup(a, sha256_hex(&own, to.p, to.n), 2 * FINGERPRINT);
+}
+
 /* ---- all of it ---- */
 
 static const char *component_of(const struct json *event)

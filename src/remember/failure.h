@@ -17,6 +17,10 @@ struct json *failure_signature(
 /* A text without what differs from run to run. */
 const char *failure_normal(struct arena *a, const struct failure_place *at, const char *text);
 
+/* What it printed in few characters: equal when it said the same, but for times, how long it took, ids and temporary names.  Counts stay: "5 failed" is not
+ * "4 failed". */
+const char *failure_said(struct arena *a, struct bytes out, struct bytes err);
+
 /* {action, reason, signature} for failures in the order in which they happened, each an object with a `signature`; action null: nothing follows. */
 struct json *failure_transition(struct arena *a, const struct json *history);
 

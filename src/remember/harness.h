@@ -46,6 +46,8 @@ const char *harness_tool(struct arena *a, const char *const *argv, size_t argc);
  * only what `contract` asks for when `is_demanded`. */
 struct json *harness_infer(const struct contract_place *at, const struct json *row,
 	const struct json *contract, bool is_demanded);
+/* Does the newest row of a task show this signal ("process_exit", "file_diff", ...)?  One that nobody knows it does not. */
+bool harness_shows(struct arena *a, const struct json *row, const char *signal);
 /* {task_id, entry, checks[], warnings[], ok}; `row` NULL: there is no such task. */
 int harness_postflight(const struct contract_place *at, const char *task_id, const struct json *row,
 	struct json **ret, struct err *e);

@@ -186,7 +186,7 @@ static const struct json *write_validation(const struct json *row)
 	return v ? v : json_get(json_get(row, "memory_capture"), "write_validation");
 }
 
-static bool shows(struct arena *a, const struct json *row, const char *signal)
+bool harness_shows(struct arena *a, const struct json *row, const char *signal)
 {
 	static const char *const tests[] = { "test", "pytest", "lint", "ruff", "mypy", "tsc", "check", NULL };
 	const struct json *exit_code = json_get(row, "exit_code"), *checked = write_validation(row);
@@ -223,7 +223,7 @@ static const char *signals(struct arena *a, const struct json *row, const struct
 	buf_init(&text, a);
 	buf_adds(&text, "");
 	json_each (one, list)
-		if (json_text(one) && shows(a, row, json_text(one)) == shown)
+		if (json_text(one) && harness_shows(a, row, json_text(one)) == shown)
 			buf_addf(&text, "%s%s", text.n ? ", " : "", json_text(one));
 	return text.p;
 }

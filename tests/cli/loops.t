@@ -28,6 +28,9 @@ ok "a loop that nobody can run says why" says 1 "names no \`profile\`" helm loop
 printf 'id: [\n' >references/loops/broken.yaml
 ok "a broken file is told, and hides nothing" says 0 "broken.yaml is passed over" helm loops list
 rm references/loops/broken.yaml
+helm run --profile workspace_edit --task-id ev -- sh -c 'echo x > ev' >/dev/null 2>&1
+ok "which of its evidence a task shows" says 0 "evidence=file_diff is there" helm loops inspect completion-evidence --task-id ev
+ok "and which it does not" says 0 "evidence=completion_evidence is missing" helm loops inspect completion-evidence --task-id ev
 loop typo 'true' 'x' 'turn: 1'
 ok "a limit that there is none of is no limit" says 1 "there is no limit" helm loops run typo
 
@@ -54,27 +57,68 @@ mkdir -p skills/s
 printf '{"skill":"s","allowed_profiles":["workspace_edit"],"default_profile":"workspace_edit","paths":{"write":["docs"]}}' >skills/s/contract.json
 ok "a loop with a skill is held to its contract" stops blocked night
 ok "the morning shows why it stopped" says 0 "no file changed" helm loops runs
+still=$(helm loops runs --json | python3 -c 'import json,sys; print([r["run_id"] for r in json.load(sys.stdin) if r["loop_id"]=="still"][0])')
+ok "how far it came within its bounds" says 0 "limits=9 turns, 480 minutes" helm loops runs "$still"
+ok "and turn by turn" sh -c '"$@" | grep -q "^2 *clean "' - env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" loops runs "$still"
+ok "the newest is the last" sh -c '"$@" | tail -1 | grep -q " night "' - env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" loops runs
+echo '{' >.helm/loop-runs/loop-broken.json
+ok "one that cannot be read hides no other" says 0 "no file changed" helm loops runs
+ok "and is told" says 0 "unreadable" helm loops runs
+rm .helm/loop-runs/loop-broken.json
+# What a step says counts, too: who comes nearer makes progress, though it fails each time.
+loop nearer 'echo x >> near; echo $((9 - $(wc -l < near))) are left, in 0.$$ s; test $(wc -l < near) -ge 5' 'x' 'turns: 9, same_failure: 2'
+ok "a failure that comes nearer is no standstill" stops success nearer
+loop own 'date +%N >> t; exit 24' 'x' 'turns: 2'
+ok "of all that, --json prints one document" python3 -c 'import json,sys; json.load(open(sys.argv[1]))' "$scratch/.run"
+ok "24 and 25 of a program itself are failures, no questions" stops turns own
+token=$(helm profile pause workspace_edit --reason night | sed -n 's/^resume_token=//p')
+ok "a profile that is paused stops it" stops blocked count
+ok "and that is why" says 0 "is paused" helm loops runs
+helm profile resume workspace_edit --token "$token" >/dev/null
 
 # ---- killed and resumed ----
 printf 'id: kill\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: a, run: [sh, -c, "echo a >> k"]}\n  - {name: b, run: [sh, -c, "sleep 1; echo b >> k"]}\n  - {name: c, run: [sh, -c, "echo c >> k"]}\nrequired_evidence: [process_exit]\nstop_conditions: {success: [x]}\nlimits: {turns: 1}\n' >references/loops/kill.yaml
 # The step that was cut off may have been done: it is done again, and nothing before it is.
 (env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 HELM_WORKSPACE="$w" "$HELM_REAL" loops run kill >kill.out 2>&1 & echo $! >"$scratch/pid"; wait) 2>/dev/null &
 waited=0
-while ! grep -q a k 2>/dev/null && [ $waited -lt 200 ]; do sleep 0.05; waited=$((waited + 1)); done
+first_is_noted() {
+  doc=$(grep -l '"loop_id": "kill"' .helm/loop-runs/*.json 2>/dev/null)
+  [ -n "$doc" ] && grep -q 't1-s1' "$doc"
+}
+while ! first_is_noted && [ $waited -lt 200 ]; do sleep 0.05; waited=$((waited + 1)); done
 kill -9 "$(cat "$scratch/pid")"
 sleep 0.2
 run=$(grep -l '"loop_id": "kill"' .helm/loop-runs/*.json | sed 's|.*/||; s|.json$||')
-ok "a run that was killed is there" says 0 running helm loops runs "$run"
+ok "a run that was killed is there, and nobody runs it" says 0 "status=interrupted" helm loops runs "$run"
+ok "what to do is said" says 0 "go on: helm loops resume $run" helm loops runs
 ok "it goes on" says 0 "status=success" helm loops resume "$run"
+ok "how often it was gone on with is told" says 0 "resumed=1 times" helm loops runs "$run"
 ok "what was done before is not done again" [ "$(grep -c a k)" -eq 1 ]
 ok "what was cut off is" [ "$(grep -c b k)" -ge 1 ]
 ok "to its end" [ "$(grep -c c k)" -eq 1 ]
 ok "once it has ended nothing goes on" says 1 "has ended" helm loops resume "$run"
+# The time is over in the middle of a turn.
+loop short 'echo x >> sh; sleep 1' 'x' 'turns: 9'
+python3 - <<'P'
+p = "references/loops/short.yaml"
+t = open(p).read().replace("required_evidence", "  - {name: two, run: [touch, second]}\nrequired_evidence").replace("turns: 9", "turns: 9, minutes: 1")
+open(p, "w").write(t)
+P
+late_turn() {
+  for n in 30 45 60 80; do
+    HELM_ENV="HELM_WORKSPACE=$w HELM_TEST_KILL_AT=$n" helm_twin loops run short >/dev/null 2>&1
+    r=$(helm loops runs --json | python3 -c 'import json,sys; print(*[r["run_id"] for r in json.load(sys.stdin) if r["loop_id"] == "short" and r["turn"]][-1:])')
+    [ -z "$r" ] || break
+  done
+  helm loops resume "$r" >/dev/null 2>&1
+  [ "$(helm loops runs "$r" --json | field turns.0.outcome)" = cut_off ] || { helm loops runs "$r"; return 1; }
+}
+ok "a turn that the time has cut off is not called clean" late_turn
 # A run that began long ago, by another clock: its minutes are over, whatever it still has to do.
 over() {
   for n in 40 60 80 100; do
     HELM_ENV="HELM_WORKSPACE=$w HELM_TEST_KILL_AT=$n" helm_twin loops run count >/dev/null 2>&1
-    late=$(helm loops runs --json | python3 -c 'import json,sys; print(*[r["run_id"] for r in json.load(sys.stdin) if r["status"] == "running"][:1])')
+    late=$(helm loops runs --json | python3 -c 'import json,sys; print(*[r["run_id"] for r in json.load(sys.stdin) if r["status"] == "interrupted"][:1])')
     [ -z "$late" ] || break
   done
   helm loops resume "$late"

@@ -66,6 +66,10 @@ ok "where the guard cannot know, walls hold: write, child, remove, mkdir, rename
 ok "nothing was done" sh -c '[ "$(ls src)" = "a.c
 private" ]'
 ok "what is hidden cannot be read" exits 25 under paths workspace_edit cat src/private/x
+mkdir -p .helm/task-bundles/copy && echo key >.helm/task-bundles/copy/x
+ok "nor a copy that Helm keeps" lacks_text key under paths workspace_edit python3 -c 'import sys; p="."+"helm/task-bundles/copy/x"
+try: print(open(p).read())
+except OSError as e: print("no", e.errno)'
 ok "nor when the guard does not know" lacks_text key under paths workspace_edit python3 -c 'import sys; p="s"+"rc/private/x"
 try: print(open(p).read())
 except OSError as e: print("no", e.errno)'
@@ -222,6 +226,15 @@ ok "one of the contract is not" passes s1 Write "{\"file_path\":\"$w/docs/h\",\"
 ok "a shell call elsewhere is refused" denied s1 Bash '{"command":"echo x > src/h"}'
 ok "one whose text nobody can read, too" denied s1 Bash '{"command":"python3 docs/try.py"}'
 ok "one that hides what it does, too" denied s1 Bash '{"command":"eval \"$X\""}'
+ok "a second name for a file elsewhere is a change of that file" denied s1 Bash '{"command":"ln src/a.c docs/second"}'
+ok "a look-up reaches a host" denied s1 Bash '{"command":"getent hosts example.com"}'
+for c in 'grep -r key src' 'grep -rn key .' 'cat src/*/x' 'tar cf docs/x.tar src' 'find src -type f -exec cat {} +' 'git show HEAD:src/private/x' 'rg key' 'cat \"$X\"' 'cat .helm/checkpoints/index.json' 'diff -r src docs'; do
+  ok "without walls nobody reads around what is hidden: $c" denied s1 Bash "{\"command\":\"$c\"}"
+done
+ok "nor by a search of the client" denied s1 Grep '{"pattern":"key"}'
+ok "nor out of what Helm keeps" denied s1 Read "{\"file_path\":\"$w/.helm/checkpoints/index.json\"}"
+ok "names may be listed" passes s1 Bash '{"command":"ls -R src"}'
+ok "and files read that are named" passes s1 Bash '{"command":"grep -n int src/a.c"}'
 ok "what is hidden is not read" denied s1 Read "{\"file_path\":\"$w/src/private/x\"}"
 ok "other files are" passes s1 Read "{\"file_path\":\"$w/src/a.c\"}"
 ok "another session is free" passes s2 Write "{\"file_path\":\"$w/src/h\",\"content\":\"x\"}"

@@ -8,8 +8,8 @@ trap 'chmod -R u+rwX "$scratch" "$ws" 2>/dev/null; rm -rf "$scratch" "$ws"' EXIT
 helm init --path "$ws" >/dev/null || { echo "Bail out! helm init failed"; exit 1; }
 cd "$ws" || exit 1
 HELM_ENV="HELM_WORKSPACE=$ws"
-last() { # last EXPRESSION: of the newest row of the ledger, as r; all rows are rows
-  python3 -c 'import json,sys; rows=[json.loads(l) for l in open(".helm/task-ledger.jsonl")]; r=rows[-1]; g=r.get("evidence_gathering"); sys.exit(0 if eval(sys.argv[1]) else json.dumps(r))' "$1"
+last() { # last EXPRESSION: of the newest row of an attempt, as r; all rows of attempts are rows
+  python3 -c 'import json,sys; rows=[r for r in map(json.loads, open(".helm/task-ledger.jsonl")) if r.get("kind") != "verified_plan"]; r=rows[-1]; g=r.get("evidence_gathering"); sys.exit(0 if eval(sys.argv[1]) else json.dumps(r))' "$1"
 }
 mkdir t
 cat >t/test_page.py <<'P'

@@ -54,14 +54,16 @@ static void test_json(void **state)
 	(void)state;
 	assert_int_equal(
 		json_parse(&a,
-			bytes_of("{\"command\":[\"curl\",\"--token=abc\"],\"password\":\"x\",\"n\":1}"), "t",
-			NULL, &doc, &e),
+			bytes_of(
+				"{\"command\":[\"curl\",\"--token=abc\",\"--password\",\"a b\",\"--name\",\"c\",\"--secret=\",\"d\"],\"password\":\"x\",\"n\":1}"),
+			"t", NULL, &doc, &e),
 		0);
 	privacy_redact_json(&a, doc);
 	buf_init(&out, &a);
 	json_write(&out, doc, 0);
 	assert_string_equal(out.p,
-		"{\"command\":[\"curl\",\"--token=" REDACTED "\"],\"password\":\"" REDACTED "\",\"n\":1}");
+		"{\"command\":[\"curl\",\"--token=" REDACTED "\",\"--password\",\"" REDACTED
+		"\",\"--name\",\"c\",\"--secret=\",\"d\"],\"password\":\"" REDACTED "\",\"n\":1}");
 }
 
 /* ---- what is found ---- */

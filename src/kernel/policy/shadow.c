@@ -80,6 +80,7 @@ static const struct policy_answer *ask_candidate(struct kernel *k, struct arena 
 		.home = k->ws->home,
 		.now_us = guard->evaluated_us };
 	const struct terms_call call = { .tree = k->ws->root,
+		.state = k->ws->state_dir,
 		.tool = text_eq(q->action, "EXECUTE_COMMAND") ? NULL : q->tool,
 		.is_shell = q->tools != NULL,
 		.is_walled = guard->containment == CONTAINMENT_WALLS };

@@ -36,7 +36,7 @@ static char *slug(struct arena *a, const char *text)
 }
 
 /* Advice in one line for each way to end. */
-static const char *next_step(const char *status)
+const char *task_next_step(const char *status)
 {
 	if (text_eq(status, "completed"))
 		return "nothing is open; go on with the next task";
@@ -142,7 +142,7 @@ struct json *task_snapshot(
 		buf_addf(&text, "\n  - exit code %lld\n", (long long)json_get_int(row, "exit_code", 0));
 	else
 		buf_adds(&text, "none\n");
-	buf_addf(&text, "- recommended_next_step: %s\n", next_step(status));
+	buf_addf(&text, "- recommended_next_step: %s\n", task_next_step(status));
 	if (checkpoint)
 		buf_addf(&text, "- rollback_or_resume_hint: helm checkpoint restore %s\n", checkpoint);
 	else

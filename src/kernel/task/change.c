@@ -29,7 +29,8 @@ static void forget_run(struct json *row)
 		"guard", "decision_id", "checkpoint_id", "memory_capture", "state_snapshot",
 		"completion_evidence", "experience_attribution", "protections", "touched_paths",
 		"evidence_refs", "completion_claims", "finalization_gate", "operational_status", "scope_gate",
-		"evidence_gathering", "pid", "pid_start", "open_run", "heartbeat_at" };
+		"state_bundle", "state_bundle_error", "evidence_gathering", "pid", "pid_start", "open_run",
+		"heartbeat_at" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		(void)json_remove(row, fields[i]);
@@ -150,6 +151,8 @@ int task_change(struct sys *s, struct arena *a, struct workspace *ws, const stru
 	if (rc)
 		return rc;
 	apply(row, a, c, text_time_iso(a, s->now_us(s)));
+	if (json_get(row, "state_bundle"))
+		task_bundle(s, a, ws, NULL, NULL, row);
 	rc = ledger_append(s, a, ws->state_fd, TASK_LEDGER, row, NULL, e);
 	if (rc == OK)
 		*ret = row;

@@ -165,7 +165,13 @@ void task_failure_follow(struct task *t, const struct json *signature)
 	json_sets(t->a, seen, "last_at", l.last_at);
 	json_sets(t->a, seen, "fixed_by", json_get_text(l.fix, "task_id", NULL));
 	json_set(t->a, t->row, "seen_before", seen);
-	const char *often = l.same == 1 ? "once" : arena_printf(t->a, "%lld times", (long long)l.same);
+	/* Only so far back was looked. */
+	bool is_cut = l.failures->n >= MOST || l.rows > LOOKED_AT;
+	const char *often = l.same == 1 && !is_cut
+		? "once"
+		: arena_printf(t->a, "%s%lld times", is_cut ? "at least " : "", (long long)l.same);
+	if (is_cut)
+		json_setb(t->a, seen, "more", true);
 	if (l.fix)
 		say(t,
 			arena_printf(t->a, "seen %s before; afterwards this worked: %s (task %s)", often,

@@ -255,13 +255,14 @@ static void hide_helm_home(const struct task *t, struct json *list)
 	}
 }
 
-/* A run that may not write has no business in the state, either. */
+/* A run that may not write has no business in the state, either; and one that must not see all of the tree none in checkpoints and bundles. */
 const char *const *task_hidden(const struct task *t)
 {
+	const struct terms *terms = t->profile->terms;
 	struct json *list = json_new(t->a, JSON_ARRAY);
 
 	hide_helm_home(t, list);
-	if (t->profile->writes != ALLOWANCE_YES)
+	if (t->profile->writes != ALLOWANCE_YES || (terms && terms->hidden && *terms->hidden))
 		place_add(t->a, list, t->k->ws->state_dir);
 	hide_homes(t, list);
 	hide_system(t, list);

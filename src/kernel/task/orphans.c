@@ -23,6 +23,12 @@
 enum { ROWS_AFTER_BOOT = 2000 };
 #define BOOT_FILE OPEN_RUNS "/boot" /* which start of the machine was looked at */
 
+/* What it had begun says that it runs. */
+static bool bundle_is_there(struct sys *s, struct arena *a, const struct workspace *ws, const char *id)
+{
+	return text_is_id(id) && file_is_dir(s, ws->state_fd, arena_printf(a, TASK_BUNDLES "/%s", id));
+}
+
 /* The row is a copy of the last one, with how it ended. */
 static int close_orphan(
 	struct sys *s, struct arena *a, struct workspace *ws, const struct json *row, struct err *e)
@@ -41,6 +47,8 @@ static int close_orphan(
 	struct json *signature = task_failure_signature(a, ws, last, NULL);
 	if (signature)
 		json_set(a, last, "failure_signature", signature);
+	if (bundle_is_there(s, a, ws, json_get_text(row, "task_id", "")))
+		task_bundle(s, a, ws, NULL, NULL, last);
 	int rc = ledger_append(s, a, ws->state_fd, TASK_LEDGER, last, NULL, e);
 	if (rc == OK && text_is_id(json_get_text(row, "task_id", "")))
 		heartbeat_end(s, ws, json_get_text(row, "task_id", ""));

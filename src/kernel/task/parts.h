@@ -172,9 +172,17 @@ void task_plan_hold(struct task *t);
 /* {ok, scope[], violations[], reason?} of paths that were touched; NULL: there is no plan. */
 struct json *task_plan_scope(struct task *t, const struct json *touched);
 
+/* ---- bundle.c: what is there for whoever goes on with it ---- */
+
 #define TASK_BUNDLES "task-bundles"
 /* A document of the task in its bundle; returns its digest, which belongs into the row. */
 const char *task_keep(struct task *t, const char *name, const struct json *doc);
+/* The bundle as the row says now; the row names it: "state_bundle", or "state_bundle_error".  tree: where its touched paths are; NULL: what the bundle
+ * has of them stays.  plan: or NULL. */
+void task_bundle(struct sys *s, struct arena *a, const struct workspace *ws, const char *tree,
+	const struct json *plan, struct json *row);
+/* What to do next, by how it ended. */
+const char *task_next_step(const char *status);
 
 /* ---- evidence.c: what shows afterwards that it did its work ---- */
 

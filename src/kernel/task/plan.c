@@ -61,22 +61,6 @@ static int narrow(struct task *t, const struct json *plan, struct err *e)
 	return rc;
 }
 
-/* For whoever looks later; the row has the digest. */
-const char *task_keep(struct task *t, const char *name, const struct json *doc)
-{
-	const char *dir = arena_printf(t->a, TASK_BUNDLES "/%s", t->id);
-	struct buf text;
-	struct err e;
-
-	buf_init(&text, t->a);
-	json_write(&text, doc, JSON_SPACED | JSON_SORT_BYTES);
-	buf_addc(&text, '\n');
-	if (file_mkdirs(t->k->sys, t->k->ws->state_fd, dir, 0700, &e) == OK)
-		(void)file_put(t->k->sys, t->k->ws->state_fd, arena_printf(t->a, "%s/%s", dir, name), 0600,
-			buf_bytes(&text), &e);
-	return sha256_hex(t->a, text.p, text.n);
-}
-
 /* What the row says of it: the whole is in the bundle. */
 static struct json *told(struct task *t, const struct json *review)
 {

@@ -266,6 +266,8 @@ int task_put_last(struct task *t, const char *status, const char *stage, const c
 		json_set(a, t->row, "failure_signature", signature);
 		task_failure_follow(t, signature);
 	}
+	if (!t->spec->guard_json)
+		task_bundle(t->k->sys, a, t->k->ws, task_tree(t), t->plan, t->row);
 	return task_put_row(t, status, e);
 }
 
@@ -480,6 +482,8 @@ static void put_changes(struct task *t)
 	json_each (path, deleted)
 		json_push(a, touched, path);
 	json_set(a, t->row, "touched_paths", touched);
+	if (t->is_cut && t->profile->writes == ALLOWANCE_YES)
+		json_setb(a, t->row, "touched_paths_cut", true);
 	json_set(a, t->row, "deleted_paths", deleted);
 }
 

@@ -583,6 +583,9 @@ static int run_inside(struct task *t, struct err *e)
 		rc = run_go(t->running, e); /* ... and both are done */
 	if (rc == OK && t->spec->session)
 		rc = begin_session(t, e);
+	/* What looks has nothing that could be gone on with. */
+	if (rc == OK && t->profile->writes == ALLOWANCE_YES)
+		task_bundle(t->k->sys, t->a, t->k->ws, task_tree(t), t->plan, t->row);
 	if (rc == OK && !t->spec->session)
 		task_read_earlier(t);
 	return rc ? rc : await_end(t, e);

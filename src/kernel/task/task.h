@@ -145,6 +145,11 @@ struct task_change {
 int task_change(struct sys *s, struct arena *a, struct workspace *ws, const struct json *newest,
 	const struct task_change *c, struct json **ret, struct err *e);
 
+/* The bundle that the newest row of a task names: {task_id, path, ok, manifest, documents[], artifacts[], state}, each file held against its digest.  E_MISSING
+ * TASK_BUNDLE. */
+int task_bundle_read(struct sys *s, struct arena *a, const struct workspace *ws, const struct json *row,
+	struct json **ret, struct err *e);
+
 /* completion_evidence of a row: KIND:VALUE each, added to what is there without duplicates.  E_USAGE TASK_EVIDENCE. */
 int task_evidence_check(const char *const *evidence, size_t n, struct err *e);
 void task_evidence_add(struct arena *a, struct json *row, const char *const *evidence, size_t n);

@@ -1,10 +1,11 @@
 /* verified.c — verified execution: each task of a plan is attempted until everything is shown that it asks for, or three times.
  *
- * An attempt is a guarded run, and its row says which attempt of which task it was and what was shown; so the rows, which receipts bind, say how it came
- * out, and the document in the bundle is the same for people.  What is denied, asked about or paused is not attempted again. */
+ * An attempt is a guarded run, and its row says which attempt of which task it was and what was shown.  The plan has a row of its own at the end, with the
+ * digest of the document that tells all of it, and a receipt binds that row.  What is denied, asked about or paused is not attempted again. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/act.h"
 #include "kernel/task/parts.h"
 #include "remember/consensus.h"
 
@@ -157,6 +158,48 @@ static int do_task(
 
 /* ---- all of them ---- */
 
+/* The row of the plan, and a receipt over it: what the document says is on record with its digest. */
+static int put_row(struct verifying *v, const char *why, const char *sha256, struct err *e)
+{
+	struct arena *a = v->a;
+	struct json *row = json_new(a, JSON_OBJECT), *told = json_new(a, JSON_OBJECT),
+		    *about = json_new(a, JSON_OBJECT), *digests = json_new(a, JSON_ARRAY), *receipt;
+	const char *status = json_get_text(v->doc, "status", ""), *objective = v->spec->task_name;
+	const struct act act = { .effect_id = "helm.task/verified", .type = "task", .about = about };
+	char digest[SHA256_HEX];
+
+	if (!objective)
+		objective = json_get_text(v->plan, "objective", v->id);
+	json_sets(a, told, "status", status);
+	json_sets(a, told, "artifact", arena_printf(a, TASK_BUNDLES "/%s/" KEPT_IN, v->id));
+	json_sets(a, told, "sha256", sha256);
+	json_sets(a, row, "task_id", v->id);
+	json_sets(a, row, "parent_task_id", v->spec->parent_task_id);
+	json_sets(a, row, "kind", "verified_plan");
+	json_sets(a, row, "task_name", objective);
+	json_sets(a, row, "skill", v->spec->skill);
+	json_sets(a, row, "profile", v->spec->profile);
+	json_sets(a, row, "command_preview", task_preview(a, v->spec->argv, v->spec->argc));
+	json_sets(a, row, "started_at", json_get_text(v->doc, "created_at", ""));
+	json_sets(a, row, "finished_at", text_time_iso(a, v->k->sys->now_us(v->k->sys)));
+	json_sets(a, row, "status", why ? "blocked" : "completed");
+	json_sets(a, row, "operational_status", why ? "blocked" : "verified");
+	if (why) {
+		json_sets(a, row, "failure_stage", "verification");
+		json_sets(a, row, "failure_reason", why);
+	}
+	json_set(a, row, "verified_execution", told);
+	task_bundle(v->k->sys, a, v->k->ws, NULL, v->plan, row);
+	int rc = ledger_append(v->k->sys, a, v->k->ws->state_fd, TASK_LEDGER, row, digest, e);
+	if (rc)
+		return rc;
+	json_pushs(a, digests, digest);
+	json_sets(a, about, "task_id", v->id);
+	json_sets(a, about, "status", status);
+	json_set(a, about, "rows_sha256", digests);
+	return act_record(v->k, a, &act, &receipt, e);
+}
+
 static int do_tasks(struct verifying *v, struct err *e)
 {
 	struct task keeping = { .k = v->k, .a = v->a, .id = v->id };
@@ -178,9 +221,9 @@ static int do_tasks(struct verifying *v, struct err *e)
 	json_sets(a, v->doc, "status", why ? "blocked" : "verified");
 	json_setb(a, v->doc, "ok", !why);
 	json_sets(a, v->doc, "reason", why);
-	(void)task_keep(&keeping, KEPT_IN, v->doc);
-	if (!why)
-		return OK;
+	rc = put_row(v, why, task_keep(&keeping, KEPT_IN, v->doc), e);
+	if (rc || !why)
+		return rc;
 	/* What was held keeps its own code, since a person can answer it; and what a person ended does. */
 	if (v->report->result && !v->report->result->interrupted)
 		v->report->exit_code = EXIT_BLOCKED;

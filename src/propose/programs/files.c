@@ -221,14 +221,20 @@ static void link_made(struct call *k, const struct word *from, const struct word
 		note_link(k, path_clean(a, path_join(a, cwd ? cwd : "/", to->text)), &lead);
 }
 
+/* A file with another name is changed by whoever writes to that one, and no later call shows which file it is: so its first name counts as written. */
+static void second_name(struct call *k, const struct word *of, unsigned flags)
+{
+	(void)fx_path(k, TAG_WRITE_LINK, of, flags);
+}
+
 HANDLER(cp)
 {
-	enum { T, R, F, N, A, L };
+	enum { T, R, F, N, A, S, L };
 	struct parsed p;
 	struct transfer t;
 	parse(k,
 		"t=:target-directory rR:recursive f:force,remove-destination n:no-clobber a:archive "
-		"sl:symbolic-link,link "
+		"s:symbolic-link l:link "
 		"idpPvxuTHLbZcX:interactive,no-dereference,preserve,parents,verbose,update,one-file-system,"
 		"no-target-directory "
 		"S=:suffix :sparse= :reflink",
@@ -241,8 +247,10 @@ HANDLER(cp)
 		(args_has(&p, F) ? FXF_FORCE : 0) | (args_has(&p, N) ? 0 : FXF_OVERWRITE);
 	copy_files(k, &t, flags);
 	/* cp -s, cp -l: the copies are links. */
-	for (size_t i = 0; args_has(&p, L) && i < t.from_count; i++) {
+	for (size_t i = 0; (args_has(&p, S) || args_has(&p, L)) && i < t.from_count; i++) {
 		struct word to = destination(k, t.to, &t.from[i], t.into || t.from_count > 1);
+		if (args_has(&p, L))
+			second_name(k, &t.from[i], flags & FXF_RECURSIVE);
 		link_made(k, &t.from[i], &to, true);
 	}
 }
@@ -309,6 +317,8 @@ HANDLER(ln)
 	if (!split_transfer(&p, T, &t)) { /* ln -s DIR/NAME makes NAME here */
 		const struct word *only = p.operand_count == 1 ? &p.operands[0] : NULL;
 		fx(k, TAG_WRITE_LINK, NULL, flags);
+		if (only && !args_has(&p, SYMBOLIC))
+			second_name(k, only, 0);
 		if (only && only->certainty == CERTAIN) {
 			struct word to = walk_word(k->w, path_base(only->text), only->at);
 			link_made(k, only, &to, is_seen_from_here);
@@ -318,8 +328,10 @@ HANDLER(ln)
 	for (size_t i = 0; i < t.from_count; i++) {
 		struct word to = destination(k, t.to, &t.from[i], t.into || t.from_count > 1);
 		(void)fx_path(k, TAG_WRITE_LINK, &to, flags);
-		if (!args_has(&p, SYMBOLIC)) /* a second name, behind which nobody sees the first one */
+		if (!args_has(&p, SYMBOLIC)) {
 			fx_read(k, &t.from[i], 1);
+			second_name(k, &t.from[i], 0);
+		}
 		link_made(k, &t.from[i], &to, is_seen_from_here);
 	}
 }
