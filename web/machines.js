@@ -20,6 +20,7 @@ export const orderTable = (orders, empty) => table('Orders of the centre, the ne
 	{ title: 'When', class: 'tight', bare: true, cell: (o) => when(o.at) }, { title: 'Order', bare: true, cell: (o) => [KINDS[o.kind] || plain(o.kind), ((o.order || {}).body || {}).reason ? [': ', said(o.order.body.reason)] : '', ' ', byWhom(o)] },
 	{ title: 'Confirmed', class: 'tight', cell: (o) => [h('span', { class: 'badge ' + (o.obeyed >= o.meant ? 'good' : 'warn') }, `${o.obeyed} of ${o.meant}`), o.refused ? [' ', h('span', { class: 'badge bad' }, `✕ ${o.refused} refused`)] : null] }, { title: 'Not yet', cell: (o) => parted((o.missing || []).join(', ')) },
 ], orders, empty);
+const olderOrders = (orders) => { const n = orders.length ? Number(orders[orders.length - 1].seq) - 1 : 0; return n > 0 ? h('p', { class: 'small soft' }, `Only the newest ${orders.length} are shown; ${n} older.`) : null; };
 
 export async function machines(main, at) {
 	const doc = await source.get('machines'), list = doc.machines, count = (f) => list.filter(f).length;
@@ -30,7 +31,7 @@ export async function machines(main, at) {
 			{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host || m.node)), list.some((x) => x !== m && x.host === m.host && x.user === m.user) ? h('span', { class: 'soft small' }, ' ', m.node) : null] }, { title: 'Stands', class: 'tight', bare: true, cell: (m) => [standing(m), isFrozen(m) ? [' ', h('span', { class: 'badge warn' }, 'frozen')] : null] },
 			{ title: 'User', cell: (m) => said(m.user) }, { title: 'Heard', class: 'tight', cell: heard }, { title: 'Receipts', class: 'num', cell: (m) => m.receipts.toLocaleString() }, { title: 'Not here yet', class: 'num', cell: (m) => m.backlog.toLocaleString() },
 		], list, 'No machine has joined. helm fleet token makes a token, and helm fleet join joins with it.'),
-		h('h2', null, 'Orders'), orderTable(doc.orders, 'Nothing was ever ordered.'),
+		h('h2', null, 'Orders'), orderTable(doc.orders, 'Nothing was ever ordered.'), olderOrders(doc.orders),
 		inFleet() ? h('p', { class: 'soft small' }, 'To stop some or all of them: ', link('/console/freeze', 'Freeze'), '.') : h('p', { class: 'soft small' }, 'All of them are stopped at a terminal of the centre: ', h('code', null, 'helm fleet freeze --reason TEXT'), '. The control key signs it.')));
 	if (inFleet()) listen(['act', 'stopped', 'asked', 'answered'], () => at.isCurrent() && machines(main, at));
 }

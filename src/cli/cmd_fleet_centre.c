@@ -441,6 +441,11 @@ static void print_orders(struct cli *r, const struct json *list)
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
+	/* They are numbered from one on, and the newest come first. */
+	int64_t older = list->n ? json_get_int(json_at(list, list->n - 1), "seq", 1) - 1 : 0;
+	if (older > 0)
+		out(r, "Only the newest %u are shown; %lld %s older.\n", list->n, (long long)older,
+			older == 1 ? "is" : "are");
 }
 
 int cmd_fleet_orders(struct cli *r, struct err *e)

@@ -342,6 +342,10 @@ int cmd_loops_runs(struct cli *r, struct err *e)
 			out_json(r, list);
 		return rc;
 	}
+	if (!list->n) {
+		out(r, "No loop has run here yet.\n");
+		return OK;
+	}
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (one, list) {
 		const char *const cells[] = { safe_member(r, one, "run_id"), safe_member(r, one, "loop_id"),

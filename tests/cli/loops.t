@@ -22,6 +22,7 @@ stops() { # stops STATUS LOOP: the run ends so
 }
 
 # ---- looking ----
+ok "before the first run there is none, in words" says 0 "No loop has run here yet" helm loops runs
 ok "those that are shipped are listed" says 0 docs-sweep helm loops list
 ok "and valid" says 0 validation=ok helm loops inspect completion-evidence
 ok "a loop that nobody can run says why" says 1 "names no \`profile\`" helm loops run docs-sweep

@@ -90,4 +90,13 @@ ok "the centre ends a key" centre revoke-key "$key"
 act bert 1
 ok "nothing more of it is taken, and the person is told" says 1 "FLEET_KEY_REVOKED" machine bert fleet sync
 ok "its state says so" says 1 "revoked by the centre" machine bert fleet status
+
+# Many orders.
+before=$(sql "$pgdir" "SELECT max(seq) FROM fleet.directive")
+i=0
+while [ $i -lt 50 ]; do
+	centre lease 1m >/dev/null
+	i=$((i + 1))
+done
+ok "a list of orders that is cut says so" says 0 "Only the newest 50 are shown; $before are older" centre orders
 finish
