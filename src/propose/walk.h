@@ -190,6 +190,7 @@ const char *walk_value(struct walk *w, const char *name, size_t i);
 /* From here on it may also have this value, which a wrapper gives it. */
 void walk_may_be(struct walk *w, const char *name, const struct word *x);
 
+#define WALK_MARKS "\1\2\3\4\5\6\16" /* the bytes that stand for what is not known (evaluate/evaluate.h) */
 /* An address with the value of a credential in its host, path or query: whoever is there gets it.  What stands before an @ is how one logs in. */
 bool walk_sends_credential(const struct word *x);
 

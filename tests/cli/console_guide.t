@@ -14,7 +14,7 @@ $(line "helm open") --json >open.out 2>open.log &
 echo $! >open.pid
 waited=0
 while ! grep -q '^}' open.out 2>/dev/null && [ $waited -lt 100 ]; do sleep 0.1; waited=$((waited + 1)); done
-ok "helm open prints a link that names the key" sh -c 'grep -q "/console/#enter=.*&key=$(cat "$1/.helm/keys/root.pub")" open.out' - "$HOME"
+ok "helm open prints a link that names the key" sh -c 'grep -q "/console/#enter=.*&key=$(cat "$1/.helm/keys/root.pub")" open.out' - "$scratch/home"
 ok "the link leads to a page" python3 - <<'PY'
 import json, urllib.request
 url = json.load(open("open.out"))["base_url"]

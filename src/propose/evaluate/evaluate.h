@@ -17,12 +17,13 @@ enum {
 	MARK_FETCHED = 4,
 	MARK_NAME = 5, /* one of the names a glob matched */
 	MARK_SECRETS = 6, /* names of files that hold secrets */
-	MARK_CREDENTIAL = 7, /* the value of a variable whose name says that it is one */
-	MARK_LAST = MARK_CREDENTIAL
+	MARK_CREDENTIAL =
+		14, /* the value of a variable whose name says that it is one; those between are bytes that texts have */
+	MARK_LAST = MARK_SECRETS
 };
 static inline bool is_mark(char c)
 {
-	return c >= MARK_UNKNOWN && c <= MARK_LAST;
+	return (c >= MARK_UNKNOWN && c <= MARK_LAST) || c == MARK_CREDENTIAL;
 }
 bool has_mark(const char *s);
 

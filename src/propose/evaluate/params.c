@@ -53,7 +53,7 @@ static const char *blur(const char *s)
 	return strchr(s, MARK_FETCHED)	     ? "\4"
 		: strchr(s, MARK_DECODED)    ? "\3"
 		: strchr(s, MARK_SECRETS)    ? "\6"
-		: strchr(s, MARK_CREDENTIAL) ? "\7"
+		: strchr(s, MARK_CREDENTIAL) ? "\16"
 					     : "\1";
 }
 
@@ -267,7 +267,7 @@ static void expand_prompt(struct walk *w, const char *s)
 {
 	struct command none = { .source = w->script->source, .in = w->in, .flags = w->flags };
 
-	if (is_mark(s[0]) && !s[strspn(s, "\1\2\3\4\5\6\7")])
+	if (is_mark(s[0]) && !s[strspn(s, WALK_MARKS)])
 		walk_effect(w, &none, FX_DYNAMIC_EXEC, NULL)->tag = "dynamic.text";
 	else
 		eval_prompt(w, &none, s);

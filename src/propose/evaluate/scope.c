@@ -101,7 +101,7 @@ const struct value *value_text(struct walk *w, const char *text)
 	return v;
 }
 
-static const char *unknown_items[] = { "\1" }, *filled_items[] = { "\2" }, *credential_items[] = { "\7" },
+static const char *unknown_items[] = { "\1" }, *filled_items[] = { "\2" }, *credential_items[] = { "\16" },
 		  *empty_items[] = { "" };
 static const struct value unknown = { unknown_items, 1, false, false, false },
 			  filled = { filled_items, 1, false, false, false },

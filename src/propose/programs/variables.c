@@ -281,7 +281,7 @@ static const char *found_in(struct call *k, const char *dir, bool *ret_stops)
 	const char *cwd = walk_cwd(k->w, k->c), *resolved;
 	struct feed content;
 
-	if (strpbrk(dir, "\1\2\3\4\5\6") || (*dir != '/' && !cwd)) /* a part of it is not known */
+	if (strpbrk(dir, WALK_MARKS) || (*dir != '/' && !cwd)) /* a part of it is not known */
 		return NULL;
 	dir = path_clean(a, path_join(a, cwd ? cwd : "/", dir));
 	enum path_class where = paths_classify(at, a, dir, false, &resolved);
