@@ -9,7 +9,7 @@ CREATE INDEX chain_new ON chain (tenant_id, chain_id) WHERE is_new;
 -- By order of the centre: what it sent stays, it is expected no more, and nothing more of it is taken.
 ALTER TABLE node ADD COLUMN retired_at timestamptz, ADD COLUMN retired_seq int8;
 GRANT UPDATE (retired_at, retired_seq) ON node TO helm_console;
-GRANT UPDATE (retired_at) ON node TO helm_ingest;  -- it joins again with a token
+GRANT UPDATE (retired_at, retired_seq) ON node TO helm_ingest;  -- it joins again with a token
 -- Another root key takes the place of the one before, which has signed that.
 GRANT UPDATE (root_key) ON tenant TO helm_console;
 

@@ -14,7 +14,14 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SESSIONS = 256, CHALLENGES = 256, TOKEN_BYTES = 32, OUTPUT_MOST = 32 << 20, ASK_MS = 60000 };
+enum {
+	SESSIONS = 256,
+	CHALLENGES = 256,
+	RINGS = 32,
+	TOKEN_BYTES = 32,
+	OUTPUT_MOST = 32 << 20,
+	ASK_MS = 60000
+};
 static const int64_t SECOND_US = 1000000;
 static const char COOKIE[] = "__Host-helm";
 
@@ -29,12 +36,14 @@ struct console {
 	struct server *s;
 	pthread_mutex_t lock;
 	struct session sessions[SESSIONS];
-	size_t next_session, next_challenge[2];
+	size_t next_session, next_challenge[RINGS];
 	/* Those of strangers who want to come in have a ring of their own: however many they ask for, nobody's act is lost. */
 	struct challenge {
 		uint8_t b[32];
 		int64_t until_us;
-	} challenges[2][CHALLENGES];
+	} challenges
+		[RINGS]
+		[CHALLENGES]; /* of who is known; of who is not, by where they are: nobody uses up those of others */
 	uint8_t link[SHA256_SIZE];
 	int64_t link_until_us; /* 0: there is none, or it was used */
 	const char *invite; /* whoever comes by the link may register a key under this name; or NULL */
@@ -340,6 +349,17 @@ bool console_take_link(struct call *c, const char *token, const char **ret_invit
 	return is_it;
 }
 
+static size_t ring_of(const struct call *c)
+{
+	uint8_t digest[SHA256_SIZE];
+	const char *from = c->peer.address ? c->peer.address : "";
+
+	if (c->who.principal)
+		return 0;
+	sha256(from, strlen(from), digest);
+	return 1 + digest[0] % (RINGS - 1);
+}
+
 int console_challenge(struct call *c, uint8_t ret[32], struct err *e)
 {
 	struct console *x = c->server->console;
@@ -348,8 +368,8 @@ int console_challenge(struct call *c, uint8_t ret[32], struct err *e)
 	if (x->s->sys->random(x->s->sys, one.b, sizeof(one.b)))
 		return err_sys(e, "RANDOM", "the system gives no random bytes");
 	pthread_mutex_lock(&x->lock);
-	bool is_known = c->who.principal != NULL;
-	x->challenges[is_known][x->next_challenge[is_known]++ % CHALLENGES] = one;
+	size_t ring = ring_of(c);
+	x->challenges[ring][x->next_challenge[ring]++ % CHALLENGES] = one;
 	pthread_mutex_unlock(&x->lock);
 	memcpy(ret, one.b, sizeof(one.b));
 	return OK;

@@ -78,6 +78,40 @@ for whose in dora emil; do
 	ok "what was asked for is let through ($whose)" allowed anna "rm -rf for-$whose"
 done
 
+# A centre that was taken over has the control key, and nobody's signature.
+cat >forge.py <<'PY'
+import hashlib, json, os, sys, time
+sys.path.insert(0, os.environ["HELM_SOURCE"] + "/tests/tools")
+from tlog import Line
+line = Line(sys.argv[1])
+facts = line.ask("log_facts", {"log": "acme"})
+order = {"version": "helm-fleet-order/1", "origin": "ledger.test/acme", "seq": int(facts["order_seq"]) + 1, "prev_hash": facts["order_hash"], "kind": sys.argv[2], "nodes": [],
+         "body": json.load(sys.stdin), "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+answer = line.ask("log_order", {"log": "acme", "order": order})
+text = json.dumps(answer.get("order", answer), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+print("INSERT INTO fleet.directive(tenant_id, seq, kind, body, hash, made_by) VALUES (1, %d, '%s', decode('%s', 'hex'), decode('%s', 'hex'), 'forged')" % (order["seq"], order["kind"], text.hex(), hashlib.sha256(text).hexdigest()))
+PY
+forge() { sql "$pgdir" "$(HELM_SOURCE=$HELM_SOURCE python3 forge.py "$signer" "$1")" >/dev/null; }
+ask "rm -rf forged"
+q=$(waiting forged)
+sync anna
+centre approve "$q" --message 2>/dev/null | sed 's/a registered ssh key/an approver of the fleet/' >message
+session=$(sed -n 's/.*"session_id":"\(ws-[^"]*\)".*/\1/p' "$(chain_of anna)" | head -n 1)
+grant() { python3 -c 'import json, sys; print(json.dumps(dict({"approval_id": sys.argv[1], "session_id": sys.argv[2], "message": open("message").read()}, **json.loads(sys.argv[3]))))' "$q" "$session" "$1"; }
+boss=ed25519:$(key_of boss)
+for given in '{"signature": ""}' "{\"assertion\": {\"key_id\": \"$boss\"}}" '{"passkey": null}' '{"passkey": {}}' '{"assertion": []}'; do
+	grant "$given" | forge grant
+	sync anna
+	ok "a yes that nobody signed is refused, and holds up nothing: $given" sh -c '[ "$1" = "$2" ] && echo "$3" | grep -q "\"refused\":{\"code\""' sh "$(waiting forged)" "$q" "$(newest helm.fleet/order)"
+done
+ok "the answer was otherwise as the machine would have drafted it" grep -q 'an approver of the fleet' message
+printf '{"reason": "drill", "signed": {"message": "x", "passkey": "x"}}' | forge freeze
+sync anna
+ok "a stop that names somebody who did not sign stops all the same" says 0 '"*fleet"' machine anna freeze status --json
+printf '{"reason": "drill"}' | forge unfreeze
+centre deny "$q" >/dev/null
+sync anna
+
 # Two people.
 cat >"$scratch/m/anna/two.yaml" <<'Y'
 format: helm.policy.v1

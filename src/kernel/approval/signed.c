@@ -138,6 +138,9 @@ int approval_check_signed(struct kernel *k, struct arena *a, const struct json *
 		rc = check_terms(k, a, &said, e);
 	if (rc)
 		return rc;
+	/* One of several people has signed something else, which is counted elsewhere: it is no answer by itself. */
+	if (!who->proof)
+		return err_set(e, E_DENIED, "APPROVER_UNKNOWN", "nobody has signed this answer");
 	if (!text_eq(said.responder ? said.responder : "", responder_of(who)))
 		return err_set(
 			e, E_DENIED, "APPROVAL_MESSAGE", "this answer was written for another kind of key");

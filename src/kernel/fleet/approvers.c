@@ -233,6 +233,8 @@ static int by_passkey(struct arena *a, const struct json *list, const struct fle
 	const struct json *rows = json_get(list, "keys");
 	struct json *given = json_copy(a, x->passkey);
 
+	if (!json_is(given, JSON_OBJECT))
+		return err_set(e, E_INPUT, "WEBAUTHN_FORMAT", "what was signed is no object");
 	if (*json_get_text(given, "id", ""))
 		return passkey_in_rows(a, rows, x->message, given, x->es256, ret, e);
 	json_each (row, rows) {

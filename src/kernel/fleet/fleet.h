@@ -72,8 +72,6 @@ bool fleet_order_is_for(const struct json *order, const char *node);
  * `es256`: ECDSA, for passkeys of that kind, or NULL. */
 int fleet_obey(struct kernel *k, struct arena *a, struct json *joined, const struct json *order,
 	const char *hash, webauthn_es256 *es256, const char **ret_done, struct err *e);
-/* Does this act, as a passkey signs it (kernel/passkey.h), say this order: its kind, origin, machines and reason? */
-bool fleet_act_is_order(struct arena *a, const char *message, const struct json *order);
 /* A list of approvers, {version, origin, serial, keys: [{public_key_hex, ssh_key or passkey, label}], at}: signed by the tenant's root key, and checked against it. */
 int fleet_approvers_sign(struct arena *a, const struct key *root, struct json *list, struct err *e);
 int fleet_approvers_check(

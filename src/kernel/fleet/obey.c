@@ -121,7 +121,7 @@ static int name_person(struct obeying *x, bool stops, struct err *e)
 	int rc = fleet_order_person(
 		x->k->sys, x->a, x->k->ws->helm_home, x->joined, x->order, x->es256, &proof, &why);
 
-	if (rc == E_IO || (rc && !stops))
+	if (rc && !stops)
 		return err_set(e, rc, why.code, "%s", why.text);
 	if (rc == OK && proof)
 		json_set(x->a, x->name, "approver", json_copy(x->a, proof));

@@ -6,12 +6,16 @@
 #include "kernel/fleet/parts.h"
 #include "kernel/passkey.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static bool is_same(struct arena *a, const struct json *x, const struct json *y)
 {
 	return x && y && text_eq(json_sha256(a, x), json_sha256(a, y));
 }
 
-bool fleet_act_is_order(struct arena *a, const char *message, const struct json *order)
+/* Does this act, as a passkey signs it, say this order: its kind, origin, machines and reason? */
+static bool is_act_of(struct arena *a, const char *message, const struct json *order)
 {
 	const struct json *body = json_get(order, "body");
 	struct json *act;
@@ -28,6 +32,21 @@ bool fleet_act_is_order(struct arena *a, const char *message, const struct json 
 		is_same(a, json_get(act, "nodes"), json_get(order, "nodes"));
 }
 
+/* An act that was signed long ago makes no new order. */
+static bool is_of_that_time(const char *message, const struct json *order, struct arena *a)
+{
+	enum { APART_S = 900 };
+	const char *ordered = json_get_text(order, "at", ""), *acted;
+	int64_t x, y;
+	struct json *act;
+
+	if (json_parse(a, bytes_of(message + sizeof(PASSKEY_ACT_DOMAIN) - 1), "act", NULL, &act, NULL))
+		return false;
+	acted = json_get_text(act, "at", "");
+	return text_parse_time(acted, strlen(acted), &x) && text_parse_time(ordered, strlen(ordered), &y) &&
+		llabs(x - y) <= APART_S * 1000000LL;
+}
+
 int fleet_order_person(struct sys *s, struct arena *a, const char *helm_home, const struct json *joined,
 	const struct json *order, webauthn_es256 *es256, const struct json **ret, struct err *e)
 {
@@ -39,8 +58,11 @@ int fleet_order_person(struct sys *s, struct arena *a, const char *helm_home, co
 	*ret = NULL;
 	if (!signed_by)
 		return OK;
-	if (!fleet_act_is_order(a, message, order))
+	if (!is_act_of(a, message, order))
 		return err_set(e, E_DENIED, "FLEET_TOUCH", "what a person has signed is not this order");
+	if (!is_of_that_time(message, order, a))
+		return err_set(e, E_DENIED, "FLEET_TOUCH",
+			"what a person has signed is of another time than this order");
 	const struct fleet_answer answer = { .message = bytes_of(message),
 		.passkey = json_get(signed_by, "passkey"),
 		.signature = "",

@@ -87,6 +87,18 @@ int audit_deep(struct auditing *x, struct err *e)
 
 /* ---- orders ---- */
 
+/* What stands beside an order is what it says itself. */
+static bool is_row_of(struct arena *a, const struct pg_rows *rows, int i, const struct json *order)
+{
+	struct bytes kept = pg_bytes(rows, i, 3);
+	struct hash said;
+
+	return pg_int(rows, i, 0) == i + 1 &&
+		text_eq(pg_text(rows, a, i, 2), json_get_text(order, "kind", "")) &&
+		hash_from_hex(log_order_hash(a, order), &said) && kept.n == sizeof(said.b) &&
+		memcmp(kept.p, said.b, sizeof(said.b)) == 0;
+}
+
 /* Each continues the one before, and the control key has signed it. */
 int audit_orders(struct auditing *x, struct err *e)
 {
@@ -94,13 +106,14 @@ int audit_orders(struct auditing *x, struct err *e)
 	struct centre *c = x->c;
 	struct json *joined = json_new(c->a, JSON_OBJECT), *order;
 	const char *last = "";
-	int rc = pg_ask(c->d, "SELECT seq, body FROM directive ORDER BY seq", NULL, 0, &rows, e);
+	int rc = pg_ask(c->d, "SELECT seq, body, kind, hash FROM directive ORDER BY seq", NULL, 0, &rows, e);
 
 	json_sets(c->a, joined, "origin", c->tenant.origin);
 	json_sets(c->a, joined, "control_vkey", c->tenant.control_vkey);
 	for (int i = 0; rc == OK && i < rows.n; i++) {
 		if (json_parse(c->a, pg_bytes(&rows, i, 1), "order", NULL, &order, NULL) ||
-			fleet_order_check(c->a, joined, order, i, last, &last, NULL)) {
+			fleet_order_check(c->a, joined, order, i, last, &last, NULL) ||
+			!is_row_of(c->a, &rows, i, order)) {
 			audit_find(x, "order", "orders",
 				arena_printf(c->a,
 					"order %d is not there, or not as it was given: machines obey none from it on",

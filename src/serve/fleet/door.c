@@ -558,7 +558,7 @@ static int come_back(struct call *c, struct db *d, int64_t node, struct err *e)
 		return rc;
 	rc = use_token(c, d, e);
 	return rc ? rc
-		  : pg_do(d, "UPDATE node SET retired_at = NULL WHERE node_id = $1",
+		  : pg_do(d, "UPDATE node SET retired_at = NULL, retired_seq = NULL WHERE node_id = $1",
 			    (struct pg_value[]){ pg_i(c->a, node) }, 1, NULL, e);
 }
 

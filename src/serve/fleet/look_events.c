@@ -173,7 +173,7 @@ static void look_for(struct ears *of, int32_t tenant, int64_t from)
 				tell(x, pg_int(&rows, i, 0), row);
 	}
 	for (struct ear *x = of->first; x; x = x->next)
-		if (x->tenant == tenant && x->checkpoint != pg_int(&signed_to, 0, 0)) {
+		if (x->tenant == tenant && !x->is_over && x->checkpoint != pg_int(&signed_to, 0, 0)) {
 			x->checkpoint = pg_int(&signed_to, 0, 0);
 			buf_addf(&x->pending, "event: checkpoint\ndata: {\"tree_size\":%lld}\n\n",
 				(long long)x->checkpoint);
@@ -216,6 +216,8 @@ static bool look_round(void *arg)
 	pthread_mutex_lock(&of->lock);
 	for (struct ear *x = of->first; x; x = x->next) {
 		size_t i = 0;
+		if (x->is_over) /* it hears nothing more, and holds nobody back */
+			continue;
 		while (i < n && list[i].tenant != x->tenant)
 			i++;
 		if (i == n && n == TENANTS)

@@ -278,6 +278,20 @@ LOOKS(log)
 
 /* ---- evidence ---- */
 
+/* Before anything is written: it would all be in memory. */
+static int check_size(struct call *c, struct looking *x, const char *node, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	int rc = pg_ask(x->l.d,
+		"SELECT coalesce(sum(b.raw), 0)::int8 FROM bundle b JOIN chain c USING (chain_id) WHERE $1::int8 IS NULL OR c.node_id = $1",
+		(struct pg_value[]){ pg_t(node) }, 1, &rows, e);
+
+	if (rc == OK && pg_int(&rows, 0, 0) > 4 * (int64_t)PACK_MOST)
+		rc = call_refuse(c, e, 413, "TOO_LARGE",
+			"this pack is larger than a page takes; at the centre: helm fleet export --out FILE");
+	return rc;
+}
+
 static int evidence_of(struct call *c, struct looking *x, struct err *e)
 {
 	AUTO(close_fd) int fd = -1;
@@ -290,6 +304,9 @@ static int evidence_of(struct call *c, struct looking *x, struct err *e)
 		return call_refuse(c, e, 400, "BAD_REQUEST", "the number of a machine is no number");
 	if (*node)
 		json_sets(c->a, q, "node", node);
+	int too_large = check_size(c, x, *node ? node : NULL, e);
+	if (too_large)
+		return too_large;
 	fd = memfd_create("pack", MFD_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, "FLEET_EXPORT", "there is no room to write the pack");
