@@ -66,19 +66,29 @@ static struct cluster {
 
 /* ---- the cluster ---- */
 
-static int shell(const char *script, const char *arg)
+/* What it says is no figure, and goes nowhere but to `out`; -1: not even there. */
+static bool spawn(pid_t *ret, const char *const *argv, char *const *env, int out)
 {
-	const char *const argv[] = { "/bin/sh", "-c", script, "sh", arg, NULL };
 	posix_spawn_file_actions_t files;
-	pid_t pid;
-	int status = -1;
 
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+	if (out >= 0)
+		posix_spawn_file_actions_adddup2(&files, out, 1);
 	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-	if (posix_spawn(&pid, argv[0], &files, NULL, (char *const *)(uintptr_t)argv, environ) == 0)
-		(void)waitpid(pid, &status, 0);
+	bool is_there = posix_spawn(ret, argv[0], &files, NULL, (char *const *)(uintptr_t)argv, env) == 0;
 	posix_spawn_file_actions_destroy(&files);
+	return is_there;
+}
+
+static int shell(const char *script, const char *arg)
+{
+	const char *const argv[] = { "/bin/sh", "-c", script, "sh", arg, NULL };
+	pid_t pid;
+	int status = -1;
+
+	if (spawn(&pid, argv, environ, -1))
+		(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
 
@@ -724,22 +734,15 @@ static bool front_start(struct front *f, const struct place *p)
 	const char *const argv[] = { p->helm, "serve", "fleet", "--database", the.login, "--signer",
 		"/nowhere/socket", "--port", "0", NULL };
 	const char *const env[] = { p->env[0], p->env[1], "HELM_LIMIT_NODE=1000000", NULL };
-	posix_spawn_file_actions_t files;
 	char text[2048] = "";
 	int ends[2];
 
-	if (pipe(ends))
+	if (pipe2(ends, O_CLOEXEC))
 		return false;
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, ends[1], 1);
-	posix_spawn_file_actions_addclose(&files, ends[0]);
-	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-	int rc = posix_spawn(&f->pid, p->helm, &files, NULL, (char *const *)(uintptr_t)argv,
-		(char *const *)(uintptr_t)env);
-	posix_spawn_file_actions_destroy(&files);
+	bool is_there = spawn(&f->pid, argv, (char *const *)(uintptr_t)env, ends[1]);
 	(void)close(ends[1]);
 	size_t have = 0;
-	for (ssize_t n = 1; !rc && n > 0 && have < sizeof(text) - 1 && !strchr(text, '\n');
+	for (ssize_t n = 1; is_there && n > 0 && have < sizeof(text) - 1 && !strchr(text, '\n');
 		have += n > 0 ? (size_t)n : 0)
 		n = read(ends[0], text + have, sizeof(text) - 1 - have);
 	(void)close(ends[0]);
@@ -869,14 +872,7 @@ int bench_fleet_lag(struct bench *b)
 	is_well = is_well && (at = "the front end", front_start(&f, &p));
 	is_well = is_well && (at = "joining", join_place(&p, &f));
 	const char *const argv[] = { p.helm, "fleet", "ship", NULL };
-	posix_spawn_file_actions_t files; /* what it says at its end is no figure */
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-	is_well = is_well &&
-		(at = "the sender",
-			posix_spawn(&ship, p.helm, &files, NULL, (char *const *)(uintptr_t)argv,
-				(char *const *)(uintptr_t)p.env) == 0);
-	posix_spawn_file_actions_destroy(&files);
+	is_well = is_well && (at = "the sender", spawn(&ship, argv, (char *const *)(uintptr_t)p.env, -1));
 	is_well = is_well && (at = "the database", pg_open(the.admin, NULL, &d, NULL) == OK);
 	for (; is_well && n < TIMES; n++) {
 		at = "a receipt";
