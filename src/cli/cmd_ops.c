@@ -123,6 +123,8 @@ static int show_rows(struct cli *r, const struct ops_filter *f,
 		line(r, row);
 	if (!rows->n)
 		out(r, "no rows\n");
+	if (rows->n && rows->n == f->limit)
+		out(r, "These are the newest %zu; there may be more: --limit N\n", f->limit);
 	return 0;
 }
 

@@ -226,6 +226,8 @@ int cmd_skill_usage(struct cli *r, struct err *e)
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 			const struct json *v = json_get(one, names[i]);
 			cells[i] = json_is(v, JSON_NUMBER) ? v->text : safe_member(r, one, names[i]);
+			if (text_eq(names[i], "seconds") && json_is(v, JSON_NUMBER))
+				cells[i] = arena_printf(r->a, "%.1f", strtod(v->text, NULL));
 		}
 		out_row(t, cells, NULL);
 	}

@@ -114,7 +114,7 @@ static int note_call(void *arg, struct json *row)
 
 /* ---- runs ---- */
 
-/* The last row of a run says all of it.  What was carried out for a session outside of its walls names the session. */
+/* The last row of a run says all of it.  Others have a task above them, too: steps of loops, evidence, gates. */
 static int note_task(void *arg, struct json *row)
 {
 	static const char *const left[] = { "command_preview", "profile", "exit_code", "decision_id", NULL };
@@ -126,7 +126,8 @@ static int note_task(void *arg, struct json *row)
 	if (!id || !end)
 		return 0;
 	note_wall(d, row);
-	if (!json_get_text(row, "parent_task_id", NULL) || d->seen->n >= PATHS || json_get(d->seen, id))
+	if (!text_eq(json_get_text(row, "task_name", ""), TASK_OUTSIDE) || d->seen->n >= PATHS ||
+		json_get(d->seen, id))
 		return 0;
 	json_setb(d->a, d->seen, arena_strdup(d->a, id), true);
 	d->left_n++;

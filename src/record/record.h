@@ -412,6 +412,8 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 
 /* ---- ledgers ---- */
 
+#define TASK_OUTSIDE \
+	"outside the session's walls" /* the name of a task that was carried out there for a session */
 #define TASK_LEDGER "task-ledger.jsonl"
 #define COMMAND_LOG "command-log.jsonl"
 #define TOOL_CALLS "tool-calls.jsonl"

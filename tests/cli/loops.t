@@ -58,6 +58,8 @@ mkdir -p skills/s
 printf '{"skill":"s","allowed_profiles":["workspace_edit"],"default_profile":"workspace_edit","paths":{"write":["docs"]}}' >skills/s/contract.json
 ok "a loop with a skill is held to its contract" stops blocked night
 ok "the morning shows why it stopped" says 0 "no file changed" helm loops runs
+stays() { ! helm report | grep -q "Left the walls"; }
+ok "what ran in its walls has not left them" stays
 still=$(helm loops runs --json | python3 -c 'import json,sys; print([r["run_id"] for r in json.load(sys.stdin) if r["loop_id"]=="still"][0])')
 ok "how far it came within its bounds" says 0 "limits=9 turns, 480 minutes" helm loops runs "$still"
 ok "and turn by turn" sh -c '"$@" | grep -q "^2 *clean "' - env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" loops runs "$still"

@@ -145,7 +145,7 @@ static int carry_out(struct session *s, const struct permit *p)
 	struct run_spec spec = { .profile = p->profile,
 		.argv = argv,
 		.argc = 3,
-		.task_name = "outside the session's walls",
+		.task_name = TASK_OUTSIDE,
 		.parent_task_id = s->task_id,
 		.mode = GUARD_ENFORCE,
 		.mode_source = "default",
