@@ -21,6 +21,8 @@ url = json.load(open("open.out"))["base_url"]
 with urllib.request.urlopen(urllib.request.Request(url + "/console/", headers={"Host": "localhost:" + url.rsplit(":", 1)[1]})) as r:
     assert r.status == 200 and b"<main" in r.read()
 PY
+# The function that started it is another process than the server.
+pkill -P "$(cat open.pid)" 2>/dev/null
 kill "$(cat open.pid)" 2>/dev/null
 invite=$(line "helm serve invite")
 # shellcheck disable=SC2086
