@@ -38,8 +38,7 @@ static const struct cmd row_loops_list = { KNOWN(loops_list), "", 0, 0,
 	"list loops: those of the workspace and those that are shipped", NULL, "$ helm loops list", NULL,
 	NEEDS_WORKSPACE, cmd_loops_list };
 
-static const struct cmd row_loops_inspect = { KNOWN(loops_inspect), "LOOP", 1, 1,
-	"show a loop by its id",
+static const struct cmd row_loops_inspect = { KNOWN(loops_inspect), "LOOP", 1, 1, "show a loop by its id",
 	"Looks in references/loops, then examples/loops, then at those that are shipped.  Exit 1 when it is not valid, or there is none.",
 	"$ helm loops inspect docs-sweep", loops_inspect_opts, NEEDS_WORKSPACE, cmd_loops_inspect };
 

@@ -107,7 +107,7 @@ plain = field("shipping", "Where is the shopping to go? Pinning and opinions are
 plain[1]["requestedSchema"]["properties"]["favourite"] = {"type": "integer", "minimum": 1, "maximum": 100, "description": "Do not give us your pin."}
 noschema = field(pattern="(")
 asks.update(hidden, plain=plain, noschema=noschema)
-plan("asks", tools=[tool(n) for n in asks] + [tool("slow")], capabilities=ALL, asks=asks, delay={"slow": 3})
+plan("asks", tools=[tool(n) for n in asks] + [tool("slow"), tool("held")], capabilities=ALL, asks=asks, delay={"slow": 3}, holds={"held": here + "/served/go"})
 ok("a server that asks", add("asks"))
 class Asked(Gateway):
     """A gateway whose client answers."""
@@ -213,10 +213,12 @@ x = post({"jsonrpc": "2.0", "id": q["id"], "result": {"action": "accept", "conte
 x.read()
 m = event(r)
 ok("and is answered by its own session only", x.status == 202 and json.loads(text_of(m["result"])) == {"action": "accept", "content": {"name": "Ann"}}, m)
-r = post({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "slow", "arguments": {}}}, b)
+r = post({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "held", "arguments": {}}}, b)
+while not os.path.exists("served/go.begun"): time.sleep(0.01)
 s = post({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "sample", "arguments": {}}}, a)
 m = event(s)
 ok("while it works for two, nobody can tell for whom it asks, and nobody is asked", m.get("id") == 4 and json.loads(text_of(m["result"]))["code"] == -32601, m)
+open("served/go", "w").close()
 event(r)
 r = post({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "elicit", "arguments": {}}}, a)
 event(r)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mcp_server.py — an MCP server for tests, over standard input and output.
 
-What it offers and how it behaves is a JSON file, read again for each list: {"tools": [...], "pages": 1, "delay": {"tool": seconds}, "die": "tool",
+What it offers and how it behaves is a JSON file, read again for each list: {"tools": [...], "pages": 1, "delay": {"tool": seconds}, "holds": {"tool": file} (it writes FILE.begun and works until FILE is there), "die": "tool",
 "lie": "tool", "flood": n, "answers": {"tool": result}, "progress": [1, 2], "progress_says": {}, "errors": {"tool": error}, "asks": {"tool": [method, params]}, "logs": {"tool": [params]}, "prompts": [...], "resources": [...], "listed": file}.  Tools answer with what they were given; some do more, by their names: write_file, read_file, environment, network, home."""
 import json, os, socket, sys, threading, time
 
@@ -96,6 +96,11 @@ def call(m):
             say({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": i, "total": steps[-1], **p.get("progress_says", {})}})
     until = time.time() + p.get("delay", {}).get(name, 0)
     while time.time() < until and m["id"] not in cancelled:
+        time.sleep(0.01)
+    held = p.get("holds", {}).get(name)
+    if held:
+        open(held + ".begun", "w").close()
+    while held and not os.path.exists(held) and m["id"] not in cancelled:
         time.sleep(0.01)
     if m["id"] in cancelled:
         return
