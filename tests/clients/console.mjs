@@ -474,7 +474,9 @@ async function costs(places) {
 		const other = new Set(nodes.filter((n) => /^\((idle|program|root)\)$/.test(n.callFrame.functionName)).map((n) => n.id));
 		return samples.reduce((sum, id, i) => sum + (other.has(id) ? 0 : timeDeltas[i]), 0) / 1000;
 	};
-	for (let i = 0; i < 7; i++)
+	const least = (x, name) => Math.min(...x.spent[name]);
+	// Seven rounds; more, up to four times as many, while the machine is too busy for a least that is one.
+	for (let i = 0; i < 7 || (i < 28 && COSTLY.some((n) => least(open[0], n) > 3 * least(open[1], n))); i++)
 		for (const name of COSTLY)
 			for (const x of open) {
 				await x.cdp.send('Profiler.start');
@@ -484,7 +486,7 @@ async function costs(places) {
 	// Were it drawn all at once, would that be noticed?
 	const whole = await open[0].p.evaluate(async () => { const { table, show, h } = await import('/console/_/dom.js'); const { columns } = await import('/console/_/acts.js'); const t = performance.now(); show(document.getElementById('main'), table('all', columns(), Array.from({ length: 10000 }, (_, i) => ({ id: 'call-' + i, at: new Date().toISOString(), verdict: 'ALLOW', caption: 'ls ' + i, who: 'agent:a', rule: 'a.b' })))); return performance.now() - t; });
 	for (const x of open) await x.p.context().close();
-	return { spent: open.map((x) => Object.fromEntries(Object.entries(x.spent).map(([n, list]) => [n, Math.min(...list)]))), whole };
+	return { spent: open.map((x) => Object.fromEntries(COSTLY.map((n) => [n, least(x, n)]))), whole };
 }
 {
 	const many = new Place('many'), none = new Place('none');
