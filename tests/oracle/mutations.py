@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """mutations.py TOOLS KEYS CHAIN PACK: thousands of changed receipts, bundles, chains and packs before two verifiers.
-mutations.py --every-byte TOOLS KEYS CHAIN PACK: each byte of each receipt of the chain, and of the pack, changed.
+mutations.py --every-byte TOOLS KEYS CHAIN PACK: each byte of each receipt of the chain changed, and as many of the pack as there is time for.
 mutations.py --each-kind TOOLS KEYS CHAIN PACK: the same of one receipt of each kind, of a bundle and, in steps, of a larger pack; and some
 thousand other changes of them.
 
@@ -8,11 +8,13 @@ TOOLS is the directory of verify_tool, which answers as `helm verify` does, and 
 other verifier is verify_receipt.py and verify_pack.py, written from docs/formats.  Both must accept the same documents and refuse the
 same, and no byte of a receipt, a bundle or a pack may be another unnoticed."""
 import copy
+import itertools
 import json
 import random
 import re
 import subprocess
 import sys
+import zlib
 
 import mutate_pack
 import verify_pack
@@ -181,9 +183,9 @@ def one_pack(r, rows, data):
     return mutate_pack.archive(rows)
 
 
-def flips(data, step=1):
+def flips(data, step=1, start=0):
     """Every byte, each with one bit turned; which bit goes round."""
-    for at in range(0, len(data), step):
+    for at in range(start, len(data), step):
         copy_ = bytearray(data)
         copy_[at] ^= 1 << (at // step % 8)
         yield bytes(copy_)
@@ -236,20 +238,20 @@ def read(key_dir, chain_file, pack_file):
 
 def judge(tools, key, documents, whole):
     """Both verifiers about each document; how many differ from each other, or from what is wanted."""
-    answers = [answer for at in range(0, len(documents), 500) for answer in ask(tools + "/verify_tool", key, documents[at:at + 500])]
     keys, wrong, accepted, asks = [bytes.fromhex(key)], 0, 0, 0
-    for (what, data, wanted), answer in zip(documents, answers, strict=True):
-        asks += 1
-        ours = answer.startswith("ADMISSIBLE")
-        # That no flip passes is asked of ours; of the other one, for its time, every sixteenth.
-        theirs = "not asked" if wanted is False and asks % 16 else second(data, keys)
-        accepted += ours
-        if ours == (theirs is None) and (wanted is None or ours == wanted) and (what not in whole or ours):
-            continue
-        wrong += 1
-        if wrong <= 10:
-            print(what, "ours:", answer, "second:", theirs, data[:3000])
-    print(len(documents), "documents,", accepted, "accepted,", wrong, "differ")
+    for some in iter(lambda left=iter(documents): list(itertools.islice(left, 500)), []):
+        for (what, data, wanted), answer in zip(some, ask(tools + "/verify_tool", key, some), strict=True):
+            asks += 1
+            ours = answer.startswith("ADMISSIBLE")
+            # That no flip passes is asked of ours; of the other one, for its time, every sixteenth.
+            theirs = "not asked" if wanted is False and asks % 16 else second(data, keys)
+            accepted += ours
+            if ours == (theirs is None) and (wanted is None or ours == wanted) and (what not in whole or ours):
+                continue
+            wrong += 1
+            if wrong <= 10:
+                print(what, "ours:", answer, "second:", theirs, data[:3000])
+    print(asks, "documents,", accepted, "accepted,", wrong, "differ")
     return 1 if wrong else 0
 
 
@@ -278,12 +280,16 @@ def each_kind(tools, key_dir, chain_file, pack_file):
 
 
 def every_byte(tools, key_dir, chain_file, pack_file):
+    """Of a pack that is long every n-th byte, each time others: where it begins is by what is in it."""
     _, key, lines, pack = read(key_dir, chain_file, pack_file)
-    whole = {f"receipt {at}": text for at, text in enumerate(lines)} | {"the pack": pack}
-    documents = [(what, data, None) for what, data in whole.items()]
-    for what, data in whole.items():
-        documents += [(f"flip of {what}", changed, False) for changed in flips(data)]
-    return judge(tools, key, documents, whole)
+    whole = {f"receipt {at}": text for at, text in enumerate(lines)}
+    step = max(1, len(pack) // 15000)
+    print(len(pack), "bytes of a pack, in steps of", step)
+    documents = itertools.chain(
+        ((what, data, None) for what, data in (whole | {"the pack": pack}).items()),
+        ((f"flip of {what}", changed, False) for what, data in whole.items() for changed in flips(data)),
+        (("flip of the pack", changed, False) for changed in flips(pack, step, zlib.crc32(pack) % step)))
+    return judge(tools, key, documents, whole | {"the pack": pack})
 
 
 def main(tools, key_dir, chain_file, pack_file):
