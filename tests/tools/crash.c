@@ -97,12 +97,24 @@ static bool one_fault(const struct crash_case *what, void *arg, struct crash_end
 	return end->fired;
 }
 
+/* Sanitizers look for wrong memory on the ways back from a call that failed: each of these is taken.  What a kill leaves on the disk they know nothing of: with
+ * them, which take several times as long, every fourth of the others is. */
+static unsigned step_of(enum crash_fault fault)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return fault == CRASH_FAIL || fault == CRASH_LOOK ? 1 : 4;
+#else
+	(void)fault;
+	return 1;
+#endif
+}
+
 unsigned crash_sweep(const struct crash_case *what, void *arg)
 {
 	unsigned calls = 0;
 
 	for (enum crash_fault fault = 0; fault < CRASH_FAULTS; fault++) {
-		for (unsigned at = 1;; at++) {
+		for (unsigned at = 1;; at += step_of(fault)) {
 			struct crash_end end = { .fault = fault, .at = at };
 			if (!one_fault(what, arg, &end)) {
 				if (!end.was_killed && end.rc)
