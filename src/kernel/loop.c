@@ -136,6 +136,7 @@ static int run_step(struct looping *x, const struct loop_step *step, const char 
 			break;
 		id = arena_printf(x->a, "%s-again", id);
 	}
+	json_sets(&own, meta, LOOP_RUN, x->run);
 	/* A condition that does not hold is no failure. */
 	if (profile != x->plan.profile)
 		json_setb(&own, meta, LOOP_CONDITION, true);
@@ -359,11 +360,14 @@ static int put_turn_row(struct looping *x, const char *outcome, struct err *e)
 	struct arena *a = &own;
 	struct json *row = json_new(a, JSON_OBJECT);
 	const long long n = (long long)json_get_int(x->turn, "turn", 0);
+	const bool is_clean = text_eq(outcome, "clean");
 
 	json_sets(a, row, "task_id", arena_printf(a, "%s-t%lld", x->run, n));
 	json_sets(a, row, "parent_task_id", x->run);
-	json_sets(a, row, "task_name", arena_printf(a, "loop %s: turn %lld", x->plan.id, n));
-	json_sets(a, row, "kind", "loop_turn");
+	json_sets(a, row, "task_name",
+		arena_printf(a, "loop %s: turn %lld%s%s", x->plan.id, n, is_clean ? "" : ", ",
+			is_clean ? "" : outcome));
+	json_sets(a, row, "kind", LOOP_TURN);
 	json_sets(a, row, "loop_id", x->plan.id);
 	json_seti(a, row, "turn", n);
 	json_sets(a, row, "profile", x->plan.profile);
@@ -371,8 +375,35 @@ static int put_turn_row(struct looping *x, const char *outcome, struct err *e)
 	json_sets(a, row, "started_at", json_get_text(x->turn, "started_at", NULL));
 	json_sets(a, row, "finished_at", now_text(x));
 	json_set(a, row, "steps", json_copy(a, json_get(x->turn, "steps")));
-	json_sets(a, row, "status", text_eq(outcome, "clean") ? "completed" : "failed");
+	/* What of it failed has rows of its own; a turn that was gone through is completed. */
+	json_sets(a, row, "status", is_clean || text_eq(outcome, "failed") ? "completed" : "failed");
 	json_sets(a, row, "turn_outcome", outcome);
+	return ledger_append(x->k->sys, a, x->k->ws->state_fd, TASK_LEDGER, row, NULL, e);
+}
+
+/* One row for all of it, when it has stopped: whether the loop came to its end is what counts, not how often a step failed before. */
+static int put_run_row(struct looping *x, struct err *e)
+{
+	AUTO(arena_done) struct arena own = { 0 };
+	struct arena *a = &own;
+	struct json *row = json_new(a, JSON_OBJECT);
+	const char *outcome = json_get_text(x->state, "status", "");
+	const bool is_done = text_eq(outcome, "success");
+
+	json_sets(a, row, "task_id", x->run);
+	json_sets(a, row, "task_name", arena_printf(a, "loop %s", x->plan.id));
+	json_sets(a, row, "kind", LOOP_RUN);
+	json_sets(a, row, "loop_id", x->plan.id);
+	json_seti(a, row, "turns", json_get_int(x->state, "turn", 0));
+	json_sets(a, row, "profile", x->plan.profile);
+	json_sets(a, row, "started_at", json_get_text(x->state, "started_at", NULL));
+	json_sets(a, row, "finished_at", json_get_text(x->state, "finished_at", NULL));
+	json_sets(a, row, "status",
+		is_done					  ? "completed"
+			: text_eq(outcome, "incomplete") ? "needs_verification"
+							  : "failed");
+	json_sets(a, row, "loop_outcome", outcome);
+	json_sets(a, row, "failure_reason", is_done ? NULL : json_get_text(x->state, "why", NULL));
 	return ledger_append(x->k->sys, a, x->k->ws->state_fd, TASK_LEDGER, row, NULL, e);
 }
 
@@ -472,7 +503,9 @@ static int go_through(struct looping *x, struct err *e)
 		is_resumed = false;
 		rc = one_turn(x, e);
 	}
-	return rc < 0 ? rc : save(x, e);
+	if (rc > 0)
+		rc = put_run_row(x, e);
+	return rc ? rc : save(x, e);
 }
 
 /* When it was gone on with, for whoever asks in the morning why it took so long. */

@@ -7,6 +7,7 @@
 #include "observe/fate.h"
 #include "observe/figures.h"
 #include "privacy/privacy.h"
+#include "remember/loop.h"
 
 #include <string.h>
 
@@ -18,7 +19,27 @@ struct recent {
 	struct arena *a;
 	int64_t since_us, n;
 	struct json *rows; /* the newest SHOWN; or NULL */
+	struct index *x; /* parts of loops that have stopped do not count, their loops do; NULL: all rows count */
+	const char *run; /* the last loop that was asked about, and the answer */
+	bool has_stopped;
 };
+
+/* A step that failed is what a loop is for; whether the loop came to its end is in a row of its own, once it has stopped. */
+static bool is_of_stopped_loop(struct recent *r, const struct json *row)
+{
+	const char *run = text_eq(json_get_text(row, "kind", ""), LOOP_TURN)
+		? json_get_text(row, "parent_task_id", NULL)
+		: json_get_text(json_get(row, "meta"), LOOP_RUN, NULL);
+
+	if (!r->x || !run)
+		return false;
+	if (!r->run || !text_eq(r->run, run)) {
+		struct task_span found;
+		r->run = arena_strdup(r->a, run);
+		r->has_stopped = index_task_find(r->x, run, &found, NULL) == OK && text_eq(found.id, run);
+	}
+	return r->has_stopped;
+}
 
 /* A row whose time cannot be read counts: it may be of today. */
 static int count_recent(void *arg, struct json *row, struct err *e)
@@ -36,6 +57,8 @@ static int count_recent(void *arg, struct json *row, struct err *e)
 			return 1;
 		break;
 	}
+	if (is_of_stopped_loop(r, row))
+		return OK;
 	r->n++;
 	if (r->rows && r->rows->n < SHOWN)
 		json_push(r->a, r->rows, json_copy(r->a, row));
@@ -43,11 +66,13 @@ static int count_recent(void *arg, struct json *row, struct err *e)
 }
 
 /* How many tasks came to one of these states in the last 24 hours. */
-static int count_states(const struct observed *o, struct index *x, const char *const *states, size_t n,
-	int64_t *ret, struct err *e)
+static int count_states(const struct observed *o, struct index *x, bool with_parts, const char *const *states,
+	size_t n, int64_t *ret, struct err *e)
 {
 	const struct task_filter f = { .states = states, .state_count = n };
-	struct recent r = { .a = o->a, .since_us = o->sys->now_us(o->sys) - DAY_US };
+	struct recent r = {
+		.a = o->a, .since_us = o->sys->now_us(o->sys) - DAY_US, .x = with_parts ? NULL : x
+	};
 	int rc = index_tasks(x, &f, MANY, count_recent, &r, e);
 
 	*ret = r.n;
@@ -105,10 +130,10 @@ static int task_reasons(
 	struct arena *a = o->a;
 	struct json *doctor = NULL;
 	int64_t failures = 0, stops = 0, dead = 0;
-	int rc = count_states(o, x, failed, ARRAY_SIZE(failed), &failures, e);
+	int rc = count_states(o, x, false, failed, ARRAY_SIZE(failed), &failures, e);
 
 	if (rc == OK)
-		rc = count_states(o, x, blocked, ARRAY_SIZE(blocked), &stops, e);
+		rc = count_states(o, x, true, blocked, ARRAY_SIZE(blocked), &stops, e);
 	if (rc == OK)
 		rc = examine_tasks(o, x, LATEST, 120, &doctor, e);
 	json_each (f, json_get(doctor, "findings"))
@@ -138,8 +163,9 @@ static int put_tasks(const struct observed *o, struct json *doc, struct json *re
 	struct arena *a = o->a;
 	AUTO(index_close) struct index *x = NULL;
 	struct kept_rows kept = { o, json_get(doc, "recent_tasks") };
-	struct recent commands = { a, o->sys->now_us(o->sys) - DAY_US, 0,
-		json_get(doc, "recent_failed_commands") };
+	struct recent commands = { .a = a,
+		.since_us = o->sys->now_us(o->sys) - DAY_US,
+		.rows = json_get(doc, "recent_failed_commands") };
 	struct json *counts = NULL;
 	int64_t total = 0;
 	int rc = observe_index(o, INDEX_SOON, &x, e);

@@ -42,6 +42,14 @@ ok "it runs until its condition holds" stops success count
 ok "in three turns" [ "$(wc -l <n)" -eq 3 ]
 ok "each turn has a row" [ "$(grep -c '"kind": "loop_turn"' .helm/task-ledger.jsonl)" -eq 3 ]
 ok "its steps are runs of their own, with decisions" says 0 '"guard"' grep -h 't3-s1' .helm/task-ledger.jsonl
+in_status() { helm status --json | python3 -c 'import json,sys; s=json.load(sys.stdin); print(*s["reasons"], s["task_status_counts"].get("failed", 0))'; }
+ok "conditions that did not hold yet are no failures" [ "$(in_status)" = 0 ]
+ok "nor is there anything to review" says 0 "nothing waits for review" helm memory review-queue
+ok "the whole has a row" [ "$(helm task list --json | python3 -c 'import json,sys; print(*[(t["status"], t["loop_outcome"]) for t in json.load(sys.stdin) if t.get("kind") == "loop_run"])')" = "('completed', 'success')" ]
+loop second 'echo x >> m; test $(wc -l < m) -ge 2' 'x' 'turns: 5'
+ok "a loop whose step fails first" stops success second
+ok "needs nobody's attention once it has succeeded" [ "$(in_status)" = 1 ]
+ok "in the eyes of doctor, too" sh -c '! "$@" | grep "tasks* failed"' - env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" doctor
 loop once 'true' 'all is well' 'turns: 5'
 ok "without a condition a clean turn is the end" stops success once
 loop bare 'true' 'all is well' 'turns: 5'
@@ -49,6 +57,7 @@ sed -i 's/process_exit/file_diff/' references/loops/bare.yaml
 ok "evidence that is missing makes it incomplete" stops incomplete bare
 loop never 'date +%N >> t; exit 1' 'x' 'turns: 2'
 ok "turns are bounded" stops turns never
+ok "a loop that did not come to its end counts once" [ "$(in_status | sed 's/hours.*/hours/')" = "1 task failed in the last 24 hours" ]
 ok "the same failure again and again is no progress" stops no_progress "$(loop same 'date +%N >> t; exit 3' 'x' 'turns: 9, same_failure: 2' && echo same)"
 printf 'id: still\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: look, run: "true"}\nrequired_evidence: [process_exit]\nstop_conditions:\n  success:\n    - run: "false"\nlimits: {turns: 9, no_change: 2}\n' >references/loops/still.yaml
 ok "no change is none, either" stops no_progress still
