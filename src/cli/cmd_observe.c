@@ -151,6 +151,9 @@ static void print_standing(struct cli *r, const struct json *doc)
 	out(r, "containment=%s\n", safe_member(r, json_get(doc, "containment"), "text"));
 	print_calls(r, "agent_calls_last_hour", json_get(calls, "last_hour"));
 	print_calls(r, "agent_calls_last_24_hours", json_get(calls, "last_24_hours"));
+	if (json_get_text(json_get(calls, "other_doors"), "last_at", NULL))
+		print_calls(r, "other_doors_last_24_hours",
+			json_get(json_get(calls, "other_doors"), "last_24_hours"));
 	out(r, "pending_approvals=%lld\ngrants_in_force=%lld\n",
 		(long long)json_get_int(approvals, "pending", 0),
 		(long long)json_get_int(approvals, "grants_in_force", 0));

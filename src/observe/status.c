@@ -19,7 +19,8 @@ struct recent {
 	struct arena *a;
 	int64_t since_us, n;
 	struct json *rows; /* the newest SHOWN; or NULL */
-	struct index *x; /* parts of loops that have stopped do not count, their loops do; NULL: all rows count */
+	struct index
+		*x; /* parts of loops that have stopped do not count, their loops do; NULL: all rows count */
 	const char *run; /* the last loop that was asked about, and the answer */
 	bool has_stopped;
 };
@@ -400,13 +401,17 @@ static void count_clause(struct buf *b, const struct json *n)
 char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_us)
 {
 	const struct json *hour = json_get(calls, "last_hour"), *day = json_get(calls, "last_24_hours");
-	const char *last = json_get_text(calls, "last_at", "");
-	int64_t us, tests = json_get_int(calls, "self_tests", 0);
+	const struct json *others = json_get(calls, "other_doors");
+	const char *last = json_get_text(calls, "last_at", ""), *other = json_get_text(others, "last_at", "");
+	int64_t us, other_us, tests = json_get_int(calls, "self_tests", 0);
+	bool has_other = text_parse_time(other, strlen(other), &other_us);
 	struct buf b;
 
 	buf_init(&b, a);
 	if (!text_parse_time(last, strlen(last), &us)) {
-		buf_adds(&b, "No agent has called yet");
+		buf_adds(&b,
+			has_other ? "No agent has called by a hook or the gateway"
+				  : "No agent has called yet");
 	} else {
 		buf_adds(&b, "Agents' calls in the last hour: ");
 		count_clause(&b, hour);
@@ -414,6 +419,11 @@ char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_
 		count_clause(&b, day);
 		buf_addf(&b, "%s; the newest %s", json_get_bool(calls, "complete", true) ? "" : " and more",
 			observe_ago(a, us, now_us));
+	}
+	if (has_other) {
+		buf_adds(&b, "; by HTTP, the proxy or as a session in the last 24 hours: ");
+		count_clause(&b, json_get(others, "last_24_hours"));
+		buf_addf(&b, ", the newest %s", observe_ago(a, other_us, now_us));
 	}
 	if (tests)
 		buf_addf(&b, "; besides %lld of the self-test of 'helm setup'", (long long)tests);
@@ -453,6 +463,17 @@ char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us
 		*why ? ": " : "", why, name);
 }
 
+static const char *by_whom(struct arena *a, const struct json *profile)
+{
+	const char *place = json_get_text(profile, "inherited_from", NULL);
+
+	if (place)
+		return arena_printf(a, ", inherited from %s, for which it was chosen", place);
+	return json_get_bool(profile, "is_chosen", false)     ? ", chosen for this workspace"
+		: json_get_bool(profile, "is_default", false) ? ", the shipped choice"
+							      : ", which the settings of the tree ask for";
+}
+
 /* What the profile does with destructive commands is said every time, because it is the choice that
  * matters most. */
 char *observe_profile_text(struct arena *a, const struct json *profile)
@@ -463,8 +484,7 @@ char *observe_profile_text(struct arena *a, const struct json *profile)
 	if (!name)
 		return arena_strdup(a, "Which profile is in force cannot be read.");
 	return arena_printf(a, "The profile in force is %s%s; what destroys is %s.", name,
-		json_get_bool(profile, "is_chosen", false) ? ", chosen for this workspace"
-							   : ", the shipped choice",
+		by_whom(a, profile),
 		saves ? "saved first and then runs (destructive=checkpoint)"
 		      : "asked about (destructive=ask)");
 }
