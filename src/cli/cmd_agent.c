@@ -225,10 +225,11 @@ static void print_report(struct cli *r, const struct json *doc)
 		out(r, "  %s\n", text_safe(r->a, why, strlen(why), false));
 	if (*missing)
 		out(r, "  %swithout these walls: %s%s\n", paint(r, PAINT_BAD), missing, paint(r, PAINT_OFF));
-	out(r, "  %lld calls: %lld only read, %lld allowed, %lld asked, %lld refused; %lld carried out outside the walls\n",
-		(long long)json_get_int(calls, "all", 0), (long long)json_get_int(calls, "only_read", 0),
-		(long long)json_get_int(calls, "allowed", 0), (long long)json_get_int(calls, "asked", 0),
-		(long long)json_get_int(calls, "refused", 0), (long long)json_get_int(calls, "outside", 0));
+	out(r, "  %s: %lld only read, %lld allowed, %lld asked, %lld refused; %lld carried out outside the walls\n",
+		text_count(r->a, json_get_int(calls, "all", 0), "call"),
+		(long long)json_get_int(calls, "only_read", 0), (long long)json_get_int(calls, "allowed", 0),
+		(long long)json_get_int(calls, "asked", 0), (long long)json_get_int(calls, "refused", 0),
+		(long long)json_get_int(calls, "outside", 0));
 	print_calls(r, doc, "outside", "left the walls");
 	print_calls(r, doc, "asked", "asked about");
 	print_calls(r, doc, "refused", "refused");

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/gen.h"
+#include "clients/clients.h"
 
 #include <string.h>
 
@@ -160,7 +161,11 @@ static int check_required(struct cli *r, struct err *e)
 			return err_set(e, E_USAGE, "USAGE_MISSING", "--%s %s is required", o->name, o->value);
 	if (r->arg_count < (size_t)r->cmd->min_args)
 		return err_set(e, E_USAGE, "USAGE_ARGUMENTS",
-			"missing argument: %s; 'helm %s --help' explains it", r->cmd->args, r->cmd->is->name);
+			"missing argument: %s%s; 'helm %s --help' explains it", r->cmd->args,
+			text_starts(r->cmd->args, "CLIENT")
+				? arena_printf(r->a, " (known are %s)", clients_with_hook(r->a))
+				: "",
+			r->cmd->is->name);
 	return OK;
 }
 

@@ -11,6 +11,7 @@
  * task_id is the run. */
 #define LOOP_RUN "loop_run"
 #define LOOP_TURN "loop_turn"
+#define LOOP_SHIPPED "built-in:" /* how the path of one begins that is in the program */
 
 /* A file, YAML unless it is named .json.  E_MISSING, E_INPUT LOOP_FILE when it is no object. */
 int loop_read(const struct contract_place *at, const char *file, struct json **ret, struct err *e);

@@ -104,7 +104,7 @@ run=$(grep -l '"loop_id": "kill"' .helm/loop-runs/*.json | sed 's|.*/||; s|.json
 ok "a run that was killed is there, and nobody runs it" says 0 "status=interrupted" helm loops runs "$run"
 ok "what to do is said" says 0 "go on: helm loops resume $run" helm loops runs
 ok "it goes on" says 0 "status=success" helm loops resume "$run"
-ok "how often it was gone on with is told" says 0 "resumed=1 times" helm loops runs "$run"
+ok "how often it was gone on with is told" says 0 "resumed=1 time" helm loops runs "$run"
 ok "what was done before is not done again" [ "$(grep -c a k)" -eq 1 ]
 ok "what was cut off is" [ "$(grep -c b k)" -ge 1 ]
 ok "to its end" [ "$(grep -c c k)" -eq 1 ]

@@ -10,6 +10,9 @@ p = Place()
 s = Server(p, "--listen", "unix:" + p.dir + "/sock")
 ok("the first line says that it is ready, and where", s.ready and s.ready["ready"] is True and s.url.hostname == "127.0.0.1", s.ready)
 
+line = open("/proc/%d/cmdline" % s.p.pid, "rb").read().split(b"\0")
+ok("its command line says nothing but what it is", len(line) == 4 and line[1].startswith(b"--options-fd=") and line[2] == b"serve", line)
+
 # One decision.
 st, b, h = s.evaluate("read_ticket", {"id": 1})
 ok("what the policy allows is allowed", st == 200 and b["allow"] is True and b["verdict"] == "ALLOW" and b["reason_code"] == "", b)
