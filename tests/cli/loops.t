@@ -26,6 +26,9 @@ ok "before the first run there is none, in words" says 0 "No loop has run here y
 ok "those that are shipped are listed" says 0 docs-sweep helm loops list
 ok "and valid" says 0 validation=ok helm loops inspect completion-evidence
 ok "a loop that nobody can run says why" says 1 "names no \`profile\`" helm loops run docs-sweep
+ok "and what makes it one that can be run" says 1 "references/loops/docs-sweep.yaml" helm loops run docs-sweep
+ok "which is said before one tries" says 0 "can_run=no" helm loops inspect docs-sweep
+ok "and of those that can" says 0 "helm loops run docs" helm help loops run
 printf 'id: [\n' >references/loops/broken.yaml
 ok "a broken file is told, and hides nothing" says 0 "broken.yaml is passed over" helm loops list
 rm references/loops/broken.yaml
@@ -39,6 +42,7 @@ ok "a limit that there is none of is no limit" says 1 "there is no limit" helm l
 loop count 'echo x >> n' '{run: [sh, -c, \"test $(wc -l < n) -ge 3\"]}' 'turns: 9'
 printf 'id: count\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: add, run: [sh, -c, "echo x >> n"]}\nrequired_evidence: [process_exit, file_diff]\nstop_conditions:\n  success:\n    - run: [sh, -c, "test $(wc -l < n) -ge 3"]\nlimits: {turns: 9}\n' >references/loops/count.yaml
 ok "it runs until its condition holds" stops success count
+ok "its id can be typed" sh -c '[ "$(cat "$0" | grep -o "loop-[0-9a-f]*" | head -1 | wc -c)" -le 18 ]' "$scratch/.run"
 ok "in three turns" [ "$(wc -l <n)" -eq 3 ]
 ok "each turn has a row" [ "$(grep -c '"kind": "loop_turn"' .helm/task-ledger.jsonl)" -eq 3 ]
 ok "its steps are runs of their own, with decisions" says 0 '"guard"' grep -h 't3-s1' .helm/task-ledger.jsonl
