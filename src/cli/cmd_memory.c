@@ -276,6 +276,8 @@ static int show_states(struct cli *r, bool pending_only, int64_t fallback, struc
 		out_json(r, doc);
 	else
 		say_states(r, doc);
+	if (!r->is_json && !json_get(doc, "items")->n)
+		out(r, pending_only ? "nothing waits to be written down\n" : "no task has ended here yet\n");
 	return OK;
 }
 

@@ -426,7 +426,8 @@ char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_
 		buf_addf(&b, ", the newest %s", observe_ago(a, other_us, now_us));
 	}
 	if (tests)
-		buf_addf(&b, "; besides %lld of the self-test of 'helm setup'", (long long)tests);
+		buf_addf(&b, "; %s made by the self-test of 'helm setup'",
+			tests == 1 ? "1 call was" : arena_printf(a, "%lld calls were", (long long)tests));
 	buf_addc(&b, '.');
 	return b.p;
 }

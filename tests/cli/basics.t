@@ -33,6 +33,8 @@ ok "help --json is JSON" is_json helm help --json
 ok "version --json is JSON" is_json helm version --json
 closed() { HELM_ENV="HOME=/proc" says 1 "HELM_HOME can name another place" helm init; }
 ok "a home that cannot be written in: which variable helps is said" closed
+ok "and one that names something that exists, where those are listed" says 2 "missing argument: TASK ('helm task list' names them)" helm task show
+ok "but nothing that is new" sh -c '! "$0" mcp add 2>&1 | grep -q "names them"' "$HELM_REAL"
 ok "a missing argument says where it is explained" says 2 "'helm setup --help' explains it" helm setup
 ok "help for a word that is almost a command names it" says 1 "did you mean 'receipts'" helm help receipt
 ok "an error under --json is JSON too" is_json helm doctor --json --nonsense
