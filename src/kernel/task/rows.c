@@ -492,8 +492,9 @@ static bool is_answer(const struct task *t, const char *why_not_executed)
 {
 	const struct run_result *r = t->result;
 
-	return !why_not_executed && !r->exit_signal && !r->timed_out && !r->printed_too_much && !r->interrupted &&
-		!t->spec->is_evidence && json_get_bool(json_get(t->row, "meta"), LOOP_CONDITION, false);
+	return !why_not_executed && !r->exit_signal && !r->timed_out && !r->printed_too_much &&
+		!r->interrupted && !t->spec->is_evidence &&
+		json_get_bool(json_get(t->row, "meta"), LOOP_CONDITION, false);
 }
 
 /* The resume card is written before the row, which names it. */
