@@ -7,6 +7,7 @@
 #include "kernel/agent/agent.h"
 #include "kernel/posture.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,9 @@ int cmd_agent(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	run_tell(r, &report);
+	if (report.result && report.result->report.exec_errno == ENOENT)
+		warn(r, "install %s first, or name its program with its path: helm agent /PATH/TO/PROGRAM",
+			spec.client);
 	return end_like(&report);
 }
 

@@ -161,6 +161,8 @@ static const char *where_named(struct cli *r)
 		{ "FINGERPRINT", "failures list" } };
 	const char *args = r->cmd->args;
 
+	if (text_starts(args, "CLIENT [--"))
+		return " (claude-code, codex, or any program: helm agent sh)";
 	if (text_starts(args, "CLIENT"))
 		return arena_printf(r->a, " (known are %s)", clients_with_hook(r->a));
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {

@@ -9,7 +9,8 @@ ok "an unknown command is answered with the nearest" says 2 "did you mean 'init'
 ok "an unknown option is answered with the nearest" says 2 "did you mean '--force'" helm init --forse
 ok "also before --help, in a group" says 2 "did you mean 'guard check'" helm guard chek --help
 ok "and behind it" says 1 "did you mean 'status'" helm --help stauts
-ok "a client that is missing is asked for by name" says 2 "known are claude-code" helm agent
+ok "a client that is missing is asked for by name" says 2 "claude-code, codex, or any program" helm agent
+ok "and one that is to be guarded, too" says 2 "known are claude-code" helm setup
 ok "no option is said to be repeatable twice" sh -c '! "$0" help --json | grep -i "several times\|(repeatable)"' "$HELM_REAL"
 ok "a noun, too" says 2 "did you mean 'checkpoint'" helm chekpoint list
 ok "also of a command that has verbs beside it" says 2 "did you mean 'serve routes'" helm serve rotues
