@@ -162,6 +162,10 @@ ok "and all are all" sh -c '[ "$("$@" --limit 0 2>&1 | wc -l)" -gt 4 ] && ! "$@"
 ok "rows of the ledger, too" says 0 "the last 2 rows, all with --limit 0" helm profile ledger --limit 2
 ok "and are whole without a limit" sh -c '! "$@" 2>&1 | grep -q "all with"' sh env HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" profile ledger --limit 0
 id=$(helm trace list --json --limit 1 | field 0.taskId)
+HELM_ENV="HELM_WORKSPACE=$w COLUMNS=40"
+narrow() { [ "$(helm trace list --limit 2 2>/dev/null | head -1)" = TASK ]; }
+ok "where there is little room, columns do not run into each other" narrow
+HELM_ENV="HELM_WORKSPACE=$w"
 ok "a run has a trace" says 0 "$id" helm trace show "$id"
 ok "it would still be allowed" says 0 ALLOW helm trace replay "$id"
 ok "two are compared" says 0 outcome helm trace diff "$id" "$(helm trace list --json --outcome failed --limit 1 | field 0.taskId)"

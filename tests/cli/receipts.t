@@ -86,7 +86,7 @@ leaves() {
   [ "$(cat "$scratch/ended")" != 124 ]
 }
 ok "and ends when nobody reads it any more" leaves "receipts tail --follow --limit 1"
-ok "so does a dashboard that is shown again and again" leaves "dashboard --watch 10"
+ok "so does a dashboard that is shown again and again" leaves "dashboard --watch 60"
 
 # ---- a chain of several files: the newest are found from the end ----
 long=$scratch/long
