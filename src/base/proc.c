@@ -107,7 +107,8 @@ static _Noreturn void become(
 	if (report >= 0 && setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
 		getppid() == parent && (spec->cwd_fd < 0 || fchdir(spec->cwd_fd) == 0) &&
 		place_streams(spec, null_fd) &&
-		syscall(SYS_close_range, 3, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) == 0)
+		syscall(SYS_close_range, 3, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) == 0 &&
+		(!spec->kept_fd || fcntl(spec->kept_fd, F_SETFD, 0) == 0))
 		(void)execve(
 			program, (char *const *)spec->argv, spec->env ? (char *const *)spec->env : environ);
 	int why = errno ? errno : EINVAL;

@@ -18,6 +18,7 @@ struct proc_spec {
 	const char *path; /* where to look, as $PATH; NULL = our own $PATH */
 	int cwd_fd; /* directory to work in; -1 = ours */
 	int in_fd, out_fd, err_fd; /* -1 = /dev/null */
+	int kept_fd; /* one more that stays open, above 2, under its number; 0 = none */
 };
 
 /* This program, and nothing else: our environment, our directory, /dev/null three times. */

@@ -62,6 +62,9 @@ const char *text_utf8(struct arena *a, const char *p, size_t n, const char *mark
 #define TEXT_BYTE "\\x" /* as a person reads it: \xFF */
 #define TEXT_BYTE_JSON "\\\\x" /* the same inside a JSON text */
 
+/* "1 row", "2 rows": of a word whose plural takes an s. */
+char *text_count(struct arena *a, int64_t n, const char *one);
+
 /* One word for a POSIX shell, in single quotes: whatever it holds, it stays one word and nothing in it is expanded. */
 char *text_quote(struct arena *a, const char *word);
 

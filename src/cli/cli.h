@@ -113,6 +113,8 @@ void out_pretty(struct cli *r, const struct json *v);
 /* Paragraphs wrapped to the screen, each line after the first `indent` columns in; lines that start with a blank stay whole. */
 void out_text(struct cli *r, size_t indent, const char *text);
 void out_flush(struct cli *r);
+/* So long, and not longer than somebody reads: false, at once, when the reader of standard output has gone. */
+bool out_wait(int64_t us);
 /* Between the two, what commands print goes to standard error: standard output is for our document.  The second passes `rc` on. */
 int out_set_aside(struct cli *r, int *ret_kept, struct err *e);
 int out_put_back(int kept, int rc, struct err *e);

@@ -7,6 +7,7 @@
 #include "kernel/agent/agent.h"
 #include "kernel/posture.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,9 @@ int cmd_agent(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	run_tell(r, &report);
+	if (report.result && report.result->report.exec_errno == ENOENT)
+		warn(r, "install %s first, or name its program with its path: helm agent /PATH/TO/PROGRAM",
+			spec.client);
 	return end_like(&report);
 }
 
@@ -225,10 +229,11 @@ static void print_report(struct cli *r, const struct json *doc)
 		out(r, "  %s\n", text_safe(r->a, why, strlen(why), false));
 	if (*missing)
 		out(r, "  %swithout these walls: %s%s\n", paint(r, PAINT_BAD), missing, paint(r, PAINT_OFF));
-	out(r, "  %lld calls: %lld only read, %lld allowed, %lld asked, %lld refused; %lld carried out outside the walls\n",
-		(long long)json_get_int(calls, "all", 0), (long long)json_get_int(calls, "only_read", 0),
-		(long long)json_get_int(calls, "allowed", 0), (long long)json_get_int(calls, "asked", 0),
-		(long long)json_get_int(calls, "refused", 0), (long long)json_get_int(calls, "outside", 0));
+	out(r, "  %s: %lld only read, %lld allowed, %lld asked, %lld refused; %lld carried out outside the walls\n",
+		text_count(r->a, json_get_int(calls, "all", 0), "call"),
+		(long long)json_get_int(calls, "only_read", 0), (long long)json_get_int(calls, "allowed", 0),
+		(long long)json_get_int(calls, "asked", 0), (long long)json_get_int(calls, "refused", 0),
+		(long long)json_get_int(calls, "outside", 0));
 	print_calls(r, doc, "outside", "left the walls");
 	print_calls(r, doc, "asked", "asked about");
 	print_calls(r, doc, "refused", "refused");

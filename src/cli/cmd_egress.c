@@ -184,6 +184,6 @@ int cmd_egress_serve(struct cli *r, struct err *e)
 	(void)r;
 	if (fstat(0, &in) || !S_ISSOCK(in.st_mode) || fstat(1, &to) || !S_ISFIFO(to.st_mode))
 		return err_set(e, E_INPUT, "EGRESS_SERVE",
-			"helm starts this itself, for runs whose profile names hosts: helm profile run PROFILE -- ...");
+			"nobody starts this by hand: runs whose profile names hosts have it; helm profile run PROFILE -- COMMAND");
 	return egress_serve(&how, e);
 }

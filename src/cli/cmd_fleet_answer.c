@@ -388,7 +388,7 @@ const struct opt fleet_approvers_opts[] = {
 	DATABASE,
 	TENANT,
 	SIGNER,
-	{ "node", OPT_LIST, "NODE", "give: only to this machine (repeatable); without it: all", NULL, false },
+	{ "node", OPT_LIST, "NODE", "give: only to this machine; without it: all", NULL, false },
 	{ "root-key", OPT_VALUE, "FILE", "sign: the root key, NAME.key, on the machine where it is kept",
 		NULL, false },
 	{ "origin", OPT_VALUE, "ORIGIN", "sign: for the fleet with this origin", NULL, false },

@@ -342,8 +342,7 @@ const struct opt fleet_order_opts[] = {
 	DATABASE,
 	TENANT,
 	SIGNER,
-	{ "node", OPT_LIST, "NODE", "only this machine, by its number (repeatable); without it: all", NULL,
-		false },
+	{ "node", OPT_LIST, "NODE", "only this machine, by its number; without it: all", NULL, false },
 	WHY,
 	{ 0 },
 };
@@ -540,9 +539,11 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 		out_json(r, answer);
 		return findings->n ? 1 : 0;
 	}
-	out(r, "%lld machines, %lld chains, %lld receipts, %lld leaves in the tree\n",
-		(long long)json_get_int(answer, "machines", 0), (long long)json_get_int(answer, "chains", 0),
-		(long long)json_get_int(answer, "receipts", 0), (long long)json_get_int(answer, "leaves", 0));
+	out(r, "%s, %s, %s; leaves in the tree: %lld\n",
+		text_count(r->a, json_get_int(answer, "machines", 0), "machine"),
+		text_count(r->a, json_get_int(answer, "chains", 0), "chain"),
+		text_count(r->a, json_get_int(answer, "receipts", 0), "receipt"),
+		(long long)json_get_int(answer, "leaves", 0));
 	json_each (one, findings)
 		out(r, "%s  %s: %s\n", fleet_cell(r, one, "kind"), fleet_cell(r, one, "what"),
 			fleet_cell(r, one, "text"));

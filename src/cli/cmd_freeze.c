@@ -65,11 +65,13 @@ static int show(struct cli *r, struct err *e)
 		out_json(r, doc);
 		return 0;
 	}
-	json_each_member (m, doc)
-		out(r, "%s  since %s  %s\n  to go on: %s\n", text_safe(r->a, m->name, m->name_n, false),
-			safe_member(r, m->value, "timestamp"),
-			safe_member(r, json_get(m->value, "metadata"), "reason"),
-			observe_unfreeze(r->a, text_safe(r->a, m->name, m->name_n, false)));
+	json_each_member (m, doc) {
+		const char *who = text_safe(r->a, m->name, m->name_n, false),
+			   *why = json_get_text(json_get(m->value, "metadata"), "reason", "");
+		out(r, "%s  since %s%s%s\n  to go on: %s\n", text_eq(who, "*") ? "everybody" : who,
+			safe_member(r, m->value, "timestamp"), *why ? "  " : "",
+			text_safe(r->a, why, strlen(why), false), observe_unfreeze(r->a, who));
+	}
 	if (!doc->n)
 		out(r, "nothing is frozen\n");
 	return 0;

@@ -9,6 +9,7 @@
 #include "cli/cmd_observe.h"
 #include "kernel/kernel.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 enum { MAX_STEPS_SHOWN = 400 };
@@ -98,6 +99,9 @@ static int judge_words(struct cli *r, const struct guard *g, struct decision *re
 	if (!r->child_count)
 		return err_set(e, E_USAGE, "USAGE_NO_COMMAND",
 			"say what to judge: --shell TEXT, or -- COMMAND ARGS...");
+	/* Who quotes a whole line has meant a line. */
+	if (r->child_count == 1 && strchr(r->child[0], ' ') && !file_exists(r->sys, AT_FDCWD, r->child[0]))
+		warn(r, "this is judged as the name of one program; a line of shell is given with --shell");
 	return guard_judge_argv(g, r->a, profile, (const char *const *)r->child, r->child_count, ret, e);
 }
 
@@ -144,6 +148,19 @@ static enum action shown_action(const struct decision *d)
 	return d->verdict == V_ALLOW && d->action > ACTION_WARN ? ACTION_ALLOW : d->action;
 }
 
+/* What else speaks against it; the gravest is on the first line. */
+static void print_more(struct cli *r, const struct decision *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->finding_count; i++)
+		n += d->findings[i].action >= ACTION_ASK && &d->findings[i] != d->decisive &&
+			!decision_is_outspoken(d, i);
+	if (n)
+		out(r, "  also     %zu more reason%s; %s shows %s\n", n, n == 1 ? "" : "s",
+			hint(r, "'helm guard explain'"), n == 1 ? "it" : "them");
+}
+
 /* The answer on one line, and for what does not pass why, where and what to do instead. */
 static void print_check(struct cli *r, const struct decision *d, const struct json *now)
 {
@@ -164,6 +181,7 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 	if (f)
 		print_span(r, f);
 	print_groups(r, d);
+	print_more(r, d);
 	if (f && f->instead)
 		out(r, "%s\n", arena_printf(r->a, "  instead  %s", called(r->a, f->instead)));
 	if (d->recommended_profile)
@@ -277,12 +295,14 @@ static void print_effect(struct cli *r, const struct proposal *p, size_t step, c
 }
 
 /* A finding below the step it is about, with what to do instead. */
-static void print_finding(struct cli *r, const struct proposal *p, size_t step, const struct finding *f)
+static void print_finding(
+	struct cli *r, const struct proposal *p, size_t step, const struct finding *f, bool passes)
 {
 	print_bars(r, p, step, false);
 	out(r, "   %s%s %s%s  %s\n", paint(r, action_paint(f->action)), glyph(r, "▲", "^"), f->rule,
 		paint(r, PAINT_OFF), f->text);
-	if (!f->instead)
+	/* What runs anyway, saved first, needs no other way. */
+	if (!f->instead || passes)
 		return;
 	print_bars(r, p, step, false);
 	out(r, "     %sinstead: %s%s\n", paint(r, PAINT_MUTED), called(r->a, f->instead),
@@ -311,7 +331,8 @@ static void print_step(struct cli *r, const struct decision *d, size_t i)
 	for (size_t k = 0; k < d->finding_count; k++)
 		if (d->findings[k].effect && d->findings[k].effect->step == i &&
 			d->findings[k].action > ACTION_ALLOW && !decision_is_outspoken(d, k))
-			print_finding(r, p, i, &d->findings[k]);
+			print_finding(
+				r, p, i, &d->findings[k], d->verdict == V_ALLOW && d->action > ACTION_WARN);
 }
 
 /* The verdict in words for a person. */

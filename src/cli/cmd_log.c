@@ -537,8 +537,8 @@ static void show_report(struct cli *r, const struct log_report *report)
 		out(r, "        rows of the ledgers were compared from receipt %lld on; --all compares all\n",
 			(long long)json_get_int(json_get(doc, "rows"), "since_receipt", 1));
 	if (report->archived)
-		out(r, "        %llu receipts more are archived and were not looked at\n",
-			(unsigned long long)report->archived);
+		out(r, "        archived, and not looked at: %s\n",
+			text_count(r->a, (int64_t)report->archived, "receipt"));
 	out(r, "        root of the log: %s\n", json_get_text(doc, "root_hash", ""));
 	if (report->is_sound && json_get(doc, "anchors")->n == 0)
 		out(r,

@@ -15,7 +15,7 @@
 
 const struct opt shadow_report_opts[] = {
 	{ "since", OPT_VALUE, "DAYS", "how far back (14)", NULL, false },
-	{ "feature", OPT_LIST, "NAME", "only this one; may be given several times", NULL, false },
+	{ "feature", OPT_LIST, "NAME", "only this one", NULL, false },
 	{ "format", OPT_VALUE, "FORMAT", "md or json (md)", "md|json", false },
 	{ "with-recommendations", OPT_FLAG, NULL, "also whether each could be switched on", NULL, false },
 	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
@@ -33,11 +33,34 @@ static void tell(struct cli *r, const struct json *warnings)
 		warn(r, "%s", json_text(one));
 }
 
+static bool is_shipped(const char *path)
+{
+	return text_starts(path, LOOP_SHIPPED);
+}
+
+/* NULL: it can be run.  Else why not, and what makes it one that can. */
+static const char *why_not_run(struct cli *r, const struct json *loop, const char *path)
+{
+	struct loop_plan plan;
+	struct err e = { 0 };
+	const char *file = is_shipped(path)
+		? arena_printf(r->a, "%s/references/loops/%s", r->ws->root, path + strlen(LOOP_SHIPPED))
+		: path;
+
+	if (loop_plan(r->a, loop, &plan, &e) == OK)
+		return NULL;
+	return arena_printf(r->a,
+		"%s; what can be run has `profile: NAME` and a step such as `{name: check, run: \"make check\"}`, %s %s ('helm help loops run' has an example)",
+		arena_strdup(r->a, e.text), is_shipped(path) ? "as its own file in" : "in",
+		text_safe(r->a, file, strlen(file), false));
+}
+
 int cmd_loops_list(struct cli *r, struct err *e)
 {
-	static const char *const heads[] = { "LOOP", "VALID", "RUNS", "FILE", "TITLE" };
+	static const char *const heads[] = { "LOOP", "VALID", "CAN RUN", "FILE", "TITLE" };
 	const struct contract_place at = skill_place(r->sys, r->a, r->ws);
 	struct json *list, *warnings = json_new(r->a, JSON_ARRAY);
+	bool cannot = false;
 	int rc = loop_list(&at, warnings, &list, e);
 
 	if (rc)
@@ -51,11 +74,15 @@ int cmd_loops_list(struct cli *r, struct err *e)
 	json_each (one, list) {
 		const char *const cells[] = { safe_member(r, one, "id"),
 			json_get_bool(one, "ok", false) ? "yes" : "no",
-			json_get_bool(one, "can_run", false) ? "yes" : "no", safe_member(r, one, "path"),
+			json_get_bool(one, "can_run", false) ? "yes" : "no",
+			is_shipped(json_get_text(one, "path", "")) ? "shipped" : safe_member(r, one, "path"),
 			safe_member(r, one, "title") };
 		out_row(t, cells, NULL);
+		cannot |= !json_get_bool(one, "can_run", false);
 	}
 	out_table_end(t);
+	if (cannot)
+		out(r, "\nWhat others need to be run: %s.\n", hint(r, "'helm loops inspect LOOP'"));
 	return 0;
 }
 
@@ -149,6 +176,9 @@ int cmd_loops_inspect(struct cli *r, struct err *e)
 	json_set(r->a, doc, "loop", loop);
 	json_sets(r->a, doc, "path", path);
 	json_set(r->a, doc, "validation", v);
+	const char *why = why_not_run(r, loop, path);
+	json_setb(r->a, doc, "can_run", !why);
+	json_sets(r->a, doc, "why_not", why);
 	rc = evidence_of(r, loop, doc, e);
 	if (rc)
 		return rc;
@@ -157,6 +187,9 @@ int cmd_loops_inspect(struct cli *r, struct err *e)
 	} else {
 		print_validation(r, v);
 		out(r, "path=%s\n", text_safe(r->a, path, strlen(path), false));
+		out(r, "can_run=%s\n", why ? "no" : "yes");
+		if (why)
+			out(r, "why=%s\n", why);
 		print_evidence(r, json_get(json_get(doc, "task"), "evidence"));
 		out(r, "\n");
 		out_pretty(r, loop);
@@ -248,9 +281,9 @@ static void print_run(struct cli *r, const struct json *doc)
 		json_get_text(doc, "finished_at", NULL) ? "finished" : "last_sign",
 		text_safe(r->a, end, strlen(end), false), span(r, json_get_text(doc, "started_at", ""), end),
 		safe_member(r, doc, "deadline_at"));
-	out(r, "limits=%lld turns, %lld minutes\nclean=%lld failed=%lld\nresumed=%u times\n",
-		(long long)plan.turns, (long long)plan.minutes, (long long)clean, (long long)failed,
-		json_is(resumed, JSON_ARRAY) ? resumed->n : 0);
+	out(r, "limits=%s, %s\nclean=%lld failed=%lld\nresumed=%s\n", text_count(r->a, plan.turns, "turn"),
+		text_count(r->a, plan.minutes, "minute"), (long long)clean, (long long)failed,
+		text_count(r->a, json_is(resumed, JSON_ARRAY) ? resumed->n : 0, "time"));
 	print_evidence(r, json_get(doc, "evidence"));
 	print_turns(r, turns, text_eq(json_get_text(doc, "status", ""), "running"));
 }
@@ -296,6 +329,9 @@ int cmd_loops_run(struct cli *r, struct err *e)
 
 	free(here);
 	tell(r, warnings);
+	const char *why = rc == OK ? why_not_run(r, loop, path) : NULL;
+	if (why)
+		return err_set(e, E_INPUT, "LOOP_PLAN", "%s", why);
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK)

@@ -311,7 +311,7 @@ int cmd_mcp_remove(struct cli *r, struct err *e)
 
 int cmd_mcp_list(struct cli *r, struct err *e)
 {
-	static const char *const heads[] = { "SERVER", "STATE", "TOOLS", "HOW" };
+	static const char *const heads[] = { "SERVER", "STATE", "APPROVED", "HOW" };
 	struct json *registry, *list = json_new(r->a, JSON_ARRAY);
 	int rc = mcp_load(r->sys, r->a, r->ws, &registry, e);
 
@@ -324,7 +324,10 @@ int cmd_mcp_list(struct cli *r, struct err *e)
 		json_seti(r->a, row, "approved_tools", tools ? tools->n : 0);
 		json_push(r->a, list, row);
 		const char *cells[] = { m->name, json_get_text(row, "state", ""),
-			arena_printf(r->a, "%u", tools ? tools->n : 0), mcp_how_in_words(r, m->value) };
+			tools && tools->n
+				? arena_printf(r->a, "%u tool%s", tools->n, tools->n == 1 ? "" : "s")
+				: "no tools",
+			mcp_how_in_words(r, m->value) };
 		if (t)
 			out_row(t, cells, NULL);
 	}

@@ -394,10 +394,10 @@ static int shadow_report(struct cli *r, const char *server, struct err *e)
 		out_json(r, doc);
 		return 0;
 	}
-	out(r,
-		list->n ? "%u calls were let pass that would not have been allowed:\n"
-			: "No call was let pass that would not have been allowed.\n",
-		list->n);
+	if (list->n)
+		out(r, "%s let pass that would not have been allowed:\n", text_count(r->a, list->n, "call"));
+	else
+		out(r, "No call was let pass that would not have been allowed.\n");
 	json_each_member (m, by)
 		out(r, "  %lld x %s\n", (long long)json_get_int(by, m->name, 0),
 			text_safe(r->a, m->name, m->name_n, false));

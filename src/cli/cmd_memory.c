@@ -24,7 +24,7 @@ const struct opt memory_chat_opts[] = {
 	{ "runtime-note", OPT_VALUE, "TEXT", "a note about that", NULL, false },
 	{ "command-preview", OPT_VALUE, "TEXT", "what was done, in one line", NULL, false },
 	{ "task-id", OPT_VALUE, "ID", "id of the task (default: a new one)", NULL, false },
-	{ "path", OPT_LIST, "FILE", "a file that was changed; may be given several times", NULL, false },
+	{ "path", OPT_LIST, "FILE", "a file that was changed", NULL, false },
 	{ 0 },
 };
 const struct opt memory_limit_opts[] = { LIMIT, { 0 } };
@@ -37,9 +37,8 @@ const struct opt memory_op_opts[] = {
 	{ "scope", OPT_VALUE, "SCOPE", "who it is for (default private)", "private|shared|team|public",
 		false },
 	TASK_ID(false),
-	{ "affected-entity", OPT_LIST, "NAME", "what it changes; may be given several times", NULL, false },
-	{ "supersedes", OPT_LIST, "TASK", "a task that it replaces; may be given several times", NULL,
-		false },
+	{ "affected-entity", OPT_LIST, "NAME", "what it changes", NULL, false },
+	{ "supersedes", OPT_LIST, "TASK", "a task that it replaces", NULL, false },
 	{ "layer", OPT_VALUE, "LAYER", "which layer of the task's plan was written (default: all)",
 		"daily_memory|long_term_memory|notes|ontology", false },
 	{ 0 },
@@ -48,7 +47,7 @@ const struct opt memory_finalize_opts[] = {
 	TASK_ID(true),
 	{ "layer", OPT_VALUE, "LAYER", "which layer of the task's plan was written",
 		"daily_memory|long_term_memory|notes|ontology", true },
-	{ "path", OPT_LIST, "FILE", "the file it was written to; may be given several times", NULL, false },
+	{ "path", OPT_LIST, "FILE", "the file it was written to", NULL, false },
 	{ "id", OPT_LIST, "ID", "for the ontology: the id of the entity, or 'from type to'", NULL, false },
 	{ 0 },
 };
@@ -277,6 +276,8 @@ static int show_states(struct cli *r, bool pending_only, int64_t fallback, struc
 		out_json(r, doc);
 	else
 		say_states(r, doc);
+	if (!r->is_json && !json_get(doc, "items")->n)
+		out(r, pending_only ? "nothing waits to be written down\n" : "no task has ended here yet\n");
 	return OK;
 }
 

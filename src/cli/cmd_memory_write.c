@@ -243,7 +243,7 @@ int cmd_memory_entries(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	if (damaged)
-		warn(r, "%zu lines of " MEMORY_ENTRIES " are no rows; 'helm memory verify' names them",
+		warn(r, "lines of " MEMORY_ENTRIES " that are no rows: %zu; 'helm memory verify' names them",
 			damaged);
 	json_each_member (entry, entries) {
 		bool is_waiting = text_eq(json_get_text(entry->value, "state", ""), "waiting");

@@ -151,6 +151,9 @@ static void print_standing(struct cli *r, const struct json *doc)
 	out(r, "containment=%s\n", safe_member(r, json_get(doc, "containment"), "text"));
 	print_calls(r, "agent_calls_last_hour", json_get(calls, "last_hour"));
 	print_calls(r, "agent_calls_last_24_hours", json_get(calls, "last_24_hours"));
+	if (json_get_text(json_get(calls, "other_doors"), "last_at", NULL))
+		print_calls(r, "other_doors_last_24_hours",
+			json_get(json_get(calls, "other_doors"), "last_24_hours"));
 	out(r, "pending_approvals=%lld\ngrants_in_force=%lld\n",
 		(long long)json_get_int(approvals, "pending", 0),
 		(long long)json_get_int(approvals, "grants_in_force", 0));
@@ -164,8 +167,8 @@ static void print_status(struct cli *r, const struct json *doc, bool verbose)
 	if (json_get(doc, "tree"))
 		out(r, "tree=%s\n", safe_member(r, doc, "tree"));
 	print_standing(r, doc);
-	out(r, "task_status_counts=%s (of %lld tasks)\n", counts_text(r, json_get(doc, "task_status_counts")),
-		(long long)json_get_int(doc, "tasks_counted", 0));
+	out(r, "task_status_counts=%s (of %s)\n", counts_text(r, json_get(doc, "task_status_counts")),
+		text_count(r->a, json_get_int(doc, "tasks_counted", 0), "task"));
 	/* These are lists of the newest, so their lengths count nothing: each says where more of it is. */
 	out(r, "recent_tasks=%u (the newest; %s)\n", json_get(doc, "recent_tasks")->n,
 		hint(r, "'helm task list'"));
@@ -439,11 +442,11 @@ static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 		buf_init(r->out, r->a);
 		arena_release(r->a, mark);
 		buf_init(r->out, r->a);
-		struct pollfd key = { 0, POLLIN, 0 };
-		/* Without a terminal nothing can be typed, so only the time is waited for. */
-		if (rc || poll(&key, isatty(0) ? 1 : 0, (int)seconds * 1000) == 0)
+		/* Without a terminal nothing can be typed, so only the time is waited for, and whether somebody still reads. */
+		struct pollfd ends_it[] = { { 1, 0, 0 }, { 0, POLLIN, 0 } };
+		if (rc || poll(ends_it, isatty(0) ? 2 : 1, (int)seconds * 1000) == 0)
 			continue;
-		if (!answers)
+		if (!answers || ends_it[0].revents)
 			break;
 		rc = take_line(r, &ends, e);
 	}

@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { LINK_LASTS_S = 600, WORD_BYTES = 32, READY_MS = 30000, END_MS = 15000 };
@@ -171,6 +172,8 @@ static void tell(struct cli *r, const char *url, const char *port)
 	if (r->is_json) {
 		json_sets(r->a, doc, "url", url);
 		json_sets(r->a, doc, "base_url", arena_printf(r->a, "http://127.0.0.1:%s", port));
+		json_seti(r->a, doc, "pid", getpid());
+		json_sets(r->a, doc, "stop", arena_printf(r->a, "kill %d", (int)getpid()));
 		json_sets(r->a, doc, "expires_at",
 			text_time_z(r->a, r->sys->now_us(r->sys) + LINK_LASTS_S * INT64_C(1000000)));
 		out_json(r, doc);
@@ -183,23 +186,27 @@ static void tell(struct cli *r, const char *url, const char *port)
 	out_flush(r);
 }
 
-/* Until it ends, or we are told to end it. */
+/* Until it ends, or we are told to end it.  A program that asked for a document is told so by its own end: nobody else knows of us. */
 static int wait_for(struct cli *r, struct proc *p, struct err *e)
 {
 	struct proc_end end = { 0 };
-	struct pollfd fd = { .fd = p->pidfd, .events = POLLIN };
+	AUTO(close_fd) int parent = r->is_json ? (int)syscall(SYS_pidfd_open, getppid(), 0) : -1;
+	struct pollfd fds[] = { { p->pidfd, POLLIN, 0 }, { parent, POLLIN, 0 } };
 	sigset_t none;
 
 	sigemptyset(&none);
-	while (!ended_by && ppoll(&fd, 1, NULL, &none) < 0 && errno == EINTR)
+	while (!ended_by && ppoll(fds, parent >= 0 ? 2 : 1, NULL, &none) < 0 && errno == EINTR)
 		;
+	if (!ended_by && fds[1].revents)
+		ended_by = SIGHUP;
 	if (ended_by)
 		(void)kill(p->pid, SIGTERM);
 	int rc = proc_wait(r->sys, p, END_MS, &end, e);
 	return rc || ended_by ? rc : end.code;
 }
 
-static int run(struct cli *r, const char *const *argv, const char *word, const char *key, struct err *e)
+static int run(
+	struct cli *r, const struct serve_start *start, const char *word, const char *key, struct err *e)
 {
 	AUTO(proc_done) struct proc p = { 0 };
 	const char *port, *page = NULL;
@@ -208,7 +215,8 @@ static int run(struct cli *r, const char *const *argv, const char *word, const c
 	if (pipe2(fds, O_CLOEXEC))
 		return err_sys(e, "SERVE_PROGRAM", "no pipe can be made");
 	AUTO(close_fd) int from = fds[0], to = fds[1];
-	struct proc_spec spec = PROC_SPEC(argv);
+	struct proc_spec spec = PROC_SPEC(start->argv);
+	spec.kept_fd = start->fd;
 	spec.in_fd = 0; /* that a person is at a terminal is looked at there, too */
 	spec.out_fd = to;
 	spec.err_fd = 2;
@@ -234,22 +242,20 @@ int cmd_open(struct cli *r, struct err *e)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct sigaction how = { .sa_handler = on_signal };
-	const char *program, *word, *key;
+	const char *word, *key;
+	struct serve_start start = { .fd = -1 };
 	sigset_t mine;
-	struct buf text;
 	int64_t port = opt_int(r, "port", 0);
 	int rc = port < 0 || port > 65535
 		? err_set(e, E_INPUT, "OPEN_PORT", "--port takes a number from 0 to 65535")
-		: serve_find_program(r, &program, e);
+		: new_word(r, &word, e);
 
 	if (rc == OK)
-		rc = new_word(r, &word, e);
-	if (rc == OK)
 		rc = own_key(r, &key, e);
+	if (rc == OK)
+		rc = serve_prepare(r, options_of(r, word), &start, e);
 	if (rc)
 		return rc;
-	serve_write_options(r, &text, options_of(r, word));
-	const char *const argv[] = { program, text.p, NULL };
 	/* Held back until somebody waits for them, so that none is missed. */
 	sigemptyset(&mine);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
@@ -257,7 +263,9 @@ int cmd_open(struct cli *r, struct err *e)
 		(void)sigaction(numbers[i], &how, NULL);
 	}
 	(void)sigprocmask(SIG_BLOCK, &mine, NULL);
-	return run(r, argv, word, key, e);
+	rc = run(r, &start, word, key, e);
+	close_fd(&start.fd);
+	return rc;
 }
 
 /* ---- invitations ---- */

@@ -26,7 +26,7 @@ const struct opt policy_explain_opts[] = {
 		NULL, false },
 	{ "facts", OPT_VALUE, "FACTS",
 		"facts that are not in the request: a JSON object, or a file that holds one", NULL, false },
-	{ "fact", OPT_LIST, "NAME=VALUE", "one more of them (repeatable)", NULL, false },
+	{ "fact", OPT_LIST, "NAME=VALUE", "one more of them", NULL, false },
 	{ "lang", OPT_VALUE, "LANG", "the language of the reasons, with --request: en, de", NULL, false },
 	{ 0 },
 };

@@ -527,7 +527,8 @@ static void print_report(struct cli *r, const struct json *doc)
 
 	out(r, "shadow   %s %s, since %s\n", safe_member(r, shadow, "name"),
 		safe_member(r, shadow, "version"), safe_member(r, shadow, "at"));
-	out(r, "%lld decisions would have been different\n", (long long)json_get_int(doc, "different", 0));
+	out(r, "%s would have been different\n",
+		text_count(r->a, json_get_int(doc, "different", 0), "decision"));
 	if (json_get_bool(doc, "is_full", false))
 		out(r, "There is no room for more: stop and start it again to go on.\n");
 	if (!json_get(doc, "by_rule")->n)

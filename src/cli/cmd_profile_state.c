@@ -61,7 +61,7 @@ int cmd_profile_ledger(struct cli *r, struct err *e)
 		return rc;
 	size_t first = rows && rows->n > limit ? rows->n - limit : 0;
 	if (first)
-		warn(r, "the last %zu rows, all with --limit 0", limit);
+		warn(r, "the last %s, all with --limit 0", text_count(r->a, (int64_t)limit, "row"));
 	for (size_t i = first; rows && i < rows->n; i++)
 		(void)listing_row(&l, rows->items[i], e);
 	listing_end(&l);

@@ -79,7 +79,7 @@ int cmd_promotion_digest(struct cli *r, struct err *e)
 	p.traces.dir = traces_dir(r, opt_text(r, "traces-dir", NULL));
 	int rc = promotion_digest(&p, &d, &doc, e);
 	if (rc == OK)
-		out_json(r, doc);
+		out_result(r, doc);
 	return rc;
 }
 

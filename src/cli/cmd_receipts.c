@@ -304,7 +304,7 @@ int cmd_receipts_list(struct cli *r, struct err *e)
 	else
 		list_text(r, &newest);
 	if (newest.unreadable)
-		warn(r, "%llu lines are no receipts; see 'helm log check'",
+		warn(r, "lines that are no receipts: %llu; see 'helm log check'",
 			(unsigned long long)newest.unreadable);
 	return 0;
 }
@@ -579,7 +579,7 @@ static int follow_once(struct following *f, struct err *e)
 	return OK;
 }
 
-/* Polls, because it must work on every file system; ends only by a signal or an error. */
+/* Polls, because it must work on every file system; ends by a signal, an error, or when nobody reads it any more. */
 static int follow(struct cli *r, const struct choice *choice, int64_t clock, struct err *e)
 {
 	struct following f = { r, choice, clock };
@@ -592,7 +592,8 @@ static int follow(struct cli *r, const struct choice *choice, int64_t clock, str
 			return rc;
 		seen = now;
 		out_flush(r);
-		r->sys->sleep_us(r->sys, POLL_US);
+		if (!out_wait(POLL_US))
+			return 0;
 	}
 }
 

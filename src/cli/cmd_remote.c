@@ -230,7 +230,8 @@ int remote_receipts(struct cli *r, bool is_followed, struct err *e)
 		return rc;
 	show_receipts(r, list, is_tail);
 	while (rc == OK && is_followed) {
-		r->sys->sleep_us(r->sys, INT64_C(1000000));
+		if (!out_wait(INT64_C(1000000)))
+			break;
 		rc = read_pages(r, &cursor, MOST, &list, e);
 		if (rc == OK)
 			show_receipts(r, list, true);

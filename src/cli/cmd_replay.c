@@ -28,7 +28,7 @@ static int show_comparison(struct cli *r, const struct json *report)
 		out(r, "%s %s: %s, then %s\n", json_get_text(row, "action", ""),
 			json_get_text(row, "resource", ""), json_get_text(row, "verdict_a", ""),
 			json_get_text(row, "verdict_b", ""));
-	out(r, "%lld decisions agree, %lld differ, %lld only in the first pack, %lld only in the second\n",
+	out(r, "same decisions: %lld, different: %lld, only in the first pack: %lld, only in the second: %lld\n",
 		(long long)json_get_int(report, "match_count", 0),
 		(long long)json_get_int(report, "divergent_count", 0),
 		(long long)json_get_int(report, "only_in_a", 0),

@@ -29,7 +29,9 @@ const struct opt report_opts[] = {
 	{ "limit", OPT_INT, "N",
 		"how many of each list (0 all; without it the text is one page, and other forms have 20)",
 		NULL, false },
-	{ "format", OPT_VALUE, "FORMAT", "how to print it (default text)", "text|json|markdown|html", false },
+	{ "format", OPT_VALUE, "FORMAT",
+		"how to print it (default text; with --out what the name ends with: .html, .json, else markdown)",
+		"text|json|markdown|html", false },
 	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
 	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
 	{ "session", OPT_VALUE, "ID", "what one session of an agent did", NULL, false },
@@ -348,11 +350,19 @@ static int gather(struct cli *r, const char *session, struct json **ret, struct 
 	return OK;
 }
 
-/* --out without --format means Markdown; the text form is for a terminal only. */
+/* Of a file that nobody said the form of. */
+static const char *format_of(const char *file)
+{
+	return text_ends(file, ".html") || text_ends(file, ".htm") ? "html"
+		: text_ends(file, ".json")			   ? "json"
+								   : "markdown";
+}
+
+/* The text form is for a terminal only. */
 int cmd_report(struct cli *r, struct err *e)
 {
 	const char *session = opt_text(r, "session", NULL), *file = opt_text(r, "out", NULL);
-	const char *format = r->is_json ? "json" : opt_text(r, "format", file ? "markdown" : "text");
+	const char *format = r->is_json ? "json" : opt_text(r, "format", file ? format_of(file) : "text");
 	struct json *doc;
 	struct buf text;
 	int rc = gather(r, session, &doc, e);

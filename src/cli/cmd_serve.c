@@ -15,6 +15,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 const struct opt serve_opts[] = {
 	{ "policy", OPT_VALUE, "FILE", "the policy of this door, asked beside the one in use", NULL, true },
@@ -84,28 +86,42 @@ int serve_find_program(struct cli *r, const char **ret, struct err *e)
 		places[0], places[1]);
 }
 
-/* With the name that this program has here: the guard over there knows it by that. */
-void serve_write_options(struct cli *r, struct buf *to, const struct json *options)
+/* With the name that this program has here: the guard over there knows it by that.  The command is there for whoever looks at processes. */
+int serve_prepare(struct cli *r, const struct json *options, struct serve_start *ret, struct err *e)
 {
+	AUTO(close_fd) int fd = -1;
 	struct json *doc = json_copy(r->a, options);
-
-	json_sets(r->a, doc, "called", command_program());
-	buf_init(to, r->a);
-	json_write(to, doc, 0);
-}
-
-int serve_become(struct cli *r, const struct json *options, struct err *e)
-{
 	const char *program;
 	struct buf text;
 	int rc = serve_find_program(r, &program, e);
 
 	if (rc)
 		return rc;
-	serve_write_options(r, &text, options);
+	json_sets(r->a, doc, "called", command_program());
+	buf_init(&text, r->a);
+	json_write(&text, doc, 0);
+	fd = memfd_create("options", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, text.p, text.n) != (ssize_t)text.n || lseek(fd, 0, SEEK_SET))
+		return err_sys(e, "SERVE_PROGRAM", "options cannot be given to helm-serve");
+	*ret = (struct serve_start){ .argv = { program, arena_printf(r->a, SERVE_OPTIONS_FD "%d", fd),
+					     r->cmd->is->name, NULL },
+		.fd = fd };
+	fd = -1;
+	return OK;
+}
+
+int serve_become(struct cli *r, const struct json *options, struct err *e)
+{
+	struct serve_start start;
+	int rc = serve_prepare(r, options, &start, e);
+
+	if (rc)
+		return rc;
 	out_flush(r);
-	const char *const argv[] = { program, text.p, NULL };
-	return proc_become(argv, e);
+	(void)fcntl(start.fd, F_SETFD, 0);
+	rc = proc_become(start.argv, e);
+	close_fd(&start.fd);
+	return rc;
 }
 
 int serve_listening(struct cli *r, int64_t usual, struct json *doc, struct err *e)
@@ -211,16 +227,15 @@ int serve_ask(struct cli *r, const struct json *options, int timeout_ms, struct 
 {
 	static const char own[] = "helm: ";
 	struct proc_output said;
-	const char *program;
-	struct buf text;
-	int rc = serve_find_program(r, &program, e);
+	struct serve_start start;
+	int rc = serve_prepare(r, options, &start, e);
 
 	if (rc)
 		return rc;
-	serve_write_options(r, &text, options);
-	const char *const argv[] = { program, text.p, NULL };
-	const struct proc_spec spec = PROC_SPEC(argv);
+	struct proc_spec spec = PROC_SPEC(start.argv);
+	spec.kept_fd = start.fd;
 	rc = proc_capture(r->sys, r->a, &spec, (struct bytes){ 0 }, 64 << 20, timeout_ms, &said, e);
+	close_fd(&start.fd);
 	if (rc)
 		return rc;
 	*ret_code = said.end.code;
@@ -230,7 +245,7 @@ int serve_ask(struct cli *r, const struct json *options, int timeout_ms, struct 
 	size_t n = strcspn(why, "\n");
 	return text_starts(why, own)
 		? err_set(e, E_IO, "SERVE_PROGRAM", "%.*s", (int)(n - strlen(own)), why + strlen(own))
-		: err_set(e, E_IO, "SERVE_PROGRAM", "%s does not answer", program);
+		: err_set(e, E_IO, "SERVE_PROGRAM", "%s does not answer", start.argv[0]);
 }
 
 /* The table lies in the other program, which prints it. */

@@ -14,8 +14,12 @@ int serve_listening(struct cli *r, int64_t port, struct json *options, struct er
 void serve_spans(struct cli *r, struct json *options); /* --otlp */
 /* --origin: under which name browsers reach the console; without one only by names of this machine. */
 int serve_console(struct cli *r, struct json *options, struct err *e);
-/* The one argument of helm-serve. */
-void serve_write_options(struct cli *r, struct buf *to, const struct json *options);
+/* How helm-serve is started: its options lie in a file without a name that it inherits, because everybody on the machine reads command lines. */
+struct serve_start {
+	const char *argv[4];
+	int fd; /* closed by whoever made it */
+};
+int serve_prepare(struct cli *r, const struct json *options, struct serve_start *ret, struct err *e);
 /* helm-serve takes our place.  Returns only when it cannot. */
 int serve_become(struct cli *r, const struct json *options, struct err *e);
 

@@ -23,7 +23,7 @@ enum { MAX_USERS = 16 };
 const struct opt signer_run_opts[] = {
 	{ "socket", OPT_VALUE, "PATH", "where to listen; nobody else may write to its directory", NULL,
 		true },
-	{ "for", OPT_LIST, "USER", "who may ask: a name or a number; several times for several", NULL, true },
+	{ "for", OPT_LIST, "USER", "who may ask: a name or a number", NULL, true },
 	{ 0 },
 };
 

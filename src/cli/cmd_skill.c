@@ -124,6 +124,8 @@ int cmd_skill_show(struct cli *r, struct err *e)
 	json_sets(r->a, doc, "sha256", sha256);
 	json_sets(r->a, doc, "accepted_sha256",
 		json_get_text(skill_pinned(r->sys, r->ws, s.name), "sha256", NULL));
+	if (text_eq(json_get_text(doc, "files", ""), "changed"))
+		json_set(r->a, doc, "since_accepted", skill_differences(r->sys, r->a, r->ws, s.name, files));
 	json_set(r->a, doc, "limits", contract ? contract : json_new(r->a, JSON_OBJECT));
 	json_set(r->a, doc, "file_digests", files);
 	out_result(r, doc);
@@ -202,8 +204,8 @@ int cmd_skill_route(struct cli *r, struct err *e)
 
 int cmd_skill_usage(struct cli *r, struct err *e)
 {
-	static const char *const heads[] = { "skill", "runs", "ok", "failed", "left contract", "seconds",
-		"cost", "last worked", "last failure" };
+	static const char *const heads[] = { "skill", "runs", "ok", "failed", "stopped", "other",
+		"left contract", "seconds", "cost", "last worked", "last failure" };
 	struct observed o = observed_from(r);
 	struct json *list;
 	int rc = observe_skill_usage(&o, r->arg_count ? r->args[0] : NULL, &list, e);
@@ -221,8 +223,8 @@ int cmd_skill_usage(struct cli *r, struct err *e)
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (one, list) {
 		const char *cells[ARRAY_SIZE(heads)];
-		static const char *const names[] = { "skill", "runs", "completed", "failed", "left_contract",
-			"seconds", "cost_usd", "last_success_at", "last_failure" };
+		static const char *const names[] = { "skill", "runs", "completed", "failed", "blocked",
+			"other", "left_contract", "seconds", "cost_usd", "last_success_at", "last_failure" };
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 			const struct json *v = json_get(one, names[i]);
 			cells[i] = json_is(v, JSON_NUMBER) ? v->text : safe_member(r, one, names[i]);
@@ -244,18 +246,18 @@ int cmd_skill_accept(struct cli *r, struct err *e)
 	struct kernel k = { 0 };
 	struct skill s;
 	const char *sha256;
-	struct json *receipt, *doc = json_new(r->a, JSON_OBJECT);
+	struct json *receipt, *files = NULL, *doc = json_new(r->a, JSON_OBJECT);
 	int rc = person_is_outside(r->sys, r->a, r->ws, e);
 
 	if (rc == OK)
 		rc = skill_find(&at, r->args[0], &s, e);
 	if (rc == OK)
-		rc = skill_digest(&at, s.dir, &sha256, NULL, e);
+		rc = skill_digest(&at, s.dir, &sha256, &files, e);
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK)
-		rc = skill_pin(
-			&k, r->a, s.name, sha256, arena_printf(r->a, "user:%u", getuid()), &receipt, e);
+		rc = skill_pin(&k, r->a, s.name, sha256, files, arena_printf(r->a, "user:%u", getuid()),
+			&receipt, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

@@ -70,6 +70,20 @@ static struct contract_place place(struct cli *r)
 
 /* ---- making one ---- */
 
+/* A path that can be pasted, wherever one stands, and what comes next. */
+static void tell_made(struct cli *r, struct json *doc, const char *next)
+{
+	const char *at = arena_printf(r->a, "%s/%s", r->ws->root, json_get_text(doc, "path", "")),
+		   *file = text_quote(r->a, arena_printf(r->a, "%s/SKILL.md", at));
+
+	if (r->is_json) {
+		out_json(r, doc);
+		return;
+	}
+	out(r, "skill=%s\npath=%s\n", safe_member(r, doc, "skill"), text_safe(r->a, at, strlen(at), false));
+	out(r, "\nnext:\n  edit %s\n  %s\n", text_safe(r->a, file, strlen(file), false), hint(r, next));
+}
+
 static int create(struct cli *r, const struct draft_spec *d, struct err *e)
 {
 	const struct contract_place at = place(r);
@@ -77,7 +91,7 @@ static int create(struct cli *r, const struct draft_spec *d, struct err *e)
 	int rc = skill_create(&at, d, &doc, e);
 
 	if (rc == OK)
-		out_result(r, doc);
+		tell_made(r, doc, arena_printf(r->a, "helm skill validate %s", d->name));
 	return rc;
 }
 
@@ -152,7 +166,7 @@ int cmd_skill_draft(struct cli *r, struct err *e)
 	int rc = draft(r, opt_text(r, "task-id", ""), &d, &doc, e);
 
 	if (rc == OK)
-		out_result(r, doc);
+		tell_made(r, doc, arena_printf(r->a, "helm skill assess-draft --name %s", d.name));
 	return rc;
 }
 
@@ -190,12 +204,14 @@ static int pin_promoted(struct cli *r, const char *name, const char *target, str
 	const struct contract_place at = place(r);
 	struct kernel k = { 0 };
 	const char *sha256;
-	int rc = skill_digest(&at, target, &sha256, NULL, e);
+	struct json *files = NULL;
+	int rc = skill_digest(&at, target, &sha256, &files, e);
 
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK)
-		rc = skill_pin(&k, r->a, name, sha256, arena_printf(r->a, "user:%u", getuid()), NULL, e);
+		rc = skill_pin(
+			&k, r->a, name, sha256, files, arena_printf(r->a, "user:%u", getuid()), NULL, e);
 	kernel_close(&k);
 	return rc;
 }

@@ -11,8 +11,7 @@
 #include <string.h>
 
 const struct opt witness_serve_opts[] = {
-	{ "log", OPT_LIST, "KEY",
-		"a log to vouch for, by its key: ORIGIN+ID+BASE64; several times for several", NULL, false },
+	{ "log", OPT_LIST, "KEY", "a log to vouch for, by its key: ORIGIN+ID+BASE64", NULL, false },
 	{ "logs", OPT_VALUE, "FILE", "or a file of them, one on each line", NULL, false },
 	{ "port", OPT_INT, "N", "where to listen; 0: any that is free, named on standard output (7716)", NULL,
 		false },

@@ -49,7 +49,8 @@ static const struct cmd row_loops_validate = { KNOWN(loops_validate), "FILE", 1,
 
 static const struct cmd row_loops_run = { KNOWN(loops_run), "LOOP", 1, 1, "run a loop until it stops",
 	"Steps with a `run` are guarded runs under the loop's profile.  It stops when its conditions hold, when its turns or minutes are over, and when it makes no progress: the same failure, or no change, again and again.  A run that was killed goes on with 'helm loops resume'.",
-	NULL, NULL, NEEDS_WORKSPACE, cmd_loops_run };
+	"  # references/loops/docs.yaml of the workspace\n  id: docs\n  title: Documents until they validate\n  use_when: [the documents are out of date]\n  profile: workspace_edit\n  steps:\n    - {name: build, run: \"make docs\"}\n  required_evidence: [process_exit]\n  stop_conditions:\n    success: [{name: valid, run: \"make check-docs\"}]\n  limits: {turns: 20, minutes: 60}\n\n$ helm loops run docs",
+	NULL, NEEDS_WORKSPACE, cmd_loops_run };
 
 static const struct cmd row_loops_resume = { KNOWN(loops_resume), "RUN", 1, 1,
 	"go on with a run that was interrupted", "A step whose end is on record is not done again.", NULL,

@@ -3,7 +3,7 @@
 static const struct cmd row_open = { KNOWN(open), "", 0, 0, "look at this workspace in a browser",
 	"What was stopped, what waits for an answer, and the proof of each, checked by the browser.  Starts helm-serve on this machine, on a port that is free, and prints a link that works once, within ten minutes; at a terminal with a screen a browser opens it.  "
 	"Ctrl-C ends it.  Whoever has come in can look; acting takes a key that a person has registered, and a touch of it each time (docs/guides/console.md).  "
-	"With --json the first document on standard output is {url, base_url, expires_at}.",
+	"With --json the first document on standard output is {url, base_url, pid, stop, expires_at}; it ends with the program that started it, or by what `stop` says.",
 	NULL, open_opts, NEEDS_WORKSPACE, cmd_open };
 
 static const struct cmd row_serve = { KNOWN(serve), "", 0, 0,

@@ -24,7 +24,7 @@ static const struct cmd row_skill_route = { KNOWN(skill_route), "WORDS...", 1, -
 
 static const struct cmd row_skill_usage = { KNOWN(skill_usage), "[SKILL]", 0, 1,
 	"what skills cost, and when they last worked",
-	"Counts over the runs of each skill: how they ended, how long they took, how often one left its contract.  Tokens and money are those that runs were given in --meta-json as input_tokens, output_tokens and cost_usd.",
+	"Counts over the runs of each skill: those that were ok, failed, were stopped, or ended otherwise (handed over, not verified, still running) are all runs; how many of them left the contract; how long they took.  Tokens and money are those that runs were given in --meta-json as input_tokens, output_tokens and cost_usd.",
 	"$ helm skill usage", NULL, NEEDS_WORKSPACE, cmd_skill_usage };
 
 static const struct cmd row_skill_validate = { KNOWN(skill_validate), "[SKILL]", 0, 1,

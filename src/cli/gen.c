@@ -239,6 +239,13 @@ static void option_text(struct buf *to, const struct opt *o)
 		buf_addf(to, " %s", o->choices ? o->choices : o->value);
 }
 
+static const char *option_note(const struct opt *o)
+{
+	return o->kind == OPT_LIST ? (o->is_required ? " (required, repeatable)" : " (repeatable)")
+		: o->is_required   ? " (required)"
+				   : "";
+}
+
 /* Own and global options look alike; what is required or repeatable is said behind the text. */
 static void help_options(struct cli *r, const struct opt *o)
 {
@@ -246,11 +253,7 @@ static void help_options(struct cli *r, const struct opt *o)
 		struct buf left;
 		buf_init(&left, r->a);
 		option_text(&left, o);
-		help_row(r, "  ", 26, left.p,
-			arena_printf(r->a, "%s%s", o->help,
-				o->kind == OPT_LIST	 ? " (repeatable)"
-					: o->is_required ? " (required)"
-							 : ""));
+		help_row(r, "  ", 26, left.p, arena_printf(r->a, "%s%s", o->help, option_note(o)));
 	}
 }
 
@@ -363,10 +366,7 @@ static void man_options(struct buf *to, const struct opt *o)
 		roff(to, left.p);
 		buf_addc(to, '\n');
 		roff(to, o->help);
-		buf_addf(to, "%s.\n",
-			o->kind == OPT_LIST	 ? " (repeatable)"
-				: o->is_required ? " (required)"
-						 : "");
+		buf_addf(to, "%s.\n", option_note(o));
 	}
 }
 

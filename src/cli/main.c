@@ -67,22 +67,29 @@ static int report(struct cli *r, const struct err *e)
 	return exit_code(e->rc);
 }
 
+/* Where the verb is: options before it are stepped over, and those that take a value take the next word along. */
+static size_t verb_at(char *const *argv, size_t argc)
+{
+	size_t verb = 1;
+
+	while (verb < argc && argv[verb][0] == '-' && !text_eq(argv[verb], "--"))
+		verb += strchr(argv[verb], '=') || text_eq(argv[verb], "--json") ||
+				text_eq(argv[verb], "--help") || text_eq(argv[verb], "-h")
+			? 1
+			: 2;
+	return verb;
+}
+
 /* Two words name a command of a family, one word the others. Options may stand between the two words, so
  * that `helm profile --path W run` works: there --path is the workspace, also for commands that have an own
  * option of that name. *ret_used says how many words of argv were used up; they are moved to the front. */
 static const struct cmd *find_command(struct arena *a, char **argv, size_t argc, size_t *ret_used)
 {
-	size_t verb = 1;
+	size_t verb = verb_at(argv, argc);
 
-	/* Options before the verb are stepped over; those that take a value take the next word along. */
-	while (verb < argc && argv[verb][0] == '-' && !text_eq(argv[verb], "--")) {
-		if (text_eq(argv[verb], "--path") || text_starts(argv[verb], "--path="))
-			argv[verb] = arena_printf(a, "--workspace%s", argv[verb] + strlen("--path"));
-		verb += strchr(argv[verb], '=') || text_eq(argv[verb], "--json") ||
-				text_eq(argv[verb], "--help") || text_eq(argv[verb], "-h")
-			? 1
-			: 2;
-	}
+	for (size_t i = 1; i < verb && i < argc; i++)
+		if (text_eq(argv[i], "--path") || text_starts(argv[i], "--path="))
+			argv[i] = arena_printf(a, "--workspace%s", argv[i] + strlen("--path"));
 	const struct helm_command *found = command_find(argv[0], verb < argc ? argv[verb] : NULL, ret_used);
 	if (found && *ret_used == 2) {
 		char *word = argv[verb];
@@ -100,13 +107,15 @@ static const struct family *find_family(const char *name)
 	return NULL;
 }
 
-/* A family without a verb shows its verbs, with the exit code of wrong usage unless help was asked for. */
+/* A family without a verb shows its verbs, with the exit code of wrong usage unless help was asked for. A verb that there is none of
+ * is told, also before --help. */
 static int unknown_command(struct cli *r, char **argv, size_t argc)
 {
 	struct err e = { 0 };
 	const struct family *f = find_family(argv[0]);
+	size_t verb = verb_at(argv, argc);
 
-	for (size_t i = 1; f && i < argc; i++)
+	for (size_t i = 1; f && verb >= argc && i < argc; i++)
 		if (text_eq(argv[i], "--help") || text_eq(argv[i], "-h")) {
 			gen_family_help(r, f);
 			out_flush(r);
@@ -118,9 +127,10 @@ static int unknown_command(struct cli *r, char **argv, size_t argc)
 		return EXIT_USAGE;
 	}
 	/* Of a family the second word is the wrong one. */
-	const char *word = f ? argv[1] : argv[0], *near = gen_suggestion(r, f, word);
-	err_set(&e, E_USAGE, "USAGE_COMMAND", "unknown command '%s%s%s'; %s%s%s", f ? f->name : "",
-		f ? " " : "", word,
+	const char *word = f ? argv[verb < argc ? verb : 1] : argv[0], *near = gen_suggestion(r, f, word);
+	err_set(&e, E_USAGE, "USAGE_COMMAND", "%s '%s%s%s'; %s%s%s",
+		f && verb >= argc ? "there is no verb in" : "unknown command", f ? f->name : "", f ? " " : "",
+		word,
 		near	    ? "did you mean '"
 			: f ? "see 'helm help "
 			    : "see 'helm --help",
@@ -239,6 +249,8 @@ int main(int argc, char **argv)
 		err_set(&e, E_USAGE, "USAGE_COMMAND", "say what to do; 'helm --help' lists the commands");
 		return report(&r, &e);
 	}
+	if ((text_eq(argv[1], "--help") || text_eq(argv[1], "-h")) && argc > 2)
+		argv[1] = arena_strdup(&a, "help"); /* about what follows */
 	if (text_eq(argv[1], "--help") || text_eq(argv[1], "-h")) {
 		gen_overview(&r);
 		out_flush(&r);

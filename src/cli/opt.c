@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/gen.h"
+#include "clients/clients.h"
 
 #include <string.h>
 
@@ -148,6 +149,32 @@ static int unexpected(struct cli *r, struct err *e)
 		takes_text(r->cmd) ? "; a text goes with --text TEXT" : "");
 }
 
+/* Of what exists already: who lists it.  The argument is one of these words, or begins with it. */
+static const char *where_named(struct cli *r)
+{
+	static const struct {
+		const char *word, *list;
+	} lists[] = { { "TASK", "task list" }, { "CHECKPOINT", "checkpoint list" },
+		{ "RECEIPT", "receipts list" }, { "REQUEST", "approval list" }, { "GRANT", "approval list" },
+		{ "PROFILE", "profile list" }, { "SKILL", "skill list" }, { "LOOP", "loops list" },
+		{ "RUN", "loops runs" }, { "SESSION", "log sessions" }, { "SERVER", "mcp list" },
+		{ "FINGERPRINT", "failures list" } };
+	const char *args = r->cmd->args;
+
+	if (text_starts(args, "CLIENT [--"))
+		return " (claude-code, codex, or any program: helm agent sh)";
+	if (text_starts(args, "CLIENT"))
+		return arena_printf(r->a, " (known are %s)", clients_with_hook(r->a));
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		size_t n = strlen(lists[i].word);
+		/* What is added with a command of its own is new. */
+		if (text_starts(args, lists[i].word) && (!args[n] || strchr(" |.", args[n])) &&
+			!strstr(args, "[--"))
+			return arena_printf(r->a, " ('helm %s' names them)", lists[i].list);
+	}
+	return "";
+}
+
 /* Not asked when help is wanted: help must work with missing arguments. */
 static int check_required(struct cli *r, struct err *e)
 {
@@ -160,7 +187,8 @@ static int check_required(struct cli *r, struct err *e)
 			return err_set(e, E_USAGE, "USAGE_MISSING", "--%s %s is required", o->name, o->value);
 	if (r->arg_count < (size_t)r->cmd->min_args)
 		return err_set(e, E_USAGE, "USAGE_ARGUMENTS",
-			"missing argument: %s; 'helm %s --help' explains it", r->cmd->args, r->cmd->is->name);
+			"missing argument: %s%s; 'helm %s --help' explains it", r->cmd->args, where_named(r),
+			r->cmd->is->name);
 	return OK;
 }
 

@@ -10,6 +10,7 @@
 #include "model/command.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,13 @@ static void flush_when_full(struct cli *r)
 		flush_part(r, (size_t)(end - r->out->p) + 1);
 }
 
+bool out_wait(int64_t us)
+{
+	struct pollfd reader = { 1, 0, 0 };
+
+	return poll(&reader, 1, (int)(us / 1000)) <= 0;
+}
+
 /* Paragraphs for help: each line of `text` is wrapped; one that begins with a blank is an example and
  * stays as it is. */
 void out_text(struct cli *r, size_t indent, const char *text)
@@ -385,22 +393,24 @@ void out_row(struct out_table *t, const char *const *cells, const enum paint *pa
 
 /* Where the columns stand: side by side, and those that do not fit on further lines, indented, in the same
  * way in every row. The last column may wrap, so it needs only some room. */
-static void table_places(const struct out_table *t, const size_t *widths, size_t total, size_t *places)
+static void table_places(
+	const struct out_table *t, const size_t *widths, size_t total, size_t *places, bool *is_below)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < t->columns; i++) {
 		size_t need = i + 1 == t->columns && widths[i] > LAST_NEEDS ? LAST_NEEDS : widths[i];
 		/* This column and those behind it go to another line. */
-		if (i && at + need > total)
+		is_below[i] = i && at + need > total;
+		if (is_below[i])
 			at = TABLE_INDENT;
 		places[i] = at;
 		at += widths[i] + 2;
 	}
 }
 
-/* A column that stands further left than the one before it begins a new line. */
-static void table_row(struct out_table *t, size_t row, const size_t *places, size_t total)
+static void table_row(
+	struct out_table *t, size_t row, const size_t *places, const bool *is_below, size_t total)
 {
 	struct cli *r = t->r;
 	size_t used = 0;
@@ -409,7 +419,7 @@ static void table_row(struct out_table *t, size_t row, const size_t *places, siz
 		const char *cell = t->cells[row * t->columns + i];
 		enum paint p = t->paints[row * t->columns + i];
 		size_t n = strlen(cell);
-		if (i && places[i] <= places[i - 1]) {
+		if (is_below[i]) {
 			buf_addc(r->out, '\n');
 			used = 0;
 		}
@@ -425,23 +435,49 @@ static void table_row(struct out_table *t, size_t row, const size_t *places, siz
 	out(r, "\n");
 }
 
-/* Measures all cells, places the columns once, and prints every row in the same way. */
-void out_table_end(struct out_table *t)
+/* The widest cell of each column; returns how wide all of them are side by side. */
+static size_t table_widths(const struct out_table *t, size_t *widths)
 {
-	size_t *widths = arena_zalloc(t->r->a, t->columns, sizeof(*widths));
-	size_t *places = arena_zalloc(t->r->a, t->columns, sizeof(*places));
-	size_t total = line_width(t->r);
+	size_t sum = 0;
 
-	for (size_t row = 0; row < t->rows; row++)
-		for (size_t i = 0; i < t->columns; i++) {
+	for (size_t i = 0; i < t->columns; i++) {
+		widths[i] = 0;
+		for (size_t row = 0; row < t->rows; row++) {
 			const char *cell = t->cells[row * t->columns + i];
 			size_t width = text_width(cell, strlen(cell));
 			if (width > widths[i])
 				widths[i] = width;
 		}
-	table_places(t, widths, total, places);
+		sum += widths[i] + (i ? 2 : 0);
+	}
+	return sum;
+}
+
+/* Times as the clock on the wall shows them: the whole of one is as wide as half a screen. */
+static void shorten_times(struct out_table *t)
+{
+	int64_t us;
+
+	for (size_t i = t->columns; i < t->rows * t->columns; i++)
+		if (text_parse_time(t->cells[i], strlen(t->cells[i]), &us))
+			t->cells[i] = text_time_local(t->r->a, us);
+}
+
+/* Measures all cells, places the columns once, and prints every row in the same way. */
+void out_table_end(struct out_table *t)
+{
+	size_t *widths = arena_zalloc(t->r->a, t->columns, sizeof(*widths));
+	size_t *places = arena_zalloc(t->r->a, t->columns, sizeof(*places));
+	bool *is_below = arena_zalloc(t->r->a, t->columns, sizeof(*is_below));
+	size_t total = line_width(t->r);
+
+	if (table_widths(t, widths) > total) {
+		shorten_times(t);
+		(void)table_widths(t, widths);
+	}
+	table_places(t, widths, total, places, is_below);
 	for (size_t row = 0; row < t->rows; row++)
-		table_row(t, row, places, total);
+		table_row(t, row, places, is_below, total);
 }
 
 /* Progress is shown at most ten times a second, on one line of standard error that is wiped at the end.

@@ -153,7 +153,7 @@ static void lists_inside(struct cli *r, const struct json *v, const char *above)
 	}
 }
 
-/* An empty object or list is "nothing". */
+/* An empty object or list is said to be empty. */
 void out_pretty(struct cli *r, const struct json *v)
 {
 	if (json_is(v, JSON_OBJECT) && v->n)
@@ -164,7 +164,7 @@ void out_pretty(struct cli *r, const struct json *v)
 		json_each (one, v)
 			out(r, "%s\n", value_text(r, one));
 	else
-		out(r, "%s\n", is_plain(v) ? value_text(r, v) : "nothing");
+		out(r, "%s\n", is_plain(v) ? value_text(r, v) : "nothing to list");
 }
 
 /* The one rule for results: the document for --json, lines and tables otherwise. */

@@ -397,16 +397,22 @@ static void judge_by_score(struct judge *j)
 			b.p, NULL, NULL, NULL);
 }
 
-/* Strictest first; among equals, the order of the command. Every action above ALLOW has a finding, so
- * the first one is then the decisive one. */
+/* Of two reasons for the same answer the lesser: what another profile would permit, what a checkpoint brings back. */
+static bool is_lesser(const struct finding *f)
+{
+	return f->action == ACTION_DENY ? text_starts(f->rule, "profile.") : f->undo == UNDO_CHECKPOINT;
+}
+
+/* Strictest first; then what is graver; among equals, the order of the command. Every action above ALLOW
+ * has a finding, so the first one is then the decisive one. */
 static void sort_findings(struct decision *d, struct arena *a)
 {
 	struct finding *sorted = arena_alloc(a, (d->finding_count + 1) * sizeof(*sorted));
 	size_t n = 0;
 
-	for (int action = ACTION_DENY; action >= ACTION_ALLOW; action--)
+	for (int rank = 2 * ACTION_DENY + 1; rank >= 2 * ACTION_ALLOW; rank--)
 		for (size_t i = 0; i < d->finding_count; i++)
-			if ((int)d->findings[i].action == action)
+			if (2 * (int)d->findings[i].action + !is_lesser(&d->findings[i]) == rank)
 				sorted[n++] = d->findings[i];
 	d->findings = sorted;
 	if (d->finding_count > 0 && sorted[0].action > ACTION_ALLOW)

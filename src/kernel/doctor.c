@@ -216,7 +216,8 @@ static void check_whole_record(struct exam *x)
 		return;
 	}
 	check(x, name, true,
-		arena_printf(x->a, "%llu receipts, all verified", (unsigned long long)report.receipts));
+		arena_printf(
+			x->a, "%s, all verified", text_count(x->a, (int64_t)report.receipts, "receipt")));
 }
 
 /* One store: adds to `sum`.  False, with the row, when it cannot be read at all. */
@@ -399,11 +400,11 @@ static void check_ledger(struct exam *x, const char *file)
 				c.rows, c.first_bad)
 			: !c.rows ? "no rows yet"
 			: c.raw	  ? arena_printf(x->a,
-					    "%zu rows; %zu of them, the first is line %zu, hold bytes that are "
+					    "%s; %zu of them, the first is line %zu, with bytes that are "
 					      "not UTF-8, as older versions wrote them: they are shown as \\xHH, "
 					      "and nothing needs to be done",
-					    c.rows, c.raw, c.first_raw)
-				  : arena_printf(x->a, "%zu rows", c.rows));
+					    text_count(x->a, (int64_t)c.rows, "row"), c.raw, c.first_raw)
+				  : text_count(x->a, (int64_t)c.rows, "row"));
 	if (c.bad)
 		json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", how_to_look(x, &c, path));
 }
@@ -558,9 +559,9 @@ static void check_state(struct exam *x, const struct json *now)
 	check_standing(x, now, "checkpoints", "readable");
 	check_standing(x, now, "files", "every other file of the state is readable");
 	check_standing(x, now, "approvals",
-		arena_printf(a, "%lld waiting, %lld grants in force%s",
+		arena_printf(a, "%lld waiting, %s in force%s",
 			(long long)json_get_int(approvals, "pending", 0),
-			(long long)json_get_int(approvals, "grants_in_force", 0),
+			text_count(a, json_get_int(approvals, "grants_in_force", 0), "grant"),
 			json_get_int(approvals, "pending", 0) ? "; 'helm approval list' shows them" : ""));
 	check(x, "agent-calls", true,
 		arena_printf(a, "last hour: %s; last 24 hours: %s", counted(x, json_get(calls, "last_hour")),

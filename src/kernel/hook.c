@@ -213,6 +213,9 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 	const struct reason *reason = reason_get(d->reason_code);
 	const char *what = d->summary ? d->summary : "it could not be understood";
 	const char *instead = d->decisive && d->decisive->instead ? d->decisive->instead
+		: d->recommended_profile && d->profile->terms
+		? arena_printf(h->a, "do without it: the contract of skill '%s' holds in this session",
+			  d->profile->terms->skill)
 		: d->recommended_profile
 		? arena_printf(h->a, "do without it; or a person chooses another profile: %s profile use %s",
 			  command_program(), d->recommended_profile)
@@ -392,7 +395,7 @@ static int activate_skill(struct kernel *k, const struct asking *x, const struct
 			use->name);
 	int rc = use->is_new ? kernel_arm(k, e) : OK;
 	if (rc == OK && use->is_new)
-		rc = skill_pin(k, h->a, use->name, use->sha256, x->q.who.subject_id, NULL, e);
+		rc = skill_pin(k, h->a, use->name, use->sha256, use->files, x->q.who.subject_id, NULL, e);
 	return rc ? rc : skill_activate(k, h->a, x->client, session, use, e);
 }
 

@@ -13,7 +13,7 @@
 #include <sys/file.h>
 
 #define RUNS "loop-runs"
-enum { MAX_RUN_BYTES = 64 << 20, BUSY_MS = 2000, LOOKED_AT_MS = 20 };
+enum { MAX_RUN_BYTES = 64 << 20, BUSY_MS = 2000, LOOKED_AT_MS = 20, ID_DIGITS = 12 };
 
 struct looping {
 	struct kernel *k;
@@ -65,6 +65,10 @@ int loop_begin(struct kernel *k, struct arena *a, const struct json *loop, const
 		rc = file_mkdirs(k->sys, k->ws->state_fd, RUNS, 0755, e);
 	if (rc)
 		return rc;
+	/* People type it, and rows of its steps begin with it. */
+	id[strlen("loop-") + ID_DIGITS] = '\0';
+	if (file_exists(k->sys, k->ws->state_fd, doc_of(a, id).file))
+		return err_set(e, E_IO, "LOOP_RUN", "there is a run '%s' already; say it again", id);
 	json_sets(a, state, "run_id", id);
 	json_sets(a, state, "loop_id", plan.id);
 	json_sets(a, state, "loop_sha256", plan.sha256);
@@ -136,6 +140,7 @@ static int run_step(struct looping *x, const struct loop_step *step, const char 
 			break;
 		id = arena_printf(x->a, "%s-again", id);
 	}
+	json_sets(&own, meta, LOOP_RUN, x->run);
 	/* A condition that does not hold is no failure. */
 	if (profile != x->plan.profile)
 		json_setb(&own, meta, LOOP_CONDITION, true);
@@ -216,6 +221,11 @@ static int stop(struct looping *x, const char *status, const char *why)
 	return 1;
 }
 
+static const char *is_over(struct looping *x, int64_t n, const char *what)
+{
+	return arena_printf(x->a, "its %s %s over", text_count(x->a, n, what), n == 1 ? "is" : "are");
+}
+
 /* A condition that is a command holds when it ends with 0; it only looks. */
 static int holds(
 	struct looping *x, const struct loop_step *c, const char *what, size_t i, bool *ret, struct err *e)
@@ -272,11 +282,11 @@ static const char *stuck(struct looping *x)
 	while (still < turns->n && !has_changed(last_steps(turns, still)))
 		still++;
 	if ((int64_t)same >= x->plan.same_failure)
-		return arena_printf(x->a,
-			"step '%s' failed in the same way in %zu turns: helm failures show %s",
-			json_get_text(last, "name", ""), same, json_get_text(last, "fingerprint", ""));
+		return arena_printf(x->a, "step '%s' failed in the same way in %s: helm failures show %s",
+			json_get_text(last, "name", ""), text_count(x->a, (int64_t)same, "turn"),
+			json_get_text(last, "fingerprint", ""));
 	if ((int64_t)still >= x->plan.no_change)
-		return arena_printf(x->a, "no file changed in %zu turns", still);
+		return arena_printf(x->a, "no file changed in %s", text_count(x->a, (int64_t)still, "turn"));
 	return NULL;
 }
 
@@ -359,11 +369,14 @@ static int put_turn_row(struct looping *x, const char *outcome, struct err *e)
 	struct arena *a = &own;
 	struct json *row = json_new(a, JSON_OBJECT);
 	const long long n = (long long)json_get_int(x->turn, "turn", 0);
+	const bool is_clean = text_eq(outcome, "clean");
 
 	json_sets(a, row, "task_id", arena_printf(a, "%s-t%lld", x->run, n));
 	json_sets(a, row, "parent_task_id", x->run);
-	json_sets(a, row, "task_name", arena_printf(a, "loop %s: turn %lld", x->plan.id, n));
-	json_sets(a, row, "kind", "loop_turn");
+	json_sets(a, row, "task_name",
+		arena_printf(a, "loop %s: turn %lld%s%s", x->plan.id, n, is_clean ? "" : ", ",
+			is_clean ? "" : outcome));
+	json_sets(a, row, "kind", LOOP_TURN);
 	json_sets(a, row, "loop_id", x->plan.id);
 	json_seti(a, row, "turn", n);
 	json_sets(a, row, "profile", x->plan.profile);
@@ -371,8 +384,35 @@ static int put_turn_row(struct looping *x, const char *outcome, struct err *e)
 	json_sets(a, row, "started_at", json_get_text(x->turn, "started_at", NULL));
 	json_sets(a, row, "finished_at", now_text(x));
 	json_set(a, row, "steps", json_copy(a, json_get(x->turn, "steps")));
-	json_sets(a, row, "status", text_eq(outcome, "clean") ? "completed" : "failed");
+	/* What of it failed has rows of its own; a turn that was gone through is completed. */
+	json_sets(a, row, "status", is_clean || text_eq(outcome, "failed") ? "completed" : "failed");
 	json_sets(a, row, "turn_outcome", outcome);
+	return ledger_append(x->k->sys, a, x->k->ws->state_fd, TASK_LEDGER, row, NULL, e);
+}
+
+/* One row for all of it, when it has stopped: whether the loop came to its end is what counts, not how often a step failed before. */
+static int put_run_row(struct looping *x, struct err *e)
+{
+	AUTO(arena_done) struct arena own = { 0 };
+	struct arena *a = &own;
+	struct json *row = json_new(a, JSON_OBJECT);
+	const char *outcome = json_get_text(x->state, "status", "");
+	const bool is_done = text_eq(outcome, "success");
+
+	json_sets(a, row, "task_id", x->run);
+	json_sets(a, row, "task_name", arena_printf(a, "loop %s", x->plan.id));
+	json_sets(a, row, "kind", LOOP_RUN);
+	json_sets(a, row, "loop_id", x->plan.id);
+	json_seti(a, row, "turns", json_get_int(x->state, "turn", 0));
+	json_sets(a, row, "profile", x->plan.profile);
+	json_sets(a, row, "started_at", json_get_text(x->state, "started_at", NULL));
+	json_sets(a, row, "finished_at", json_get_text(x->state, "finished_at", NULL));
+	json_sets(a, row, "status",
+		is_done					 ? "completed"
+			: text_eq(outcome, "incomplete") ? "needs_verification"
+							 : "failed");
+	json_sets(a, row, "loop_outcome", outcome);
+	json_sets(a, row, "failure_reason", is_done ? NULL : json_get_text(x->state, "why", NULL));
 	return ledger_append(x->k->sys, a, x->k->ws->state_fd, TASK_LEDGER, row, NULL, e);
 }
 
@@ -407,8 +447,7 @@ static int do_steps(struct looping *x, const char **ret_outcome, struct err *e)
 		struct json *row;
 		if (x->k->sys->now_us(x->k->sys) >= x->deadline_us) {
 			*ret_outcome = "cut_off"; /* some of its steps were not done */
-			return stop(x, "time",
-				arena_printf(x->a, "its %lld minutes are over", (long long)x->plan.minutes));
+			return stop(x, "time", is_over(x, x->plan.minutes, "minute"));
 		}
 		const char *id = arena_printf(
 			x->a, "%s-t%lld-s%zu", x->run, (long long)json_get_int(x->turn, "turn", 0), i + 1);
@@ -458,13 +497,9 @@ static int go_through(struct looping *x, struct err *e)
 	while (rc == OK) {
 		if (!is_resumed) {
 			if (json_get_int(x->state, "turn", 0) >= x->plan.turns)
-				rc = stop(x, "turns",
-					arena_printf(
-						x->a, "its %lld turns are over", (long long)x->plan.turns));
+				rc = stop(x, "turns", is_over(x, x->plan.turns, "turn"));
 			else if (x->k->sys->now_us(x->k->sys) >= x->deadline_us)
-				rc = stop(x, "time",
-					arena_printf(x->a, "its %lld minutes are over",
-						(long long)x->plan.minutes));
+				rc = stop(x, "time", is_over(x, x->plan.minutes, "minute"));
 			if (rc)
 				break;
 			begin_turn(x);
@@ -472,7 +507,9 @@ static int go_through(struct looping *x, struct err *e)
 		is_resumed = false;
 		rc = one_turn(x, e);
 	}
-	return rc < 0 ? rc : save(x, e);
+	if (rc > 0)
+		rc = put_run_row(x, e);
+	return rc ? rc : save(x, e);
 }
 
 /* When it was gone on with, for whoever asks in the morning why it took so long. */

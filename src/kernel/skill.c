@@ -12,6 +12,9 @@
 #include <string.h>
 
 #define PINS "skills"
+#define SKILL_FILES \
+	"skill_files" /* in the receipt of a pin: {file: digest}, whose digest is what was pinned */
+enum { MAX_NAMED = 256 };
 
 struct contract_place skill_place(struct sys *s, struct arena *a, const struct workspace *ws)
 {
@@ -41,20 +44,65 @@ static int pin(void *arg, struct arena *a, struct json *word, struct err *e)
 	return OK;
 }
 
-int skill_pin(struct kernel *k, struct arena *a, const char *name, const char *sha256, const char *executor,
-	struct json **ret_receipt, struct err *e)
+int skill_pin(struct kernel *k, struct arena *a, const char *name, const char *sha256,
+	const struct json *files, const char *executor, struct json **ret_receipt, struct err *e)
 {
 	struct pinning p = { name, sha256, text_time_iso(a, k->sys->now_us(k->sys)) };
 	struct json *about = json_new(a, JSON_OBJECT), *receipt;
 
 	json_sets(a, about, "skill", name);
 	json_sets(a, about, "skill_sha256", sha256);
+	if (files && files->n <= MAX_NAMED)
+		json_set(a, about, SKILL_FILES, json_copy(a, files));
 	return posture_change(k, a,
 		&(struct act){ .effect_id = "helm.skill/pin",
 			.type = "setting",
 			.executor_id = executor,
 			.about = about },
 		pin, &p, ret_receipt ? ret_receipt : &receipt, e);
+}
+
+struct pin_sought {
+	struct arena *a;
+	const char *sha256;
+	struct json *files; /* or NULL */
+};
+
+/* The names count only when they sum up to what was pinned. */
+static int is_pin(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
+{
+	struct pin_sought *x = arg;
+	const struct json *files = json_get(json_get(receipt, "metadata"), SKILL_FILES);
+
+	(void)file;
+	(void)at;
+	(void)text;
+	(void)e;
+	if (!json_is(files, JSON_OBJECT) || !text_eq(json_sha256(x->a, files), x->sha256))
+		return 0;
+	x->files = json_copy(x->a, files);
+	return 1;
+}
+
+struct json *skill_differences(struct sys *s, struct arena *a, const struct workspace *ws, const char *name,
+	const struct json *files)
+{
+	struct pin_sought x = { .a = a, .sha256 = json_get_text(skill_pinned(s, ws, name), "sha256", "") };
+	const struct receipts_wanted want = { .text = x.sha256 };
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	if (!*x.sha256 || receipts_back(s, ws->state_fd, &want, is_pin, &x, NULL) || !x.files)
+		return list;
+	json_each_member (m, files) {
+		const char *was = json_get_text(x.files, m->name, NULL);
+		if (!was || !text_eq(was, json_text(m->value)))
+			json_push(a, list, json_stringf(a, "%s: %s", was ? "changed" : "added", m->name));
+	}
+	json_each_member (m, x.files)
+		if (!json_get(files, m->name))
+			json_push(a, list, json_stringf(a, "gone: %s", m->name));
+	return list;
 }
 
 /* ---- using one ---- */
@@ -88,8 +136,10 @@ static int check_profile(struct kernel *k, struct arena *a, const struct contrac
 			return OK;
 	if (!allowed->n)
 		return OK;
-	return err_set(e, E_INPUT, "SKILL_PROFILE", "skill '%s' may not run under %s, only under %s", name,
-		p->name, joined(a, allowed, ", "));
+	return err_set(e, E_INPUT, "SKILL_PROFILE",
+		"skill '%s' may not run under %s, only under %s: helm run --profile %s --skill %s -- COMMAND",
+		name, p->name, joined(a, allowed, ", "),
+		json_text(json_at(allowed, 0)) ? json_text(json_at(allowed, 0)) : "NAME", name);
 }
 
 static int check_pin(struct kernel *k, const struct skill_use *u, struct err *e)
@@ -122,7 +172,7 @@ int skill_use(struct kernel *k, struct arena *a, const char *name, const struct 
 	u.contract = contract;
 	if (skill_find(&at, name, &found, NULL) == OK) {
 		u.is_draft = found.is_draft;
-		rc = skill_digest(&at, found.dir, &u.sha256, NULL, e);
+		rc = skill_digest(&at, found.dir, &u.sha256, &u.files, e);
 	}
 	if (rc == OK && u.sha256 && !u.is_draft) {
 		u.is_new = !skill_pinned(k->sys, k->ws, name);

@@ -19,14 +19,19 @@ struct skill_use {
 	const struct json *contract; /* NULL: it has none */
 	const struct profile *profile; /* narrowed by it; or the one that was given */
 	bool is_draft, is_new; /* is_new: it was not pinned yet */
+	struct json *files; /* their digests */
 };
 /* What using it under this profile means.  E_INPUT SKILL_CONTRACT lists what is wrong with its contract, SKILL_PROFILE names the profiles it may run
  * under; E_DENIED SKILL_CHANGED when its files are not those that were pinned.  A name that nobody knows limits nothing. */
 int skill_use(struct kernel *k, struct arena *a, const char *name, const struct profile *p,
 	struct skill_use *ret, struct err *e);
-/* The first use: what it is now is what it stays.  An act on record. */
-int skill_pin(struct kernel *k, struct arena *a, const char *name, const char *sha256, const char *executor,
-	struct json **ret_receipt, struct err *e);
+/* The first use: what it is now is what it stays.  An act on record, with the digest of each file (skill_digest()). */
+int skill_pin(struct kernel *k, struct arena *a, const char *name, const char *sha256,
+	const struct json *files, const char *executor, struct json **ret_receipt, struct err *e);
+/* What is different from what was pinned, each as "changed: SKILL.md", "added: ...", "gone: ..."; an empty list when nothing is, or when the
+ * receipt of the pin does not say or is not here. */
+struct json *skill_differences(struct sys *s, struct arena *a, const struct workspace *ws, const char *name,
+	const struct json *files);
 /* What was pinned: {sha256, at}; or NULL. */
 const struct json *skill_pinned(struct sys *s, const struct workspace *ws, const char *name);
 

@@ -26,7 +26,13 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { MAX_CALLS = 50000, TAIL_LINES = 200, TRIAL_BYTES = 64 << 10, LITTLE_ROOM_BYTES = 64 << 20 };
+enum {
+	MAX_CALLS = 50000,
+	TAIL_LINES = 200,
+	TRIAL_BYTES = 64 << 10,
+	LITTLE_ROOM_BYTES = 64 << 20,
+	LOOKED_THROUGH_BYTES = 8 << 20
+};
 static const int64_t HOUR_US = INT64_C(3600) * 1000000, DAY_US = INT64_C(86400) * 1000000;
 
 struct look_around {
@@ -76,6 +82,11 @@ static const char *put_aside(struct look_around *x, const char *file, const char
 
 /* ---- what is in force ---- */
 
+static bool says_profile(const struct json *word, const char *name)
+{
+	return name && text_eq(json_get_text(word, "default_profile", ""), name);
+}
+
 /* A choice that cannot be read refuses every call, so it is wrong and not merely unknown. */
 static void look_at_profile(struct look_around *x)
 {
@@ -101,8 +112,10 @@ static void look_at_profile(struct look_around *x)
 	bool is_default = name && text_eq(name, "workspace_edit");
 	json_sets(x->a, part, "name", name);
 	json_setb(x->a, part, "is_default", is_default);
-	json_setb(x->a, part, "is_chosen",
-		json_get(chosen->word, "default_profile") || json_get(chosen->own, "default_profile"));
+	json_setb(
+		x->a, part, "is_chosen", says_profile(chosen->word, name) || says_profile(chosen->own, name));
+	json_sets(x->a, part, "inherited_from",
+		says_profile(chosen->word, name) && !says_profile(chosen->own, name) ? chosen->outer : NULL);
 	json_sets(x->a, part, "destructive",
 		!p					 ? NULL
 			: rule == DESTRUCTIVE_CHECKPOINT ? "checkpoint"
@@ -296,7 +309,19 @@ struct call_count {
 	size_t seen;
 	char last_at[64]; /* the row is gone when the next one is read */
 	bool is_cut;
+	const char *door; /* of receipts: how the door's name begins */
+	int64_t last_us;
 };
+
+static void count_one(struct call_count *c, int64_t us, const char *verdict)
+{
+	for (int i = c->now_us - us <= HOUR_US ? 0 : 1; i < 2; i++) {
+		int64_t *to = text_eq(verdict, "ALLOW") ? &c->passed[i]
+			: text_eq(verdict, "ESCALATE")	? &c->asked[i]
+							: &c->refused[i];
+		++*to;
+	}
+}
 
 /* From the newest row back; stops at the first one that is older than a day. */
 static int count_call(void *arg, struct json *row)
@@ -315,13 +340,35 @@ static int count_call(void *arg, struct json *row)
 		snprintf(c->last_at, sizeof(c->last_at), "%s", at);
 	if (c->now_us - us > DAY_US)
 		return 1;
-	for (int i = c->now_us - us <= HOUR_US ? 0 : 1; i < 2; i++) {
-		int64_t *to = text_eq(verdict, "ALLOW") ? &c->passed[i]
-			: text_eq(verdict, "ESCALATE")	? &c->asked[i]
-							: &c->refused[i];
-		++*to;
-	}
+	count_one(c, us, verdict);
 	return c->is_cut = ++c->seen == MAX_CALLS;
+}
+
+/* Calls by HTTP, through the proxy and of sessions have receipts and no row of their own.  Ends at the first one that is older than a day. */
+static int count_receipt(
+	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
+{
+	struct call_count *c = arg;
+	const char *when = json_get_text(receipt, "timestamp", ""),
+		   *verdict = json_get_text(receipt, "verdict", "");
+	int64_t us;
+
+	(void)file;
+	(void)at;
+	(void)text;
+	(void)e;
+	if (!text_eq(json_get_text(receipt, "type", ""), "decision") ||
+		!text_starts(json_get_text(json_get(receipt, "metadata"), "door", ""), c->door) ||
+		!text_parse_time(when, strlen(when), &us))
+		return 0;
+	if (us > c->last_us) {
+		c->last_us = us;
+		snprintf(c->last_at, sizeof(c->last_at), "%s", when);
+	}
+	if (c->now_us - us > DAY_US)
+		return 1;
+	count_one(c, us, verdict);
+	return 0;
 }
 
 /* i is 0 for the last hour and 1 for the last day. */
@@ -332,6 +379,26 @@ static struct json *count_json(struct arena *a, const struct call_count *c, int 
 	json_seti(a, part, "passed", c->passed[i]);
 	json_seti(a, part, "asked", c->asked[i]);
 	json_seti(a, part, "refused", c->refused[i]);
+	return part;
+}
+
+/* {last_hour, last_24_hours, last_at} of the doors that are no hooks and no gateway of tools, in about so much of the chain's end. */
+static struct json *other_doors(struct look_around *x)
+{
+	static const char *const doors[] = { "api", "proxy", "agent" };
+	struct call_count c = { .now_us = x->now_us };
+	struct json *part = json_new(x->a, JSON_OBJECT);
+
+	for (size_t i = 0; i < ARRAY_SIZE(doors); i++) {
+		const struct receipts_wanted want = { .text = arena_printf(x->a, "\"door\":\"%s", doors[i]),
+			.bytes = LOOKED_THROUGH_BYTES };
+		c.door = doors[i];
+		/* What is wrong with the chain is told by the look at the record. */
+		(void)receipts_back(x->s, x->ws->state_fd, &want, count_receipt, &c, NULL);
+	}
+	json_set(x->a, part, "last_hour", count_json(x->a, &c, 0));
+	json_set(x->a, part, "last_24_hours", count_json(x->a, &c, 1));
+	json_sets(x->a, part, "last_at", c.last_at[0] ? c.last_at : NULL);
 	return part;
 }
 
@@ -349,6 +416,7 @@ static void look_at_calls(struct look_around *x)
 	json_seti(x->a, part, "self_tests", c.tests);
 	json_sets(x->a, part, "last_at", c.last_at[0] ? c.last_at : NULL);
 	json_setb(x->a, part, "complete", !c.is_cut);
+	json_set(x->a, part, "other_doors", other_doors(x));
 	json_set(x->a, x->doc, "calls", part);
 	if (c.refused[1])
 		add_reason(x,

@@ -59,4 +59,7 @@ bool command_is_program(const char *name);
 const char *command_class_name(enum command_class c); /* "looks" */
 const char *command_group_name(enum command_group g); /* "start" */
 
+/* helm-serve reads its options from this descriptor, behind the sign. */
+#define SERVE_OPTIONS_FD "--options-fd="
+
 #endif

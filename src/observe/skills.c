@@ -1,6 +1,7 @@
 /* skills.c — what skills cost and when they last worked, from the rows of their runs. */
 #include "base/text.h"
 #include "observe/observe.h"
+#include "remember/loop.h"
 #include "remember/memory.h"
 
 #include <stdlib.h>
@@ -13,8 +14,8 @@ static void count(struct arena *a, struct json *to, const char *name, int64_t mo
 
 static struct json *sum_of(struct arena *a, struct json *by_skill, const char *skill)
 {
-	static const char *const counts[] = { "runs", "completed", "failed", "blocked", "left_contract",
-		"input_tokens", "output_tokens" };
+	static const char *const counts[] = { "runs", "completed", "failed", "blocked", "other",
+		"left_contract", "input_tokens", "output_tokens" };
 	struct json *one = json_get(by_skill, skill);
 
 	if (one)
@@ -61,6 +62,8 @@ static void add_row(struct arena *a, struct json *sum, const struct json *row)
 	count(a, sum, "runs", 1);
 	if (text_eq(status, "completed") || text_eq(status, "blocked"))
 		count(a, sum, status, 1);
+	else if (!is_failed)
+		count(a, sum, "other", 1);
 	if (is_failed)
 		count(a, sum, "failed", 1);
 	if (json_get_text(row, "left_contract", NULL))
@@ -90,7 +93,8 @@ int observe_skill_usage(const struct observed *o, const char *skill, struct json
 		return rc;
 	json_each (row, rows) {
 		const char *name = json_get_text(row, "skill", NULL);
-		if (name && *name)
+		/* The steps of a turn have rows of their own. */
+		if (name && *name && !text_eq(json_get_text(row, "kind", ""), LOOP_TURN))
 			add_row(o->a, sum_of(o->a, by_skill, name), row);
 	}
 	json_sort_members(by_skill);

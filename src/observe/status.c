@@ -7,6 +7,7 @@
 #include "observe/fate.h"
 #include "observe/figures.h"
 #include "privacy/privacy.h"
+#include "remember/loop.h"
 
 #include <string.h>
 
@@ -18,7 +19,28 @@ struct recent {
 	struct arena *a;
 	int64_t since_us, n;
 	struct json *rows; /* the newest SHOWN; or NULL */
+	struct index
+		*x; /* parts of loops that have stopped do not count, their loops do; NULL: all rows count */
+	const char *run; /* the last loop that was asked about, and the answer */
+	bool has_stopped;
 };
+
+/* A step that failed is what a loop is for; whether the loop came to its end is in a row of its own, once it has stopped. */
+static bool is_of_stopped_loop(struct recent *r, const struct json *row)
+{
+	const char *run = text_eq(json_get_text(row, "kind", ""), LOOP_TURN)
+		? json_get_text(row, "parent_task_id", NULL)
+		: json_get_text(json_get(row, "meta"), LOOP_RUN, NULL);
+
+	if (!r->x || !run)
+		return false;
+	if (!r->run || !text_eq(r->run, run)) {
+		struct task_span found;
+		r->run = arena_strdup(r->a, run);
+		r->has_stopped = index_task_find(r->x, run, &found, NULL) == OK && text_eq(found.id, run);
+	}
+	return r->has_stopped;
+}
 
 /* A row whose time cannot be read counts: it may be of today. */
 static int count_recent(void *arg, struct json *row, struct err *e)
@@ -36,6 +58,8 @@ static int count_recent(void *arg, struct json *row, struct err *e)
 			return 1;
 		break;
 	}
+	if (is_of_stopped_loop(r, row))
+		return OK;
 	r->n++;
 	if (r->rows && r->rows->n < SHOWN)
 		json_push(r->a, r->rows, json_copy(r->a, row));
@@ -43,11 +67,13 @@ static int count_recent(void *arg, struct json *row, struct err *e)
 }
 
 /* How many tasks came to one of these states in the last 24 hours. */
-static int count_states(const struct observed *o, struct index *x, const char *const *states, size_t n,
-	int64_t *ret, struct err *e)
+static int count_states(const struct observed *o, struct index *x, bool with_parts, const char *const *states,
+	size_t n, int64_t *ret, struct err *e)
 {
 	const struct task_filter f = { .states = states, .state_count = n };
-	struct recent r = { .a = o->a, .since_us = o->sys->now_us(o->sys) - DAY_US };
+	struct recent r = {
+		.a = o->a, .since_us = o->sys->now_us(o->sys) - DAY_US, .x = with_parts ? NULL : x
+	};
 	int rc = index_tasks(x, &f, MANY, count_recent, &r, e);
 
 	*ret = r.n;
@@ -105,10 +131,10 @@ static int task_reasons(
 	struct arena *a = o->a;
 	struct json *doctor = NULL;
 	int64_t failures = 0, stops = 0, dead = 0;
-	int rc = count_states(o, x, failed, ARRAY_SIZE(failed), &failures, e);
+	int rc = count_states(o, x, false, failed, ARRAY_SIZE(failed), &failures, e);
 
 	if (rc == OK)
-		rc = count_states(o, x, blocked, ARRAY_SIZE(blocked), &stops, e);
+		rc = count_states(o, x, true, blocked, ARRAY_SIZE(blocked), &stops, e);
 	if (rc == OK)
 		rc = examine_tasks(o, x, LATEST, 120, &doctor, e);
 	json_each (f, json_get(doctor, "findings"))
@@ -138,8 +164,9 @@ static int put_tasks(const struct observed *o, struct json *doc, struct json *re
 	struct arena *a = o->a;
 	AUTO(index_close) struct index *x = NULL;
 	struct kept_rows kept = { o, json_get(doc, "recent_tasks") };
-	struct recent commands = { a, o->sys->now_us(o->sys) - DAY_US, 0,
-		json_get(doc, "recent_failed_commands") };
+	struct recent commands = { .a = a,
+		.since_us = o->sys->now_us(o->sys) - DAY_US,
+		.rows = json_get(doc, "recent_failed_commands") };
 	struct json *counts = NULL;
 	int64_t total = 0;
 	int rc = observe_index(o, INDEX_SOON, &x, e);
@@ -374,13 +401,17 @@ static void count_clause(struct buf *b, const struct json *n)
 char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_us)
 {
 	const struct json *hour = json_get(calls, "last_hour"), *day = json_get(calls, "last_24_hours");
-	const char *last = json_get_text(calls, "last_at", "");
-	int64_t us, tests = json_get_int(calls, "self_tests", 0);
+	const struct json *others = json_get(calls, "other_doors");
+	const char *last = json_get_text(calls, "last_at", ""), *other = json_get_text(others, "last_at", "");
+	int64_t us, other_us, tests = json_get_int(calls, "self_tests", 0);
+	bool has_other = text_parse_time(other, strlen(other), &other_us);
 	struct buf b;
 
 	buf_init(&b, a);
 	if (!text_parse_time(last, strlen(last), &us)) {
-		buf_adds(&b, "No agent has called yet");
+		buf_adds(&b,
+			has_other ? "No agent has called by a hook or the gateway"
+				  : "No agent has called yet");
 	} else {
 		buf_adds(&b, "Agents' calls in the last hour: ");
 		count_clause(&b, hour);
@@ -389,8 +420,14 @@ char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_
 		buf_addf(&b, "%s; the newest %s", json_get_bool(calls, "complete", true) ? "" : " and more",
 			observe_ago(a, us, now_us));
 	}
+	if (has_other) {
+		buf_adds(&b, "; by HTTP, the proxy or as a session in the last 24 hours: ");
+		count_clause(&b, json_get(others, "last_24_hours"));
+		buf_addf(&b, ", the newest %s", observe_ago(a, other_us, now_us));
+	}
 	if (tests)
-		buf_addf(&b, "; besides %lld of the self-test of 'helm setup'", (long long)tests);
+		buf_addf(&b, "; %s made by the self-test of 'helm setup'",
+			tests == 1 ? "1 call was" : arena_printf(a, "%lld calls were", (long long)tests));
 	buf_addc(&b, '.');
 	return b.p;
 }
@@ -427,6 +464,17 @@ char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us
 		*why ? ": " : "", why, name);
 }
 
+static const char *by_whom(struct arena *a, const struct json *profile)
+{
+	const char *place = json_get_text(profile, "inherited_from", NULL);
+
+	if (place)
+		return arena_printf(a, ", inherited from %s, for which it was chosen", place);
+	return json_get_bool(profile, "is_chosen", false)     ? ", chosen for this workspace"
+		: json_get_bool(profile, "is_default", false) ? ", the shipped choice"
+							      : ", which the settings of the tree ask for";
+}
+
 /* What the profile does with destructive commands is said every time, because it is the choice that
  * matters most. */
 char *observe_profile_text(struct arena *a, const struct json *profile)
@@ -437,8 +485,7 @@ char *observe_profile_text(struct arena *a, const struct json *profile)
 	if (!name)
 		return arena_strdup(a, "Which profile is in force cannot be read.");
 	return arena_printf(a, "The profile in force is %s%s; what destroys is %s.", name,
-		json_get_bool(profile, "is_chosen", false) ? ", chosen for this workspace"
-							   : ", the shipped choice",
+		by_whom(a, profile),
 		saves ? "saved first and then runs (destructive=checkpoint)"
 		      : "asked about (destructive=ask)");
 }

@@ -178,6 +178,22 @@ static const char *one_line(struct arena *a, const char *text)
 	return line;
 }
 
+/* What was done under a profile is done again under it: no other one is said to be enough. */
+static void put_profile(struct arena *a, struct buf *contract, const char *profile)
+{
+	struct json *doc, *allowed = json_new(a, JSON_ARRAY);
+
+	if (!profile || !*profile || json_parse(a, buf_bytes(contract), "contract.json", NULL, &doc, NULL) ||
+		!json_is(doc, JSON_OBJECT))
+		return;
+	json_pushs(a, allowed, profile);
+	json_set(a, doc, "allowed_profiles", allowed);
+	json_sets(a, doc, "default_profile", profile);
+	buf_init(contract, a);
+	json_write(contract, doc, JSON_INDENT);
+	buf_addc(contract, '\n');
+}
+
 static int put_scaffold(struct making *m, const struct draft_spec *given, struct buf *text, struct err *e)
 {
 	struct arena *a = m->at->a;
@@ -190,6 +206,7 @@ static int put_scaffold(struct making *m, const struct draft_spec *given, struct
 	put_requires(a, text, &d);
 	buf_init(&contract, a);
 	replace_all(&contract, template(m->at, "skill-contract-template.json"), &d);
+	put_profile(a, &contract, d.profile);
 	int rc = put(m, "contract.json", buf_bytes(&contract), e);
 	for (size_t i = 0; i < ARRAY_SIZE(parts) && rc == OK; i++)
 		rc = put(m, arena_printf(a, "%s/README.md", parts[i]),
@@ -288,7 +305,9 @@ int skill_draft(const struct contract_place *at, const struct draft_spec *d, con
 	int rc = begin(&m, at, SKILL_DRAFTS, d->name, e);
 	if (rc)
 		return rc;
-	rc = put_scaffold(&m, d, &text, e);
+	struct draft_spec under = *d;
+	under.profile = json_get_text(task, "profile", NULL);
+	rc = put_scaffold(&m, &under, &text, e);
 	put_provenance(a, &text, task, commands);
 	json_set(a, summary, "task", json_copy(a, task));
 	json_set(a, summary, "commands", json_copy(a, commands));

@@ -8,6 +8,7 @@ struct draft_spec {
 	const char *name, *description, *emoji; /* emoji may be NULL */
 	const char *const *bins, *const *env; /* what it needs; or NULL */
 	size_t bin_count, env_count;
+	const char *profile; /* the only one of the contract; NULL: as the template says */
 };
 /* skills/NAME with SKILL.md, contract.json and a README in each of its folders.  E_USAGE SKILL_NAME, E_INPUT SKILL_EXISTS.  Whole or not at all. */
 int skill_create(

@@ -173,7 +173,7 @@ static int visit_shipped(const struct contract_place *at, loop_visit *fn, void *
 		struct json *loop;
 		if (!text_starts(name, BUILT_IN) || parse(at->a, text, name, &loop, NULL))
 			continue;
-		int rc = fn(arg, loop, arena_printf(at->a, "built-in:%s", name + strlen(BUILT_IN)),
+		int rc = fn(arg, loop, arena_printf(at->a, LOOP_SHIPPED "%s", name + strlen(BUILT_IN)),
 			stem_of(at->a, name + strlen(BUILT_IN)));
 		if (rc)
 			return rc;

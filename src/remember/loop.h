@@ -7,6 +7,12 @@
 
 #include "remember/contract.h"
 
+/* In rows of tasks: `meta` names the run of a loop that this is a part of; `kind` of the row for each turn, and of the one for all of it, whose
+ * task_id is the run. */
+#define LOOP_RUN "loop_run"
+#define LOOP_TURN "loop_turn"
+#define LOOP_SHIPPED "built-in:" /* how the path of one begins that is in the program */
+
 /* A file, YAML unless it is named .json.  E_MISSING, E_INPUT LOOP_FILE when it is no object. */
 int loop_read(const struct contract_place *at, const char *file, struct json **ret, struct err *e);
 /* {id, ok, issues[], warnings[], path}.  Issues are those of the specification; warnings what else looks wrong. */

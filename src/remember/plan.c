@@ -5,6 +5,7 @@
 #include "remember/memory.h"
 
 #include "record/record.h"
+#include "remember/loop.h"
 #include "remember/parts.h"
 
 #include <stdlib.h>
@@ -452,7 +453,9 @@ struct json *memory_plan(struct arena *a, const struct json *row, const struct j
 	put_layers(&p, relevant);
 	const char *confidence = put_claim(&p);
 	put_retention(&p);
-	bool supersedes = put_supersession(&p, earlier);
+	/* Turns of a loop repeat each other, and none replaces what another one found out. */
+	bool is_part = json_get_text(json_get(row, "meta"), LOOP_RUN, NULL) != NULL;
+	bool supersedes = put_supersession(&p, is_part ? NULL : earlier);
 	put_crystallization(&p);
 	put_flags(&p, supersedes, confidence);
 	json_sets(a, p.plan, "finalization_status", relevant ? "capture_planned" : "no_capture_needed");

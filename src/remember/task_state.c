@@ -99,6 +99,22 @@ static int take(void *arg, off_t place, uint64_t line, const struct json *row, s
 	return 0;
 }
 
+/* What the ledger says of the task itself.  One that is completed there, of which nobody asked anything more and that nothing blocks, is
+ * final: nobody has to say so twice. */
+static void put_task(struct sys *s, struct arena *a, int state_fd, const char *task_id, struct json *doc)
+{
+	struct json *row = NULL;
+	const char *status;
+
+	if (row_newest(s, a, state_fd, task_id, &row, NULL))
+		row = NULL;
+	status = json_get_text(row, "status", NULL);
+	json_sets(a, doc, "task_status", status);
+	if (status && text_eq(status, "completed") && !first_open(doc) && !json_get(doc, "blockers")->n &&
+		!text_eq(json_get_text(doc, "finalization_state", ""), "abandoned"))
+		json_sets(a, doc, "finalization_state", "finalized");
+}
+
 int task_state_load(
 	struct sys *s, struct arena *a, int state_fd, const char *task_id, struct json **ret, struct err *e)
 {
@@ -107,6 +123,8 @@ int task_state_load(
 	if (!text_is_id(task_id))
 		return err_set(e, E_USAGE, "TASK_ID", "'%.128s' is no task id", task_id);
 	int rc = rows_each(s, state_fd, TASK_STATE, 0, take, &f, e);
+	if (rc == OK)
+		put_task(s, a, state_fd, task_id, f.doc);
 	json_setb(a, f.doc, "is_final",
 		text_eq(json_get_text(f.doc, "finalization_state", ""), "finalized") && !first_open(f.doc));
 	*ret = f.doc;

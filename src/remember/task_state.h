@@ -12,7 +12,8 @@
 #define TASK_STATE "task-state.jsonl"
 
 /* {task_state_schema_version, required_steps[], completed_steps[], blockers[], external_side_effect_approvals[], finalization_state,
- * recovered_messages[], is_final}.  An empty one when nothing was said about the task. */
+ * recovered_messages[], task_status, is_final}.  An empty one when nothing was said about the task.  task_status is the one of the ledger, or null; a
+ * task that is completed there, with no step open and nothing in the way, is finalized. */
 int task_state_load(
 	struct sys *s, struct arena *a, int state_fd, const char *task_id, struct json **ret, struct err *e);
 /* One event more: {op require|done|blocker|unblock|approve|finalize|abandon|message, value}.  E_USAGE TASK_STATE when it makes no sense: a step that

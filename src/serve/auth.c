@@ -253,6 +253,17 @@ static int check_said(struct call *c, struct err *e)
 	return OK;
 }
 
+/* "approve", or several with "and". */
+static const char *scope_words(struct arena *a, unsigned scopes)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	json_each (one, apikey_scopes_json(a, scopes))
+		buf_addf(&b, "%s%s", b.n ? " and " : "", json_text(one));
+	return b.n ? b.p : "none";
+}
+
 int auth_check(struct call *c, struct err *e)
 {
 	if (c->route->auth == AUTH_PUBLIC || is_open(c))
@@ -265,8 +276,13 @@ int auth_check(struct call *c, struct err *e)
 	if ((c->who.scopes & c->route->scope) == c->route->scope)
 		return OK;
 	if (!c->who.key_id && !c->peer.is_local)
-		return refused(c, e, "this key does not open the route");
-	return call_refuse(c, e, 403, "FORBIDDEN", "this caller may not use the route");
+		return refused(c, e,
+			arena_printf(c->a, "this key does not open the route, which needs the scope %s",
+				scope_words(c->a, c->route->scope)));
+	return call_refuse(c, e, 403, "FORBIDDEN",
+		"this route needs the scope %s, and the caller has %s; 'helm serve key add --scope %s' makes a key for it",
+		scope_words(c->a, c->route->scope), scope_words(c->a, c->who.scopes),
+		scope_words(c->a, c->route->scope & ~c->who.scopes));
 }
 
 bool auth_still(struct server *s, const char *key_id, unsigned scope, int64_t *asked_us)

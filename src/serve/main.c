@@ -18,6 +18,7 @@
 #include "serve/witness/witness.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,11 +32,33 @@ static int print_error(const struct err *e)
 	return e->rc == E_USAGE ? 2 : 1;
 }
 
+/* What stands in the file that we inherited: {NULL} when there is none. */
+static struct bytes inherited_options(struct arena *a, const char *said)
+{
+	enum { MOST = 64 << 20, PIECE = 64 << 10 };
+	struct buf text;
+	int64_t fd;
+	ssize_t got = 1;
+
+	if (!text_starts(said, SERVE_OPTIONS_FD) || !text_int(said + strlen(SERVE_OPTIONS_FD), &fd) ||
+		fd < 3 || fd > INT_MAX)
+		return (struct bytes){ 0 };
+	buf_init(&text, a);
+	while (got > 0 && text.n < MOST)
+		if ((got = read((int)fd, buf_room(&text, PIECE), PIECE)) > 0)
+			text.n += (size_t)got;
+	(void)close((int)fd);
+	return got ? (struct bytes){ 0 } : buf_bytes(&text);
+}
+
 /* `helm serve` has checked them; whoever starts this program otherwise is told. */
 static int read_options(struct arena *a, int argc, char **argv, struct json **ret, struct err *e)
 {
-	if (argc != 2 || json_parse(a, bytes_of(argv[1]), "options", NULL, ret, e) ||
-		!json_is(*ret, JSON_OBJECT))
+	struct bytes text = argc == 3 ? inherited_options(a, argv[1])
+		: argc == 2	      ? bytes_of(argv[1])
+				      : (struct bytes){ 0 };
+
+	if (!text.n || json_parse(a, text, "options", NULL, ret, e) || !json_is(*ret, JSON_OBJECT))
 		return err_set(e, E_USAGE, "SERVE_START",
 			"helm-serve is started by 'helm serve'; see 'helm serve --help'");
 	return OK;

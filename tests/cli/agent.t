@@ -69,6 +69,7 @@ PY
 }
 ok "who dies by a signal is seen to die by it" died
 ok "a client that is not there is 127" exits 127 session "$scratch/nothing-here"
+ok "and it is said what helps" says 127 "name its program with its path" session "$scratch/nothing-here"
 ok "a detached one that is not there never began" says 1 "'$scratch/nothing-here' is not there" helm agent --detach "$scratch/nothing-here"
 ok "and left no session" sh -c '! printf %s "$0" | grep -q "nothing-here.*running"' "$(helm agent list --all)"
 client refused <<SH

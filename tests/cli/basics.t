@@ -7,6 +7,11 @@ ok "--help lists commands" says 0 "create or complete a workspace" helm --help
 ok "--version" says 0 "helm $(cat "$HELM_SOURCE/VERSION")" helm --version
 ok "an unknown command is answered with the nearest" says 2 "did you mean 'init'" helm initt
 ok "an unknown option is answered with the nearest" says 2 "did you mean '--force'" helm init --forse
+ok "also before --help, in a group" says 2 "did you mean 'guard check'" helm guard chek --help
+ok "and behind it" says 1 "did you mean 'status'" helm --help stauts
+ok "a client that is missing is asked for by name" says 2 "claude-code, codex, or any program" helm agent
+ok "and one that is to be guarded, too" says 2 "known are claude-code" helm setup
+ok "no option is said to be repeatable twice" sh -c '! "$0" help --json | grep -i "several times\|(repeatable)"' "$HELM_REAL"
 ok "a noun, too" says 2 "did you mean 'checkpoint'" helm chekpoint list
 ok "also of a command that has verbs beside it" says 2 "did you mean 'serve routes'" helm serve rotues
 ok "and where nothing else is wrong" says 2 "did you mean 'proxy report'" helm proxy repotr
@@ -29,6 +34,8 @@ ok "help --json is JSON" is_json helm help --json
 ok "version --json is JSON" is_json helm version --json
 closed() { HELM_ENV="HOME=/proc" says 1 "HELM_HOME can name another place" helm init; }
 ok "a home that cannot be written in: which variable helps is said" closed
+ok "and one that names something that exists, where those are listed" says 2 "missing argument: TASK ('helm task list' names them)" helm task show
+ok "but nothing that is new" sh -c '! "$0" mcp add 2>&1 | grep -q "names them"' "$HELM_REAL"
 ok "a missing argument says where it is explained" says 2 "'helm setup --help' explains it" helm setup
 ok "help for a word that is almost a command names it" says 1 "did you mean 'receipts'" helm help receipt
 ok "an error under --json is JSON too" is_json helm doctor --json --nonsense

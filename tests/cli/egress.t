@@ -308,7 +308,7 @@ ok "list has the rules" says 0 "files.pythonhosted.org" helm egress list --profi
 ok "and all lists" says 0 "@debian" helm egress list --lists
 ok "the guard lets pass what is named" exits 0 helm guard check --profile careful -- curl https://pypi.org/simple/
 ok "and not what is not" exits 25 helm guard check --profile careful -- curl https://example.com/
-ok "nobody serves it by hand" says 1 "helm starts this itself" helm egress serve
+ok "nobody serves it by hand" says 1 "nobody starts this by hand" helm egress serve
 sed 's/"@pypi"/"*.com"/' references/execution_profiles.json >bad.json && cp references/execution_profiles.json good.json && cp bad.json references/execution_profiles.json
 ok "a rule that names everybody is an error that says so" says 1 "behind '*.' stands a name with a dot" trust "$PWD"
 cp good.json references/execution_profiles.json

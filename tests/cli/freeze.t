@@ -16,6 +16,7 @@ call='{"tool_name":"Bash","tool_input":{"command":"ls"},"session_id":"s"}'
 hook() { printf '%s' "$call" | agent hook pre-tool --client "$1"; }
 ok "a hook on a call that only reads is denied" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook claude-code)"
 ok "status names it" says 0 "fire drill" helm freeze status
+ok "and says who that is" says 0 "everybody  since" helm freeze status
 ok "not by an agent's own process" says 25 "agent client" terminal --inside -- helm unfreeze
 ok "nor at a terminal that it made for itself" says 25 "could be the agent's" terminal --forge -- helm unfreeze
 ok "nor without a terminal" says 25 "at a terminal" helm unfreeze

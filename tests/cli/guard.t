@@ -74,6 +74,14 @@ streams() {
   return 1
 }
 ok "an answer comes before the next question" streams
+both='curl http://x.example/a; rm -rf /'
+ok "of several reasons the gravest is shown" says 25 "deny  deny.rm_root" helm guard check --shell "$both"
+ok "and how many more there are" says 25 "also     1 more reason; 'helm guard explain' shows it" helm guard check --shell "$both"
+mkdir repo && cd repo && git init -q . 2>/dev/null
+ok "what no checkpoint brings back is graver than what one does" says 24 "require_approval  risk.git_destructive" helm guard check --shell 'rm -rf .git'
+ok "advice about a repository is one that helps" says 24 "helm checkpoint create --include-git" helm guard check --shell 'rm -rf .git'
+ok "a line in quotes is said to be one word" says 24 "a line of shell is given with --shell" helm guard explain 'rm -rf .git'
+cd .. && rm -rf repo
 
 mkdir scan && cd scan || exit 1
 printf '#!/bin/sh\nset -e\nls\nrm -rf /\ngit reset --hard\n' >a.sh

@@ -19,6 +19,7 @@ ok "and no rule promises one" sh -c '! HOME="$1/home" "$0" guard check -- rm -rf
 terminal -- helm profile use workspace_edit --destructive checkpoint >/dev/null
 ok "destructive=checkpoint is said" says 0 "destructive=checkpoint" helm guard check -- rm -rf build
 ok "and what it means for this" says 0 "is saved first" helm guard explain -- rm -rf build
+ok "then nothing else is advised" sh -c '! HOME="$1/home" "$0" guard explain -- rm -rf build | grep -q instead' "$HELM_REAL" "$scratch"
 ok "not for what cannot be saved" sh -c '! HOME="$1/home" "$0" guard check -- sudo ls | grep -q "saved first"' "$HELM_REAL" "$scratch"
 ok "as JSON" says 0 '"destructive": "checkpoint"' helm guard check --json -- rm -rf build
 helm freeze --principal agent:codex >/dev/null

@@ -101,6 +101,12 @@ ok "in any order" helm task state t1 --done test --done build
 ok "nor while something is in the way" sh -c '! "$@"' - env HOME="$scratch/home" "$HELM_REAL" task state t1 --blocker review --finalize
 ok "then it is" [ "$(helm task state t1 --unblock review --finalize --json | field is_final)" = True ]
 ok "another task knows nothing of it" [ "$(helm task state t2 --json | field finalization_state)" = pending ]
+helm run --task-id t3 -- true >/dev/null 2>&1
+ok "a task that the ledger calls completed is final, if nobody wants more" [ "$(helm task state t3 --json | field finalization_state)" = finalized ]
+ok "and says so" [ "$(helm task state t3 --json | field task_status)" = completed ]
+ok "with a step open it is not" [ "$(helm task state t3 --require review --json | field is_final)" = False ]
+helm run --task-id t4 -- false >/dev/null 2>&1
+ok "one that failed is not" [ "$(helm task state t4 --json | field finalization_state)" = pending ]
 
 # ---- gates ----
 printf '{"a":\n' >bad.json

@@ -26,6 +26,9 @@ ok "before the first run there is none, in words" says 0 "No loop has run here y
 ok "those that are shipped are listed" says 0 docs-sweep helm loops list
 ok "and valid" says 0 validation=ok helm loops inspect completion-evidence
 ok "a loop that nobody can run says why" says 1 "names no \`profile\`" helm loops run docs-sweep
+ok "and what makes it one that can be run" says 1 "references/loops/docs-sweep.yaml" helm loops run docs-sweep
+ok "which is said before one tries" says 0 "can_run=no" helm loops inspect docs-sweep
+ok "and of those that can" says 0 "helm loops run docs" helm help loops run
 printf 'id: [\n' >references/loops/broken.yaml
 ok "a broken file is told, and hides nothing" says 0 "broken.yaml is passed over" helm loops list
 rm references/loops/broken.yaml
@@ -39,9 +42,18 @@ ok "a limit that there is none of is no limit" says 1 "there is no limit" helm l
 loop count 'echo x >> n' '{run: [sh, -c, \"test $(wc -l < n) -ge 3\"]}' 'turns: 9'
 printf 'id: count\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: add, run: [sh, -c, "echo x >> n"]}\nrequired_evidence: [process_exit, file_diff]\nstop_conditions:\n  success:\n    - run: [sh, -c, "test $(wc -l < n) -ge 3"]\nlimits: {turns: 9}\n' >references/loops/count.yaml
 ok "it runs until its condition holds" stops success count
+ok "its id can be typed" sh -c '[ "$(cat "$0" | grep -o "loop-[0-9a-f]*" | head -1 | wc -c)" -le 18 ]' "$scratch/.run"
 ok "in three turns" [ "$(wc -l <n)" -eq 3 ]
 ok "each turn has a row" [ "$(grep -c '"kind": "loop_turn"' .helm/task-ledger.jsonl)" -eq 3 ]
 ok "its steps are runs of their own, with decisions" says 0 '"guard"' grep -h 't3-s1' .helm/task-ledger.jsonl
+in_status() { helm status --json | python3 -c 'import json,sys; s=json.load(sys.stdin); print(*s["reasons"], s["task_status_counts"].get("failed", 0))'; }
+ok "conditions that did not hold yet are no failures" [ "$(in_status)" = 0 ]
+ok "nor is there anything to review" says 0 "nothing waits for review" helm memory review-queue
+ok "the whole has a row" [ "$(helm task list --json | python3 -c 'import json,sys; print(*[(t["status"], t["loop_outcome"]) for t in json.load(sys.stdin) if t.get("kind") == "loop_run"])')" = "('completed', 'success')" ]
+loop second 'echo x >> m; test $(wc -l < m) -ge 2' 'x' 'turns: 5'
+ok "a loop whose step fails first" stops success second
+ok "needs nobody's attention once it has succeeded" [ "$(in_status)" = 1 ]
+ok "in the eyes of doctor, too" sh -c '! "$@" | grep "tasks* failed"' - env -i PATH="$PATH" HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" doctor
 loop once 'true' 'all is well' 'turns: 5'
 ok "without a condition a clean turn is the end" stops success once
 loop bare 'true' 'all is well' 'turns: 5'
@@ -49,6 +61,7 @@ sed -i 's/process_exit/file_diff/' references/loops/bare.yaml
 ok "evidence that is missing makes it incomplete" stops incomplete bare
 loop never 'date +%N >> t; exit 1' 'x' 'turns: 2'
 ok "turns are bounded" stops turns never
+ok "a loop that did not come to its end counts once" [ "$(in_status | sed 's/hours.*/hours/')" = "1 task failed in the last 24 hours" ]
 ok "the same failure again and again is no progress" stops no_progress "$(loop same 'date +%N >> t; exit 3' 'x' 'turns: 9, same_failure: 2' && echo same)"
 printf 'id: still\ntitle: T\nuse_when: [x]\nprofile: workspace_edit\nsteps:\n  - {name: look, run: "true"}\nrequired_evidence: [process_exit]\nstop_conditions:\n  success:\n    - run: "false"\nlimits: {turns: 9, no_change: 2}\n' >references/loops/still.yaml
 ok "no change is none, either" stops no_progress still
@@ -95,7 +108,7 @@ run=$(grep -l '"loop_id": "kill"' .helm/loop-runs/*.json | sed 's|.*/||; s|.json
 ok "a run that was killed is there, and nobody runs it" says 0 "status=interrupted" helm loops runs "$run"
 ok "what to do is said" says 0 "go on: helm loops resume $run" helm loops runs
 ok "it goes on" says 0 "status=success" helm loops resume "$run"
-ok "how often it was gone on with is told" says 0 "resumed=1 times" helm loops runs "$run"
+ok "how often it was gone on with is told" says 0 "resumed=1 time" helm loops runs "$run"
 ok "what was done before is not done again" [ "$(grep -c a k)" -eq 1 ]
 ok "what was cut off is" [ "$(grep -c b k)" -ge 1 ]
 ok "to its end" [ "$(grep -c c k)" -eq 1 ]
@@ -149,6 +162,10 @@ ok "and all are all" sh -c '[ "$("$@" --limit 0 2>&1 | wc -l)" -gt 4 ] && ! "$@"
 ok "rows of the ledger, too" says 0 "the last 2 rows, all with --limit 0" helm profile ledger --limit 2
 ok "and are whole without a limit" sh -c '! "$@" 2>&1 | grep -q "all with"' sh env HOME="$scratch/home" HELM_WORKSPACE="$w" "$HELM_REAL" profile ledger --limit 0
 id=$(helm trace list --json --limit 1 | field 0.taskId)
+HELM_ENV="HELM_WORKSPACE=$w COLUMNS=40"
+narrow() { [ "$(helm trace list --limit 2 2>/dev/null | head -1)" = TASK ]; }
+ok "where there is little room, columns do not run into each other" narrow
+HELM_ENV="HELM_WORKSPACE=$w"
 ok "a run has a trace" says 0 "$id" helm trace show "$id"
 ok "it would still be allowed" says 0 ALLOW helm trace replay "$id"
 ok "two are compared" says 0 outcome helm trace diff "$id" "$(helm trace list --json --outcome failed --limit 1 | field 0.taskId)"

@@ -61,6 +61,7 @@ ok "a server that speaks to the model stays in quarantine" says 0 "evil: quarant
 ok "and is named for what it says" says 0 "critical: hidden_instruction in add" cat import.out
 ok "one that does not start is told" says 0 "web: quarantined, because it does not start" cat import.out
 ok "a second time there is nothing to do" says 0 "no server that is not here" helm mcp import --dry-run
+ok "the list says that its tools are those that were approved" sh -c '"$@" | head -1 | grep -q "SERVER *STATE *APPROVED *HOW"' - env -i PATH="$PATH" HOME="$TEST_HOME" "$HELM_REAL" mcp list
 ok "values of variables are not shown" sh -c '! "$0" "$@" | grep -q s3cret' env -i PATH="$PATH" HOME="$TEST_HOME" "$HELM_REAL" mcp list --json
 ok "now a scan knows what they say" says 1 "hidden_instruction" helm mcp scan
 terminal -- helm mcp add filse -- npx some-server >/dev/null

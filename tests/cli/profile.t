@@ -47,6 +47,8 @@ ok "a profile can be chosen" says 0 "default_profile=service_ops" terminal -- he
 ok "and agents' calls are judged by it" quiet
 ok "so is a run; it says which profile may permit it" says 25 " --profile service_ops -- COMMAND" helm run --profile workspace_edit --workspace chosen -- curl https://example.org/
 ok "status says that it was chosen" says 0 "service_ops, chosen for this workspace" helm status --brief --path chosen
+helm init --path chosen/below >/dev/null
+ok "one below it has inherited it, and says from where" says 0 "service_ops, inherited from $scratch/chosen" helm status --brief --path chosen/below
 ok "what becomes of what destroys is said with the choice" says 0 "destructive=checkpoint" terminal -- helm profile use develop --path chosen
 ok "also when it falls back to asking" says 0 "destructive=ask" terminal -- helm profile use workspace_edit --path chosen
 ok "the profile that is shipped can be chosen as well" says 0 "workspace_edit, chosen for this workspace" helm status --brief --path chosen

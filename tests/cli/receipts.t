@@ -79,6 +79,14 @@ follow() {
   [ "$(wc -l <"$scratch/follow")" -eq 3 ] || { cat "$scratch/follow"; return 1; }
 }
 ok "tail --follow shows what comes" follow
+# Nothing comes any more, and the reader has gone: it must not wait for the next receipt.
+leaves() {
+  # shellcheck disable=SC2086 # words on purpose
+  env -i PATH="$PATH" HOME="$scratch/home" sh -c 'timeout 20 "$@"; echo $? >"$0"' "$scratch/ended" "$HELM_REAL" $1 --path "$ws" 2>/dev/null | head -1 >/dev/null
+  [ "$(cat "$scratch/ended")" != 124 ]
+}
+ok "and ends when nobody reads it any more" leaves "receipts tail --follow --limit 1"
+ok "so does a dashboard that is shown again and again" leaves "dashboard --watch 60"
 
 # ---- a chain of several files: the newest are found from the end ----
 long=$scratch/long
@@ -139,5 +147,5 @@ fi
 rm "$long/.helm/ops-index.sqlite3"
 printf 'no receipt\n' | cat - "$long/.helm/receipts-000001.jsonl" >"$scratch/.spoilt" && cat "$scratch/.spoilt" >"$long/.helm/receipts-000001.jsonl"
 ok "what is not shown is not read" sh -c '! "$@" 2>&1 | grep -q "no receipts"' - env -i HOME="$scratch/home" "$HELM_REAL" receipts list --path "$long"
-ok "and what is read is said to be none" says 0 "1 lines are no receipts" helm receipts list --path "$long" --limit 0
+ok "and what is read is said to be none" says 0 "lines that are no receipts: 1" helm receipts list --path "$long" --limit 0
 finish

@@ -42,6 +42,9 @@ ok "approved and run" became "rm -rf d1" "ran, approved"
 ok "refused by a person" became "rm -rf d2" "refused by a person"
 ok "still waiting" became "rm -rf d3" "still waiting"
 ok "a self-test is marked in the text" says 0 "refused (self-test)" helm report
+helm report --out page.html >/dev/null && helm report --out page.json >/dev/null && helm report --out page.md >/dev/null
+ok "a file has the form that its name says" sh -c 'head -1 page.html | grep -qi "<!doctype html" && head -1 page.json | grep -q "^{" && head -1 page.md | grep -q "^# "'
+rm -f page.*
 ok "on the page" says 0 "self-test of helm setup" helm report --format html
 ok "in Markdown" says 0 "self-test of helm setup" helm report --format markdown
 ok "and among the sessions" says 0 "self (self-test)" helm log sessions

@@ -10,6 +10,9 @@ p = Place()
 s = Server(p, "--listen", "unix:" + p.dir + "/sock")
 ok("the first line says that it is ready, and where", s.ready and s.ready["ready"] is True and s.url.hostname == "127.0.0.1", s.ready)
 
+line = open("/proc/%d/cmdline" % s.p.pid, "rb").read().split(b"\0")
+ok("its command line says nothing but what it is", len(line) == 4 and line[1].startswith(b"--options-fd=") and line[2] == b"serve", line)
+
 # One decision.
 st, b, h = s.evaluate("read_ticket", {"id": 1})
 ok("what the policy allows is allowed", st == 200 and b["allow"] is True and b["verdict"] == "ALLOW" and b["reason_code"] == "", b)
@@ -20,6 +23,9 @@ st, b, h = s.evaluate("nothing_known")
 ok("what no rule covers is denied, with 200", st == 200 and b["allow"] is False and b["verdict"] == "DENY" and b["reason_code"] == "NO_POLICY_DEFINED", b)
 st, b, h = s.evaluate("Bash", {"command": "rm -rf /"})
 ok("a shell command is understood, whatever the policy says", b["verdict"] == "DENY" and b["rule"] == "deny.rm_root", b)
+seen = p.helm("status", "--brief").stdout
+seen = " ".join((seen.decode() if isinstance(seen, bytes) else seen).split())
+ok("status knows that somebody has called", "by HTTP, the proxy or as a session in the last 24 hours: 1 passed, 0 asked, 2 refused" in seen and "called yet" not in seen, seen)
 st, b, h = s.ask("POST", "/api/v1/evaluate", {"action": "read_ticket", "resource": "r", "context": {"session_id": "s"}})
 ok("the older spelling means the same", st == 200 and b["verdict"] == "ALLOW", b)
 st, b, h = s.ask("POST", "/api/v1/evaluate", {"action": "read_ticket", "tool": "refund", "resource": "r"})
@@ -70,7 +76,7 @@ def by_socket(method, path, body=b"", headers=""):
 st, b = by_socket("POST", "/api/v1/evaluate", b'{"tool":"read_ticket","effect_level":"r"}')
 ok("a caller on this machine is its user", st == 200 and p.receipts()[-1]["executor_id"] == "user:%d" % os.getuid(), b)
 st, b = by_socket("GET", "/api/v1/approvals")
-ok("who may ask, and not answer", st == 403, b)
+ok("who may ask, and not answer, and is told what that takes", st == 403 and "needs the scope approve, and the caller has evaluate and read" in json.dumps(b), b)
 
 # Once.
 key = {"Idempotency-Key": "order-1"}

@@ -19,6 +19,21 @@ ok "the guard knows it" exits 25 helm guard check --containment none -- helm-ser
 ok "by its path" exits 25 helm guard check --containment none -- /usr/libexec/helm/helm-serve '{}'
 ok "from a script" exits 25 helm guard check --containment none -- python3 -c "import subprocess; subprocess.run(['helm-serve','{}'])"
 
+# A program that asked for a link and ended has nobody left who knows of the console.
+ends() {
+  sh -c '"$@" >"$0" 2>&1 & i=0; while ! grep -q "^}" "$0" && [ $i -lt 400 ]; do sleep 0.05; i=$((i + 1)); done' "$scratch/opened" \
+    env -i PATH="$PATH" HOME="$scratch/home" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" open --json
+  pid=$(sed -n 's/.*"pid": \([0-9]*\).*/\1/p' "$scratch/opened")
+  [ -n "$pid" ] && grep -q "\"stop\": \"kill $pid\"" "$scratch/opened" || { cat "$scratch/opened"; return 1; }
+  i=0
+  while [ -d "/proc/$pid" ] && ! grep -q '^State:.Z' "/proc/$pid/status" && [ $i -lt 200 ]; do
+    sleep 0.05
+    i=$((i + 1))
+  done
+  [ $i -lt 200 ] || { kill "$pid"; return 1; }
+}
+ok "a console ends with the program that opened it, and says how to end it" ends
+
 # Under another name, helm-serve judges by that name, too.
 mkdir -p "$scratch/tree"
 cp "$HELM_BUILD/helm" "$scratch/tree/Warden-1.2"

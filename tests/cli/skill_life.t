@@ -14,7 +14,13 @@ for k in sys.argv[1].split("."): v=v[int(k)] if isinstance(v,list) else v.get(k)
 print(v)' "$1"; }
 
 # ---- from a task to a skill ----
-helm profile run workspace_edit --task-name "list files" --task-id t1 -- ls . >/dev/null
+helm profile run workspace_edit --task-name "write files" --task-id t0 -- touch out >/dev/null
+ok "a draft says where it lies, so that it can be pasted" says 0 "path=$w/skill_drafts/write-files" helm skill draft-from-task --task-id t0 --name write-files --description "Writes files"
+ok "its contract has the profile under which the task ran" [ "$(field default_profile <skill_drafts/write-files/contract.json) $(field allowed_profiles.0 <skill_drafts/write-files/contract.json)" = "workspace_edit workspace_edit" ]
+fits() { ! helm skill assess-draft --name write-files | grep -q "does not allow"; }
+ok "and does not contradict its text" fits
+rm -rf skill_drafts/write-files
+helm profile run inspect_local --task-name "list files" --task-id t1 -- ls . >/dev/null
 ok "a draft of a completed task" helm skill draft-from-task --task-id t1 --name list-files --description "Lists files"
 ok "it has what the task did" says 0 "ls ." cat skill_drafts/list-files/SKILL.md
 ok "an untouched draft does not pass: the template's own sentences are in it" says 1 "sentences of the template" helm skill assess-draft --name list-files

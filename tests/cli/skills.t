@@ -196,6 +196,8 @@ ok "skill run starts it" says 0 closed helm skill run entry
 # ---- profiles, validity, pins ----
 contract prof '{"skill":"prof","allowed_profiles":["inspect_local"],"default_profile":"inspect_local"}'
 ok "another profile is refused" says 1 "only under inspect_local" under prof workspace_edit true
+ok "and the way that its contract has is said" says 1 "helm run --profile inspect_local --skill prof -- COMMAND" under prof workspace_edit true
+ok "advice does not lead out of a contract" says 25 "the contract of skill 'prof' does not have the profile that this takes" under prof inspect_local touch out
 contract bad "{\"skill\":\"bad\",$both,\"paths\":{\"write\":[\"../x\"]}}"
 ok "an invalid contract runs nothing" says 1 "below the tree" under bad workspace_edit true
 contract typo "{\"skill\":\"typo\",$both,\"budget\":{\"second\":1}}"
@@ -208,6 +210,9 @@ ok "then it runs" exits 0 under paths workspace_edit true
 mkdir -p skills/first && cp skills/paths/contract.json skills/first/
 ok "the first use pins" exits 0 under first workspace_edit true
 printf '{"skill":"first"}\n' >skills/first/contract.json
+echo more >skills/first/more.md
+ok "what was changed and what was added is named" says 0 "changed: contract.json, added: more.md" helm skill show first
+rm skills/first/more.md
 ok "so a contract cannot be widened afterwards" says 25 "not those that were accepted" under first workspace_edit true
 ok "guard-mode off does not take a contract off" exits 25 helm profile run workspace_edit --skill paths --guard-mode off -- touch src/off
 ok "a pin is a receipt" says 0 helm.skill/pin sh -c 'grep -h -o helm.skill/pin .helm/receipts.jsonl | head -1'
@@ -260,6 +265,7 @@ ok "a client without a tool for skills activates one by reading it" passes c1 Ba
 ok "and is held to it" denied c1 Bash '{"command":"echo x > src/h"}' codex
 
 # ---- looking ----
+ok "usage adds up" [ "$(helm skill usage --json | python3 -c 'import json,sys; print(all(s["runs"] == s["completed"] + s["failed"] + s["blocked"] + s["other"] for s in json.load(sys.stdin)))')" = True ]
 ok "usage counts" [ "$(helm skill usage paths --json | field 0.left_contract)" -gt 3 ]
 ok "route finds by words" says 0 '"direct"' helm skill route paths please --min-score 30 --json
 ok "nothing fits" exits 1 helm skill route xyzzy

@@ -157,9 +157,11 @@ static void tell_refused(struct task *t, const char *host, int64_t refused)
 	if (!host)
 		return;
 	host = text_safe(t->a, host, strlen(host), false);
-	const char *text = arena_printf(t->a,
-		"the door refused %lld connection%s, the first to %s; a person can allow it: helm allow host %s",
-		(long long)refused, refused == 1 ? "" : "s", host, host);
+	const char *text = arena_printf(t->a, "the door refused %lld connection%s, the first to %s; %s",
+		(long long)refused, refused == 1 ? "" : "s", host,
+		t->profile->terms ? arena_printf(t->a, "the contract of skill '%s' does not have it",
+					    t->profile->terms->skill)
+				  : arena_printf(t->a, "a person can allow it: helm allow host %s", host));
 	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, text) : text;
 }
 

@@ -487,12 +487,24 @@ static void put_changes(struct task *t)
 	json_set(a, t->row, "deleted_paths", deleted);
 }
 
+/* A condition of a loop that ran and ended with another code than 0 has answered: no. */
+static bool is_answer(const struct task *t, const char *why_not_executed)
+{
+	const struct run_result *r = t->result;
+
+	return !why_not_executed && !r->exit_signal && !r->timed_out && !r->printed_too_much &&
+		!r->interrupted && !t->spec->is_evidence &&
+		json_get_bool(json_get(t->row, "meta"), LOOP_CONDITION, false);
+}
+
 /* The resume card is written before the row, which names it. */
 int task_put_final(struct task *t, struct err *e)
 {
 	struct arena *a = t->a;
 	const struct run_result *r = t->result;
-	const char *why = why_not_executed(t), *status = r->exit_code == 0 ? "completed" : "failed";
+	const char *why = why_not_executed(t);
+	const bool is_good = r->exit_code == 0 || is_answer(t, why);
+	const char *status = is_good ? "completed" : "failed";
 
 	json_seti(a, t->row, "exit_code", r->exit_code);
 	if (r->exit_signal)
@@ -534,5 +546,5 @@ int task_put_final(struct task *t, struct err *e)
 	if (t->is_unverified)
 		return task_put_last(
 			t, status, "verification", json_get_text(t->row, "verification_reason", ""), e);
-	return task_put_last(t, status, r->exit_code ? "execution" : NULL, why, e);
+	return task_put_last(t, status, is_good && !r->timed_out ? NULL : "execution", why, e);
 }

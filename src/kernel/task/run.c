@@ -60,7 +60,7 @@ static int enter_skill(struct task *t, struct err *e)
 		return OK;
 	int rc = skill_use(k, t->a, t->spec->skill, t->profile, &t->skill, e);
 	if (rc == OK && t->skill.is_new && !t->spec->guard_json)
-		rc = skill_pin(k, t->a, t->spec->skill, t->skill.sha256, executor, NULL, e);
+		rc = skill_pin(k, t->a, t->spec->skill, t->skill.sha256, t->skill.files, executor, NULL, e);
 	if (rc)
 		return rc;
 	t->profile = t->skill.profile;
@@ -277,6 +277,25 @@ static int stop_paused(struct task *t, struct err *e)
 	return task_put_row(t, "blocked_by_pause", e);
 }
 
+/* Advice stays inside the contract of a skill: never the same command without it. */
+static const char *other_profile(struct task *t, const char *profile)
+{
+	const struct contract_place at = skill_place(t->k->sys, t->a, t->k->ws);
+	const char *skill = t->spec->skill;
+
+	if (!skill)
+		return arena_printf(
+			t->a, "another profile may permit it: helm run --profile %s -- COMMAND", profile);
+	json_each (one, json_get(contract_profiles(&at, skill, t->skill.contract), "allowed_profiles"))
+		if (json_text(one) && text_eq(json_text(one), profile))
+			return arena_printf(t->a,
+				"another profile of the skill may permit it: helm run --profile %s --skill %s -- COMMAND",
+				profile, skill);
+	return arena_printf(t->a,
+		"the contract of skill '%s' does not have the profile that this takes; what it has: helm skill show %s",
+		skill, skill);
+}
+
 /* The exit code tells a question (a person can answer it) from a denial. */
 static int stop_blocked(struct task *t, struct err *e)
 {
@@ -301,8 +320,7 @@ static int stop_blocked(struct task *t, struct err *e)
 		t->report->hint = d->decisive->instead;
 	else if (denied)
 		t->report->hint = d->recommended_profile && d->reason_code != REASON_SYSTEM_FROZEN
-			? arena_printf(a, "another profile may permit it: helm run --profile %s -- COMMAND",
-				  d->recommended_profile)
+			? other_profile(t, d->recommended_profile)
 			: reason_get(d->reason_code)->remedy;
 	if (t->report->handling.settled.why_asked)
 		t->report->hint = arena_printf(a, "%s%sa checkpoint could not answer for you (%s)",
