@@ -2,7 +2,7 @@
 //
 // What is signed is the SHA-256 of the message, and the message is what the dialog shows: it is read apart here, not taken from the server's
 // description of it.
-import { setPage, trustKey } from './api.js';
+import { ownKey, setOwnKey, setPage, trustKey } from './api.js';
 import { base64url, canonical, challengeOf, hex, unbase64url } from './proof.js';
 
 const known = (ids) => ids.map((id) => ({ type: 'public-key', id: unbase64url(id) }));
@@ -14,7 +14,7 @@ async function assertion(challenge, rpId, ids) {
 		got = await navigator.credentials.get({ publicKey: { challenge, rpId, allowCredentials: known(ids), userVerification: 'required', timeout: 120000 } });
 	} catch (e) { throw plainError(e); }
 	const r = got.response;
-	return { id: base64url(new Uint8Array(got.rawId)), authenticator_data: base64url(new Uint8Array(r.authenticatorData)), client_data_json: base64url(new Uint8Array(r.clientDataJSON)), signature: base64url(new Uint8Array(r.signature)) };
+	return { id: base64url(new Uint8Array(got.rawId)), user_handle: r.userHandle ? base64url(new Uint8Array(r.userHandle)) : undefined, authenticator_data: base64url(new Uint8Array(r.authenticatorData)), client_data_json: base64url(new Uint8Array(r.clientDataJSON)), signature: base64url(new Uint8Array(r.signature)) };
 }
 
 export async function login(source) {
@@ -22,6 +22,18 @@ export async function login(source) {
 	if (!asked.credentials.length) throw new Error('No key is registered here yet. A person invites you: helm serve invite --name NAME');
 	const got = await assertion(unbase64url(asked.challenge), asked.rp_id, asked.credentials);
 	setPage((await source.post('login', { challenge: asked.challenge, assertion: got })).page);
+}
+
+// At the front end of a fleet: no key is named there, so the device offers its own; the one that this browser used last is asked for first.
+export async function comeIn(source) {
+	const asked = await source.post('challenge', {}), own = ownKey();
+	const got = await assertion(unbase64url(asked.challenge), asked.rp_id, own ? [own.id] : []);
+	if (!got.user_handle && own && own.id === got.id) got.user_handle = own.handle;
+	try { setPage((await source.post('login', { challenge: asked.challenge, assertion: got })).page); } catch (e) {
+		if (e.code === 'PASSKEY_UNKNOWN') setOwnKey(null); // the next time the device offers what else it has
+		throw e;
+	}
+	setOwnKey({ id: got.id, handle: got.user_handle });
 }
 
 // `invite` is the word of a link, or nothing when the session itself may register.
@@ -32,13 +44,14 @@ export async function register(source, { invite, key }) {
 	try {
 		made = await navigator.credentials.create({ publicKey: {
 			challenge: unbase64url(asked.challenge), rp: { id: asked.rp_id, name: 'Helm' },
-			user: { id: crypto.getRandomValues(new Uint8Array(16)), name: asked.label, displayName: asked.label },
+			user: { id: asked.user_handle ? unbase64url(asked.user_handle) : crypto.getRandomValues(new Uint8Array(16)), name: asked.label, displayName: asked.label },
 			pubKeyCredParams: [{ type: 'public-key', alg: -8 }, { type: 'public-key', alg: -7 }],
-			authenticatorSelection: { userVerification: 'required', residentKey: 'preferred' }, attestation: 'none', excludeCredentials: known(asked.credentials), timeout: 120000,
+			authenticatorSelection: { userVerification: 'required', residentKey: asked.user_handle ? 'required' : 'preferred' }, attestation: 'none', excludeCredentials: known(asked.credentials), timeout: 120000,
 		} });
 	} catch (e) { throw plainError(e); }
 	const done = await source.post('register', { ...by, challenge: asked.challenge, client_data_json: base64url(new Uint8Array(made.response.clientDataJSON)), attestation_object: base64url(new Uint8Array(made.response.attestationObject)) });
 	if (key) trustKey(key);
+	if (asked.user_handle) setOwnKey({ id: base64url(new Uint8Array(made.rawId)), handle: asked.user_handle });
 	setPage(done.page);
 }
 

@@ -47,6 +47,12 @@ pg_stop() { (cd / && pg pg_ctl -D "$1/data" -w -m "${2:-fast}" stop >/dev/null 2
 pg_kill() { kill -9 "$(head -1 "$1/data/postmaster.pid")"; }
 # sql DIR QUERY: as the superuser, one value a line.
 sql() { (cd / && pg psql -h "$1" -U postgres -d helm -qtAX -v ON_ERROR_STOP=1 -c "$2"); }
+# sql_script FILE: the same as a script, for whoever is no shell.
+sql_script() {
+	become=
+	[ "$(id -u)" -ne 0 ] || become="setpriv --reuid=65534 --regid=65534 --clear-groups --"
+	printf 'cd / && exec %s env -i PATH="%s:/usr/bin:/bin" LC_ALL=C.UTF-8 psql -h "%s" -U postgres -d helm -qtAX -v ON_ERROR_STOP=1 -c "$1"\n' "$become" "$fleet_pg" "$pgdir" >"$1"
+}
 sql_as() { (cd / && pg psql -h "$1" -U "$2" -d helm -qtAX -v ON_ERROR_STOP=1 -c "$3") 2>&1; }
 
 # ---- a ledger ----
