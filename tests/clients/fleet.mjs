@@ -16,7 +16,8 @@ const errors = [], context = await browser.newContext(), page = await tab(contex
 {
 	const other = await tab(await browser.newContext(), errors);
 	await see(other, origin + '/console/acts');
-	ok('a stranger is asked for a token, and sees nothing', (await title(other)) === 'Who is there?' && /reader.s token/.test(await other.textContent('main')), await other.textContent('main'));
+	ok('a stranger is asked for a key or a token, and sees nothing', (await title(other)) === 'Who is there?' && /reader.s token/.test(await other.textContent('main')), await other.textContent('main'));
+	await other.click('summary');
 	await other.fill('input[name=token]', 'hfr_acme.0000');
 	await other.keyboard.press('Enter');
 	await other.waitForFunction(() => document.querySelector('.enter [role=alert]').textContent);
