@@ -25,6 +25,7 @@ for (const kind of ['ed25519', 'es256']) {
 	ok(`${kind}: it is made, and its person is in`, (await page.textContent('#who')).includes('key of ' + name), await page.textContent('#who'));
 	const made = await device.cdp.send('WebAuthn.getCredentials', { authenticatorId: device.authenticatorId });
 	ok(`${kind}: the device keeps it, with its owner`, made.credentials.length === 1 && made.credentials[0].isResidentCredential && Buffer.from(made.credentials[0].userHandle, 'base64').length === 16);
+	ok(`${kind}: and it is one of that kind`, Buffer.from(made.credentials[0].privateKey, 'base64').length > 100 === (kind === 'es256'));
 	ok(`${kind}: the key of the log came with the link`, await page.evaluate(() => /^ledger\.test\/acme\+/.test(localStorage.getItem('helm.log:ledger.test/acme'))));
 	ok(`${kind}: no script reads the cookie`, await page.evaluate(() => !document.cookie.includes('helm')));
 	const cookie = (await context.cookies(origin)).find((c) => c.name === '__Host-helm');

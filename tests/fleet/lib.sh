@@ -51,6 +51,7 @@ sql() { (cd / && pg psql -h "$1" -U postgres -d helm -qtAX -v ON_ERROR_STOP=1 -c
 sql_script() {
 	become=
 	[ "$(id -u)" -ne 0 ] || become="setpriv --reuid=65534 --regid=65534 --clear-groups --"
+	# shellcheck disable=SC2016
 	printf 'cd / && exec %s env -i PATH="%s:/usr/bin:/bin" LC_ALL=C.UTF-8 psql -h "%s" -U postgres -d helm -qtAX -v ON_ERROR_STOP=1 -c "$1"\n' "$become" "$fleet_pg" "$pgdir" >"$1"
 }
 sql_as() { (cd / && pg psql -h "$1" -U "$2" -d helm -qtAX -v ON_ERROR_STOP=1 -c "$3") 2>&1; }

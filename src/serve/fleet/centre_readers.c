@@ -95,10 +95,10 @@ static int read_machines(struct centre *c, const char **ret, struct err *e)
 	}
 	buf_addc(&text, '}');
 	*ret = text.p;
-	return n <= MACHINES_MOST ? OK
-				  : err_set(e, E_LIMIT, "FLEET_READER",
-					    "these are %d machines; at most %d can be named, or all", n,
-					    MACHINES_MOST);
+	return n <= MACHINES_MOST
+		? OK
+		: err_set(e, E_LIMIT, "FLEET_READER",
+			  "these are %d machines; at most %d can be named, or all", n, MACHINES_MOST);
 }
 
 /* What somebody is, read anew: {name, tenant, role, machines}. */
@@ -129,8 +129,8 @@ static int say_person(struct centre *c, const char *name, struct json **ret, str
 
 static int end_sessions(struct centre *c, const char *name, struct err *e)
 {
-	return pg_do(c->d, "DELETE FROM session WHERE name = $1", (struct pg_value[]){ pg_t(name) }, 1, NULL,
-		e);
+	return pg_do(
+		c->d, "DELETE FROM session WHERE name = $1", (struct pg_value[]){ pg_t(name) }, 1, NULL, e);
 }
 
 int centre_reader_invite(struct centre *c, struct json **ret, struct err *e)
@@ -183,7 +183,8 @@ int centre_reader_set(struct centre *c, struct json **ret, struct err *e)
 	if (rc == OK)
 		rc = read_machines(c, &machines, e);
 	if (rc == OK)
-		rc = pg_do(c->d, "UPDATE person SET machines = $2::int8[] WHERE name = $1 AND ended_at IS NULL",
+		rc = pg_do(c->d,
+			"UPDATE person SET machines = $2::int8[] WHERE name = $1 AND ended_at IS NULL",
 			(struct pg_value[]){ pg_t(name), pg_t(machines) }, 2, &changed, e);
 	if (rc == OK && !changed)
 		rc = err_set(e, E_MISSING, "FLEET_READER", "nobody is invited as '%s'", name);

@@ -83,8 +83,7 @@ static bool act_take(struct call *c, const uint8_t challenge[SHA256_SIZE])
 	struct err e = { 0 };
 	bool is_fresh = false;
 
-	if (!challenge_is_ours(c, ACT, challenge) ||
-		lend(c->server->fleet->pool, POOL_CONSOLE, 0, &l, &e) ||
+	if (!challenge_is_ours(c, ACT, challenge) || lend(c->server->fleet->pool, POOL_CONSOLE, 0, &l, &e) ||
 		challenge_use(l.d, challenge, &is_fresh, &e) || (is_fresh && pg_commit(l.d, &e))) {
 		if (e.rc)
 			log_line(c->server, "error", c, "%s: %s", e.code, e.text);

@@ -216,7 +216,8 @@ int pg_begin(struct db *d, int32_t tenant, struct err *e)
 
 int pg_narrow(struct db *d, const char *machines, struct err *e)
 {
-	static const char before[] = "SET LOCAL helm.machines = '", after[] = "'; SET LOCAL ROLE helm_engineer";
+	static const char before[] = "SET LOCAL helm.machines = '",
+			  after[] = "'; SET LOCAL ROLE helm_engineer";
 	size_t n = sizeof(before) + strlen(machines) + sizeof(after);
 
 	if (machines[0] != '{' || strspn(machines, "{0123456789,}") != strlen(machines))

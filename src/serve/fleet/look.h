@@ -8,7 +8,8 @@
 #include "serve/fleet/centre.h"
 
 struct looking {
-	struct lent l; /* for an engineer it sees their own machines, whatever it is asked (db.h, pg_narrow) */
+	struct lent
+		l; /* for an engineer it sees their own machines, whatever it is asked (db.h, pg_narrow) */
 	struct reader who;
 	int64_t until_us; /* when the session is over; 0: a token itself */
 };
@@ -36,7 +37,8 @@ int people_register(struct call *c, struct err *e);
 /* challenge.c: `purpose` is part of it: what was given to come in signs no act. */
 int challenge_make(struct call *c, const char *purpose, uint8_t ret[32], struct err *e);
 bool challenge_is_ours(struct call *c, const char *purpose, const uint8_t challenge[32]); /* and in time */
-int challenge_use(struct db *d, const uint8_t challenge[32], bool *ret, struct err *e); /* *ret: for the first time */
+int challenge_use(
+	struct db *d, const uint8_t challenge[32], bool *ret, struct err *e); /* *ret: for the first time */
 int challenges_start(struct fleet *f, struct err *e);
 
 /* Those who may act, as the newest list of the tenant has them, looked at against its root key; *ret NULL: nobody. */

@@ -175,8 +175,8 @@ static void look_for(struct ears *of, const struct group *g)
 		rc = pg_narrow(l.d, g->machines, &e);
 	if (rc == OK)
 		rc = pg_ask(l.d,
-			"SELECT coalesce(max(tree_size), 0), (SELECT tree_size FROM log) FROM checkpoint", NULL, 0,
-			&trees, &e);
+			"SELECT coalesce(max(tree_size), 0), (SELECT tree_size FROM log) FROM checkpoint",
+			NULL, 0, &trees, &e);
 	if (rc == OK) /* a span before it may reach behind it */
 		rc = pg_ask(l.d,
 			"SELECT s.leaf_first + r.lamport - s.lamport_first, " ACT_COLUMNS FROM_SPANS
@@ -189,7 +189,8 @@ static void look_for(struct ears *of, const struct group *g)
 	for (int i = 0; i < rows.n; i++) {
 		const struct json *row = look_row(&a, &rows, i);
 		for (struct ear *x = of->first; x; x = x->next)
-			if (is_in(g, x) && x->at >= g->from) /* who has come meanwhile and is behind: next time */
+			if (is_in(g, x) &&
+				x->at >= g->from) /* who has come meanwhile and is behind: next time */
 				tell(x, pg_int(&rows, i, 0), row);
 	}
 	for (struct ear *x = of->first; x; x = x->next) {

@@ -175,7 +175,8 @@ int fleet_view(struct call *c, struct err *e);
 struct reader {
 	struct tenant tenant;
 	const char *name, *expires_at;
-	const char *machines; /* of an engineer, "{1,2}": the transaction sees nothing else; NULL: all of the tenant */
+	const char *
+		machines; /* of an engineer, "{1,2}": the transaction sees nothing else; NULL: all of the tenant */
 	const char *key_id; /* of the passkey that came in; NULL: a token */
 };
 /* Words that open something, each followed by the tenant, a dot and a secret: a program's token, an invitation, a session. */
@@ -183,8 +184,8 @@ struct reader {
 #define INVITE_WORD "hfi_"
 #define SESSION_WORD "hfs_"
 /* "<prefix><tenant>.<secret>": a transaction of that tenant.  E_MISSING: it is no such word, or there is no such tenant. */
-int word_tenant(
-	struct call *c, const char *prefix, const char *word, struct lent *l, struct tenant *ret, struct err *e);
+int word_tenant(struct call *c, const char *prefix, const char *word, struct lent *l, struct tenant *ret,
+	struct err *e);
 int reader_find(struct call *c, const char *token, struct lent *l, struct reader *ret, struct err *e);
 const char *reader_bearer(const struct call *c); /* or NULL */
 /* look.c: the console for the readers of a tenant. */

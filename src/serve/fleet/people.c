@@ -30,11 +30,12 @@ static struct bytes digest_of(struct arena *a, const char *word)
 
 static int no_session(struct call *c, struct err *e)
 {
-	return call_refuse(c, e, 401, READER_WANTED, "this session is over, or its key opens nothing any more");
+	return call_refuse(
+		c, e, 401, READER_WANTED, "this session is over, or its key opens nothing any more");
 }
 
-static int find_session(
-	struct call *c, const char *cookie, struct lent *l, struct tenant *tenant, struct pg_rows *ret, struct err *e)
+static int find_session(struct call *c, const char *cookie, struct lent *l, struct tenant *tenant,
+	struct pg_rows *ret, struct err *e)
 {
 	int rc = word_tenant(c, SESSION_WORD, cookie, l, tenant, e);
 
@@ -207,8 +208,7 @@ static struct json *challenge_doc(struct call *c, const uint8_t challenge[SHA256
 {
 	struct json *doc = json_new(c->a, JSON_OBJECT);
 
-	json_sets(c->a, doc, "challenge",
-		base64_encode(c->a, challenge, SHA256_SIZE, BASE64_URL, false));
+	json_sets(c->a, doc, "challenge", base64_encode(c->a, challenge, SHA256_SIZE, BASE64_URL, false));
 	json_sets(c->a, doc, "rp_id", console_rp_id(c));
 	json_set(c->a, doc, "credentials", json_new(c->a, JSON_ARRAY));
 	return doc;
@@ -372,7 +372,8 @@ static int add_key(struct call *c, struct err *e)
 
 	if (rc == OK)
 		rc = read_challenge(c, REGISTER, &x, e);
-	if (rc == OK && (!decoded(c, "client_data_json", &client) || !decoded(c, "attestation_object", &object)))
+	if (rc == OK &&
+		(!decoded(c, "client_data_json", &client) || !decoded(c, "attestation_object", &object)))
 		rc = call_refuse(c, e, 400, "BAD_REQUEST", "a part of the new key is missing");
 	if (rc)
 		return rc;

@@ -92,8 +92,8 @@ int centre_questions(struct centre *c, struct json **ret, struct err *e)
 
 /* ---- the route ---- */
 
-int word_tenant(
-	struct call *c, const char *prefix, const char *word, struct lent *l, struct tenant *ret, struct err *e)
+int word_tenant(struct call *c, const char *prefix, const char *word, struct lent *l, struct tenant *ret,
+	struct err *e)
 {
 	const char *dot = word && text_starts(word, prefix) ? strrchr(word, '.') : NULL;
 
