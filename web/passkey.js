@@ -6,7 +6,8 @@ import { ownKey, setOwnKey, setPage, trustKey } from './api.js';
 import { base64url, canonical, challengeOf, hex, unbase64url } from './proof.js';
 
 const known = (ids) => ids.map((id) => ({ type: 'public-key', id: unbase64url(id) }));
-const plainError = (e) => (e.name === 'NotAllowedError' ? new Error('nothing was signed: it was cancelled, or took too long') : e);
+const SAID = { NotAllowedError: 'nothing was signed: it was cancelled, or took too long', SecurityError: 'keys are bound to names: open this page by its name (localhost, or that of --origin), and not by a number' };
+const plainError = (e) => (SAID[e.name] ? new Error(SAID[e.name]) : e);
 
 async function assertion(challenge, rpId, ids) {
 	let got;

@@ -45,7 +45,7 @@ DO $$ DECLARE t text; BEGIN
   END LOOP;
   FOREACH t IN ARRAY ARRAY['bundle','receipt','span','asked','settled','fork'] LOOP
     EXECUTE format('GRANT SELECT ON %I TO helm_engineer', t);
-    EXECUTE format($p$CREATE POLICY theirs ON %I AS RESTRICTIVE FOR SELECT TO helm_engineer USING (chain_id IN (SELECT c.chain_id FROM chain c))$p$, t);
+    EXECUTE format($p$CREATE POLICY theirs ON %I AS RESTRICTIVE FOR SELECT TO helm_engineer USING (chain_id = ANY (ARRAY(SELECT c.chain_id FROM chain c)))$p$, t);
   END LOOP;
 END $$;
 GRANT SELECT ON revoked_key, directive TO helm_engineer;

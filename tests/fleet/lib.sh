@@ -230,3 +230,14 @@ joined_asking() {
 }
 # ask_there NAME COMMAND: an agent there wants that.
 ask_there() { printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s","cwd":"%s"}' "$2" "$scratch/m/$1" | hook "$1" >/dev/null 2>&1; }
+# drive WORDS...: drive.py of this test; each "ok WHAT" and "NOT WHAT" that it says is a test.
+drive() {
+	HELM_REAL=$HELM_REAL HELM_SOURCE=$HELM_SOURCE python3 drive.py "$@" >drive.out 2>&1 || echo "NOT the driver ended" >>drive.out
+	while IFS= read -r line; do
+		case $line in
+		"ok "*) ok "${line#ok }" true ;;
+		"NOT "*) ok "${line#NOT }" false ;;
+		*) printf '# %s\n' "$line" ;;
+		esac
+	done <drive.out
+}

@@ -165,14 +165,7 @@ by_token.h = {"Cookie": "__Host-helm=%s.%d.%s" % (half, soon, mark), "X-Helm-Pag
 ends_when(by_token, "a session of a token ends when its time is over", lambda: None)
 PY
 sql_script sql.sh
-HELM_REAL=$HELM_REAL HELM_SOURCE=$HELM_SOURCE python3 drive.py "$url" "$url2" "$scratch" "$db" "$signer" "$scratch/sql.sh" >drive.out 2>&1 || echo "NOT the driver ended" >>drive.out
-while IFS= read -r line; do
-	case $line in
-	"ok "*) ok "${line#ok }" true ;;
-	"NOT "*) ok "${line#NOT }" false ;;
-	*) printf '# %s\n' "$line" ;;
-	esac
-done <drive.out
+drive "$url" "$url2" "$scratch" "$db" "$signer" "$scratch/sql.sh"
 ok "who came in is in the front end's log" grep -q "tom of acme came in with the key webauthn:" front.log
 ok "no word of a session or an invitation is" sh -c '! grep -q "hf[is]_acme" front.log other.log'
 fleet_end
