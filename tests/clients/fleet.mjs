@@ -253,7 +253,7 @@ ok('the session goes on with another process, and the stream behind the last eve
 /* ---- the end of it ---- */
 
 helm('centre', 'fleet', 'reader', 'revoke', 'look', '--tenant', 'acme');
-await page.waitForSelector('.enter input[name=token]', { timeout: 20000 });
+await page.waitForSelector('.enter input[name=token]', { timeout: 20000, state: 'attached' });
 ok('a reader who was revoked is outside, without asking', /session is over/.test(await page.textContent('main')), await page.textContent('main'));
 ok('nothing was thrown', errors.length === 0, ...errors.slice(0, 5));
 await context.close();

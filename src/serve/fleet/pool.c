@@ -52,6 +52,9 @@ int dbpool_take(struct dbpool *p, enum dbpool_role role, struct db **ret, struct
 		return OK;
 	}
 	int rc = pg_open_patient(p->conninfo, roles[role], p->sys, p->patience_s, &d, e);
+	/* What is asked here takes milliseconds, and costs are guessed as if each month had rows: compiling it first takes half a second. */
+	if (rc == OK)
+		rc = pg_script(d, "SET jit = off", e);
 	/* Who writes asks the same few statements for ever, by whole keys: planning anew for each set of values finds nothing better, and a bitmap only adds
 	 * keys that begin with the tenant, which are all of its rows. */
 	if (rc == OK && (role == POOL_INGEST || role == POOL_SEQ))
