@@ -113,6 +113,22 @@ serve_start() {
 }
 serve_stop() { kill "$(cat "${1:-front}.pid")" 2>/dev/null; wait "$(cat "${1:-front}.pid")" 2>/dev/null; }
 
+# token_link TENANT NAME: a link as they were before there were invitations: it opens as long as its token does.
+token_link() {
+	printf 'http://localhost:%s/console/#enter=%s&log=%s\n' "${url##*:}" "$(centre reader add "$2" --tenant "$1")" "$(sql "$pgdir" "SELECT log_vkey FROM fleet.tenant WHERE name = '$1'")"
+}
+# drive WORDS...: drive.py of this test; each "ok WHAT" and "NOT WHAT" that it says is a test.
+drive() {
+	HELM_REAL=$HELM_REAL HELM_SOURCE=$HELM_SOURCE python3 drive.py "$@" >drive.out 2>&1 || echo "NOT the driver ended" >>drive.out
+	while IFS= read -r line; do
+		case $line in
+		"ok "*) ok "${line#ok }" true ;;
+		"NOT "*) ok "${line#NOT }" false ;;
+		*) printf '# %s\n' "$line" ;;
+		esac
+	done <drive.out
+}
+
 # ---- what must hold after every failure ----
 
 # whole NAME...: of every machine all receipts, each once, in one tree.
@@ -230,14 +246,3 @@ joined_asking() {
 }
 # ask_there NAME COMMAND: an agent there wants that.
 ask_there() { printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s","cwd":"%s"}' "$2" "$scratch/m/$1" | hook "$1" >/dev/null 2>&1; }
-# drive WORDS...: drive.py of this test; each "ok WHAT" and "NOT WHAT" that it says is a test.
-drive() {
-	HELM_REAL=$HELM_REAL HELM_SOURCE=$HELM_SOURCE python3 drive.py "$@" >drive.out 2>&1 || echo "NOT the driver ended" >>drive.out
-	while IFS= read -r line; do
-		case $line in
-		"ok "*) ok "${line#ok }" true ;;
-		"NOT "*) ok "${line#NOT }" false ;;
-		*) printf '# %s\n' "$line" ;;
-		esac
-	done <drive.out
-}
