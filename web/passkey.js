@@ -9,13 +9,15 @@ const known = (ids) => ids.map((id) => ({ type: 'public-key', id: unbase64url(id
 const SAID = { NotAllowedError: 'nothing was signed: it was cancelled, or took too long', SecurityError: 'keys are bound to names: open this page by its name (localhost, or that of --origin), and not by a number' };
 const plainError = (e) => (SAID[e.name] ? new Error(SAID[e.name]) : e);
 
-async function assertion(challenge, rpId, ids) {
+// `owner` is told what the key keeps of its owner, where it does.
+async function assertion(challenge, rpId, ids, owner) {
 	let got;
 	try {
 		got = await navigator.credentials.get({ publicKey: { challenge, rpId, allowCredentials: known(ids), userVerification: 'required', timeout: 120000 } });
 	} catch (e) { throw plainError(e); }
 	const r = got.response;
-	return { id: base64url(new Uint8Array(got.rawId)), user_handle: r.userHandle ? base64url(new Uint8Array(r.userHandle)) : undefined, authenticator_data: base64url(new Uint8Array(r.authenticatorData)), client_data_json: base64url(new Uint8Array(r.clientDataJSON)), signature: base64url(new Uint8Array(r.signature)) };
+	if (owner && r.userHandle) owner(base64url(new Uint8Array(r.userHandle)));
+	return { id: base64url(new Uint8Array(got.rawId)), authenticator_data: base64url(new Uint8Array(r.authenticatorData)), client_data_json: base64url(new Uint8Array(r.clientDataJSON)), signature: base64url(new Uint8Array(r.signature)) };
 }
 
 export async function login(source) {
@@ -28,13 +30,15 @@ export async function login(source) {
 // At the front end of a fleet: no key is named there, so the device offers its own; the one that this browser used last is asked for first.
 export async function comeIn(source) {
 	const asked = await source.post('challenge', {}), own = ownKey();
-	const got = await assertion(unbase64url(asked.challenge), asked.rp_id, own ? [own.id] : []);
-	if (!got.user_handle && own && own.id === got.id) got.user_handle = own.handle;
-	try { setPage((await source.post('login', { challenge: asked.challenge, assertion: got })).page); } catch (e) {
-		if (e.code === 'PASSKEY_UNKNOWN') setOwnKey(null); // the next time the device offers what else it has
+	let handle = own ? own.handle : '', got;
+	try {
+		got = await assertion(unbase64url(asked.challenge), asked.rp_id, own ? [own.id] : [], (x) => { handle = x; });
+		setPage((await source.post('login', { challenge: asked.challenge, assertion: { ...got, user_handle: handle } })).page);
+	} catch (e) {
+		setOwnKey(null); // it may be gone, there or here: the next time the device offers what else it has
 		throw e;
 	}
-	setOwnKey({ id: got.id, handle: got.user_handle });
+	setOwnKey({ id: got.id, handle });
 }
 
 // `invite` is the word of a link, or nothing when the session itself may register.
