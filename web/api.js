@@ -1,7 +1,7 @@
 // api.js — where the data comes from.  A source has get, post, download and events; this one is a single workspace.  Another one (many
 // machines behind one front) has the same four functions and another base.
 
-const PAGE = 'helm.page', KEY = 'helm.key', LOG = 'helm.log:';
+const PAGE = 'helm.page', KEY = 'helm.key', LOG = 'helm.log:', OWN = 'helm.own';
 const kept = { get: (name) => localStorage.getItem(name), set: (name, value) => (value === null ? localStorage.removeItem(name) : localStorage.setItem(name, value)) };
 
 export const trustedKey = () => kept.get(KEY);
@@ -9,6 +9,9 @@ export const trustKey = (key) => kept.set(KEY, key);
 // The key of a fleet's log, under its own name; one front end may serve several.
 export const trustedLog = (origin) => kept.get(LOG + origin);
 export const trustLog = (vkey) => kept.set(LOG + vkey.split('+')[0], vkey);
+// Which key this browser came in with at a fleet: its name, no secret.
+export const ownKey = () => { try { return JSON.parse(kept.get(OWN)); } catch { return null; } };
+export const setOwnKey = (own) => kept.set(OWN, own && JSON.stringify(own));
 export const setPage = (word) => kept.set(PAGE, word);
 
 export class Refused extends Error {

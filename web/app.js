@@ -6,7 +6,7 @@ import * as all from './fleet.js';
 import * as fleet from './machines.js';
 import * as views from './views.js';
 import * as waiting from './waiting.js';
-import { login, register } from './passkey.js';
+import { comeIn, login, register } from './passkey.js';
 
 export const source = workspaceSource('/api/v1/console/');
 const $ = (id) => document.getElementById(id);
@@ -23,7 +23,9 @@ const ALL_PAGES = [
 ];
 const ALL_INNER = [['act', 'acts', all.act], ['machine', 'machines', fleet.machine], ['key', 'freeze', all.key]];
 const isAll = () => state.me.kind === 'fleet', pages = () => (isAll() ? ALL_PAGES : PAGES), inner = () => (isAll() ? ALL_INNER : INNER);
-const isThere = (name) => name !== 'machines' || state.me.has_fleet;
+// What is about all machines is not for an engineer, who sees some; the server refuses it, too.
+const FOR_ALL = new Set(['freeze', 'log', 'evidence']);
+const isThere = (name) => (name !== 'machines' || state.me.has_fleet) && !(state.me.role === 'engineer' && FOR_ALL.has(name));
 const GAPS = new Set(['freeze', 'policy']);
 
 export const state = { me: null, waiting: 0, listeners: new Set() };
@@ -99,7 +101,7 @@ export function setWaiting(n) {
 
 function who() {
 	const me = state.me;
-	show($('who'), isAll() ? [h('span', { class: 'badge' }, 'reader ' + plain(me.reader)), h('button', { class: 'plain', onclick: leave }, 'Leave')] : me.label
+	show($('who'), isAll() ? [h('span', { class: 'badge' + (me.key_id ? ' good' : ''), title: me.key_id }, (me.key_id ? 'key of ' : 'reader ') + plain(me.reader)), h('button', { class: 'plain', onclick: leave }, 'Leave')] : me.label
 		? [h('span', { class: 'badge good', title: me.key_id }, 'key of ' + plain(me.label)), h('button', { class: 'plain', onclick: leave }, 'Leave')]
 		: [h('span', { class: 'badge' }, 'looking'),
 			me.may_register ? h('button', { class: 'plain', onclick: (e) => register(source, {}).then(start).catch((x) => { e.target.title = x.message; announce(x.message); }) }, 'Register a key') : null,
@@ -171,8 +173,13 @@ function byToken(error) {
 		error.textContent = '';
 		try { setPage((await source.post('enter', { token: token.value.trim() })).page); location.reload(); } catch (x) { error.textContent = x.message; token.select(); }
 	};
-	return [h('p', { class: 'soft' }, 'This console shows what agents did on all machines of a fleet. Come in with a reader’s token; ', h('code', null, 'helm fleet reader add NAME'), ' makes one.'),
-		h('form', { class: 'token', onsubmit: enter }, token, h('button', { class: 'main' }, 'Come in'))];
+	const byOwn = async () => {
+		error.textContent = '';
+		try { await comeIn(source); location.reload(); } catch (x) { error.textContent = x.message; }
+	};
+	return [h('p', { class: 'soft' }, 'This console shows what agents did on the machines of a fleet. Come in with your key. You register one by a link that works once; whoever keeps the fleet makes it: ', h('code', null, 'helm fleet reader invite NAME'), '.'),
+		h('button', { class: 'main', onclick: byOwn }, 'Use your key'),
+		h('details', { class: 'after' }, h('summary', null, 'With a reader’s token'), h('form', { class: 'token', onsubmit: enter }, token, h('button', null, 'Come in')))];
 }
 
 async function byLink() {
@@ -180,18 +187,19 @@ async function byLink() {
 	const token = words.get('enter'), invite = words.get('invite'), key = /^[0-9a-f]{64}$/.test(words.get('key') || '') ? words.get('key') : null;
 	if (!token && !invite) return null;
 	history.replaceState(null, '', location.pathname + location.search);
-	if (invite) return invited(invite, key);
 	const at = hash.indexOf('&log='), vkey = at < 0 ? null : decodeURIComponent(hash.slice(at + 5));
+	if (invite) return invited(invite, key).then(() => keepLog(vkey));
 	const { page } = await source.post('enter', { token });
 	// Only now: anybody can write a link, and the key that it names decides which proofs hold.
 	if (key) trustKey(key);
 	setPage(page);
-	// Nor does a link change a key that is kept, or name one for another log than the one it opens: its page of the log says which.
-	if (vkey) {
-		const { log_origin } = await source.get('me');
-		if (vkey.split('+')[0] === log_origin && !trustedLog(log_origin)) trustLog(vkey);
-	}
-	return null;
+	return keepLog(vkey);
+}
+// Nor does a link change a key that is kept, or name one for another log than the one it opens: its page of the log says which.
+async function keepLog(vkey) {
+	if (!vkey) return;
+	const { log_origin } = await source.get('me');
+	if (vkey.split('+')[0] === log_origin && !trustedLog(log_origin)) trustLog(vkey);
 }
 
 // A browser makes a key only when its person has asked for that: so there is a button.
@@ -199,7 +207,7 @@ const invited = (invite, key) => new Promise((done) => {
 	const error = h('p', { class: 'small', role: 'alert' });
 	const go = async () => { try { await register(source, { invite, key }); done(null); } catch (e) { error.textContent = e.message; } };
 	show($('main'), h('div', { class: 'enter' }, h('h1', { tabindex: '-1' }, 'Register your key'),
-		h('p', { class: 'soft' }, 'You are invited to answer questions here. Your key stays in your device; it asks who you are each time it signs.'),
+		h('p', { class: 'soft' }, invite.startsWith('hfi_') ? 'You are invited to look here. ' : 'You are invited to answer questions here. ', 'Your key stays in your device; it asks who you are each time it signs.'),
 		h('button', { class: 'main', onclick: go }, 'Make a key'), error));
 });
 

@@ -29,7 +29,7 @@ export async function now(main, at) {
 			{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host)), h('span', { class: 'soft small' }, ' ', said(m.user))] }, { title: 'Stands', class: 'tight', bare: true, cell: (m) => (m.standing === 'green' ? h('span', { class: 'badge warn' }, '! its clock differs') : standing(m)) }, { title: 'Heard', class: 'tight', cell: heard },
 		], wrong.slice(0, SHOWN)), wrong.length > SHOWN ? h('p', { class: 'soft small' }, `${SHOWN} of ${wrong.length} are shown. `, link('/console/machines', 'All machines')) : null] : null,
 		h('h2', null, 'What was stopped'),
-		table('What was asked or denied on any machine, the newest first', columns(), doc.stopped, doc.machines ? 'Nothing was stopped. That is how it should be.' : 'No machine has joined yet. helm fleet token makes a token, and helm fleet join joins with it.'),
+		table(state.me.role === 'engineer' ? 'What was asked or denied on your machines, the newest first' : 'What was asked or denied on any machine, the newest first', columns(), doc.stopped, doc.machines || state.me.role === 'engineer' ? 'Nothing was stopped. That is how it should be.' : 'No machine has joined yet. helm fleet token makes a token, and helm fleet join joins with it.'),
 		doc.stopped.length < doc.stopped_all ? h('p', { class: 'soft small', id: 'more-stopped' }, `${doc.stopped.length} of ${doc.stopped_all >= 100000 ? 'at least ' : ''}${doc.stopped_all.toLocaleString()} are shown. `, link('/console/acts?verdict=stopped', 'All that were stopped')) : null));
 	listen(['stopped', 'asked', 'answered', 'act'], () => at.isCurrent() && now(main, at));
 }

@@ -14,25 +14,27 @@ const armed = (m) => (m.armed || []).map((x) => `${x.client || x.name || ''} ${x
 export const machinePath = (m) => '/console/machine/' + encodeURIComponent(m.node);
 
 const KINDS = { freeze: 'Freeze', unfreeze: 'Lift a freeze', lease: 'Lease', revoke_key: 'A key counts no more', approvers: 'Who may answer', grant: 'An answer: yes', deny: 'An answer: no', root: 'Another root key', retire: 'A machine is retired' };
-const inFleet = () => state.me.kind === 'fleet';
+const inFleet = () => state.me.kind === 'fleet', isPart = () => state.me.role === 'engineer';
 const byWhom = (o) => ((o.order || {}).body || {}).signed || ((o.order || {}).body || {}).passkey ? h('span', { class: 'badge good' }, 'signed by a person') : null;
 export const orderTable = (orders, empty) => table('Orders of the centre, the newest first', [
 	{ title: 'When', class: 'tight', bare: true, cell: (o) => when(o.at) }, { title: 'Order', bare: true, cell: (o) => [KINDS[o.kind] || plain(o.kind), ((o.order || {}).body || {}).reason ? [': ', said(o.order.body.reason)] : '', ' ', byWhom(o)] },
 	{ title: 'Confirmed', class: 'tight', cell: (o) => [h('span', { class: 'badge ' + (o.obeyed >= o.meant ? 'good' : 'warn') }, `${o.obeyed} of ${o.meant}`), o.refused ? [' ', h('span', { class: 'badge bad' }, `✕ ${o.refused} refused`)] : null] }, { title: 'Not yet', cell: (o) => parted((o.missing || []).join(', ')) },
 ], orders, empty);
 const olderOrders = (orders) => { const n = orders.length ? Number(orders[orders.length - 1].seq) - 1 : 0; return n > 0 ? h('p', { class: 'small soft' }, `Only the newest ${orders.length} are shown; ${n} older.`) : null; };
+// An engineer sees those that concern their machines: how many there are in all says nothing to them.
+const cutOrders = (orders) => (orders.length >= 50 ? h('p', { class: 'small soft' }, `Only the newest ${orders.length} are shown.`) : null);
 
 export async function machines(main, at) {
 	const doc = await source.get('machines'), list = doc.machines, count = (f) => list.filter(f).length;
 	const number = (n, what, kind) => h('div', { class: 'number ' + (n ? kind : '') }, h('b', null, String(n)), h('span', null, what));
-	show(main, page('Machines', 'Every machine of the fleet, as its ledger knows it.',
+	show(main, page('Machines', isPart() ? 'Your machines, as the ledger of the fleet knows them.' : 'Every machine of the fleet, as its ledger knows it.',
 		h('div', { class: 'three' }, number(list.length, list.length === 1 ? 'machine' : 'machines', ''), number(count((m) => m.standing !== 'green'), 'not as they should be', 'bad'), number(count(isFrozen), 'frozen', 'warn')),
 		table('Machines', [
 			{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host || m.node)), list.some((x) => x !== m && x.host === m.host && x.user === m.user) ? h('span', { class: 'soft small' }, ' ', m.node) : null] }, { title: 'Stands', class: 'tight', bare: true, cell: (m) => [standing(m), isFrozen(m) ? [' ', h('span', { class: 'badge warn' }, 'frozen')] : null] },
 			{ title: 'User', cell: (m) => said(m.user) }, { title: 'Heard', class: 'tight', cell: heard }, { title: 'Receipts', class: 'num', cell: (m) => m.receipts.toLocaleString() }, { title: 'Not here yet', class: 'num', cell: (m) => m.backlog.toLocaleString() },
-		], list, 'No machine has joined. helm fleet token makes a token, and helm fleet join joins with it.'),
-		h('h2', null, 'Orders'), orderTable(doc.orders, 'Nothing was ever ordered.'), olderOrders(doc.orders),
-		inFleet() ? h('p', { class: 'soft small' }, 'To stop some or all of them: ', link('/console/freeze', 'Freeze'), '.') : h('p', { class: 'soft small' }, 'All of them are stopped at a terminal of the centre: ', h('code', null, 'helm fleet freeze --reason TEXT'), '. The control key signs it.')));
+		], list, isPart() ? 'None of your machines is in this fleet.' : 'No machine has joined. helm fleet token makes a token, and helm fleet join joins with it.'),
+		h('h2', null, 'Orders'), orderTable(doc.orders, isPart() ? 'Nothing was ordered that concerns them.' : 'Nothing was ever ordered.'), isPart() ? cutOrders(doc.orders) : olderOrders(doc.orders),
+		isPart() ? null : inFleet() ? h('p', { class: 'soft small' }, 'To stop some or all of them: ', link('/console/freeze', 'Freeze'), '.') : h('p', { class: 'soft small' }, 'All of them are stopped at a terminal of the centre: ', h('code', null, 'helm fleet freeze --reason TEXT'), '. The control key signs it.')));
 	if (inFleet()) listen(['act', 'stopped', 'asked', 'answered'], () => at.isCurrent() && machines(main, at));
 }
 
@@ -44,7 +46,7 @@ export async function machine(main, at) {
 		h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, 'How it stands'), standing(m)), facts([
 			['User', said(m.user)], ['Heard', heard(m)], ['Guards', said(armed(m) || 'it said nothing about them')], ['Frozen', isFrozen(m) ? h('span', { class: 'badge warn' }, 'yes') : 'no'], ['Chains', String(m.chains)], ['Receipts here', m.receipts.toLocaleString()], ['Not here yet', m.backlog.toLocaleString()], ['Clock', `${m.skew_ms} ms from the ledger's`], ['Last order it has seen', String(m.order)], ['Number', h('code', null, m.node)],
 		], 'two')),
-		inFleet() ? h('p', null, link('/console/freeze?node=' + encodeURIComponent(m.node), isFrozen(m) ? 'Let it go on, or freeze others' : 'Freeze this machine')) : h('section', { class: 'card' }, h('h2', null, 'To stop it'), h('p', { class: 'soft small' }, 'At a terminal of the centre; the control key signs the order, and the machine confirms it with a receipt.'), h('code', { class: 'block' }, `helm fleet ${isFrozen(m) ? 'unfreeze' : 'freeze'} --node ${m.node}${isFrozen(m) ? '' : ' --reason TEXT'}`)),
+		isPart() ? null : inFleet() ? h('p', null, link('/console/freeze?node=' + encodeURIComponent(m.node), isFrozen(m) ? 'Let it go on, or freeze others' : 'Freeze this machine')) : h('section', { class: 'card' }, h('h2', null, 'To stop it'), h('p', { class: 'soft small' }, 'At a terminal of the centre; the control key signs the order, and the machine confirms it with a receipt.'), h('code', { class: 'block' }, `helm fleet ${isFrozen(m) ? 'unfreeze' : 'freeze'} --node ${m.node}${isFrozen(m) ? '' : ' --reason TEXT'}`)),
 		h('h2', null, 'What it did last'),
 		inFleet() ? table('Acts of this machine, the newest first', columns().filter((x) => x.title !== 'Machine'), doc.acts, 'Nothing of it is in the ledger yet.') : table('Receipts of this machine, the newest first', [
 			{ title: 'When', class: 'tight', bare: true, cell: (a) => when(a.at) }, { title: 'Verdict', class: 'tight', bare: true, cell: (a) => badge(a.verdict, a.type) }, { title: 'What', bare: true, cell: (a) => h('span', { class: 'caption' }, said(a.caption || a.tool || a.type)) }, { title: 'Who', class: 'mid', cell: (a) => parted(a.principal) }, { title: 'Rule', class: 'mid', cell: (a) => h('span', { class: 'small soft' }, parted(a.rule)) },

@@ -2,18 +2,21 @@
 //
 // What is signed is the SHA-256 of the message, and the message is what the dialog shows: it is read apart here, not taken from the server's
 // description of it.
-import { setPage, trustKey } from './api.js';
+import { ownKey, setOwnKey, setPage, trustKey } from './api.js';
 import { base64url, canonical, challengeOf, hex, unbase64url } from './proof.js';
 
 const known = (ids) => ids.map((id) => ({ type: 'public-key', id: unbase64url(id) }));
-const plainError = (e) => (e.name === 'NotAllowedError' ? new Error('nothing was signed: it was cancelled, or took too long') : e);
+const SAID = { NotAllowedError: 'nothing was signed: it was cancelled, or took too long', SecurityError: 'keys are bound to names: open this page by its name (localhost, or that of --origin), and not by a number' };
+const plainError = (e) => (SAID[e.name] ? new Error(SAID[e.name]) : e);
 
-async function assertion(challenge, rpId, ids) {
+// `owner` is told what the key keeps of its owner, where it does.
+async function assertion(challenge, rpId, ids, owner) {
 	let got;
 	try {
 		got = await navigator.credentials.get({ publicKey: { challenge, rpId, allowCredentials: known(ids), userVerification: 'required', timeout: 120000 } });
 	} catch (e) { throw plainError(e); }
 	const r = got.response;
+	if (owner && r.userHandle) owner(base64url(new Uint8Array(r.userHandle)));
 	return { id: base64url(new Uint8Array(got.rawId)), authenticator_data: base64url(new Uint8Array(r.authenticatorData)), client_data_json: base64url(new Uint8Array(r.clientDataJSON)), signature: base64url(new Uint8Array(r.signature)) };
 }
 
@@ -24,6 +27,20 @@ export async function login(source) {
 	setPage((await source.post('login', { challenge: asked.challenge, assertion: got })).page);
 }
 
+// At the front end of a fleet: no key is named there, so the device offers its own; the one that this browser used last is asked for first.
+export async function comeIn(source) {
+	const asked = await source.post('challenge', {}), own = ownKey();
+	let handle = own ? own.handle : '', got;
+	try {
+		got = await assertion(unbase64url(asked.challenge), asked.rp_id, own ? [own.id] : [], (x) => { handle = x; });
+		setPage((await source.post('login', { challenge: asked.challenge, assertion: { ...got, user_handle: handle } })).page);
+	} catch (e) {
+		setOwnKey(null); // it may be gone, there or here: the next time the device offers what else it has
+		throw e;
+	}
+	setOwnKey({ id: got.id, handle });
+}
+
 // `invite` is the word of a link, or nothing when the session itself may register.
 export async function register(source, { invite, key }) {
 	const by = invite ? { invite } : {};
@@ -32,13 +49,14 @@ export async function register(source, { invite, key }) {
 	try {
 		made = await navigator.credentials.create({ publicKey: {
 			challenge: unbase64url(asked.challenge), rp: { id: asked.rp_id, name: 'Helm' },
-			user: { id: crypto.getRandomValues(new Uint8Array(16)), name: asked.label, displayName: asked.label },
+			user: { id: asked.user_handle ? unbase64url(asked.user_handle) : crypto.getRandomValues(new Uint8Array(16)), name: asked.label, displayName: asked.label },
 			pubKeyCredParams: [{ type: 'public-key', alg: -8 }, { type: 'public-key', alg: -7 }],
-			authenticatorSelection: { userVerification: 'required', residentKey: 'preferred' }, attestation: 'none', excludeCredentials: known(asked.credentials), timeout: 120000,
+			authenticatorSelection: { userVerification: 'required', residentKey: asked.user_handle ? 'required' : 'preferred' }, attestation: 'none', excludeCredentials: known(asked.credentials), timeout: 120000,
 		} });
 	} catch (e) { throw plainError(e); }
 	const done = await source.post('register', { ...by, challenge: asked.challenge, client_data_json: base64url(new Uint8Array(made.response.clientDataJSON)), attestation_object: base64url(new Uint8Array(made.response.attestationObject)) });
 	if (key) trustKey(key);
+	if (asked.user_handle) setOwnKey({ id: base64url(new Uint8Array(made.rawId)), handle: asked.user_handle });
 	setPage(done.page);
 }
 

@@ -86,7 +86,7 @@ async function checkInclusion(r, proof) {
 
 async function checkCheckpoint(proof, trusted) {
 	if (!proof) throw new Unknown('no checkpoint covers it yet; in some seconds one does');
-	if (!trusted) throw new Unknown('no key of this log is kept in this browser; come in by a link of helm fleet reader add --link');
+	if (!trusted) throw new Unknown('no key of this log is kept in this browser; come in by a link of helm fleet reader invite');
 	const said = await checkNote(proof.checkpoint, trusted), others = said.signatures.length - 1;
 	return others ? `and ${others} ${others === 1 ? 'witness has' : 'witnesses have'} signed beside it (not checked here)` : '';
 }

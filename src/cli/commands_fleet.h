@@ -3,7 +3,7 @@
 static const struct cmd row_serve_fleet = { KNOWN(serve_fleet), "[migrate|rebuild|retain|tiles DIR]", 0, 2,
 	"serve the ledger of a fleet: what many machines record, on PostgreSQL",
 	"Starts helm-serve in its own place, on 127.0.0.1:7715.  Machines that have joined send their receipts, signed; each is verified before it is stored, and folded into one signed Merkle log for each tenant.  "
-	"Any number of servers may work with one database.  A database that could lose what it acknowledged, or a role that sees across tenants, is refused.  It also serves the console for all machines of a tenant, under /console/: readers come in by 'helm fleet reader add NAME --link URL', and beyond this machine by the name of --origin.  "
+	"Any number of servers may work with one database.  A database that could lose what it acknowledged, or a role that sees across tenants, is refused.  It also serves the console for all machines of a tenant, under /console/: people come in by 'helm fleet reader invite NAME --link URL', and beyond this machine by the name of --origin.  "
 	"migrate makes or advances the tables, as the owner of the database; --login names the role that servers use.  rebuild makes the projection of one tenant again from what was received; retain detaches months that are old, with every proof kept; tiles writes the log of one tenant as files for any web server.  docs/guides/fleet.md shows it from the beginning.",
 	NULL, serve_fleet_opts, MAY_WORKSPACE, cmd_serve_fleet };
 
@@ -84,9 +84,12 @@ static const struct cmd row_fleet_approvers = { KNOWN(fleet_approvers), "sign LA
 	"who may answer questions from the centre",
 	"sign makes the list, with the root key, on the machine where that is kept, which needs no network; a list without keys ends everybody's.  give orders every machine to take it.  A key is 64 hex digits, a passkey as the console of the front end shows it (helm-passkey:...), or a file with either, with a line of OpenSSH, or with a passkey as it stands in trust/approvers.json where it was registered.  A list with a lower number than the one in force is refused, so that nobody shows an old one again.",
 	NULL, fleet_approvers_opts, MAY_WORKSPACE, cmd_fleet_approvers };
-static const struct cmd row_fleet_reader = { KNOWN(fleet_reader), "add NAME|revoke NAME|list", 1, 2,
-	"tokens with which somebody looks at the ledger over HTTP, at the centre",
-	"Such a token opens search, nodes, orders and questions of one tenant (--url and --token-file), and the console that the front end serves for it, to look; nothing else.  It is shown once; only its digest is kept.",
+static const struct cmd row_fleet_reader = { KNOWN(fleet_reader),
+	"add NAME|invite NAME|set NAME|revoke NAME|list", 1, 2,
+	"who looks at the ledger over HTTP: programs by a token, people by a passkey; at the centre",
+	"add makes the token of a program: it opens search, nodes, orders and questions of one tenant (--url and --token-file), and what the console shows of it, to look; nothing else.  It is shown once; only its digest is kept.  "
+	"invite makes a link that works once, for a person: by it they register a passkey at the front end, and come in with that from then on.  Again for the same name it takes the place of a key that was lost, which opens nothing from then on.  "
+	"A person sees all machines of the tenant, or those of --machines and nothing else; set changes that, and ends their sessions.",
 	NULL, fleet_reader_opts, MAY_WORKSPACE, cmd_fleet_reader };
 
 static const struct cmd row_fleet_leave = { KNOWN(fleet_leave), "", 0, 0, "leave the fleet",

@@ -357,6 +357,24 @@ int passkey_in_rows(struct arena *a, const struct json *rows, struct bytes messa
 	return err_set(e, E_DENIED, "APPROVER_UNKNOWN", "the fleet's root key names no such passkey");
 }
 
+int passkey_signed(struct arena *a, const struct json *row, const uint8_t challenge[SHA256_SIZE],
+	const struct passkey_given *g, uint32_t *ret_counter, struct err *e)
+{
+	struct webauthn_wanted w = { .origin = g->origin, .rp_id = g->rp_id };
+	const struct json *p = json_get(row, "passkey");
+	struct webauthn_signed given;
+	struct webauthn_key key;
+
+	if (!passkey_is_row(a, row) || !key_of(p, &key))
+		return err_set(e, E_CORRUPT, "PASSKEY_ROW", "what is kept of this key cannot be read");
+	if (!text_eq(json_get_text(p, "rp_id", ""), g->rp_id))
+		return err_set(e, E_DENIED, "WEBAUTHN_RP", "this key was made for another name");
+	if (!read_given(a, g->assertion, &given))
+		return err_set(e, E_INPUT, "WEBAUTHN_FORMAT", "a part of what was signed is missing");
+	memcpy(w.challenge, challenge, sizeof(w.challenge));
+	return webauthn_check(a, &w, &key, &given, g->es256, ret_counter, e);
+}
+
 /* ---- invitations ---- */
 
 static bool is_label(const char *text)
@@ -432,10 +450,10 @@ int passkey_invited(struct sys *s, struct arena *a, const struct workspace *ws, 
 
 /* ---- registering ---- */
 
-static struct json *row_of(struct sys *s, struct arena *a, const struct webauthn_made *made,
-	const char *rp_id, const char *label)
+/* {algorithm, credential_id, public_key_hex, rp_id}. */
+static struct json *key_json(struct arena *a, const struct webauthn_made *made, const char *rp_id)
 {
-	struct json *row = json_new(a, JSON_OBJECT), *p = json_new(a, JSON_OBJECT);
+	struct json *p = json_new(a, JSON_OBJECT);
 	bool is_ed = made->key.algorithm == WEBAUTHN_ED25519;
 	char hex[2 * 64 + 1];
 
@@ -447,10 +465,42 @@ static struct json *row_of(struct sys *s, struct arena *a, const struct webauthn
 	json_sets(a, p, "credential_id",
 		base64_encode(a, made->credential_id.p, made->credential_id.n, BASE64_URL, false));
 	json_sets(a, p, "rp_id", rp_id);
+	return p;
+}
+
+static int read_made(struct arena *a, const struct webauthn_wanted *w, struct bytes client_data,
+	struct bytes attestation_object, struct webauthn_made *ret, struct err *e)
+{
+	int rc = webauthn_register(a, w, client_data, attestation_object, ret, e);
+
+	if (rc == OK && ret->key.algorithm == WEBAUTHN_ED25519 && !sign_public_ok(ret->key.x))
+		return err_set(e, E_DENIED, "KEY_WEAK", "this key proves nothing: it is a weak one");
+	return rc;
+}
+
+int passkey_made(struct arena *a, const struct webauthn_wanted *w, struct bytes client_data,
+	struct bytes attestation_object, struct json **ret, uint32_t *ret_counter, struct err *e)
+{
+	struct webauthn_made made;
+	int rc = read_made(a, w, client_data, attestation_object, &made, e);
+
+	if (rc)
+		return rc;
+	*ret = key_json(a, &made, w->rp_id);
+	json_sets(a, *ret, "origin", w->origin);
+	*ret_counter = made.counter;
+	return OK;
+}
+
+static struct json *row_of(struct sys *s, struct arena *a, const struct webauthn_made *made,
+	const char *rp_id, const char *label)
+{
+	struct json *row = json_new(a, JSON_OBJECT);
+
 	json_sets(a, row, "key_id",
 		arena_printf(
 			a, "webauthn:%.32s", sha256_hex(a, made->credential_id.p, made->credential_id.n)));
-	json_set(a, row, "passkey", p);
+	json_set(a, row, "passkey", key_json(a, made, rp_id));
 	json_sets(a, row, "label", label);
 	json_sets(a, row, "added_at", text_time_z(a, s->now_us(s)));
 	return row;
@@ -493,12 +543,10 @@ int passkey_add(struct kernel *k, struct arena *a, const struct webauthn_wanted 
 	struct err *e)
 {
 	struct webauthn_made made;
-	int rc = webauthn_register(a, w, client_data, attestation_object, &made, e);
+	int rc = read_made(a, w, client_data, attestation_object, &made, e);
 
 	if (rc)
 		return rc;
-	if (made.key.algorithm == WEBAUTHN_ED25519 && !sign_public_ok(made.key.x))
-		return err_set(e, E_DENIED, "KEY_WEAK", "this key proves nothing: it is a weak one");
 	if (!is_label(label))
 		return err_set(e, E_INPUT, "PASSKEY_LABEL", "the name of its owner cannot be used");
 	struct json *row = row_of(k->sys, a, &made, w->rp_id, label);

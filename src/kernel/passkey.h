@@ -49,6 +49,14 @@ int passkey_read_word(struct arena *a, const char *word, struct json **ret, stru
 int passkey_in_rows(struct arena *a, const struct json *rows, struct bytes message,
 	const struct json *assertion, webauthn_es256 *es256, struct person *ret, struct err *e);
 
+/* The key of such a row has signed this challenge, at the origin and under the name that the door says; *ret_counter is what its authenticator has counted,
+ * for whoever keeps the row. */
+int passkey_signed(struct arena *a, const struct json *row, const uint8_t challenge[SHA256_SIZE],
+	const struct passkey_given *g, uint32_t *ret_counter, struct err *e);
+/* A key that was made for this challenge, as the `passkey` of such a row.  Those of webauthn_register(), and KEY_WEAK. */
+int passkey_made(struct arena *a, const struct webauthn_wanted *w, struct bytes client_data,
+	struct bytes attestation_object, struct json **ret, uint32_t *ret_counter, struct err *e);
+
 /* The bytes that say a person's act that is no answer with a grant: deny, freeze, unfreeze. */
 struct bytes passkey_message(struct arena *a, const struct json *act);
 

@@ -56,6 +56,13 @@ void console_registered(struct call *c);
 int console_challenge(struct call *c, uint8_t ret[32], struct err *e);
 bool console_take_challenge(struct call *c, const uint8_t challenge[32]);
 
+/* Where any of several servers may take what another one has made: instead of those in memory.  Set before there are callers. */
+struct console_challenges {
+	int (*make)(struct call *c, uint8_t ret[32], struct err *e);
+	bool (*take)(struct call *c, const uint8_t challenge[32]);
+};
+void console_share_challenges(struct server *s, const struct console_challenges *by);
+
 /* Of the request: "http://localhost:7714", and the name that keys are bound to, "localhost". */
 const char *console_origin(struct call *c);
 const char *console_rp_id(struct call *c);

@@ -55,6 +55,8 @@ enum route_flags {
 	IS_ONCE = 16, /* Idempotency-Key counts */
 	NO_KERNEL = 32, /* nothing is decided: c->k is NULL */
 	NOT_OFFERED = 64, /* answers 501 with `what` */
+	ALL_MACHINES =
+		256, /* of a fleet: about the tenant as a whole, and not for who sees some of its machines */
 	ASKS_ONLY =
 		128, /* it decides by call_handle_then(), and nothing else: answered together with others */
 };

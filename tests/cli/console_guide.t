@@ -34,8 +34,8 @@ remove=$(line "helm approval trust remove" | sed 's/…/0000/')
 # shellcheck disable=SC2086
 ok "a key is removed by a person who says so" says 1 "not among the trusted ones" terminal REMOVE -- $remove
 serve=$(line "helm serve fleet")
-for option in $(printf '%s\n' "$serve $(line "helm fleet reader add") $(line "helm fleet approvers sign")" | grep -o -e '--[a-z-]*' | sort -u); do
-	ok "the tests of the fleet use $option" sh -c 'grep -q -e "$1" "$2"/tests/fleet/front_*.t "$2"/tests/fleet/lib.sh "$2"/tests/cli/*.t "$2"/tests/clients/*.mjs' - "$option" "$HELM_SOURCE"
+for option in $(printf '%s\n' "$serve $(grep "^helm fleet reader invite" lines) $(line "helm fleet approvers sign")" | grep -o -e '--[a-z-]*' | sort -u); do
+	ok "the tests of the fleet use $option" sh -c 'grep -q -e "$1" "$2"/tests/fleet/front_*.t "$2"/tests/fleet/login.t "$2"/tests/fleet/lib.sh "$2"/tests/cli/*.t "$2"/tests/clients/*.mjs' - "$option" "$HELM_SOURCE"
 done
-ok "no line is left" [ "$(grep -vc -e '^helm open' -e '^helm serve invite' -e '^helm approval trust' -e '^helm serve fleet' -e '^helm fleet reader add' -e '^helm fleet approvers' lines)" = 0 ]
+ok "no line is left" [ "$(grep -vc -e '^helm open' -e '^helm serve invite' -e '^helm approval trust' -e '^helm serve fleet' -e '^helm fleet reader invite' -e '^helm fleet approvers' lines)" = 0 ]
 finish

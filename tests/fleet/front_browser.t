@@ -19,7 +19,7 @@ ask_there dave "rm -rf secret-of-beta"
 act anna 3
 act bert 12
 for m in anna bert carl dave; do machine $m fleet sync >/dev/null 2>&1; done
-centre reader add look --tenant acme --link "http://localhost:${url##*:}" >reader.link
+token_link acme look >reader.link
 [ -z "${HELM_TEST_HOLD:-}" ] || { cat reader.link; sleep "$HELM_TEST_HOLD"; } # to look at it
 FLEET_LINK=$(cat reader.link)
 export FLEET_LINK FLEET_DB="$db" FLEET_SIGNER="$signer" FLEET_FRONT="$scratch/front.pid" FLEET_PORT="${url##*:}"

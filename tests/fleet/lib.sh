@@ -47,6 +47,13 @@ pg_stop() { (cd / && pg pg_ctl -D "$1/data" -w -m "${2:-fast}" stop >/dev/null 2
 pg_kill() { kill -9 "$(head -1 "$1/data/postmaster.pid")"; }
 # sql DIR QUERY: as the superuser, one value a line.
 sql() { (cd / && pg psql -h "$1" -U postgres -d helm -qtAX -v ON_ERROR_STOP=1 -c "$2"); }
+# sql_script FILE: the same as a script, for whoever is no shell.
+sql_script() {
+	become=
+	[ "$(id -u)" -ne 0 ] || become="setpriv --reuid=65534 --regid=65534 --clear-groups --"
+	# shellcheck disable=SC2016
+	printf 'cd / && exec %s env -i PATH="%s:/usr/bin:/bin" LC_ALL=C.UTF-8 psql -h "%s" -U postgres -d helm -qtAX -v ON_ERROR_STOP=1 -c "$1"\n' "$become" "$fleet_pg" "$pgdir" >"$1"
+}
 sql_as() { (cd / && pg psql -h "$1" -U "$2" -d helm -qtAX -v ON_ERROR_STOP=1 -c "$3") 2>&1; }
 
 # ---- a ledger ----
@@ -105,6 +112,22 @@ serve_start() {
 	url=$(sed -n 's/.*"base_url":"\([^"]*\)".*/\1/p' "$name.out")
 }
 serve_stop() { kill "$(cat "${1:-front}.pid")" 2>/dev/null; wait "$(cat "${1:-front}.pid")" 2>/dev/null; }
+
+# token_link TENANT NAME: a link as they were before there were invitations: it opens as long as its token does.
+token_link() {
+	printf 'http://localhost:%s/console/#enter=%s&log=%s\n' "${url##*:}" "$(centre reader add "$2" --tenant "$1")" "$(sql "$pgdir" "SELECT log_vkey FROM fleet.tenant WHERE name = '$1'")"
+}
+# drive WORDS...: drive.py of this test; each "ok WHAT" and "NOT WHAT" that it says is a test.
+drive() {
+	HELM_REAL=$HELM_REAL HELM_SOURCE=$HELM_SOURCE python3 drive.py "$@" >drive.out 2>&1 || echo "NOT the driver ended" >>drive.out
+	while IFS= read -r line; do
+		case $line in
+		"ok "*) ok "${line#ok }" true ;;
+		"NOT "*) ok "${line#NOT }" false ;;
+		*) printf '# %s\n' "$line" ;;
+		esac
+	done <drive.out
+}
 
 # ---- what must hold after every failure ----
 

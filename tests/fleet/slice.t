@@ -4,7 +4,8 @@
 . "${HELM_SOURCE:-.}/tests/fleet/lib.sh"
 
 fleet_make
-ok "a second migrate changes nothing" says 0 "version 3 (it was at 3)" helm serve fleet migrate --database "host=$pgdir dbname=helm user=postgres"
+newest=$(find "$HELM_SOURCE/share/fleet" -name '[0-9]*.sql' | wc -l)
+ok "a second migrate changes nothing" says 0 "version $newest (it was at $newest)" helm serve fleet migrate --database "host=$pgdir dbname=helm user=postgres"
 ok "a tenant has a log and keys of its own" says 0 "log vkey" centre tenant add acme
 ok "a front end starts" serve_start front
 

@@ -14,6 +14,7 @@ struct centre {
 	const struct json *q; /* what was asked */
 	struct db *d;
 	struct tenant tenant; /* that it is about */
+	bool is_part; /* for an engineer: the chain of orders would have gaps, and is left out */
 };
 
 /* A connection as this role, and nothing more. */
@@ -33,7 +34,8 @@ int centre_signer(struct centre *c, struct err *e);
 typedef int centre_verb(struct centre *c, struct json **ret, struct err *e);
 centre_verb centre_tenant_add, centre_tenants, centre_token, centre_nodes, centre_order, centre_orders,
 	centre_search, centre_audit, centre_rebuild, centre_retain, centre_tiles, centre_export,
-	centre_questions, centre_reader_add, centre_readers, centre_reader_revoke;
+	centre_questions, centre_reader_add, centre_reader_invite, centre_reader_set, centre_readers,
+	centre_reader_revoke;
 
 /* The pack of q, written there; its transaction has asked nothing before. */
 int centre_export_to(struct centre *c, int fd, struct err *e);

@@ -211,7 +211,7 @@ static int add_rest(struct exporting *x, struct err *e)
 	fleet_pack_checkpoint(&x->pack, bytes_of(x->note));
 	for (int i = 0; rc == OK && i < forks.n; i++)
 		rc = add_fork(x, &forks, i, e);
-	if (rc == OK)
+	if (rc == OK && !c->is_part)
 		rc = pg_ask(c->d, "SELECT body FROM directive ORDER BY seq", NULL, 0, &orders, e);
 	buf_init(&lines, c->a);
 	for (int i = 0; rc == OK && i < orders.n; i++) {

@@ -25,6 +25,7 @@ struct db {
 	const char *kept[KEPT_MOST]; /* statements that are prepared, k0, k1, ... */
 	int kept_count;
 	struct sys *sys; /* with patience */
+	char *narrow; /* a statement for the beginning of each transaction; or NULL */
 };
 
 enum { OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25, OID_BYTEA = 17 };
@@ -181,6 +182,7 @@ void pg_close(struct db **d)
 {
 	if (*d) {
 		PQfinish((*d)->pg);
+		free((*d)->narrow);
 		free(*d);
 	}
 	*d = NULL;
@@ -209,7 +211,29 @@ int pg_begin(struct db *d, int32_t tenant, struct err *e)
 		snprintf(sql, sizeof(sql), "BEGIN");
 	int rc = pg_script(d, sql, e);
 	d->is_in = rc == OK;
-	return rc;
+	return rc == OK && d->narrow ? pg_script(d, d->narrow, e) : rc;
+}
+
+int pg_narrow(struct db *d, const char *machines, struct err *e)
+{
+	static const char before[] = "SET LOCAL helm.machines = '",
+			  after[] = "'; SET LOCAL ROLE helm_engineer";
+	size_t n = sizeof(before) + strlen(machines) + sizeof(after);
+
+	if (machines[0] != '{' || strspn(machines, "{0123456789,}") != strlen(machines))
+		return err_set(e, E_CORRUPT, "DB_WRONG", "these are no numbers of machines");
+	free(d->narrow);
+	d->narrow = malloc(n);
+	if (!d->narrow)
+		BUG("out of memory");
+	snprintf(d->narrow, n, "%s%s%s", before, machines, after);
+	return pg_script(d, d->narrow, e);
+}
+
+void pg_widen(struct db *d)
+{
+	free(d->narrow);
+	d->narrow = NULL;
 }
 
 int pg_commit(struct db *d, struct err *e)
@@ -525,6 +549,8 @@ int pg_transact(struct db *d, int32_t tenant, const char *sql, const struct pg_v
 	bool is_new = i == d->kept_count;
 	char set[64];
 
+	if (d->narrow)
+		return err_set(e, E_DENIED, "DB_REFUSED", "nothing is written for whoever sees a part");
 	snprintf(set, sizeof(set), "SET LOCAL helm.tenant = '%d'", tenant);
 	spread(&p, values, n);
 	if (!send_transaction(d, set, sql, is_new, &name, &p) || !flush_all(d, until)) {

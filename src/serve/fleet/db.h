@@ -37,6 +37,11 @@ int pg_begin(struct db *d, int32_t tenant, struct err *e);
 int pg_commit(struct db *d, struct err *e);
 void pg_rollback(struct db *d); /* fine when none is open */
 
+/* From here on, also in transactions that begin later, this connection sees what these machines sent and nothing else: "{1,2}", their numbers.  Within a
+ * transaction of a tenant.  What it may read at all is what helm_engineer may. */
+int pg_narrow(struct db *d, const char *machines, struct err *e);
+void pg_widen(struct db *d); /* with no transaction open */
+
 /* A parameter.  Arrays are for unnest(). */
 struct pg_value {
 	const void *p; /* NULL: null */

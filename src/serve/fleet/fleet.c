@@ -19,6 +19,8 @@ int fleet_start(struct server *s, const struct json *doc, struct err *e)
 	if (rc == OK)
 		rc = orders_start(f, e);
 	if (rc == OK)
+		rc = challenges_start(f, e);
+	if (rc == OK)
 		rc = look_start(f, e);
 	if (rc == OK)
 		rc = sequence_start(f, doc, e);

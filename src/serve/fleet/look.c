@@ -1,8 +1,10 @@
 /* look.c — the console of a fleet: who looks, and its routes.
  *
- * A reader has a token of `helm fleet reader add`.  A front end keeps nothing, and any of several answers: so a session is that token itself, in two halves that
- * say nothing alone, one in a cookie that no script reads and one in the storage of this origin, which no other port gets.  What a token opens, and until
- * when, is asked of the database each time: one that was revoked opens nothing with the next request. */
+ * People come in with a passkey (people.c); a program has a token of `helm fleet reader add`.  A browser that has a token gets a session, too: the token itself, in
+ * two halves that say nothing alone, one in a cookie that no script reads and one in the storage of this origin, which no other port gets.  What a token or a
+ * session opens, and until when, is asked of the database each time, at whichever front end.
+ *
+ * What an engineer sees is decided in one place: look() hands a view a connection that sees their machines and nothing else, by the rules of the database. */
 #include "serve/fleet/look.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -56,12 +58,10 @@ static const char *session_token(struct call *c, int64_t *ret_until_us)
 	return token;
 }
 
-/* Pages know by the code what to ask for. */
-#define TOKEN_WANTED "READER_TOKEN"
 static int token_refused(struct call *c, int rc, struct err *e)
 {
 	return rc && c->status == 401
-		? call_refuse(c, e, 401, TOKEN_WANTED, "%s", arena_strdup(c->a, e->text))
+		? call_refuse(c, e, 401, READER_WANTED, "%s", arena_strdup(c->a, e->text))
 		: rc;
 }
 
@@ -76,7 +76,7 @@ static int enter(struct call *c, struct err *e)
 	int rc = console_check_browser(c, e);
 
 	if (rc == OK && (!n || n > TOKEN_MOST))
-		rc = call_refuse(c, e, 401, TOKEN_WANTED, "this is no token of 'helm fleet reader add'");
+		rc = call_refuse(c, e, 401, READER_WANTED, "this is no token of 'helm fleet reader add'");
 	if (rc == OK)
 		rc = token_refused(c, reader_find(c, token, &x.l, &x.who, e), e);
 	if (rc)
@@ -100,8 +100,10 @@ static int leave(struct call *c, struct err *e)
 {
 	int rc = console_check_browser(c, e);
 
+	if (rc == OK && session_cookie(c))
+		rc = session_end(c, session_cookie(c), e);
 	if (rc)
-		return rc;
+		return database_refuses(c, e);
 	console_set_cookie(c, "", 0);
 	call_answer(c, 200, json_new(c->a, JSON_OBJECT));
 	return OK;
@@ -117,9 +119,9 @@ void looking_done(struct looking *x)
 const char *looking_token(struct call *c)
 {
 	int64_t until_us = 0;
-	const char *bearer = reader_bearer(c);
+	const char *bearer = reader_bearer(c), *cookie = session_cookie(c);
 
-	return bearer ? bearer : session_token(c, &until_us);
+	return bearer ? bearer : cookie ? cookie : session_token(c, &until_us);
 }
 
 int looking_begin(struct call *c, struct looking *ret, struct err *e)
@@ -130,9 +132,12 @@ int looking_begin(struct call *c, struct looking *ret, struct err *e)
 		int rc = console_check_browser(c, e);
 		if (rc)
 			return rc;
+		if (session_cookie(c))
+			return session_begin(c, session_cookie(c), ret, e);
 		token = session_token(c, &ret->until_us);
 		if (!token)
-			return call_refuse(c, e, 401, TOKEN_WANTED, "a reader's token opens this console");
+			return call_refuse(c, e, 401, READER_WANTED,
+				"a registered key opens this console, or a reader's token");
 	}
 	return token_refused(c, reader_find(c, token, &ret->l, &ret->who, e), e);
 }
@@ -143,7 +148,8 @@ bool reader_still(struct server *s, struct arena *a, const char *token)
 	struct call c = { .server = s, .a = a };
 	struct reader who;
 	struct err e = { 0 };
-	int rc = reader_find(&c, token, &l, &who, &e);
+	int rc = text_starts(token, SESSION_WORD) ? session_still(&c, token, &e)
+						  : reader_find(&c, token, &l, &who, &e);
 
 	/* What the database does not say now it says later. */
 	return rc == OK || c.status != 401;
@@ -151,9 +157,41 @@ bool reader_still(struct server *s, struct arena *a, const char *token)
 
 struct centre looking_centre(struct call *c, struct looking *x, const struct json *q)
 {
-	return (struct centre){
-		.sys = c->server->sys, .a = c->a, .q = q, .d = x->l.d, .tenant = x->who.tenant
-	};
+	return (struct centre){ .sys = c->server->sys,
+		.a = c->a,
+		.q = q,
+		.d = x->l.d,
+		.tenant = x->who.tenant,
+		.is_part = x->who.machines != NULL };
+}
+
+/* Is this number one of "{1,2}"? */
+static bool is_among(struct arena *a, const char *machines, const char *number)
+{
+	return strstr(arena_printf(a, ",%.*s,", (int)strcspn(machines + 1, "}"), machines + 1),
+		       arena_printf(a, ",%s,", number)) != NULL;
+}
+
+/* The database shows an engineer nothing of others anyway; here they are told why, and whether there is such a machine is not said. */
+static int check_part(struct call *c, const struct reader *who, struct err *e)
+{
+	static const char one[] = "/machines/{id}";
+	const char *node = json_get_text(c->body, "node", NULL);
+
+	if (!node || !*node)
+		node = call_query(c, "node");
+	if (c->route && strlen(c->route->path) > strlen(one) &&
+		text_eq(c->route->path + strlen(c->route->path) - strlen(one), one))
+		node = c->args[0];
+	if (c->route && c->route->flags & ALL_MACHINES)
+		return call_refuse(c, e, 403, "ENGINEER",
+			"this is about all machines of the fleet, and %s sees some of them; an auditor's key opens it",
+			who->name);
+	if (node && *node && !is_among(c->a, who->machines, node))
+		return call_refuse(c, e, 403, "ENGINEER",
+			"this machine is not one of those that %s sees; at the centre: helm fleet reader set %s --machines LIST",
+			who->name, who->name);
+	return OK;
 }
 
 int look(struct call *c, look_view *fn, struct err *e)
@@ -161,8 +199,14 @@ int look(struct call *c, look_view *fn, struct err *e)
 	AUTO(looking_done) struct looking x = { 0 };
 	int rc = looking_begin(c, &x, e);
 
+	if (rc == OK && x.who.machines)
+		rc = check_part(c, &x.who, e);
 	if (rc == OK)
 		rc = fn(c, &x, e);
+	if (rc && x.who.machines && text_eq(e->code, "DB_REFUSED")) {
+		log_line(c->server, "error", c, "%s: %s", e->code, e->text);
+		return call_refuse(c, e, 403, "ENGINEER", "this is not for who sees some machines");
+	}
 	return rc ? database_refuses(c, e) : OK;
 }
 
@@ -214,6 +258,8 @@ static int me_of(struct call *c, struct looking *x, struct err *e)
 	json_sets(c->a, doc, "kind", "fleet");
 	json_sets(c->a, doc, "principal", arena_printf(c->a, "reader:%s", x->who.name));
 	json_sets(c->a, doc, "reader", x->who.name);
+	json_sets(c->a, doc, "role", x->who.machines ? "engineer" : "auditor");
+	json_sets(c->a, doc, "key_id", x->who.key_id);
 	json_setb(c->a, doc, "has_keys", keys > 0);
 	json_setb(c->a, doc, "has_root", x->who.tenant.root_key != NULL);
 	json_setb(c->a, doc, "has_fleet", true);
@@ -241,6 +287,14 @@ enum { HERE = NO_KERNEL };
 const struct route fleet_look_routes[] = {
 	{ "POST", API "enter", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE | TAKES_JSON, enter,
 		"a session for a reader's token", NULL, NULL },
+	{ "POST", API "challenge", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE | TAKES_JSON | BODY_OPTIONAL,
+		people_challenge, "what a key is to sign to come in", NULL, NULL },
+	{ "POST", API "login", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE | TAKES_JSON, people_login,
+		"come in with a registered key", NULL, NULL },
+	{ "POST", API "register/begin", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE | TAKES_JSON, people_register_begin,
+		"begin to register a key, by invitation", NULL, NULL },
+	{ "POST", API "register", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE | TAKES_JSON, people_register,
+		"register the key that was made", NULL, NULL },
 	{ "POST", API "leave", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE | TAKES_JSON | BODY_OPTIONAL, leave,
 		"end it", NULL, NULL },
 	{ "GET", API "me", READ, HERE, me, "who looks, and at which tenant", NULL, NULL },
@@ -256,13 +310,14 @@ const struct route fleet_look_routes[] = {
 	{ "GET", API "acts/values", READ, HERE, look_values, "what can be chosen for a filter", NULL, NULL },
 	{ "GET", API "acts/export", READ, HERE, look_export, "the same as a file: csv or jsonl", NULL, NULL },
 	{ "GET", API "acts/{id}", READ, HERE, look_act, "one act with what proves it", NULL, NULL },
-	{ "GET", API "freeze", READ, HERE, look_freeze, "who is frozen, and which orders said so", NULL,
-		NULL },
-	{ "POST", API "freeze/message", READ, HERE | TAKES_JSON, look_freeze_message,
+	{ "GET", API "freeze", READ, HERE | ALL_MACHINES, look_freeze,
+		"who is frozen, and which orders said so", NULL, NULL },
+	{ "POST", API "freeze/message", READ, HERE | TAKES_JSON | ALL_MACHINES, look_freeze_message,
 		"the bytes that a passkey signs to freeze, or to lift it", NULL, NULL },
-	{ "POST", API "freeze", READ, HERE | TAKES_JSON, look_freeze_order,
+	{ "POST", API "freeze", READ, HERE | TAKES_JSON | ALL_MACHINES, look_freeze_order,
 		"a freeze that a passkey has signed becomes an order", NULL, NULL },
-	{ "GET", API "log", READ, HERE, look_log, "checkpoints and their cosignatures", NULL, NULL },
+	{ "GET", API "log", READ, HERE | ALL_MACHINES, look_log, "checkpoints and their cosignatures", NULL,
+		NULL },
 	{ "POST", API "evidence", READ, HERE | TAKES_JSON, look_evidence,
 		"a pack of the tenant, or of a machine", NULL, NULL },
 	{ "GET", API "events", AUTH_PUBLIC, 0, RATE_STREAM, HERE | IS_STREAM, look_events,

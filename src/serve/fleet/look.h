@@ -8,18 +8,38 @@
 #include "serve/fleet/centre.h"
 
 struct looking {
-	struct lent l;
+	struct lent
+		l; /* for an engineer it sees their own machines, whatever it is asked (db.h, pg_narrow) */
 	struct reader who;
 	int64_t until_us; /* when the session is over; 0: a token itself */
 };
 void looking_done(struct looking *x); /* for AUTO() */
+/* Pages know by the code what to ask for. */
+#define READER_WANTED "READER_TOKEN"
 /* Who looks: by a session of one of our own pages, or by a token.  401, 403. */
 int looking_begin(struct call *c, struct looking *ret, struct err *e);
 /* What is asked at the centre, asked in that transaction. */
 struct centre looking_centre(struct call *c, struct looking *x, const struct json *q);
-/* For whoever listens for long: the token of a session in memory of theirs, and whether it still opens the tenant. */
+/* For whoever listens for long: what they came with, in memory of theirs, and whether it still opens the tenant. */
 const char *looking_token(struct call *c);
 bool reader_still(struct server *s, struct arena *a, const char *token);
+
+/* people.c: sessions of people; the cookie of one, NULL: there is none. */
+const char *session_cookie(const struct call *c);
+int session_begin(struct call *c, const char *cookie, struct looking *ret, struct err *e); /* 401 */
+int session_still(struct call *c, const char *cookie, struct err *e); /* the same without its page */
+int session_end(struct call *c, const char *cookie, struct err *e);
+int people_challenge(struct call *c, struct err *e);
+int people_login(struct call *c, struct err *e);
+int people_register_begin(struct call *c, struct err *e);
+int people_register(struct call *c, struct err *e);
+
+/* challenge.c: `purpose` is part of it: what was given to come in signs no act. */
+int challenge_make(struct call *c, const char *purpose, uint8_t ret[32], struct err *e);
+bool challenge_is_ours(struct call *c, const char *purpose, const uint8_t challenge[32]); /* and in time */
+int challenge_use(
+	struct db *d, const uint8_t challenge[32], bool *ret, struct err *e); /* *ret: for the first time */
+int challenges_start(struct fleet *f, struct err *e);
 
 /* Those who may act, as the newest list of the tenant has them, looked at against its root key; *ret NULL: nobody. */
 int looking_approvers(struct call *c, struct looking *x, const struct json **ret, struct err *e);

@@ -55,7 +55,7 @@ struct wanted {
 };
 
 /* Conditions are literals of ours; what is asked for goes as values. */
-static int read_wanted(struct call *c, struct wanted *w, struct err *e)
+static int read_wanted(struct call *c, const struct looking *x, struct wanted *w, struct err *e)
 {
 	static const struct {
 		const char *name, *sql, *rest;
@@ -74,7 +74,7 @@ static int read_wanted(struct call *c, struct wanted *w, struct err *e)
 	const char *verdict = call_query(c, "verdict"), *node = call_query(c, "node");
 	int64_t number;
 
-	*w = (struct wanted){ .n = 2, .is_any = true };
+	*w = (struct wanted){ .n = 2, .is_any = !x->who.machines };
 	buf_init(&w->sql, c->a);
 	if (verdict && *verdict) {
 		buf_adds(&w->sql,
@@ -211,7 +211,7 @@ static int acts_of(struct call *c, struct looking *x, struct err *e)
 	int rc = call_query_int(c, "limit", 50, 1, LIMIT_MOST, &limit, e);
 
 	if (rc == OK)
-		rc = read_wanted(c, &w, e);
+		rc = read_wanted(c, x, &w, e);
 	if (rc == OK)
 		rc = read_before(c, x->l.d, &before, e);
 	if (rc == OK)
@@ -298,7 +298,7 @@ static int export_of(struct call *c, struct looking *x, struct err *e)
 	struct wanted w;
 	struct buf text;
 	int64_t before, next;
-	int rc = read_wanted(c, &w, e);
+	int rc = read_wanted(c, x, &w, e);
 
 	if (rc == OK && (!format || (!is_csv && !text_eq(format, "jsonl"))))
 		rc = call_refuse(c, e, 400, "BAD_REQUEST", "format is csv or jsonl");

@@ -31,6 +31,8 @@ struct ear {
 	struct feed feed;
 	struct ears *of;
 	int32_t tenant;
+	const char *machines; /* that it hears of; NULL: all of the tenant */
+	int64_t until_us; /* when its session is over; 0: that of a token, which is asked for */
 	int64_t at; /* the next leaf */
 	int64_t checkpoint; /* how far the newest one reached that it was told of */
 	const char *token;
@@ -99,6 +101,8 @@ static int events_of(struct call *c, struct looking *l, struct err *e)
 	x->feed.gone = gone;
 	x->of = of;
 	x->tenant = l->who.tenant.id;
+	x->machines = l->who.machines ? arena_strdup(&x->feed.a, l->who.machines) : NULL;
+	x->until_us = l->until_us;
 	x->at = at < 0 || is_lost ? size : at;
 	x->token = arena_strdup(&x->feed.a, looking_token(c));
 	buf_init(&x->pending, &x->pending_in);
@@ -144,40 +148,63 @@ static void tell(struct ear *x, int64_t leaf, const struct json *row)
 	x->is_over = x->pending.n > PENDING_MOST;
 }
 
+/* Those who see the same hear the same. */
+struct group {
+	int32_t tenant;
+	const char *machines;
+	int64_t from;
+};
+
+static bool is_in(const struct group *g, const struct ear *x)
+{
+	return x->tenant == g->tenant && !x->machines == !g->machines &&
+		(!x->machines || text_eq(x->machines, g->machines));
+}
+
 /* The leaves that at least one has not been told of yet. */
-static void look_for(struct ears *of, int32_t tenant, int64_t from)
+static void look_for(struct ears *of, const struct group *g)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(lent_back) struct lent l = { 0 };
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	AUTO(pg_rows_done) struct pg_rows signed_to = { 0 };
+	AUTO(pg_rows_done) struct pg_rows trees = { 0 };
 	struct err e = { 0 };
-	int rc = lend(of->f->pool, POOL_READ, tenant, &l, &e);
+	int rc = lend(of->f->pool, POOL_READ, g->tenant, &l, &e);
 
+	if (rc == OK && g->machines)
+		rc = pg_narrow(l.d, g->machines, &e);
 	if (rc == OK)
-		rc = pg_ask(
-			l.d, "SELECT coalesce(max(tree_size), 0) FROM checkpoint", NULL, 0, &signed_to, &e);
+		rc = pg_ask(l.d,
+			"SELECT coalesce(max(tree_size), 0), (SELECT tree_size FROM log) FROM checkpoint",
+			NULL, 0, &trees, &e);
 	if (rc == OK) /* a span before it may reach behind it */
 		rc = pg_ask(l.d,
 			"SELECT s.leaf_first + r.lamport - s.lamport_first, " ACT_COLUMNS FROM_SPANS
 			" WHERE s.leaf_first >= (SELECT coalesce(max(leaf_first), 0) FROM span WHERE leaf_first <= $1)"
 			" AND s.leaf_first + r.lamport - s.lamport_first >= $1 ORDER BY 1 LIMIT $2",
-			(struct pg_value[]){ pg_i(&a, from), pg_i(&a, ROWS_MOST) }, 2, &rows, &e);
+			(struct pg_value[]){ pg_i(&a, g->from), pg_i(&a, ROWS_MOST) }, 2, &rows, &e);
 	if (rc)
 		return; /* the database is away: next time */
 	pthread_mutex_lock(&of->lock);
 	for (int i = 0; i < rows.n; i++) {
 		const struct json *row = look_row(&a, &rows, i);
 		for (struct ear *x = of->first; x; x = x->next)
-			if (x->tenant == tenant)
+			if (is_in(g, x) &&
+				x->at >= g->from) /* who has come meanwhile and is behind: next time */
 				tell(x, pg_int(&rows, i, 0), row);
 	}
-	for (struct ear *x = of->first; x; x = x->next)
-		if (x->tenant == tenant && !x->is_over && x->checkpoint != pg_int(&signed_to, 0, 0)) {
-			x->checkpoint = pg_int(&signed_to, 0, 0);
-			buf_addf(&x->pending, "event: checkpoint\ndata: {\"tree_size\":%lld}\n\n",
-				(long long)x->checkpoint);
-		}
+	for (struct ear *x = of->first; x; x = x->next) {
+		if (!is_in(g, x) || x->is_over || x->at < g->from)
+			continue;
+		/* What others sent is not looked through again. */
+		if (rows.n < ROWS_MOST && x->at < pg_int(&trees, 0, 1))
+			x->at = pg_int(&trees, 0, 1);
+		if (x->checkpoint == pg_int(&trees, 0, 0))
+			continue;
+		x->checkpoint = pg_int(&trees, 0, 0);
+		buf_addf(&x->pending, "event: checkpoint\ndata: {\"tree_size\":%lld}\n\n",
+			(long long)x->checkpoint);
+	}
 	pthread_mutex_unlock(&of->lock);
 }
 
@@ -205,34 +232,34 @@ static void look_at_tokens(struct ears *of)
 
 static bool look_round(void *arg)
 {
-	enum { TENANTS = 256 }; /* as many as there are streams */
+	enum { GROUPS = 256 }; /* as many as there are streams */
+	AUTO(arena_done) struct arena a = { 0 };
 	struct ears *of = arg;
-	struct {
-		int32_t tenant;
-		int64_t from;
-	} list[TENANTS];
+	struct group list[GROUPS];
+	const int64_t now = of->f->s->sys->now_us(of->f->s->sys);
 	size_t n = 0;
 
 	pthread_mutex_lock(&of->lock);
 	for (struct ear *x = of->first; x; x = x->next) {
 		size_t i = 0;
+		x->is_over |= x->until_us && now >= x->until_us;
 		if (x->is_over) /* it hears nothing more, and holds nobody back */
 			continue;
-		while (i < n && list[i].tenant != x->tenant)
+		while (i < n && !is_in(&list[i], x))
 			i++;
-		if (i == n && n == TENANTS)
+		if (i == n && n == GROUPS)
 			continue;
-		if (i == n) {
-			list[n].tenant = x->tenant;
-			list[n++].from = x->at;
-		}
+		if (i == n)
+			list[n++] = (struct group){ x->tenant,
+				x->machines ? arena_strdup(&a, x->machines) : NULL, x->at };
 		if (x->at < list[i].from)
 			list[i].from = x->at;
 	}
+	bool is_any = of->first != NULL;
 	pthread_mutex_unlock(&of->lock);
 	for (size_t i = 0; i < n; i++)
-		look_for(of, list[i].tenant, list[i].from);
-	if (n) {
+		look_for(of, &list[i]);
+	if (is_any) {
 		look_at_tokens(of);
 		listen_wake(of->f->s);
 	}

@@ -29,7 +29,7 @@ int schema_migrate(struct sys *s, struct arena *a, const char *conninfo, int pat
 int ledger_check(struct sys *s, struct arena *a, const char *conninfo, int patience_s, struct err *e);
 
 /* pool.c: connections that are open already.  Whoever has one gives it back; one that broke is closed. */
-enum dbpool_role { POOL_INGEST, POOL_SEQ, POOL_READ, POOL_ROLES };
+enum dbpool_role { POOL_INGEST, POOL_SEQ, POOL_READ, POOL_CONSOLE, POOL_ROLES };
 struct dbpool;
 /* No statement on one of them takes longer than that. */
 struct dbpool *dbpool_new(struct sys *s, const char *conninfo, int patience_s);
@@ -154,6 +154,7 @@ struct fleet {
 	struct waiting_room *waiting; /* who waits for an order */
 	struct buckets *buckets;
 	struct ears *ears; /* who listens in the console */
+	uint8_t secret[32]; /* the same for all front ends of this database: what marks a challenge as ours */
 };
 
 /* sequence.c */
@@ -174,7 +175,17 @@ int fleet_view(struct call *c, struct err *e);
 struct reader {
 	struct tenant tenant;
 	const char *name, *expires_at;
+	const char *
+		machines; /* of an engineer, "{1,2}": the transaction sees nothing else; NULL: all of the tenant */
+	const char *key_id; /* of the passkey that came in; NULL: a token */
 };
+/* Words that open something, each followed by the tenant, a dot and a secret: a program's token, an invitation, a session. */
+#define READER_WORD "hfr_"
+#define INVITE_WORD "hfi_"
+#define SESSION_WORD "hfs_"
+/* "<prefix><tenant>.<secret>": a transaction of that tenant.  E_MISSING: it is no such word, or there is no such tenant. */
+int word_tenant(struct call *c, const char *prefix, const char *word, struct lent *l, struct tenant *ret,
+	struct err *e);
 int reader_find(struct call *c, const char *token, struct lent *l, struct reader *ret, struct err *e);
 const char *reader_bearer(const struct call *c); /* or NULL */
 /* look.c: the console for the readers of a tenant. */

@@ -39,7 +39,7 @@ void dbpool_free(struct dbpool *p)
 
 int dbpool_take(struct dbpool *p, enum dbpool_role role, struct db **ret, struct err *e)
 {
-	static const char *const roles[] = { ROLE_INGEST, ROLE_SEQ, ROLE_READ };
+	static const char *const roles[] = { ROLE_INGEST, ROLE_SEQ, ROLE_READ, ROLE_CONSOLE };
 	TABLE_COVERS(roles, POOL_ROLES);
 	struct db *d = NULL;
 
@@ -52,9 +52,12 @@ int dbpool_take(struct dbpool *p, enum dbpool_role role, struct db **ret, struct
 		return OK;
 	}
 	int rc = pg_open_patient(p->conninfo, roles[role], p->sys, p->patience_s, &d, e);
+	/* What is asked here takes milliseconds, and costs are guessed as if each month had rows: compiling it first takes half a second. */
+	if (rc == OK)
+		rc = pg_script(d, "SET jit = off", e);
 	/* Who writes asks the same few statements for ever, by whole keys: planning anew for each set of values finds nothing better, and a bitmap only adds
 	 * keys that begin with the tenant, which are all of its rows. */
-	if (rc == OK && role != POOL_READ)
+	if (rc == OK && (role == POOL_INGEST || role == POOL_SEQ))
 		rc = pg_script(d, "SET plan_cache_mode = force_generic_plan; SET enable_bitmapscan = off", e);
 	if (rc)
 		pg_close(&d);
@@ -68,6 +71,7 @@ void dbpool_give(struct dbpool *p, enum dbpool_role role, struct db *d)
 	if (!d)
 		return;
 	pg_rollback(d);
+	pg_widen(d);
 	pthread_mutex_lock(&p->lock);
 	if (!pg_is_broken(d) && p->n[role] < KEPT) {
 		p->kept[role][p->n[role]++] = d;

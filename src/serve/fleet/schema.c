@@ -85,10 +85,10 @@ static int prepare(struct db *d, struct arena *a, struct err *e)
 	struct bytes roles;
 	const char *n;
 	int rc = pg_one(d, a,
-		"SELECT count(*) FROM pg_roles WHERE rolname IN ('helm_owner','helm_ingest','helm_seq','helm_read','helm_console')",
+		"SELECT count(*) FROM pg_roles WHERE rolname IN ('helm_owner','helm_ingest','helm_seq','helm_read','helm_console','helm_engineer')",
 		&n, e);
 
-	if (rc == OK && !text_eq(n, "5") && embed_find("share/fleet/roles.sql", &roles))
+	if (rc == OK && !text_eq(n, "6") && embed_find("share/fleet/roles.sql", &roles))
 		rc = pg_script(d, (const char *)roles.p, e);
 	if (rc == OK)
 		rc = pg_script(d,

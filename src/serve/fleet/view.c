@@ -9,11 +9,7 @@
 
 #include <string.h>
 
-#define READER "hfr_" /* then the tenant, a dot, and the secret */
-enum {
-	READER_BYTES = 24,
-	QUESTIONS_MOST = 1001 /* one more than are shown, so that it is known that there are more */
-};
+enum { QUESTIONS_MOST = 1001 }; /* one more than are shown, so that it is known that there are more */
 
 static const struct {
 	const char *name;
@@ -94,119 +90,36 @@ int centre_questions(struct centre *c, struct json **ret, struct err *e)
 	return OK;
 }
 
-/* ---- readers ---- */
-
-static void digest_of(const char *token, uint8_t ret[SHA256_SIZE])
-{
-	sha256(token, strlen(token), ret);
-}
-
-int centre_reader_add(struct centre *c, struct json **ret, struct err *e)
-{
-	const char *name = json_get_text(c->q, "name", ""), *token;
-	int64_t seconds = json_get_int(c->q, "seconds", 0), changed = 0;
-	uint8_t bytes[READER_BYTES], digest[SHA256_SIZE];
-	char hex[2 * READER_BYTES + 1];
-
-	if (!text_is_id(name) || seconds < 1)
-		return err_set(
-			e, E_USAGE, "USAGE", "a reader has a name of letters and digits, and some time");
-	int rc = centre_open(c, ROLE_CONSOLE, e);
-	if (rc == OK && c->sys->random(c->sys, bytes, sizeof(bytes)))
-		rc = err_sys(e, "FLEET_RANDOM", "cannot draw a token");
-	if (rc)
-		return rc;
-	hex_encode(bytes, sizeof(bytes), hex);
-	token = arena_printf(c->a, READER "%s.%s", c->tenant.name, hex);
-	digest_of(token, digest);
-	rc = pg_do(c->d,
-		"INSERT INTO reader(tenant_id, token_sha256, name, expires_at, made_by) VALUES ($1, $2, $3, now() + make_interval(secs => $4::int4), $5) "
-		"ON CONFLICT DO NOTHING",
-		(struct pg_value[]){ pg_i(c->a, c->tenant.id), pg_b((struct bytes){ digest, sizeof(digest) }),
-			pg_t(name), pg_i(c->a, seconds), pg_t(json_get_text(c->q, "by", "")) },
-		5, &changed, e);
-	if (rc == OK && !changed)
-		rc = err_set(e, E_INPUT, "FLEET_READER", "there is, or was, a reader '%s'; take another name",
-			name);
-	if (rc == OK)
-		rc = pg_commit(c->d, e);
-	if (rc)
-		return rc;
-	*ret = json_new(c->a, JSON_OBJECT);
-	json_sets(c->a, *ret, "token", token);
-	json_sets(c->a, *ret, "name", name);
-	json_sets(c->a, *ret, "tenant", c->tenant.name);
-	json_sets(c->a, *ret, "log_vkey", c->tenant.log_vkey);
-	return OK;
-}
-
-int centre_readers(struct centre *c, struct json **ret, struct err *e)
-{
-	static const char *const names[] = { "name", "made_at", "expires_at", "revoked_at", "made_by" };
-	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	int rc = centre_open(c, ROLE_CONSOLE, e);
-
-	if (rc == OK)
-		rc = pg_ask(c->d,
-			"SELECT name, made_at::text, expires_at::text, coalesce(revoked_at::text, ''), made_by FROM reader ORDER BY made_at",
-			NULL, 0, &rows, e);
-	if (rc)
-		return rc;
-	*ret = json_new(c->a, JSON_ARRAY);
-	for (int i = 0; i < rows.n; i++) {
-		struct json *one = json_new(c->a, JSON_OBJECT);
-		for (size_t k = 0; k < ARRAY_SIZE(names); k++)
-			json_sets(c->a, one, names[k], pg_text(&rows, c->a, i, (int)k));
-		json_push(c->a, *ret, one);
-	}
-	return OK;
-}
-
-int centre_reader_revoke(struct centre *c, struct json **ret, struct err *e)
-{
-	const char *name = json_get_text(c->q, "name", "");
-	int64_t changed = 0;
-	int rc = centre_open(c, ROLE_CONSOLE, e);
-
-	if (rc == OK)
-		rc = pg_do(c->d,
-			"UPDATE reader SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL",
-			(struct pg_value[]){ pg_t(name) }, 1, &changed, e);
-	if (rc == OK && !changed)
-		rc = err_set(e, E_MISSING, "FLEET_READER",
-			"there is no reader '%s' whose token opens anything", name);
-	if (rc == OK)
-		rc = pg_commit(c->d, e);
-	if (rc)
-		return rc;
-	*ret = json_new(c->a, JSON_OBJECT);
-	json_sets(c->a, *ret, "name", name);
-	json_setb(c->a, *ret, "revoked", true);
-	return OK;
-}
-
 /* ---- the route ---- */
+
+int word_tenant(struct call *c, const char *prefix, const char *word, struct lent *l, struct tenant *ret,
+	struct err *e)
+{
+	const char *dot = word && text_starts(word, prefix) ? strrchr(word, '.') : NULL;
+
+	if (!dot || text_utf8_valid(word, strlen(word)) != strlen(word))
+		return err_set(e, E_MISSING, "FLEET_TENANT", "this is no word of ours");
+	const char *name = word + strlen(prefix);
+	int rc = lend(c->server->fleet->pool, POOL_READ, 0, l, e);
+	if (rc == OK)
+		rc = tenant_find(l->d, c->a, arena_strndup(c->a, name, (size_t)(dot - name)), NULL, ret, e);
+	if (rc)
+		return rc;
+	pg_rollback(l->d);
+	return pg_begin(l->d, ret->id, e);
+}
 
 /* The tenant that a token names; whether it opens anything there the database says. */
 int reader_find(struct call *c, const char *token, struct lent *l, struct reader *ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	const char *dot = token && text_starts(token, READER) ? strrchr(token, '.') : NULL;
 	uint8_t digest[SHA256_SIZE];
 
-	if (!dot || text_utf8_valid(token, strlen(token)) != strlen(token))
+	if (!token || !text_starts(token, READER_WORD))
 		return call_refuse(
 			c, e, 401, "UNAUTHENTICATED", "a token of 'helm fleet reader add' is needed");
-	const char *name = token + strlen(READER);
-	int rc = lend(c->server->fleet->pool, POOL_READ, 0, l, e);
-	if (rc == OK)
-		rc = tenant_find(
-			l->d, c->a, arena_strndup(c->a, name, (size_t)(dot - name)), NULL, &ret->tenant, e);
-	if (rc == OK) {
-		pg_rollback(l->d);
-		rc = pg_begin(l->d, ret->tenant.id, e);
-	}
-	digest_of(token, digest);
+	int rc = word_tenant(c, READER_WORD, token, l, &ret->tenant, e);
+	sha256(token, strlen(token), digest);
 	if (rc == OK)
 		rc = pg_ask(l->d,
 			"SELECT name, to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM reader"
