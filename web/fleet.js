@@ -1,7 +1,7 @@
 // fleet.js — pages that a fleet's front end has instead of those of one workspace: now, one act, freeze, the log, evidence, and making a key.
 import { ago, announce, badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
 import { actPath, columns, download, nameOf, proofPanel } from './acts.js';
-import { heard, isFrozen, machinePath, orderTable, standing } from './machines.js';
+import { heard, isFrozen, logBadge, logWhen, machinePath, orderTable, stands } from './machines.js';
 import { growth } from './pictures.js';
 import { confirm, fleetKey } from './waiting.js';
 import { makeFleetKey, readMessage } from './passkey.js';
@@ -26,7 +26,7 @@ export async function now(main, at) {
 			number(doc.waiting, doc.waiting === 1 ? 'waits for an answer' : 'wait for an answer', 'warn', '/console/waiting'),
 			number(wrong.length, wrong.length === 1 ? `machine of ${doc.machines} is not right` : `of ${doc.machines} machines are not right`, 'bad', '/console/machines')),
 		wrong.length ? [h('h2', null, 'Machines that somebody should look at'), table('Machines that are not right, the worst first', [
-			{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host)), h('span', { class: 'soft small' }, ' ', said(m.user))] }, { title: 'Stands', class: 'tight', bare: true, cell: (m) => (m.standing === 'green' ? h('span', { class: 'badge warn' }, '! its clock differs') : standing(m)) }, { title: 'Heard', class: 'tight', cell: heard },
+			{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host)), h('span', { class: 'soft small' }, ' ', said(m.user))] }, { title: 'Stands', class: 'tight', bare: true, cell: stands }, { title: 'Heard', class: 'tight', cell: heard },
 		], wrong.slice(0, SHOWN)), wrong.length > SHOWN ? h('p', { class: 'soft small' }, `${SHOWN} of ${wrong.length} are shown. `, link('/console/machines', 'All machines')) : null] : null,
 		h('h2', null, 'What was stopped'),
 		table('What was asked or denied on any machine, the newest first', columns(), doc.stopped, doc.machines ? 'Nothing was stopped. That is how it should be.' : 'No machine has joined yet. helm fleet token makes a token, and helm fleet join joins with it.'),
@@ -125,6 +125,20 @@ export async function key(main) {
 
 /* ---- the log ---- */
 
+// Each machine holds every checkpoint that it is shown against the one before: what it last found, the worst first.
+const CHECKS_SHOWN = 100;
+function checks(list) {
+	const of = (standing) => list.filter((m) => m.log.standing === standing).length, failed = of('failed'), old = of('old'), never = of('never');
+	const box = table('What machines found when they last checked the log, the worst first', [
+		{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host)), h('span', { class: 'soft small' }, ' ', said(m.user))] }, { title: 'The log', class: 'tight', bare: true, cell: logBadge }, { title: 'Checked', class: 'tight', cell: logWhen },
+		{ title: 'From', class: 'num', cell: (m) => (m.log.at ? m.log.from.toLocaleString() : '—') }, { title: 'To', class: 'num', cell: (m) => (m.log.at ? m.log.to.toLocaleString() : '—') }, { title: 'Why', cell: (m) => (m.log.why ? said(m.log.why) : m.log.standing === 'never' ? 'It has told nothing of a check.' : '') },
+	], list.slice(0, CHECKS_SHOWN), 'No machine has joined yet.');
+	const rest = list.slice(CHECKS_SHOWN), more = rest.length ? h('p', { class: 'soft small' }, `${CHECKS_SHOWN} of ${list.length.toLocaleString()} are shown, the worst first. `, h('button', { class: 'plain', onclick: () => { box.put(rest); more.remove(); } }, `Show all ${list.length.toLocaleString()}`)) : null;
+	return [h('h2', { id: 'checks' }, 'Checked by the machines'),
+		failed ? h('p', { class: 'alert bad', role: 'alert' }, h('b', null, failed === 1 ? 'On one machine the log does not hold. ' : `On ${failed} machines the log does not hold. `), 'Either it was set back or changed here, or they were shown another one. They obey no orders until a person there has looked.') : null,
+		list.length ? h('p', { class: 'soft small' }, `${of('good')} of ${list.length} found within the last hour that the log only grew`, old ? `; ${old} ${old === 1 ? 'has' : 'have'} not checked it for longer` : null, never ? `; ${never} never told` : null, '.') : null, box, more];
+}
+
 export async function log(main, at) {
 	const doc = await source.get('log'), list = doc.checkpoints, last = list[0], result = h('div', { 'aria-live': 'polite' });
 	const trusted = trustedLog(doc.origin);
@@ -144,6 +158,7 @@ export async function log(main, at) {
 		list.length > 1 ? h('section', { class: 'card' }, h('h2', null, 'Growth'), growth([...list].reverse())) : null,
 		h('section', { class: 'card' }, h('h2', null, 'This log'), facts([['Origin', h('code', null, parted(doc.origin))], ['Key', h('code', null, parted(doc.log_vkey))], ['You trust', !trusted ? 'no key of this log yet' : trusted === doc.log_vkey ? h('span', { class: 'badge good' }, '✓ this key') : h('span', { class: 'badge bad' }, '✕ another key')]]),
 			h('div', { class: 'actions' }, trusted ? h('button', { onclick: check, disabled: !list.length }, 'Check the checkpoints here') : [h('span', { class: 'soft small' }, 'Compare with ', h('code', null, 'helm fleet tenant list'), '. '), h('button', { onclick: keep }, 'It is the same; keep it')]), result),
+		checks(doc.checks),
 		h('h2', null, 'Checkpoints'),
 		table('Checkpoints, the newest first', [
 			{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.timestamp) }, { title: 'Receipts', class: 'num', cell: (x) => x.tree_size.toLocaleString() }, { title: 'Witnesses', class: 'num', cell: (x) => String(x.cosigned) }, { title: 'Root', cell: (x) => h('code', null, x.root_hash) },

@@ -3,13 +3,25 @@ import { badge, facts, h, link, page, parted, plain, said, show, table, when } f
 import { columns } from './acts.js';
 import { listen, source, state } from './app.js';
 
-const STANDINGS = { green: ['good', '✓ heard, guard armed'], unarmed: ['warn', '! no guard armed'], yellow: ['warn', '! late'], dark: ['bad', '✕ dark'], red: ['bad', '✕ forked or set back'] };
+const STANDINGS = { green: ['good', '✓ heard, guard armed'], unarmed: ['warn', '! no guard armed'], yellow: ['warn', '! late'], dark: ['bad', '✕ dark'], red: ['bad', '✕ forked or set back'], retired: ['', 'retired'] };
+// What it found when it last held the log's checkpoint against the one it had seen before.
+const CHECKS = { good: ['good', '✓ holds'], failed: ['bad', '✕ does not hold'], old: ['warn', '! long ago'], never: ['', 'never'] };
+const check = (m) => CHECKS[(m.log || {}).standing] || CHECKS.never;
+export const logBadge = (m) => h('span', { class: ('badge ' + check(m)[0]).trim() }, check(m)[1]);
+// By its own clock, which may be wrong: so as an age, and not as a time.
+export const logWhen = (m) => ((m.log || {}).at ? since(m.log.age_s) : 'never');
 const CHAINS = { 2: 'continued in two ways', 3: 'set back' };
 export const standing = (m) => h('span', { class: 'badge ' + (STANDINGS[m.standing] || [''])[0] }, (STANDINGS[m.standing] || [0, plain(m.standing)])[1]);
 // What is wrong with its chains, as the ledger writes it: "session state,session state".
 const wrong = (m) => (m.wrong || '').split(',').filter(Boolean).map((x) => { const at = x.lastIndexOf(' '); return { session: x.slice(0, at), how: CHAINS[x.slice(at + 1)] || x.slice(at + 1) }; });
 export const isFrozen = (m) => Array.isArray(m.frozen) ? m.frozen.length > 0 : Boolean(m.frozen);
-export const heard = (m) => (m.silent_s < 0 ? 'never' : m.silent_s < 120 ? `${m.silent_s} s ago` : m.silent_s < 7200 ? `${Math.round(m.silent_s / 60)} min ago` : `${Math.round(m.silent_s / 3600)} h ago`);
+const since = (s) => (s < 120 ? `${s} s ago` : s < 7200 ? `${Math.round(s / 60)} min ago` : s < 172800 ? `${Math.round(s / 3600)} h ago` : `${Math.round(s / 86400)} days ago`);
+export const heard = (m) => (m.silent_s < 0 ? 'never' : since(m.silent_s));
+// Everything about it that somebody should look at, as badges; none: it is right.
+const faults = (m) => (m.standing === 'retired' ? [] : [
+	(m.log || {}).standing === 'failed' ? h('span', { class: 'badge bad' }, '✕ the log does not hold there') : null, m.standing !== 'green' ? standing(m) : null,
+	(m.log || {}).standing === 'old' ? h('span', { class: 'badge warn' }, '! has not checked the log for long') : null, Math.abs(m.skew_ms) > 300000 ? h('span', { class: 'badge warn' }, '! its clock differs') : null].filter(Boolean));
+export const stands = (m) => { const list = faults(m); return list.length ? list.map((x, i) => [i ? ' ' : null, x]) : standing(m); };
 const armed = (m) => (m.armed || []).map((x) => `${x.client || x.name || ''} ${x.state || ''}`.trim()).join(', ');
 export const machinePath = (m) => '/console/machine/' + encodeURIComponent(m.node);
 
@@ -26,9 +38,9 @@ export async function machines(main, at) {
 	const doc = await source.get('machines'), list = doc.machines, count = (f) => list.filter(f).length;
 	const number = (n, what, kind) => h('div', { class: 'number ' + (n ? kind : '') }, h('b', null, String(n)), h('span', null, what));
 	show(main, page('Machines', 'Every machine of the fleet, as its ledger knows it.',
-		h('div', { class: 'three' }, number(list.length, list.length === 1 ? 'machine' : 'machines', ''), number(count((m) => m.standing !== 'green'), 'not as they should be', 'bad'), number(count(isFrozen), 'frozen', 'warn')),
+		h('div', { class: 'three' }, number(list.length, list.length === 1 ? 'machine' : 'machines', ''), number(count((m) => faults(m).length), 'not as they should be', 'bad'), number(count(isFrozen), 'frozen', 'warn')),
 		table('Machines', [
-			{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host || m.node)), list.some((x) => x !== m && x.host === m.host && x.user === m.user) ? h('span', { class: 'soft small' }, ' ', m.node) : null] }, { title: 'Stands', class: 'tight', bare: true, cell: (m) => [standing(m), isFrozen(m) ? [' ', h('span', { class: 'badge warn' }, 'frozen')] : null] },
+			{ title: 'Machine', bare: true, cell: (m) => [link(machinePath(m), said(m.host || m.node)), list.some((x) => x !== m && x.host === m.host && x.user === m.user) ? h('span', { class: 'soft small' }, ' ', m.node) : null] }, { title: 'Stands', class: 'tight', bare: true, cell: (m) => [stands(m), isFrozen(m) ? [' ', h('span', { class: 'badge warn' }, 'frozen')] : null] },
 			{ title: 'User', cell: (m) => said(m.user) }, { title: 'Heard', class: 'tight', cell: heard }, { title: 'Receipts', class: 'num', cell: (m) => m.receipts.toLocaleString() }, { title: 'Not here yet', class: 'num', cell: (m) => m.backlog.toLocaleString() },
 		], list, 'No machine has joined. helm fleet token makes a token, and helm fleet join joins with it.'),
 		h('h2', null, 'Orders'), orderTable(doc.orders, 'Nothing was ever ordered.'), olderOrders(doc.orders),
@@ -41,8 +53,8 @@ export async function machine(main, at) {
 	const mine = doc.orders.filter((o) => !((o.order || {}).nodes || []).length || o.order.nodes.map(String).includes(m.node));
 	show(main, page(['Machine ', said(m.host || m.node)], null,
 		bad.map((x) => h('p', { class: 'alert bad' }, h('b', null, said(x.session), ' was ', x.how, '. '), 'Its next receipts are refused until a person there has looked: ', h('code', null, 'helm fleet rejoin'))),
-		h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, 'How it stands'), standing(m)), facts([
-			['User', said(m.user)], ['Heard', heard(m)], ['Guards', said(armed(m) || 'it said nothing about them')], ['Frozen', isFrozen(m) ? h('span', { class: 'badge warn' }, 'yes') : 'no'], ['Chains', String(m.chains)], ['Receipts here', m.receipts.toLocaleString()], ['Not here yet', m.backlog.toLocaleString()], ['Clock', `${m.skew_ms} ms from the ledger's`], ['Last order it has seen', String(m.order)], ['Number', h('code', null, m.node)],
+		h('section', { class: 'card' }, h('div', { class: 'head' }, h('h2', null, 'How it stands'), h('span', null, stands(m))), facts([
+			['User', said(m.user)], ['Heard', heard(m)], ['Guards', said(armed(m) || 'it said nothing about them')], ['Frozen', isFrozen(m) ? h('span', { class: 'badge warn' }, 'yes') : 'no'], ['Chains', String(m.chains)], ['Receipts here', m.receipts.toLocaleString()], ['Not here yet', m.backlog.toLocaleString()], ['Clock', `${m.skew_ms} ms from the ledger's`], ['Last order it has seen', String(m.order)], ['Its check of the log', m.log ? [logBadge(m), m.log.at ? ` ${logWhen(m)}, from ${m.log.from.toLocaleString()} to ${m.log.to.toLocaleString()} receipts` : null, m.log.why ? [': ', said(m.log.why)] : null] : null], ['Number', h('code', null, m.node)],
 		], 'two')),
 		inFleet() ? h('p', null, link('/console/freeze?node=' + encodeURIComponent(m.node), isFrozen(m) ? 'Let it go on, or freeze others' : 'Freeze this machine')) : h('section', { class: 'card' }, h('h2', null, 'To stop it'), h('p', { class: 'soft small' }, 'At a terminal of the centre; the control key signs the order, and the machine confirms it with a receipt.'), h('code', { class: 'block' }, `helm fleet ${isFrozen(m) ? 'unfreeze' : 'freeze'} --node ${m.node}${isFrozen(m) ? '' : ' --reason TEXT'}`)),
 		h('h2', null, 'What it did last'),

@@ -120,7 +120,8 @@ void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 			json_is(yes, JSON_ARRAY) ? yes->n : 0);
 	json_each (x, yes) {
 		const char *label = approval_yes_by(r->sys, r->a, x);
-		buf_addf(to, "  %-10s %s\n", "yes by", safe(r, *label ? label : json_get_text(x, "key_id", "")));
+		buf_addf(to, "  %-10s %s\n", "yes by",
+			safe(r, *label ? label : json_get_text(x, "key_id", "")));
 	}
 	buf_addf(to, "  %-10s %s\n", "asked", ago(r, request, "created_at"));
 	if (text_eq(state, "pending"))

@@ -302,6 +302,17 @@ int cmd_fleet_token(struct cli *r, struct err *e)
 
 /* ---- machines ---- */
 
+/* Its chains, and what it thinks of the log. */
+static const char *node_wrong(struct cli *r, const struct json *one)
+{
+	const char *chains = fleet_cell(r, one, "wrong"),
+		   *log = json_get_text(json_get(one, "log"), "standing", "");
+
+	if (!text_eq(log, "failed") && !text_eq(log, "old"))
+		return chains;
+	return arena_printf(r->a, "%s%slog check %s", chains, *chains ? ", " : "", log);
+}
+
 static void print_nodes(struct cli *r, const struct json *list)
 {
 	static const char *const heads[] = { "NODE", "HOST", "USER", "STANDS", "SILENT", "RECEIPTS",
@@ -319,7 +330,7 @@ static void print_nodes(struct cli *r, const struct json *list)
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "receipts", 0)),
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "backlog", 0)),
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "order", 0)),
-			fleet_cell(r, one, "wrong") };
+			node_wrong(r, one) };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);

@@ -13,7 +13,6 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "kernel/fleet/fleet.h"
 #include "kernel/passkey.h"
 #include "proof/preimage.h"
 
@@ -384,13 +383,11 @@ static int find_person(struct kernel *k, struct arena *a, const struct json *x, 
 
 const char *approval_yes_by(struct sys *s, struct arena *a, const struct json *assertion)
 {
-	const char *id = json_get_text(assertion, "key_id", ""), *label = "", *home;
+	const char *id = json_get_text(assertion, "key_id", ""), *label = "";
 	bool is_known = false;
 
 	(void)!person_of_key(s, a, id, &is_known, &label, NULL);
-	return is_known || workspace_helm_home(s, a, &home, NULL)
-		? label
-		: json_get_text(json_get(fleet_named(s, a, home), id), "label", "");
+	return is_known ? label : json_get_text(json_get(person_of_fleet(s, a), id), "label", "");
 }
 
 /* Every key counts now, each with the name of a person, and no two belong to one. */
@@ -399,8 +396,7 @@ static int check_people(
 {
 	const char *labels[MOST_APPROVERS + 1];
 	/* Those before may have come by orders, and were looked at then; who answers here has to be registered here. */
-	const struct json *fleet =
-		who->fleet || list->n < 2 ? who->fleet : fleet_named(k->sys, a, k->ws->helm_home);
+	const struct json *fleet = who->fleet || list->n < 2 ? who->fleet : person_of_fleet(k->sys, a);
 
 	if (list->n > ARRAY_SIZE(labels))
 		return err_set(e, E_DENIED, "APPROVAL_QUORUM",
@@ -409,8 +405,7 @@ static int check_people(
 		const struct json *x = json_at(list, i);
 		const char *id = json_get_text(x, "key_id", "");
 		bool is_known;
-		int rc = find_person(
-			k, a, x, i + 1 < list->n ? fleet : who->fleet, &is_known, &labels[i], e);
+		int rc = find_person(k, a, x, i + 1 < list->n ? fleet : who->fleet, &is_known, &labels[i], e);
 		if (rc)
 			return rc;
 		if (!is_known)
