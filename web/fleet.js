@@ -1,6 +1,6 @@
 // fleet.js — pages that a fleet's front end has instead of those of one workspace: now, one act, freeze, the log, evidence, and making a key.
 import { ago, announce, badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
-import { actPath, columns, download, nameOf, proofPanel } from './acts.js';
+import { actPath, alertIn, columns, download, nameOf, proofPanel } from './acts.js';
 import { heard, isFrozen, logBadge, logWhen, machinePath, orderTable, stands } from './machines.js';
 import { growth } from './pictures.js';
 import { confirm, fleetKey } from './waiting.js';
@@ -169,12 +169,38 @@ export async function log(main, at) {
 
 /* ---- evidence ---- */
 
+const WHAT = { pack: 'Evidence pack', csv: 'Acts as CSV', jsonl: 'Acts as JSONL' };
+const FILTER = { verdict: 'verdict', node: 'machine', host: 'host', who: 'who', tool: 'tool', rule: 'rule', kind: 'kind', session: 'chain', q: 'text', from: 'from', to: 'to' };
+// In words: which receipts it was made of.
+function overWhat(x, machines) {
+	const over = x.over || {}, of = (node) => { const m = machines.find((y) => y.node === node); return m ? `${m.host}, ${m.user}` : node; };
+	const parts = Object.keys(FILTER).filter((k) => over[k]).map((k) => `${FILTER[k]} ${k === 'node' ? of(over[k]) : over[k]}`);
+	return [parts.length ? said(parts.join('; ')) : x.what === 'pack' ? 'all machines' : 'all acts', over.before !== undefined ? h('span', { class: 'soft small' }, `, of the first ${Number(over.before).toLocaleString()} receipts in the tree`) : null];
+}
+const size = (n) => (n < 10000 ? `${n.toLocaleString()} bytes` : n < 10000000 ? `${Math.round(n / 1000).toLocaleString()} kB` : `${Math.round(n / 1000000).toLocaleString()} MB`);
+
+function takenTable(doc, machines) {
+	const box = table('Packs and exports that were taken here, the newest first', [
+		{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.at) }, { title: 'What', bare: true, cell: (x) => h('b', null, WHAT[x.what] || plain(x.what)) }, { title: 'By', cell: (x) => parted((x.by || '').replace(/^reader:/, '')) }, { title: 'Over', cell: (x) => overWhat(x, machines) },
+		{ title: 'How much', class: 'num', cell: (x) => (x.rows === undefined ? size(x.bytes) : `${x.rows.toLocaleString()} rows`) }, { title: 'Order', class: 'num', cell: (x) => h('span', { title: x.hash }, x.order.toLocaleString()) }, { title: 'SHA-256', cell: (x) => h('code', { class: 'small' }, (x.sha256 || '').replace(/^sha256:/, '')) },
+	], doc.taken, 'Nothing was taken here yet.');
+	const more = h('p', { class: 'pager' });
+	const offer = (next) => show(more, next ? h('button', { onclick: async (e) => { e.target.disabled = true; try { const d = await source.get('evidence?before=' + encodeURIComponent(next)); box.put(d.taken); offer(d.next); } catch (x) { alertIn(e.target, x.message); e.target.disabled = false; } } }, 'Older ones') : null);
+	offer(doc.next);
+	return [box, more];
+}
+
 export async function evidence(main, at) {
-	const doc = await source.get('machines'), wanted = at.query.get('node') || '';
+	const [doc, taken] = await Promise.all([source.get('machines'), source.get('evidence')]), wanted = at.query.get('node') || '';
 	const which = h('select', { name: 'node' }, h('option', { value: '' }, `all ${doc.machines.length} machines`), doc.machines.map((m) => h('option', { value: m.node, selected: m.node === wanted }, plain(`${m.host}, ${m.user}`))));
-	const make = (e) => { e.preventDefault(); return download(e.submitter, 'evidence', which.value ? { node: which.value } : {}, 'fleet.helmpack'); };
+	const list = h('div', { id: 'taken' }, takenTable(taken, doc.machines));
+	const make = async (e) => {
+		e.preventDefault();
+		await download(e.submitter, 'evidence', which.value ? { node: which.value } : {}, 'fleet.helmpack');
+		if (at.isCurrent()) show(list, takenTable(await source.get('evidence'), doc.machines));
+	};
 	show(main, page('Evidence', 'A pack holds every receipt of the chains it is about, the history of the keys that signed them, a proof that each chain’s end is in the signed tree, the checkpoint with its cosignatures, the orders and the forks.',
 		h('form', { class: 'card', onsubmit: make }, h('h2', null, 'Make a pack'), h('div', { class: 'filters narrow' }, h('label', { class: 'field' }, h('span', null, 'Of'), which)), h('button', { class: 'main', type: 'submit' }, 'Make and download'),
-			h('p', { class: 'soft small after' }, 'Whoever gets it checks it alone: ', h('code', null, `helm verify fleet.helmpack --log-key ${state.me.log_vkey}`))),
-		h('p', { class: 'soft small' }, 'Who has made one from here stands in the front end’s own log, with the name of the reader. A fleet that is too large for one download is exported at the centre: ', h('code', null, 'helm fleet export --out FILE'), '.')));
+			h('p', { class: 'soft small after' }, 'Whoever gets it checks it alone: ', h('code', null, `helm verify fleet.helmpack --log-key ${state.me.log_vkey}`)), h('p', { class: 'soft small' }, 'One that is too large for a download is made at the centre: ', h('code', null, 'helm fleet export --out FILE'), '.')),
+		h('h2', null, 'Taken here'), h('p', { class: 'soft small' }, 'Each pack, and each piece of an export of ', link('/console/acts', 'Acts'), ', is on record before it is given: as an order for no machine, in the chain that the control key signs, that every machine follows and that is in every pack. What cannot be put on record is not given. At a terminal: ', h('code', null, 'helm fleet orders --taken'), '.'), list));
 }

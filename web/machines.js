@@ -32,7 +32,7 @@ export const orderTable = (orders, empty) => table('Orders of the centre, the ne
 	{ title: 'When', class: 'tight', bare: true, cell: (o) => when(o.at) }, { title: 'Order', bare: true, cell: (o) => [KINDS[o.kind] || plain(o.kind), ((o.order || {}).body || {}).reason ? [': ', said(o.order.body.reason)] : '', ' ', byWhom(o)] },
 	{ title: 'Confirmed', class: 'tight', cell: (o) => [h('span', { class: 'badge ' + (o.obeyed >= o.meant ? 'good' : 'warn') }, `${o.obeyed} of ${o.meant}`), o.refused ? [' ', h('span', { class: 'badge bad' }, `✕ ${o.refused} refused`)] : null] }, { title: 'Not yet', cell: (o) => parted((o.missing || []).join(', ')) },
 ], orders, empty);
-const olderOrders = (orders) => { const n = orders.length ? Number(orders[orders.length - 1].seq) - 1 : 0; return n > 0 ? h('p', { class: 'small soft' }, `Only the newest ${orders.length} are shown; ${n} older.`) : null; };
+const olderOrders = (orders) => { const n = orders.length ? orders[orders.length - 1].older : 0; return n > 0 ? h('p', { class: 'small soft' }, `Only the newest ${orders.length} are shown; ${n} older.`) : null; };
 
 export async function machines(main, at) {
 	const doc = await source.get('machines'), list = doc.machines, count = (f) => list.filter(f).length;

@@ -341,8 +341,8 @@ int fleet_do(struct sys *s, struct arena *a, const struct json *q, struct json *
 		{ "audit", centre_audit, WHOLE }, { "rebuild", centre_rebuild, WHOLE },
 		{ "retain", centre_retain, WHOLE }, { "tiles", centre_tiles, WHOLE },
 		{ "export", centre_export, WHOLE }, { "questions", centre_questions, SOON },
-		{ "reader add", centre_reader_add, SOON }, { "readers", centre_readers, SOON },
-		{ "reader revoke", centre_reader_revoke, SOON } };
+		{ "taken", centre_taken, SOON }, { "reader add", centre_reader_add, SOON },
+		{ "readers", centre_readers, SOON }, { "reader revoke", centre_reader_revoke, SOON } };
 	struct centre c = { .sys = s, .a = a, .q = q, .database = json_get_text(q, "database", "") };
 	const char *name = json_get_text(q, "do", "");
 

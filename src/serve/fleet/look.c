@@ -263,6 +263,8 @@ const struct route fleet_look_routes[] = {
 	{ "POST", API "freeze", READ, HERE | TAKES_JSON, look_freeze_order,
 		"a freeze that a passkey has signed becomes an order", NULL, NULL },
 	{ "GET", API "log", READ, HERE, look_log, "checkpoints and their cosignatures", NULL, NULL },
+	{ "GET", API "evidence", READ, HERE, look_taken,
+		"packs and exports that were taken, by whom and over what", NULL, NULL },
 	{ "POST", API "evidence", READ, HERE | TAKES_JSON, look_evidence,
 		"a pack of the tenant, or of a machine", NULL, NULL },
 	{ "GET", API "events", AUTH_PUBLIC, 0, RATE_STREAM, HERE | IS_STREAM, look_events,

@@ -28,6 +28,19 @@ typedef int look_view(struct call *c, struct looking *x, struct err *e);
 /* Who looks first, then what they see. */
 int look(struct call *c, look_view *fn, struct err *e);
 
+/* An order, signed by the keeper of the control key; *ret is {seq, hash, order}. */
+int look_order(struct call *c, struct looking *x, const char *kind, const struct json *nodes,
+	struct json *body, const char *by, struct json **ret, struct err *e);
+
+/* look_taken.c: what is about to be given, on record before it is; 503 NOT_ON_RECORD: then it is not given. */
+struct taken {
+	const char *what; /* pack, csv, jsonl */
+	struct json *over; /* which of it */
+	struct bytes bytes;
+	int64_t rows; /* -1: it has none */
+};
+int look_record_taken(struct call *c, struct looking *x, struct taken *t, struct err *e);
+
 #define LOOKS(name) int look_##name(struct call *c, struct err *e)
 /* look_views.c */
 LOOKS(now);
@@ -35,6 +48,7 @@ LOOKS(machines);
 LOOKS(machine);
 LOOKS(log);
 LOOKS(evidence);
+LOOKS(taken);
 /* look_acts.c */
 LOOKS(acts);
 LOOKS(values);

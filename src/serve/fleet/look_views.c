@@ -332,15 +332,17 @@ static int check_size(struct call *c, struct looking *x, const char *node, struc
 static int evidence_of(struct call *c, struct looking *x, struct err *e)
 {
 	AUTO(close_fd) int fd = -1;
-	struct json *q = json_new(c->a, JSON_OBJECT);
+	struct json *q = json_new(c->a, JSON_OBJECT), *over = json_new(c->a, JSON_OBJECT);
 	const char *node = json_get_text(c->body, "node", "");
 	struct bytes pack;
 	int64_t number;
 
 	if (*node && !text_int(node, &number))
 		return call_refuse(c, e, 400, "BAD_REQUEST", "the number of a machine is no number");
-	if (*node)
+	if (*node) {
 		json_sets(c->a, q, "node", node);
+		json_sets(c->a, over, "node", node);
+	}
 	int too_large = check_size(c, x, *node ? node : NULL, e);
 	if (too_large)
 		return too_large;
@@ -367,10 +369,14 @@ static int evidence_of(struct call *c, struct looking *x, struct err *e)
 	char *copy = arena_text(c->a, (size_t)n + 1);
 	memcpy(copy, pack.p, (size_t)n);
 	(void)munmap((void *)(uintptr_t)pack.p, (size_t)n + 1);
-	log_line(c->server, "info", c, "evidence of %s%s%s, %lld bytes, for the reader %s",
-		x->who.tenant.name, *node ? ", machine " : "", node, (long long)n, x->who.name);
+	struct taken t = {
+		.what = "pack", .over = over, .bytes = { (const uint8_t *)copy, (size_t)n }, .rows = -1
+	};
+	rc = look_record_taken(c, x, &t, e);
+	if (rc)
+		return rc;
 	call_send_header(c, "Content-Disposition", "attachment; filename=\"fleet.helmpack\"");
-	call_bytes(c, 200, "application/octet-stream", (struct bytes){ (const uint8_t *)copy, (size_t)n });
+	call_bytes(c, 200, "application/octet-stream", t.bytes);
 	return OK;
 }
 

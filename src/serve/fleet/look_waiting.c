@@ -193,31 +193,42 @@ static struct json *signed_of(struct call *c, struct bytes message)
 	return doc;
 }
 
-static int give_order(struct call *c, struct looking *x, const char *kind, const struct json *nodes,
-	struct json *body, const struct person *who, struct err *e)
+int look_order(struct call *c, struct looking *x, const char *kind, const struct json *nodes,
+	struct json *body, const char *by, struct json **ret, struct err *e)
 {
-	struct json *q = json_new(c->a, JSON_OBJECT), *given, *doc = json_new(c->a, JSON_OBJECT);
+	struct json *q = json_new(c->a, JSON_OBJECT);
 	struct fleet *f = c->server->fleet;
 
 	json_sets(c->a, q, "signer", json_get_text(c->server->o.fleet, "signer", ""));
 	json_sets(c->a, q, "kind", kind);
 	json_set(c->a, q, "nodes", json_copy(c->a, nodes));
 	json_set(c->a, q, "body", body);
-	json_sets(c->a, q, "by",
-		arena_printf(c->a, "%s, %s", json_get_text(who->proof, "label", ""),
-			json_get_text(who->proof, "key_id", "")));
+	json_sets(c->a, q, "by", by);
 	struct centre at = { .sys = c->server->sys, .a = c->a, .q = q, .tenant = x->who.tenant };
 	int rc = pg_open_patient(f->conninfo, ROLE_CONSOLE, c->server->sys, DATABASE_S, &at.d, e);
 	if (rc == OK)
 		rc = pg_begin(at.d, x->who.tenant.id, e);
 	if (rc == OK)
-		rc = centre_order(&at, &given, e);
+		rc = centre_order(&at, ret, e);
 	pg_close(&at.d);
 	log_line_close(&at.signer);
+	if (rc == OK)
+		log_line(c->server, "info", c, "order %lld, %s, by %s",
+			(long long)json_get_int(*ret, "seq", 0), kind, by);
+	return rc;
+}
+
+static int give_order(struct call *c, struct looking *x, const char *kind, const struct json *nodes,
+	struct json *body, const struct person *who, struct err *e)
+{
+	struct json *given, *doc = json_new(c->a, JSON_OBJECT);
+	int rc = look_order(c, x, kind, nodes, body,
+		arena_printf(c->a, "%s, %s", json_get_text(who->proof, "label", ""),
+			json_get_text(who->proof, "key_id", "")),
+		&given, e);
+
 	if (rc)
 		return rc;
-	log_line(c->server, "info", c, "order %lld, %s, by %s", (long long)json_get_int(given, "seq", 0),
-		kind, json_get_text(q, "by", ""));
 	json_seti(c->a, doc, "order", json_get_int(given, "seq", 0));
 	json_sets(c->a, doc, "hash", json_get_text(given, "hash", ""));
 	call_answer(c, 200, doc);
