@@ -113,15 +113,7 @@ centre deny "$q" >/dev/null
 sync anna
 
 # Two people.
-cat >"$scratch/m/anna/two.yaml" <<'Y'
-format: helm.policy.v1
-name: two
-version: "1"
-rules:
-  - {id: any, action: "*", verdict: ALLOW}
-  - {id: two, action: "*", effects: [delete], verdict: ESCALATE, approvers: 2, text: This takes two people.}
-Y
-(cd "$scratch/m/anna" && env -i PATH="$PATH" HOME="$scratch/m/anna" LC_ALL=C.UTF-8 TERM=dumb TERMINALS="$scratch/.terminals" python3 "$HELM_SOURCE/tests/tools/terminal.py" USE -- "$HELM_REAL" policy use two.yaml) >use.out 2>&1 || cat use.out
+two_people anna
 ask "rm -rf prod"
 q=$(waiting prod)
 ok "something is asked that takes two" sh -c 'grep -q "\"approvers\": *2" "$1"/m/anna/.helm/workspace/.helm/approvals.json' sh "$scratch"
@@ -164,8 +156,7 @@ ok "what was asked for is let through" allowed anna "rm -rf prod"
 
 # Somebody of the fleet first, then somebody whose key is registered at the machine itself; with the passkey of either kind before it.
 key_of greta >/dev/null
-at_terminal() { (cd "$scratch/m/anna" && env -i PATH="$PATH" HOME="$scratch/m/anna" LC_ALL=C.UTF-8 TERM=dumb TERMINALS="$scratch/.terminals" python3 "$HELM_SOURCE/tests/tools/terminal.py" "$@"); }
-at_terminal TRUST -- "$HELM_REAL" approval trust add "$scratch/greta/.helm/keys/root.pub" --label greta >trust.out 2>&1 || cat trust.out
+at_terminal anna TRUST -- "$HELM_REAL" approval trust add "$scratch/greta/.helm/keys/root.pub" --label greta >trust.out 2>&1 || cat trust.out
 here() { machine anna approval approve "$q" --key "$(file_of greta)"; }
 ask "rm -rf cache"
 q=$(waiting cache)

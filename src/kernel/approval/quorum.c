@@ -265,6 +265,11 @@ int approval_quorum_message(
 	return rc;
 }
 
+struct bytes approval_quorum_bytes(struct arena *a, const struct json *challenge)
+{
+	return message_of(a, challenge);
+}
+
 bool approval_quorum_is_live(struct sys *s, struct arena *a, const struct json *request, struct bytes message)
 {
 	const struct json *said = challenge_in(a, message);
