@@ -98,7 +98,7 @@ INSIDE
 cat >"$root/booted" <<'INSIDE'
 export LANG=C.UTF-8
 said() { echo "$*" >>/result; }
-held() { what=$1; shift; if "$@" >>/booted.log 2>&1; then said "ok $what"; else said "NOT $what"; fi; }
+held() { what=$1; shift; if "$@" >/held.log 2>&1; then said "ok $what"; else said "NOT $what"; sed 's/^/  # /' /held.log | tail -n 8 >>/result; fi; cat /held.log >>/booted.log; }
 until_so() { for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do "$@" >/dev/null 2>&1 && return 0; sleep 0.5; done; return 1; }
 answers() { port=${1:-7714} bash -c 'exec 3<>/dev/tcp/127.0.0.1/$port && printf "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n" >&3 && head -n 1 <&3 | grep -q " 200 "'; }
 pid() { systemctl show -P MainPID "$1"; }
@@ -138,17 +138,22 @@ held "what the ledger is closed to" systemd-analyze security --threshold=15 helm
 held "what the keeper is closed to" systemd-analyze security --threshold=8 helm-log.service
 held "the ledger reads no key of it" sh -c '! setpriv --reuid helm-fleet --regid helm-fleet --clear-groups ls /var/lib/helm-log'
 as helm-fleet helm fleet token --database dbname=helm >/token 2>>/booted.log
-chown person /token
-held "who has joined nothing sends nothing, and that is no failure" sh -c 'systemctl start helm-ship@person.service; ! systemctl is-active helm-ship@person.service && ! systemctl is-failed helm-ship@person.service'
-held "a machine joins" as person helm fleet join http://127.0.0.1:7715 --token-file /token
-held "what sends starts" systemctl start helm-ship@person.service
-as person sh -c 'cd && helm run -- true' >>/booted.log 2>&1 || true
+# Of whom no agent was heard yet: joining takes a person.
+useradd --create-home worker
+chown worker /token
+as worker helm init >>/booted.log 2>&1
+held "who has joined nothing sends nothing, and that is no failure" sh -c 'systemctl start helm-ship@worker.service; ! systemctl is-active helm-ship@worker.service && ! systemctl is-failed helm-ship@worker.service'
+held "a machine joins" as worker helm fleet join http://127.0.0.1:7715 --token-file /token
+held "what sends starts" systemctl start helm-ship@worker.service
+as worker sh -c 'cd && helm run -- true' >>/booted.log 2>&1 || true
 in_ledger() { [ "$(as postgres psql -qtAX -d helm -c 'SELECT count(*) FROM fleet.receipt')" -gt 0 ]; }
 held "what is recorded comes to the ledger" until_so in_ledger
 signed() { [ "$(as postgres psql -qtAX -d helm -c 'SELECT coalesce(max(tree_size), 0) FROM fleet.checkpoint')" -gt 0 ]; }
 held "and under a signed checkpoint" until_so signed
+# It looks at the log with its next sign of life, every 30 seconds, or when it starts.
+systemctl restart helm-ship@worker.service
 held "the machine is heard, and has checked the log" until_so sh -c 'setpriv --reuid helm-fleet --regid helm-fleet --clear-groups env HOME=/var/lib/helm-fleet helm fleet nodes --database dbname=helm --json | grep -q "\"standing\": *\"good\""'
-held "it is closed as far as it can be" systemd-analyze security --threshold=25 helm-ship@person.service
+held "it is closed as far as it can be" systemd-analyze security --threshold=25 helm-ship@worker.service
 first=$(pid helm-fleet)
 kill -9 "$first"
 ledger_again() { [ "$(pid helm-fleet)" != 0 ] && [ "$(pid helm-fleet)" != "$first" ] && answers 7715; }
@@ -156,8 +161,8 @@ held "killed, the ledger is there again" until_so ledger_again
 held "an upgrade leaves it answering" sh -c 'dpkg -i /packages/*.deb'
 held "after the upgrade" until_so answers
 held "the ledger, too" until_so answers 7715
-held "and what sends" until_so systemctl is-active helm-ship@person.service
-held "the fleet ends when it is told to" systemctl stop helm-ship@person.service helm-fleet.service helm-log.service
+held "and what sends" until_so systemctl is-active helm-ship@worker.service
+held "the fleet ends when it is told to" systemctl stop helm-ship@worker.service helm-fleet.service helm-log.service
 held "it ends when it is told to" systemctl stop helm-serve.service helm-signer.service
 held "and nothing has failed" sh -c '! systemctl --failed --no-legend | grep helm'
 { systemctl status --no-pager helm-serve.service helm-signer.service; journalctl --no-pager -u helm-serve -u helm-signer -u helm-fleet -u helm-log -u 'helm-ship@*'; } >>/booted.log 2>&1

@@ -92,7 +92,7 @@ function answers(entry, isBound, again) {
 		for (const b of buttons) b.disabled = false;
 		return null;
 	};
-	const reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off', placeholder: 'why not, for the record', 'aria-label': 'Reason of a denial, for the record' });
+	const reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off', placeholder: 'why not', 'aria-label': 'Reason of a denial, for the record' });
 	const mine = several && state.me.key_id && (entry.said_yes || []).some((y) => y.key_id === state.me.key_id);
 	return h('div', { class: 'answers' },
 		h('div', { class: 'actions' }, several

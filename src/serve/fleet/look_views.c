@@ -9,7 +9,14 @@
 #include <unistd.h>
 
 enum { NOT_RIGHT = 6 }; /* kinds of how_bad() */
-enum { NOW_SHOWN = 20, COUNTED_MOST = 100000, CHECKPOINTS = 200, FORKS = 50, PACK_MOST = 48 << 20 };
+enum {
+	NOW_SHOWN = 20,
+	WRONG_SHOWN = 50,
+	COUNTED_MOST = 100000,
+	CHECKPOINTS = 200,
+	FORKS = 50,
+	PACK_MOST = 48 << 20
+};
 
 /* ---- now ---- */
 
@@ -87,7 +94,10 @@ static int now_of(struct call *c, struct looking *x, struct err *e)
 	json_seti(c->a, doc, "stopped_all", all);
 	json_seti(c->a, doc, "waiting", waiting);
 	json_seti(c->a, doc, "machines", (int64_t)nodes->n);
-	json_set(c->a, doc, "wrong", not_right(c, nodes));
+	struct json *wrong = not_right(c, nodes);
+	json_seti(c->a, doc, "wrong_all", (int64_t)wrong->n);
+	wrong->n = wrong->n < WRONG_SHOWN ? wrong->n : WRONG_SHOWN;
+	json_set(c->a, doc, "wrong", wrong);
 	json_set(c->a, doc, "stopped", list);
 	call_answer(c, 200, doc);
 	return OK;
