@@ -117,12 +117,6 @@ sync()
 ok("the machine has it as denied", any(r["type"] == "denial" for r in chain()), chain()[-1])
 PY
 HELM_SOURCE=$HELM_SOURCE python3 drive.py "$url" "$scratch" "$HELM_REAL" "$db" "$signer" >drive.out 2>&1 || { echo "NOT the driver ended"; sed 's/^/# /' drive.out | tail -5; } >>drive.out
-while IFS= read -r line; do
-	case $line in
-	"ok "*) ok "${line#ok }" true ;;
-	"NOT "*) ok "${line#NOT }" false ;;
-	*) printf '# %s\n' "$line" ;;
-	esac
-done <drive.out
+lines_of drive.out
 fleet_end
 finish

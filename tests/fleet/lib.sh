@@ -241,3 +241,13 @@ rules:
 Y
 	at_terminal "$1" USE -- "$HELM_REAL" policy use two.yaml >use.out 2>&1 || cat use.out
 }
+# lines_of FILE: what a driver has said, "ok ..." and "NOT ...", as lines of this test.
+lines_of() {
+	while IFS= read -r line; do
+		case $line in
+		"ok "*) ok "${line#ok }" true ;;
+		"NOT "*) ok "${line#NOT }" false ;;
+		*) printf '# %s\n' "$line" ;;
+		esac
+	done <"$1"
+}

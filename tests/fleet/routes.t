@@ -47,13 +47,7 @@ st, text = ask({"method": "GET", "body": None, "stream": False}, path="/nothing"
 ok("what is not there says where the list is", st == 404 and b"/openapi.yaml" in text, text)
 PY
 python3 drive.py "$url" >drive.out 2>&1 || { echo "NOT the driver ended"; tail -5 drive.out; } >>drive.out
-while IFS= read -r line; do
-	case $line in
-	"ok "*) ok "${line#ok }" true ;;
-	"NOT "*) ok "${line#NOT }" false ;;
-	*) printf '# %s\n' "$line" ;;
-	esac
-done <drive.out
+lines_of drive.out
 listed() { helm serve routes; }
 ok "as a list for people, too" says 0 "/v1/fleet/beat" listed
 ok "and those of a witness" says 0 "/add-checkpoint" listed

@@ -91,13 +91,7 @@ elif what == "often":
 PY
 drive() {
 	python3 drive.py "$url" "$1" >drive.out 2>&1 || { echo "NOT the driver ended"; tail -5 drive.out; } >>drive.out
-	while IFS= read -r line; do
-		case $line in
-		"ok "*) ok "${line#ok }" true ;;
-		"NOT "*) ok "${line#NOT }" false ;;
-		*) printf '# %s\n' "$line" ;;
-		esac
-	done <drive.out
+	lines_of drive.out
 }
 drive take
 key=$(sql "$pgdir" "SELECT log_vkey FROM fleet.tenant WHERE name = 'acme'")
