@@ -102,7 +102,7 @@ ok "what was ordered is listed without it" says_not 0 "taken" centre orders --te
 had=$(head_of anna)
 machine anna fleet sync >sync.out 2>&1
 newest=$(sql "$pgdir" "SELECT max(seq) FROM fleet.directive WHERE tenant_id = 1")
-ok "machines follow the chain that has them" grep -q "\"order\": *$newest[,}]" "$scratch/m/anna/.helm/fleet/state.json"
+ok "machines follow the chain that has them" grep -q "\"order\": *${newest}[,}]" "$scratch/m/anna/.helm/fleet/state.json"
 ok "and do nothing about them" [ "$(grep -c '"kind":"taken"' "$(chain_of anna)")" = 0 ]
 ok "nobody is alarmed" sh -c '! grep -q "\"alarm\"" "$1"' sh "$scratch/m/anna/.helm/fleet/state.json"
 ok "nothing was recorded there for them" [ $(($(head_of anna) - had)) -le 1 ]
