@@ -50,6 +50,9 @@ cp -r "$tree/packaging/debian" "$tree/debian"
 for unit in "$tree"/packaging/systemd/*.service; do
   cp "$unit" "$tree/debian/helm-boundary-serve.$(basename "$unit")"
 done
+for unit in "$tree"/packaging/systemd/user/*.service; do
+  cp "$unit" "$tree/debian/helm-boundary-serve.$(basename "$unit" .service).user.service"
+done
 for kind in sysusers tmpfiles; do
   cp "$tree/packaging/systemd/helm-boundary-serve.$kind" "$tree/debian/"
 done

@@ -19,7 +19,7 @@ say() { printf '== packages: %s\n' "$*"; }
 skip() { printf '== packages: SKIP %s\n' "$*"; }
 
 say "a minimal Debian"
-sh "$tools/debian_root.sh" "$work" "$root" systemd libcurl4 libmicrohttpd12 libgnutls30 libpq5
+sh "$tools/debian_root.sh" "$work" "$root" systemd libcurl4 libmicrohttpd12 libgnutls30 libpq5 postgresql
 # What is read there is tried: the pages of docs/ are not left out.
 cat >"$root/etc/dpkg/dpkg.cfg.d/zz-helm" <<'CFG'
 path-include=/usr/share/doc/helm-boundary/*
@@ -45,11 +45,17 @@ as_person helm status --brief
 say "the network doors"
 dpkg -i /packages/helm-boundary-serve_*.deb >/dev/null
 systemd-sysusers --dry-run >/dev/null
-getent passwd helm-serve helm-sign
+getent passwd helm-serve helm-sign helm-log helm-fleet
 test -d /etc/helm || systemd-tmpfiles --create
 helm serve routes | grep -q /api/v1/evaluate
-systemd-analyze verify --man=no helm-serve.service helm-signer.service
-test "$(systemctl is-enabled helm-serve.service 2>/dev/null || true)" != enabled
+systemd-analyze verify --man=no helm-serve.service helm-signer.service helm-fleet.service helm-log.service helm-ship@person.service
+XDG_RUNTIME_DIR=/tmp systemd-analyze verify --user --man=no helm-ship.service
+for unit in helm-serve helm-signer helm-fleet helm-log helm-ship@person; do
+  test "$(systemctl is-enabled $unit.service 2>/dev/null || true)" != enabled
+done
+test ! -e /etc/systemd/user/default.target.wants/helm-ship.service
+test "$(stat -c '%U %a' /var/lib/helm-log)" = "helm-log 700"
+test "$(stat -c '%U %a' /var/lib/helm-fleet)" = "helm-fleet 700"
 
 say "the unit's own command answers, as its user"
 cat >/etc/helm/policy.yaml <<'POLICY'
@@ -85,15 +91,16 @@ grep 'kept' /tmp/purged
 test ! -e /usr/bin/helm
 test -s /home/person/.helm/keys/root.key
 test -d /var/lib/helm-serve/workspace/.helm
+test -d /var/lib/helm-log && test -d /var/lib/helm-fleet
 getent passwd helm-sign >/dev/null
 INSIDE
 # Inside of systemd: one unit of ours does this and ends the machine.
 cat >"$root/booted" <<'INSIDE'
 export LANG=C.UTF-8
 said() { echo "$*" >>/result; }
-held() { what=$1; shift; if "$@" >>/booted.log 2>&1; then said "ok $what"; else said "NOT $what"; fi; }
+held() { what=$1; shift; if "$@" >/held.log 2>&1; then said "ok $what"; else said "NOT $what"; sed 's/^/  # /' /held.log | tail -n 8 >>/result; fi; cat /held.log >>/booted.log; }
 until_so() { for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do "$@" >/dev/null 2>&1 && return 0; sleep 0.5; done; return 1; }
-answers() { bash -c 'exec 3<>/dev/tcp/127.0.0.1/7714 && printf "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n" >&3 && head -n 1 <&3 | grep -q " 200 "'; }
+answers() { port=${1:-7714} bash -c 'exec 3<>/dev/tcp/127.0.0.1/$port && printf "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n" >&3 && head -n 1 <&3 | grep -q " 200 "'; }
 pid() { systemctl show -P MainPID "$1"; }
 runs_as() { [ "$(stat -c %U "/proc/$(pid "$1")")" = "$2" ]; }
 held "the unit starts, and is ready when it says so" systemctl start helm-serve.service
@@ -113,11 +120,52 @@ held "its socket is there" until_so test -S /run/helm-signer/socket
 held "as its own user" runs_as helm-signer helm-sign
 held "it is closed, too" systemd-analyze security --threshold=8 helm-signer.service
 held "the server reads nothing of it" sh -c '! setpriv --reuid helm-serve --regid helm-serve --clear-groups ls /var/lib/helm-signer'
+# A fleet: its ledger, the keeper of its keys, and a machine that sends what is recorded there.
+as() { user=$1; shift; setpriv --reuid "$user" --regid "$user" --init-groups env -i PATH="$PATH" LANG=C.UTF-8 HOME="$(getent passwd "$user" | cut -d: -f6)" "$@"; }
+held "without its configuration the ledger is not started, and that is no failure" sh -c 'systemctl start helm-fleet.service helm-log.service; ! systemctl is-active helm-fleet.service'
+systemctl start postgresql.service
+held "there is a database" until_so as postgres psql -c 'SELECT 1'
+held "its tables are made" sh -c 'setpriv --reuid postgres --regid postgres --init-groups env HOME=/var/lib/postgresql sh -c "createdb helm && helm serve fleet migrate --database dbname=helm --login helm-fleet"'
+held "the keys of the log are made" as helm-log helm signer log-key acme ledger.test/acme
+echo 'HELM_FLEET_DATABASE=dbname=helm' >/etc/helm/fleet.env
+held "the keeper of the log's keys starts" systemctl start helm-log.service
+held "its socket is there, too" until_so test -S /run/helm-log/socket
+held "a tenant is made" as helm-fleet helm fleet tenant add acme --database dbname=helm
+held "the ledger starts, and is ready when it says so" systemctl start helm-fleet.service
+held "it answers on its own port" until_so answers 7715
+held "each as its own user" sh -c '[ "$(stat -c %U "/proc/$(systemctl show -P MainPID helm-fleet)")" = helm-fleet ] && [ "$(stat -c %U "/proc/$(systemctl show -P MainPID helm-log)")" = helm-log ]'
+held "what the ledger is closed to" systemd-analyze security --threshold=15 helm-fleet.service
+held "what the keeper is closed to" systemd-analyze security --threshold=8 helm-log.service
+held "the ledger reads no key of it" sh -c '! setpriv --reuid helm-fleet --regid helm-fleet --clear-groups ls /var/lib/helm-log'
+as helm-fleet helm fleet token --database dbname=helm >/token 2>>/booted.log
+# Of whom no agent was heard yet: joining takes a person.
+useradd --create-home worker
+chown worker /token
+as worker helm init >>/booted.log 2>&1
+held "who has joined nothing sends nothing, and that is no failure" sh -c 'systemctl start helm-ship@worker.service; ! systemctl is-active helm-ship@worker.service && ! systemctl is-failed helm-ship@worker.service'
+held "a machine joins" as worker helm fleet join http://127.0.0.1:7715 --token-file /token
+held "what sends starts" systemctl start helm-ship@worker.service
+as worker sh -c 'cd && helm run -- true' >>/booted.log 2>&1 || true
+in_ledger() { [ "$(as postgres psql -qtAX -d helm -c 'SELECT count(*) FROM fleet.receipt')" -gt 0 ]; }
+held "what is recorded comes to the ledger" until_so in_ledger
+signed() { [ "$(as postgres psql -qtAX -d helm -c 'SELECT coalesce(max(tree_size), 0) FROM fleet.checkpoint')" -gt 0 ]; }
+held "and under a signed checkpoint" until_so signed
+# It looks at the log with its next sign of life, every 30 seconds, or when it starts.
+systemctl restart helm-ship@worker.service
+held "the machine is heard, and has checked the log" until_so sh -c 'setpriv --reuid helm-fleet --regid helm-fleet --clear-groups env HOME=/var/lib/helm-fleet helm fleet nodes --database dbname=helm --json | grep -q "\"standing\": *\"good\""'
+held "it is closed as far as it can be" systemd-analyze security --threshold=25 helm-ship@worker.service
+first=$(pid helm-fleet)
+kill -9 "$first"
+ledger_again() { [ "$(pid helm-fleet)" != 0 ] && [ "$(pid helm-fleet)" != "$first" ] && answers 7715; }
+held "killed, the ledger is there again" until_so ledger_again
 held "an upgrade leaves it answering" sh -c 'dpkg -i /packages/*.deb'
 held "after the upgrade" until_so answers
+held "the ledger, too" until_so answers 7715
+held "and what sends" until_so systemctl is-active helm-ship@worker.service
+held "the fleet ends when it is told to" systemctl stop helm-ship@worker.service helm-fleet.service helm-log.service
 held "it ends when it is told to" systemctl stop helm-serve.service helm-signer.service
 held "and nothing has failed" sh -c '! systemctl --failed --no-legend | grep helm'
-{ systemctl status --no-pager helm-serve.service helm-signer.service; journalctl --no-pager -u helm-serve -u helm-signer; } >>/booted.log 2>&1
+{ systemctl status --no-pager helm-serve.service helm-signer.service; journalctl --no-pager -u helm-serve -u helm-signer -u helm-fleet -u helm-log -u 'helm-ship@*'; } >>/booted.log 2>&1
 said "end"
 systemctl --no-block poweroff
 INSIDE

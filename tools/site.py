@@ -58,8 +58,14 @@ def commands(helm):
 
 def routes(helm):
     rows = json.loads(said(helm, "serve", "routes", "--json"))
-    out = ["# Routes", "", "What `helm serve` offers, made from its table of routes. `GET /openapi.yaml` is the same for programs.", "", "| method | path | who | what |", "|---|---|---|---|"]
-    out += [f"| {r['method']} | `{cell(r['path'])}` | {cell(r['auth'])}{' (' + ', '.join(r['scopes']) + ')' if r['scopes'] else ''} | {cell(r['what'])} |" for r in rows]
+    out = ["# Routes", "", "What each server offers, made from its table of routes."]
+    for server, head in [
+        ("serve", ["## helm serve", "", "`GET /openapi.yaml` is the same for programs."]),
+        ("fleet", ["## helm serve fleet", "", "`machine`: signed by the key of a machine that has joined (docs/formats/fleet-wire.md). `reader`: a session or token of the console (docs/formats/console.md). `GET /openapi.yaml` there is the same for programs."]),
+        ("witness", ["## helm witness serve"]),
+    ]:
+        out += ["", *head, "", "| method | path | who | what |", "|---|---|---|---|"]
+        out += [f"| {r['method']} | `{cell(r['path'])}` | {cell(r['auth'])}{' (' + ', '.join(r['scopes']) + ')' if r['scopes'] else ''} | {cell(r['what'])} |" for r in rows if r["server"] == server]
     return "\n".join(out) + "\n"
 
 

@@ -104,7 +104,7 @@ export async function list(main, at) {
 	show(main, page('Acts', null, first.behind ? h('p', { class: 'alert' }, 'The list is still being made from the record; older acts come with the next look.') : null, filters, fresh, rows));
 	let n = 0;
 	state.listeners.add((type) => {
-		if (type === 'begin') return;
+		if (type === 'begin' || type === 'checkpoint') return;
 		n++;
 		show(fresh, h('p', { class: 'alert' }, `${n} new since you looked. `, h('button', { class: 'plain', onclick: () => setQuery({}) }, 'Show')));
 	});

@@ -100,6 +100,20 @@ export function table(caption, columns, rows, empty) {
 	return box;
 }
 
+// A long list: the first of it, and more when it is asked for.
+export function longTable(caption, columns, rows, empty, first = 100) {
+	const box = table(caption, columns, rows.slice(0, first), empty), foot = h('div', { class: 'more' }), step = 500;
+	let n = Math.min(first, rows.length);
+	const offer = () => show(foot, h('span', { class: 'soft small' }, `${n.toLocaleString()} of ${rows.length.toLocaleString()} are shown.`), h('button', { class: 'plain', onclick: () => {
+		box.put(rows.slice(n, n + step));
+		box.classList.add('expanded'); // who reads on is not taken back to the beginning by what comes in
+		n = Math.min(n + step, rows.length);
+		if (n < rows.length) offer(); else foot.remove();
+	} }, `Show ${Math.min(step, rows.length - n)} more`));
+	if (n < rows.length) { offer(); box.append(foot); }
+	return box;
+}
+
 export const facts = (pairs, how) => h('dl', { class: how ? 'facts ' + how : 'facts' },
 	pairs.filter(([, value]) => value !== null && value !== undefined && value !== '').map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))));
 

@@ -52,12 +52,12 @@ async function approve(entry, reach, hours) {
 }
 
 // One of several people: the key signs the challenge of the question, which counts for this very call, once.
-async function approveWithOthers(q) {
-	const asked = await source.post(`waiting/${q.approval_id}/message`, { answer: 'approve' });
+async function approveWithOthers(entry) {
+	const q = entry.request, asked = await source.post(`waiting/${q.approval_id}/message`, { ...ofMachine(entry), answer: 'approve' });
 	const { domain, body } = readMessage(asked.message);
 	if (domain !== 'helm:quorum:v1' || body.decision !== 'ALLOW' || body.approval_id !== q.approval_id || body.quorum !== q.approvers || body.request_sha256 !== 'sha256:' + (await sha256Text(canonical(q)))) throw new Error('what the server gave to sign is not about this question; nothing was signed');
-	return confirm('Say yes, as one of ' + q.approvers, [['Call', h('code', { class: 'block' }, said(q.preview))], ['Reaches', REACH.exact], ['How often', 'once'], ['For', said(q.principal || 'anybody')], ['Takes', `${q.approvers} people, each with a key of their own`], ['Others may join until', when(body.expires_at)]],
-		asked.message, 'Approve', `waiting/${q.approval_id}/answer`, asked);
+	return confirm('Say yes, as one of ' + q.approvers, [['Machine', entry.host ? said(entry.host + ', ' + entry.user) : null], ['Call', h('code', { class: 'block' }, said(q.preview))], ['Reaches', REACH.exact], ['How often', 'once'], ['For', said(q.principal || 'anybody')], ['Takes', `${q.approvers} people, each with a key of their own`], ['Others may join until', when(body.expires_at)]],
+		asked.message, 'Approve', `waiting/${q.approval_id}/answer`, { ...asked, more: ofMachine(entry) });
 }
 
 async function deny(entry, reason) {
@@ -69,18 +69,17 @@ async function deny(entry, reason) {
 
 // Who has said yes to a question that takes several, and how many are missing: in words, and as as many places.
 function people(entry) {
-	const q = entry.request, yes = entry.said_yes || [], missing = Math.max(0, q.approvers - yes.length);
+	const q = entry.request, yes = entry.said_yes || [], missing = Math.max(0, q.approvers - yes.length), sent = yes.filter((y) => y.order);
 	return h('div', { class: 'people' }, h('ul', { class: 'places', 'aria-label': 'Who has said yes' },
-		yes.map((y) => h('li', { class: 'badge good', title: y.key_id }, '✓ ', said(y.label || y.key_id))),
+		yes.map((y) => h('li', { class: 'badge ' + (y.order ? 'warn' : 'good'), title: y.order ? `order ${y.order}` : y.key_id }, y.order ? '… ' : '✓ ', said(y.label || (y.key_id ? y.key_id.slice(0, 20) + '…' : 'somebody')))),
 		Array.from({ length: Math.min(missing, 12) }, () => h('li', { class: 'badge open' }, 'open'))),
-	h('p', { class: 'small soft' }, `This takes ${q.approvers} people, each with a key of their own. ${yes.length ? `${yes.length} said yes, ${missing} missing.` : 'Nobody has said yes yet.'}`));
+	h('p', { class: 'small soft' }, `This takes ${q.approvers} people, each with a key of their own. ${yes.length ? `${yes.length} said yes, ${missing} missing.` : 'Nobody has said yes yet.'}${sent.length ? ` The machine has not confirmed ${sent.length === 1 ? 'order ' + sent[0].order : 'orders ' + sent.map((y) => y.order).join(', ')} yet.` : ''}`));
 }
 
 function answers(entry, isBound, again) {
 	const q = entry.request, several = q.approvers > 1, error = h('div', { 'aria-live': 'polite' });
 	if (!isBound) return h('p', { class: 'alert bad' }, 'This is not the text that was signed. It cannot be answered here.');
 	if (entry.order) return h('p', { class: 'alert' }, `Order ${entry.order} answers it. The machine has not confirmed that yet.`);
-	if (entry.node && several) return h('p', { class: 'alert' }, `This takes ${q.approvers} people. It is answered at the machine.`);
 	if (!state.me.has_keys) return null;
 	const run = (f) => async (e) => {
 		const buttons = e.target.closest('.actions').querySelectorAll('button');
@@ -93,11 +92,11 @@ function answers(entry, isBound, again) {
 		for (const b of buttons) b.disabled = false;
 		return null;
 	};
-	const reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off', placeholder: 'why not, for the record', 'aria-label': 'Reason of a denial, for the record' });
+	const reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off', placeholder: 'why not', 'aria-label': 'Reason of a denial, for the record' });
 	const mine = several && state.me.key_id && (entry.said_yes || []).some((y) => y.key_id === state.me.key_id);
 	return h('div', { class: 'answers' },
 		h('div', { class: 'actions' }, several
-			? h('button', { class: 'main', disabled: mine, onclick: run(() => approveWithOthers(q)) }, mine ? 'You have said yes' : 'Approve, as one of ' + q.approvers)
+			? h('button', { class: 'main', disabled: mine, onclick: run(() => approveWithOthers(entry)) }, mine ? 'You have said yes' : 'Approve, as one of ' + q.approvers)
 			: [h('button', { class: 'main', onclick: run(() => approve(entry, 'once')) }, 'Approve once'), h('button', { onclick: run(() => approve(entry, 'shape', 8)) }, 'Approve for this shape, 8 h')],
 		h('span', { class: 'deny' }, reason, h('button', { class: 'stop', onclick: run(() => deny(entry, reason.value)) }, 'Deny'))), error);
 }
@@ -113,7 +112,7 @@ async function card(entry, again, needsKey) {
 		facts([
 			['Machine', entry.node ? [link('/console/machine/' + encodeURIComponent(entry.node), said(entry.host)), ', ', said(entry.user)] : null], ['Who', parted(q.principal)], ['Rule', parted((q.rules || []).join(', '))], ['Where', h('code', null, parted(q.cwd || '—'))], ['Asked', [when(q.created_at), ' by ', said(q.door)]],
 		], 'two'),
-		q.approvers > 1 && !entry.node ? people(entry) : null,
+		q.approvers > 1 ? people(entry) : null,
 		answers(entry, bound, again),
 		h('div', { class: 'tail' },
 			bound ? h('span', { class: 'badge good' }, '✓ this is the text that was signed') : h('span', { class: 'badge bad' }, '✕ not the text that was signed'),

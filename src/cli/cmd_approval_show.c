@@ -118,6 +118,11 @@ void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 		buf_addf(to, "  %-10s %lld people, each with a registered key of their own; %u so far\n",
 			"takes", (long long)json_get_int(request, "approvers", 0),
 			json_is(yes, JSON_ARRAY) ? yes->n : 0);
+	json_each (x, yes) {
+		const char *label = approval_yes_by(r->sys, r->a, x);
+		buf_addf(to, "  %-10s %s\n", "yes by",
+			safe(r, *label ? label : json_get_text(x, "key_id", "")));
+	}
 	buf_addf(to, "  %-10s %s\n", "asked", ago(r, request, "created_at"));
 	if (text_eq(state, "pending"))
 		buf_addf(to, "  %-10s %s\n", "waits", how_long(r, time_of(request, "expires_at")));

@@ -302,6 +302,17 @@ int cmd_fleet_token(struct cli *r, struct err *e)
 
 /* ---- machines ---- */
 
+/* Its chains, and what it thinks of the log. */
+static const char *node_wrong(struct cli *r, const struct json *one)
+{
+	const char *chains = fleet_cell(r, one, "wrong"),
+		   *log = json_get_text(json_get(one, "log"), "standing", "");
+
+	if (!text_eq(log, "failed") && !text_eq(log, "old"))
+		return chains;
+	return arena_printf(r->a, "%s%slog check %s", chains, *chains ? ", " : "", log);
+}
+
 static void print_nodes(struct cli *r, const struct json *list)
 {
 	static const char *const heads[] = { "NODE", "HOST", "USER", "STANDS", "SILENT", "RECEIPTS",
@@ -319,7 +330,7 @@ static void print_nodes(struct cli *r, const struct json *list)
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "receipts", 0)),
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "backlog", 0)),
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "order", 0)),
-			fleet_cell(r, one, "wrong") };
+			node_wrong(r, one) };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -440,21 +451,63 @@ static void print_orders(struct cli *r, const struct json *list)
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
-	/* They are numbered from one on, and the newest come first. */
-	int64_t older = list->n ? json_get_int(json_at(list, list->n - 1), "seq", 1) - 1 : 0;
+	int64_t older = list->n ? json_get_int(json_at(list, list->n - 1), "older", 0) : 0;
 	if (older > 0)
 		out(r, "Only the newest %u are shown; %lld %s older.\n", list->n, (long long)older,
 			older == 1 ? "is" : "are");
 }
 
+const struct opt fleet_orders_opts[] = {
+	DATABASE,
+	TENANT,
+	LEDGER_URL,
+	{ "taken", OPT_FLAG, NULL,
+		"instead: packs and exports that were taken from the console, by whom and over what", NULL,
+		false },
+	{ "before", OPT_INT, "N", "with --taken: only those before this number", NULL, false },
+	{ 0 },
+};
+
+enum { TAKEN_SHOWN = 100 };
+static void print_taken(struct cli *r, const struct json *list)
+{
+	static const char *const heads[] = { "ORDER", "TAKEN", "WHAT", "BY", "ROWS", "OVER", "DIGEST" };
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+	uint32_t n = list->n < TAKEN_SHOWN ? list->n : TAKEN_SHOWN;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct json *one = json_at(list, i);
+		struct buf over;
+		buf_init(&over, r->a);
+		json_canonical(&over, json_get(one, "over"));
+		const char *cells[] = { arena_printf(r->a, "%lld", (long long)json_get_int(one, "order", 0)),
+			fleet_cell(r, one, "at"), fleet_cell(r, one, "what"), fleet_cell(r, one, "by"),
+			json_get(one, "rows")
+				? arena_printf(r->a, "%lld", (long long)json_get_int(one, "rows", 0))
+				: "",
+			over.p, fleet_cell(r, one, "sha256") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	if (list->n > n)
+		out(r, "Only %u are shown; those before with --before %lld.\n", n,
+			(long long)json_get_int(json_at(list, n - 1), "order", 0));
+}
+
 int cmd_fleet_orders(struct cli *r, struct err *e)
 {
 	struct json *q;
-	int rc = fleet_start(r, "orders", &q, e);
+	bool is_taken = opt_flag(r, "taken");
+	int rc = fleet_start(r, is_taken ? "taken" : "orders", &q, e);
 
 	if (rc)
 		return rc;
 	fleet_add_tenant(r, q);
+	if (is_taken) {
+		json_seti(r->a, q, "before", opt_int(r, "before", INT64_MAX));
+		json_seti(r->a, q, "limit", TAKEN_SHOWN + 1);
+		return fleet_ask_and_list(r, q, "Nothing was taken from the console yet.", print_taken, e);
+	}
 	return fleet_ask_and_list(r, q, "Nothing was ordered yet.", print_orders, e);
 }
 

@@ -210,13 +210,13 @@ int cmd_serve(struct cli *r, struct err *e)
 
 static void print_routes(struct cli *r, const struct json *routes)
 {
-	static const char *const heads[] = { "METHOD", "PATH", "AUTH", "RATE", "WHAT" };
+	static const char *const heads[] = { "SERVER", "METHOD", "PATH", "AUTH", "RATE", "WHAT" };
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 
 	json_each (row, routes) {
-		const char *cells[] = { json_get_text(row, "method", ""), json_get_text(row, "path", ""),
-			json_get_text(row, "auth", ""), json_get_text(row, "rate", ""),
-			json_get_text(row, "what", "") };
+		const char *cells[] = { json_get_text(row, "server", ""), json_get_text(row, "method", ""),
+			json_get_text(row, "path", ""), json_get_text(row, "auth", ""),
+			json_get_text(row, "rate", ""), json_get_text(row, "what", "") };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);

@@ -65,8 +65,9 @@ static const struct cmd row_fleet_root = { KNOWN(fleet_root), "sign|give FILE", 
 	"sign is done where both keys are, without a network: the old one says it, and the new one, too.  give orders every machine to pin the new key; each takes it only when the one it has pinned signed that.  Then nobody answers from the centre until the new key has signed a list ('helm fleet approvers').  Where the old key is lost or was taken, a person at each machine leaves and joins again with --root.",
 	NULL, fleet_root_opts, MAY_WORKSPACE, cmd_fleet_root };
 static const struct cmd row_fleet_orders = { KNOWN(fleet_orders), "", 0, 0,
-	"what was ordered, and who has obeyed", NULL, NULL, fleet_view_opts, MAY_WORKSPACE,
-	cmd_fleet_orders };
+	"what was ordered, and who has obeyed",
+	"With --taken: packs and exports that were taken from the console of a front end, each an order of its own in the same signed chain, for no machine: who took it, over what, when, and the digest of the bytes.",
+	NULL, fleet_orders_opts, MAY_WORKSPACE, cmd_fleet_orders };
 
 static const struct cmd row_fleet_questions = { KNOWN(fleet_questions), "", 0, 0,
 	"what machines ask a person, at the centre",

@@ -15,8 +15,9 @@ static const struct cmd row_serve = { KNOWN(serve), "", 0, 0,
 	NULL, serve_opts, NEEDS_WORKSPACE, cmd_serve };
 
 static const struct cmd row_serve_routes = { KNOWN(serve_routes), "", 0, 0,
-	"list the routes of 'helm serve': who may call them, and what they do", NULL, NULL, NULL, 0,
-	cmd_serve_routes };
+	"list the routes of 'helm serve' and its kin: who may call them, and what they do",
+	"SERVER is serve for 'helm serve', fleet for 'helm serve fleet', witness for 'helm witness serve'.  AUTH is public, tenant_scoped, admin or service_internal, by keys of callers; machine: signed by the key of a machine that has joined the fleet; reader: a session or token of the fleet's console.",
+	NULL, NULL, 0, cmd_serve_routes };
 
 static const struct cmd row_serve_reload = { KNOWN(serve_reload), "", 0, 0,
 	"have a server read its policy, authority and certificates again",

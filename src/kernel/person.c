@@ -510,6 +510,13 @@ int person_of_key(struct sys *s, struct arena *a, const char *key_id, bool *ret_
 	return OK;
 }
 
+const struct json *person_of_fleet(struct sys *s, struct arena *a)
+{
+	const char *home;
+
+	return workspace_helm_home(s, a, &home, NULL) ? NULL : fleet_named(s, a, home);
+}
+
 static bool is_key_hex(const char *text)
 {
 	uint8_t pub[SIGN_PUBLIC];

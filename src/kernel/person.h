@@ -37,6 +37,8 @@ int person_load_key(struct sys *s, struct arena *a, const char *file, struct key
 /* Is this key ("ed25519:...") registered now, and under which label?  Two keys of one label are one person. */
 int person_of_key(struct sys *s, struct arena *a, const char *key_id, bool *ret_is_known,
 	const char **ret_label, struct err *e);
+/* Whom the fleet that this user has joined names, {key_id: {label, public_key_hex}}: for what its orders brought.  NULL: nobody. */
+const struct json *person_of_fleet(struct sys *s, struct arena *a);
 /* {label or hex: hex} of the registered keys. */
 int person_keys(struct sys *s, struct arena *a, struct json **ret, struct err *e);
 /* The first half alone: not below a guarded run or an agent client, nor at a terminal that one could have made. */

@@ -18,7 +18,8 @@
 
 const char *auth_class_name(enum auth_class c)
 {
-	static const char *const names[] = { "public", "tenant_scoped", "admin", "service_internal" };
+	static const char *const names[] = { "public", "tenant_scoped", "admin", "service_internal",
+		"machine", "reader" };
 	TABLE_COVERS(names, AUTH_COUNT);
 
 	return names[c];
@@ -184,6 +185,12 @@ static bool is_open(struct call *c)
 	return true;
 }
 
+/* Of anybody, or of whom the route itself knows by other means than keys of callers. */
+static bool is_for_others(const struct route *r)
+{
+	return r->auth == AUTH_PUBLIC || r->auth == AUTH_MACHINE || r->auth == AUTH_READER;
+}
+
 int auth_at_headers(struct call *c, struct err *e)
 {
 	bool is_other;
@@ -193,7 +200,7 @@ int auth_at_headers(struct call *c, struct err *e)
 		if (rc)
 			return rc;
 	}
-	if (!c->route || c->route->auth == AUTH_PUBLIC || token_of(c, &is_other) || c->peer.is_local ||
+	if (!c->route || is_for_others(c->route) || token_of(c, &is_other) || c->peer.is_local ||
 		c->peer.certificate || is_open(c))
 		return OK;
 	if (console_has_cookie(c))
@@ -266,7 +273,7 @@ static const char *scope_words(struct arena *a, unsigned scopes)
 
 int auth_check(struct call *c, struct err *e)
 {
-	if (c->route->auth == AUTH_PUBLIC || is_open(c))
+	if (is_for_others(c->route) || is_open(c))
 		return OK;
 	int rc = identify(c, e);
 	if (rc == OK)

@@ -249,7 +249,7 @@ static int show(struct arena *a, const char *what)
 	struct buf text;
 
 	buf_init(&text, a);
-	json_write(&text, text_eq(what, "openapi") ? routes_openapi(a) : routes_json(a), JSON_INDENT);
+	json_write(&text, text_eq(what, "openapi") ? routes_openapi(a, NULL) : routes_json(a), JSON_INDENT);
 	printf("%s\n", text.p);
 	return 0;
 }

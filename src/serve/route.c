@@ -1,8 +1,11 @@
 /* route.c — the table of routes, which is also `helm serve routes`, the OpenAPI document and the tests. */
 #include "base/embed.h"
+#include "base/hash.h"
 #include "base/schema.h"
 #include "base/text.h"
+#include "serve/fleet/fleet.h"
 #include "serve/serve.h"
+#include "serve/witness/witness.h"
 
 #include <string.h>
 
@@ -194,31 +197,44 @@ int route_check(const struct route *wanted, const struct json *body, struct err 
 
 /* ---- as documents ---- */
 
+typedef const struct route *route_table(size_t i);
+
+static struct json *row_of(struct arena *a, const char *server, const struct route *r)
+{
+	struct json *row = json_new(a, JSON_OBJECT);
+
+	json_sets(a, row, "server", server);
+	json_sets(a, row, "method", r->method);
+	json_sets(a, row, "path", r->path);
+	json_sets(a, row, "auth", auth_class_name(r->auth));
+	json_set(a, row, "scopes", apikey_scopes_json(a, r->scope));
+	json_sets(a, row, "rate", rate_class_name(r->rate));
+	json_sets(a, row, "what",
+		r->flags & NOT_OFFERED ? arena_printf(a, "not offered: %s", r->what) : r->what);
+	json_setb(a, row, "offered", !(r->flags & NOT_OFFERED));
+	json_sets(a, row, "body",
+		r->flags & TAKES_JSON		 ? r->flags & BODY_OPTIONAL ? "json?" : "json"
+			: r->flags & TAKES_BYTES ? "bytes"
+						 : NULL);
+	json_setb(a, row, "stream", (r->flags & IS_STREAM) != 0);
+	json_setb(a, row, "idempotent", (r->flags & IS_ONCE) != 0);
+	json_sets(a, row, "request", r->request);
+	json_sets(a, row, "response", r->response);
+	return row;
+}
+
 struct json *routes_json(struct arena *a)
 {
+	static const struct {
+		const char *name;
+		route_table *at;
+	} servers[] = { { "serve", route_at }, { "fleet", fleet_route_at }, { "witness", witness_route_at } };
 	struct json *list = json_new(a, JSON_ARRAY);
 	const struct route *r;
 
-	for (size_t i = 0; (r = route_at(i)); i++) {
-		struct json *row = json_new(a, JSON_OBJECT);
-		json_sets(a, row, "method", r->method);
-		json_sets(a, row, "path", r->path);
-		json_sets(a, row, "auth", auth_class_name(r->auth));
-		json_set(a, row, "scopes", apikey_scopes_json(a, r->scope));
-		json_sets(a, row, "rate", rate_class_name(r->rate));
-		json_sets(a, row, "what",
-			r->flags & NOT_OFFERED ? arena_printf(a, "not offered: %s", r->what) : r->what);
-		json_setb(a, row, "offered", !(r->flags & NOT_OFFERED));
-		json_sets(a, row, "body",
-			r->flags & TAKES_JSON		 ? r->flags & BODY_OPTIONAL ? "json?" : "json"
-				: r->flags & TAKES_BYTES ? "bytes"
-							 : NULL);
-		json_setb(a, row, "stream", (r->flags & IS_STREAM) != 0);
-		json_setb(a, row, "idempotent", (r->flags & IS_ONCE) != 0);
-		json_sets(a, row, "request", r->request);
-		json_sets(a, row, "response", r->response);
-		json_push(a, list, row);
-	}
+	for (size_t k = 0; k < ARRAY_SIZE(servers); k++)
+		for (size_t i = 0; (r = servers[k].at(i)); i++)
+			json_push(a, list, row_of(a, servers[k].name, r));
 	return list;
 }
 
@@ -273,7 +289,7 @@ static struct json *operation_of(struct arena *a, const struct route *r)
 	json_set(a, op, "parameters", parameters_of(a, r->path));
 	if (r->auth != AUTH_PUBLIC) {
 		struct json *security = json_new(a, JSON_ARRAY), *one = json_new(a, JSON_OBJECT);
-		json_set(a, one, "bearer", json_new(a, JSON_ARRAY));
+		json_set(a, one, r->auth == AUTH_MACHINE ? "machine" : "bearer", json_new(a, JSON_ARRAY));
 		json_push(a, security, one);
 		json_set(a, op, "security", security);
 	}
@@ -308,28 +324,67 @@ static const char *lower(struct arena *a, const char *method)
 	return to;
 }
 
-struct json *routes_openapi(struct arena *a)
+/* How a caller shows who it is. */
+static struct json *security_schemes(struct arena *a, bool has_machines)
 {
+	struct json *schemes = json_new(a, JSON_OBJECT), *bearer = json_new(a, JSON_OBJECT),
+		    *machine = json_new(a, JSON_OBJECT);
+
+	json_sets(a, bearer, "type", "http");
+	json_sets(a, bearer, "scheme", "bearer");
+	json_set(a, schemes, "bearer", bearer);
+	if (!has_machines)
+		return schemes;
+	json_sets(a, machine, "type", "apiKey");
+	json_sets(a, machine, "in", "header");
+	json_sets(a, machine, "name", "Helm-Signature");
+	json_sets(a, machine, "description",
+		"by the key of a machine that has joined, with Helm-Origin, Helm-Key and Helm-Time (docs/formats/fleet-wire.md)");
+	json_set(a, schemes, "machine", machine);
+	return schemes;
+}
+
+struct json *routes_openapi(struct arena *a, const struct server *s)
+{
+	bool is_fleet = s && s->fleet;
+	route_table *at = is_fleet ? fleet_route_at : route_at;
 	struct json *doc = json_new(a, JSON_OBJECT), *info = json_new(a, JSON_OBJECT),
-		    *paths = json_new(a, JSON_OBJECT), *components = json_new(a, JSON_OBJECT),
-		    *schemes = json_new(a, JSON_OBJECT), *bearer = json_new(a, JSON_OBJECT);
+		    *paths = json_new(a, JSON_OBJECT), *components = json_new(a, JSON_OBJECT);
 	const struct route *r;
 
 	json_sets(a, doc, "openapi", "3.1.0");
-	json_sets(a, info, "title", "Helm");
+	json_sets(a, info, "title", is_fleet ? "Helm, the ledger of a fleet" : "Helm");
 	json_sets(a, info, "version", HELM_VERSION);
 	json_set(a, doc, "info", info);
-	for (size_t i = 0; (r = route_at(i)); i++) {
+	for (size_t i = 0; (r = at(i)); i++) {
 		if (!json_get(paths, r->path))
 			json_set(a, paths, r->path, json_new(a, JSON_OBJECT));
 		json_set(a, json_get(paths, r->path), lower(a, r->method), operation_of(a, r));
 	}
 	json_set(a, doc, "paths", paths);
-	json_sets(a, bearer, "type", "http");
-	json_sets(a, bearer, "scheme", "bearer");
-	json_set(a, schemes, "bearer", bearer);
 	json_set(a, components, "schemas", schemas(a));
-	json_set(a, components, "securitySchemes", schemes);
+	json_set(a, components, "securitySchemes", security_schemes(a, is_fleet));
 	json_set(a, doc, "components", components);
 	return doc;
+}
+
+/* JSON is YAML, so one text serves both names. */
+int route_openapi(struct call *c, struct err *e)
+{
+	const char *seen = call_header(c, "If-None-Match");
+	struct buf text;
+
+	(void)e;
+	buf_init(&text, c->a);
+	json_write(&text, routes_openapi(c->a, c->server), JSON_INDENT);
+	buf_addc(&text, '\n');
+	const char *tag = arena_printf(c->a, "\"%s\"", sha256_hex(c->a, text.p, text.n));
+	call_send_header(c, "ETag", tag);
+	call_send_header(c, "Cache-Control", "no-cache");
+	if (seen && text_eq(seen, tag))
+		call_bytes(c, 304, NULL, (struct bytes){ 0 });
+	else
+		call_bytes(c, 200, text_ends(c->path, ".json") ? "application/json" : "application/yaml",
+			buf_bytes(&text));
+	return OK;
 }

@@ -40,6 +40,8 @@ enum auth_class {
 	AUTH_TENANT, /* somebody who is known, in the tenant they belong to */
 	AUTH_ADMIN,
 	AUTH_SERVICE, /* other programs of the installation */
+	AUTH_MACHINE, /* of a fleet: signed by the key of one that has joined; the route itself looks */
+	AUTH_READER, /* of a fleet: a session or token of its console; the route itself looks */
 	AUTH_COUNT
 };
 const char *auth_class_name(enum auth_class c);
@@ -62,6 +64,7 @@ enum route_flags {
 };
 
 struct call;
+struct server;
 enum { ROUTE_ARGS = 3, SENT_MOST = 64 };
 struct route {
 	const char *method, *path; /* "/api/v1/receipts/{id}" */
@@ -86,8 +89,12 @@ const struct route *route_find_in(const struct route *(*at)(size_t), struct aren
 char *path_decoded(struct arena *a, const char *p, size_t n);
 const char *query_decoded(struct arena *a, const char *text);
 /* The table as a document, and as OpenAPI 3.1. */
+/* Of every server there is: {server, method, path, auth, ...}. */
 struct json *routes_json(struct arena *a);
-struct json *routes_openapi(struct arena *a);
+/* Of the one that serves it; NULL: of 'helm serve'. */
+struct json *routes_openapi(struct arena *a, const struct server *s);
+/* GET /openapi.yaml and .json. */
+int route_openapi(struct call *c, struct err *e);
 /* Once, before the first request. */
 int routes_prepare(struct arena *a, struct err *e);
 /* Does a document fit the schema of that name?  E_INPUT names the member. */
@@ -97,7 +104,6 @@ int route_check(const struct route *r, const struct json *body, struct err *e);
 
 /* ---- who calls ---- */
 
-struct server;
 struct peer {
 	bool is_local; /* by the socket of this machine: `uid` is who */
 	uid_t uid;

@@ -441,7 +441,9 @@ static int answer(struct worker *w, struct call *c, struct err *e)
 		rc = c->allowed
 			? call_refuse(c, e, 405, "METHOD_NOT_ALLOWED", "%s has %s", c->path, c->allowed)
 			: call_refuse(c, e, 404, "NOT_FOUND",
-				  "there is no route %s; GET /openapi.yaml lists them", c->path);
+				  c->server->o.witness ? "there is no route %s"
+						       : "there is no route %s; GET /openapi.yaml lists them",
+				  c->path);
 	}
 	if (rc == OK)
 		rc = auth_check(c, e);

@@ -19,6 +19,9 @@ install.md|python3 tools/site.py --helm build/release/helm --out|tests/cli/site.
 install.md|HELM_NAME=warden cmake --install|tests/cli/other_name.t|HELM_NAME=warden DESTDIR
 install.md|sudo cp policy.yaml /etc/helm/policy.yaml|tools/package_try.sh|cat >/etc/helm/policy.yaml
 install.md|sudo systemctl enable --now helm-serve|tools/package_try.sh|systemctl start helm-serve.service
+install.md|sudo -u helm-log helm signer log-key acme|tools/package_try.sh|as helm-log helm signer log-key acme
+install.md|echo 'HELM_FLEET_DATABASE=dbname=helm'|tools/package_try.sh|echo 'HELM_FLEET_DATABASE=dbname=helm' >/etc/helm/fleet.env
+install.md|sudo systemctl enable --now helm-log helm-fleet|tools/package_try.sh|systemctl start helm-fleet.service
 install.md|sudo -u helm-serve env HELM_HOME=|tests/cli/serve_guide.t|serve
 fleet-witness.md|useradd --system --create-home helm-log|tests/fleet/lib.sh|signer log
 fleet-witness.md|install -d -o helm-log|tests/fleet/lib.sh|--socket

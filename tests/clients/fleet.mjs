@@ -146,7 +146,7 @@ const command = await page.textContent('#approver'), word = /boss=(helm-passkey:
 const list = helm('offline', 'fleet', 'approvers', 'sign', 'boss=' + word, '--root-key', path.join(SCRATCH, 'offline/.helm/keys/root.key'), '--origin', 'ledger.test/acme');
 fs.writeFileSync(path.join(SCRATCH, 'list.json'), list.stdout);
 helm('centre', 'fleet', 'approvers', 'give', path.join(SCRATCH, 'list.json'), '--tenant', 'acme');
-sync('anna', 'bert', 'carl');
+sync('anna', 'bert', 'carl', 'erik');
 ok('the root key names the key that was made', list.status === 0 && JSON.parse(list.stdout).keys[0].passkey.rp_id === 'localhost', list.stderr);
 
 /* ---- freezing ---- */
@@ -208,6 +208,36 @@ await page.click('dialog button.stop');
 await page.waitForSelector('dialog', { state: 'hidden' });
 sync('bert'); sync('bert');
 ok('the person does', chain('bert').some((r) => r.type === 'denial' && JSON.stringify(r).includes('"label":"boss"')));
+
+/* ---- what takes two people ---- */
+
+const shared = () => page.locator('article.question', { hasText: 'what-takes-two' });
+ok('a question that takes two shows two places', (await shared().locator('.places .open').count()) === 2 && /Nobody has said yes yet/.test(await shared().textContent()), await shared().textContent());
+await shared().locator('button:has-text("Approve, as one of 2")').click();
+await page.waitForSelector('dialog[open]');
+ok('the dialog says that others have to join', /2 people, each with a key/.test(await page.textContent('dialog')) && /what-takes-two/.test(await page.textContent('dialog')));
+await page.click('dialog button.main');
+await page.waitForFunction(() => /has not confirmed order \d+ yet/.test(document.querySelector('main').textContent));
+ok('who has said yes is shown, and that the machine has not counted it yet', (await shared().locator('.places .warn').textContent()).includes('boss') && (await shared().locator('.places .open').count()) === 1);
+sync('erik'); sync('erik');
+await page.waitForSelector('article.question .places .good', { timeout: 15000 });
+ok('when the machine has counted it, the page sees that by itself', (await shared().locator('.places .good').textContent()).includes('boss') && /1 said yes, 1 missing/.test(await shared().textContent()) && !chain('erik').some((r) => r.type === 'grant'));
+await shared().locator('button:has-text("Approve, as one of 2")').click();
+await page.waitForSelector('dialog[open]');
+await page.click('dialog button.main');
+await page.waitForSelector('dialog .badge.bad');
+ok('the same person does not count twice, and is told so', /boss has said yes already/.test(await page.textContent('dialog')), await page.textContent('dialog'));
+await page.click('dialog button:has-text("Leave it")');
+
+/* ---- what is taken ---- */
+
+await see(page, origin + '/console/evidence');
+{
+	const [file] = await Promise.all([page.waitForEvent('download'), page.click('button:has-text("Make and download")')]);
+	await page.waitForSelector('#taken tbody tr');
+	const { createHash } = await import('node:crypto'), digest = createHash('sha256').update(fs.readFileSync(await file.path())).digest('hex');
+	ok('a pack that was taken stands below at once, with who took it and the digest of the file', (await page.textContent('#taken tbody tr')).includes(digest) && /look/.test(await page.textContent('#taken tbody tr')), await page.textContent('#taken'));
+}
 
 /* ---- one machine, with the keyboard alone ---- */
 

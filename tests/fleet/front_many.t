@@ -84,12 +84,6 @@ sql "$pgdir" "INSERT INTO fleet.receipt SELECT c.tenant_id, c.chain_id, c.head +
 INSERT INTO fleet.span SELECT c.tenant_id, c.chain_id, c.head + 1 + k * 100, 100, l.tree_size + k * 100 FROM fleet.chain c, fleet.log l, generate_series(0, 999) k WHERE c.node_id = $many;
 UPDATE fleet.chain SET head = head + 100000, sequenced = sequenced + 100000 WHERE node_id = $many; UPDATE fleet.log SET tree_size = tree_size + 100000; ANALYZE fleet.receipt; ANALYZE fleet.span" >/dev/null
 python3 ask.py "$url" many >many.out 2>&1 || cat many.out
-while IFS= read -r line; do
-	case $line in
-	"ok "*) ok "${line#ok }" true ;;
-	"NOT "*) ok "${line#NOT }" false ;;
-	*) printf '# %s\n' "$line" ;;
-	esac
-done <many.out
+lines_of many.out
 fleet_end
 finish

@@ -246,3 +246,31 @@ joined_asking() {
 }
 # ask_there NAME COMMAND: an agent there wants that.
 ask_there() { printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s","cwd":"%s"}' "$2" "$scratch/m/$1" | hook "$1" >/dev/null 2>&1; }
+# at_terminal NAME WORDS...: terminal.py on that machine.
+at_terminal() {
+	who=$1
+	shift
+	(cd "$scratch/m/$who" && env -i PATH="$PATH" HOME="$scratch/m/$who" LC_ALL=C.UTF-8 TERM=dumb TERMINALS="$scratch/.terminals" python3 "$HELM_SOURCE/tests/tools/terminal.py" "$@")
+}
+# two_people NAME: deleting there takes two people from now on.
+two_people() {
+	cat >"$scratch/m/$1/two.yaml" <<'Y'
+format: helm.policy.v1
+name: two
+version: "1"
+rules:
+  - {id: any, action: "*", verdict: ALLOW}
+  - {id: two, action: "*", effects: [delete], verdict: ESCALATE, approvers: 2, text: This takes two people.}
+Y
+	at_terminal "$1" USE -- "$HELM_REAL" policy use two.yaml >use.out 2>&1 || cat use.out
+}
+# lines_of FILE: what a driver has said, "ok ..." and "NOT ...", as lines of this test.
+lines_of() {
+	while IFS= read -r line; do
+		case $line in
+		"ok "*) ok "${line#ok }" true ;;
+		"NOT "*) ok "${line#NOT }" false ;;
+		*) printf '# %s\n' "$line" ;;
+		esac
+	done <"$1"
+}

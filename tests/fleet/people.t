@@ -113,15 +113,7 @@ centre deny "$q" >/dev/null
 sync anna
 
 # Two people.
-cat >"$scratch/m/anna/two.yaml" <<'Y'
-format: helm.policy.v1
-name: two
-version: "1"
-rules:
-  - {id: any, action: "*", verdict: ALLOW}
-  - {id: two, action: "*", effects: [delete], verdict: ESCALATE, approvers: 2, text: This takes two people.}
-Y
-(cd "$scratch/m/anna" && env -i PATH="$PATH" HOME="$scratch/m/anna" LC_ALL=C.UTF-8 TERM=dumb TERMINALS="$scratch/.terminals" python3 "$HELM_SOURCE/tests/tools/terminal.py" USE -- "$HELM_REAL" policy use two.yaml) >use.out 2>&1 || cat use.out
+two_people anna
 ask "rm -rf prod"
 q=$(waiting prod)
 ok "something is asked that takes two" sh -c 'grep -q "\"approvers\": *2" "$1"/m/anna/.helm/workspace/.helm/approvals.json' sh "$scratch"
@@ -161,6 +153,46 @@ ok "and makes the grant" [ "$(has '"effect_id":"helm.approval/grant"')" = $((had
 ok "by two, a key and a passkey" sh -c 'echo "$1" | grep "\"approvers\":2" | grep "\"algorithm\":\"ed25519\"" | grep -q "\"algorithm\":\"webauthn-es256\""' sh "$(newest '"effect_id":"helm.approval/grant"')"
 ok "it waits no more at the centre" wait_for 10 says 0 "Nothing waits" centre questions
 ok "what was asked for is let through" allowed anna "rm -rf prod"
+
+# Somebody of the fleet first, then somebody whose key is registered at the machine itself; with the passkey of either kind before it.
+key_of greta >/dev/null
+at_terminal anna TRUST -- "$HELM_REAL" approval trust add "$scratch/greta/.helm/keys/root.pub" --label greta >trust.out 2>&1 || cat trust.out
+here() { machine anna approval approve "$q" --key "$(file_of greta)"; }
+ask "rm -rf cache"
+q=$(waiting cache)
+sync anna
+sleep 2
+yes boss >/dev/null 2>&1
+sync anna
+ok "at the machine it is seen who of the fleet has said yes" says 0 "boss" machine anna approval show "$q"
+had=$(has '"effect_id":"helm.approval/grant"')
+ok "who is registered at the machine says yes behind somebody of the fleet" says 0 "" here
+ok "and both make the grant" [ "$(has '"effect_id":"helm.approval/grant"')" = $((had + 1)) ]
+ok "what was asked for is let through, too" allowed anna "rm -rf cache"
+ask "rm -rf tmp"
+q=$(waiting tmp)
+sync anna
+sleep 2
+centre approve "$q" --message --passkey >message 2>/dev/null
+passkey sign dora message
+centre approve "$q" --signed "$scratch/message" >/dev/null
+sync anna
+ok "behind a passkey that this program cannot check, it is said where it can be" says 25 "helm open" here
+ok "and nothing is granted" [ "$(waiting tmp)" = "$q" ]
+key_of hans >/dev/null
+ok "who is registered nowhere says nothing, also behind somebody of the fleet" says 25 "not registered" machine anna approval approve "$q" --key "$(file_of hans)"
+ask "rm -rf spool"
+q=$(waiting spool)
+sync anna
+sleep 2
+yes boss >/dev/null 2>&1
+sync anna
+cp "$scratch/m/anna/.helm/fleet/approvers.json" kept.json
+rm "$scratch/m/anna/.helm/fleet/approvers.json"
+ok "where the fleet names them no more, it is said so" says 25 "neither registered here nor named by the fleet" here
+cp kept.json "$scratch/m/anna/.helm/fleet/approvers.json"
+ok "named in the fleet, nobody says yes at the machine" says 25 "not registered" machine anna approval approve "$q" --key "$(file_of carl)"
+ok "the question waits for somebody else" [ "$(waiting spool)" = "$q" ]
 
 # Two keys, and one who left the list in between.
 ask "rm -rf logs"

@@ -60,8 +60,12 @@ int approval_approve_signed(struct kernel *k, struct arena *a, const char *id, s
 int approval_people(const struct json *request);
 int approval_quorum_message(
 	struct sys *s, struct arena *a, const struct json *request, struct bytes *ret, struct err *e);
+/* The bytes of a challenge that somebody has signed. */
+struct bytes approval_quorum_bytes(struct arena *a, const struct json *challenge);
 bool approval_quorum_is_live(
 	struct sys *s, struct arena *a, const struct json *request, struct bytes message);
+/* Whose yes an assertion is: the label under which the key is registered here, or that the fleet's list has; "" for nobody's. */
+const char *approval_yes_by(struct sys *s, struct arena *a, const struct json *assertion);
 /* One person's yes to it. */
 struct json *approval_quorum_assert(struct arena *a, struct bytes message, const struct key *key);
 enum signed_with { SIGNED_WITH_SSH, SIGNED_WITH_PASSKEY, SIGNED_FOR_FLEET, SIGNED_WITHS };

@@ -265,6 +265,11 @@ int approval_quorum_message(
 	return rc;
 }
 
+struct bytes approval_quorum_bytes(struct arena *a, const struct json *challenge)
+{
+	return message_of(a, challenge);
+}
+
 bool approval_quorum_is_live(struct sys *s, struct arena *a, const struct json *request, struct bytes message)
 {
 	const struct json *said = challenge_in(a, message);
@@ -362,12 +367,12 @@ bool quorum_holds(struct arena *a, const struct json *proof, const struct grant 
 
 /* ---- people ---- */
 
-/* Registered here, or named by the fleet whose order brought this answer. */
-static int find_person(struct kernel *k, struct arena *a, const struct json *x, const struct person *who,
+/* Registered here, or named by the fleet: for what an order of it brought. */
+static int find_person(struct kernel *k, struct arena *a, const struct json *x, const struct json *fleet,
 	bool *ret_is_known, const char **ret_label, struct err *e)
 {
 	const char *id = json_get_text(x, "key_id", "");
-	const struct json *named = json_get(who->fleet, id);
+	const struct json *named = json_get(fleet, id);
 	int rc = person_of_key(k->sys, a, id, ret_is_known, ret_label, e);
 
 	if (rc == OK && *ret_is_known && is_of_passkey(x))
@@ -381,11 +386,22 @@ static int find_person(struct kernel *k, struct arena *a, const struct json *x, 
 	return OK;
 }
 
+const char *approval_yes_by(struct sys *s, struct arena *a, const struct json *assertion)
+{
+	const char *id = json_get_text(assertion, "key_id", ""), *label = "";
+	bool is_known = false;
+
+	(void)!person_of_key(s, a, id, &is_known, &label, NULL);
+	return is_known ? label : json_get_text(json_get(person_of_fleet(s, a), id), "label", "");
+}
+
 /* Every key counts now, each with the name of a person, and no two belong to one. */
 static int check_people(
 	struct kernel *k, struct arena *a, const struct json *list, const struct person *who, struct err *e)
 {
 	const char *labels[MOST_APPROVERS + 1];
+	/* Those before may have come by orders, and were looked at then; who answers here has to be registered here. */
+	const struct json *fleet = who->fleet || list->n < 2 ? who->fleet : person_of_fleet(k->sys, a);
 
 	if (list->n > ARRAY_SIZE(labels))
 		return err_set(e, E_DENIED, "APPROVAL_QUORUM",
@@ -394,12 +410,12 @@ static int check_people(
 		const struct json *x = json_at(list, i);
 		const char *id = json_get_text(x, "key_id", "");
 		bool is_known;
-		int rc = find_person(k, a, x, who, &is_known, &labels[i], e);
+		int rc = find_person(k, a, x, i + 1 < list->n ? fleet : who->fleet, &is_known, &labels[i], e);
 		if (rc)
 			return rc;
 		if (!is_known)
 			return err_set(e, E_DENIED, "APPROVER_UNKNOWN",
-				"key %.24s... said yes and is no longer registered; deny the request, and ask again",
+				"key %.24s... said yes and is neither registered here nor named by the fleet; deny the request, and ask again",
 				id);
 		if (!*labels[i])
 			return err_set(e, E_DENIED, "APPROVER_UNNAMED",
@@ -466,7 +482,7 @@ int quorum_add(struct kernel *k, struct arena *a, struct json *entry, struct byt
 			"this key has said yes already; somebody else must, too");
 	if (needs_console(list, who->es256))
 		return err_set(e, E_DENIED, "APPROVAL_QUORUM",
-			"somebody said yes with a passkey that only the console can check; say yes there, too");
+			"somebody said yes with a passkey that only the console can check: say yes there, too ('helm open'), or from the fleet");
 	if (!all_hold(a, proof, who->es256))
 		return err_set(e, E_CORRUPT, "APPROVAL_TAMPERED",
 			"what was signed for request %s does not hold; deny it, and ask again",

@@ -226,6 +226,16 @@ static struct json *named_by(struct arena *a, const struct json *list)
 	return all;
 }
 
+struct json *fleet_named(struct sys *s, struct arena *a, const char *helm_home)
+{
+	struct json *joined, *list;
+
+	return fleet_joined(s, a, helm_home, &joined, NULL) == OK && joined &&
+			fleet_approvers(s, a, helm_home, joined, &list, NULL) == OK
+		? named_by(a, list)
+		: NULL;
+}
+
 /* What a browser gave says whose key it is; what was carried by hand may not. */
 static int by_passkey(struct arena *a, const struct json *list, const struct fleet_answer *x,
 	struct person *ret, struct err *e)

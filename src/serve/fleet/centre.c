@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { TOKEN_BYTES = 24 };
+enum { TOKEN_BYTES = 24, LOG_OLD_S = 3600 };
 
 static int find_tenant(struct centre *c, struct err *e)
 {
@@ -229,6 +229,35 @@ static bool is_armed(struct arena *a, struct bytes beat, const struct json **ret
 	return is_one;
 }
 
+/* {standing, at?, from?, to?, age_s?, why?}: what the machine last said of the log, by its own clock from one end to the other.  Whatever stands in a heartbeat is its
+ * word, and may be anything. */
+static struct json *log_check_of(struct arena *a, const struct json *beat, int64_t silent_s)
+{
+	const struct json *said = json_get(beat, "checked");
+	const char *at = json_get_text(said, "at", ""), *then = json_get_text(beat, "at", ""),
+		   *result = json_get_text(said, "result", "");
+	struct json *doc = json_new(a, JSON_OBJECT);
+	int64_t at_us, then_us;
+
+	if (!text_parse_time(at, strlen(at), &at_us) || !text_parse_time(then, strlen(then), &then_us) ||
+		silent_s < 0) {
+		json_sets(a, doc, "standing", "never");
+		return doc;
+	}
+	int64_t age_s = then_us > at_us ? (then_us - at_us) / 1000000 + silent_s : silent_s;
+	json_sets(a, doc, "standing",
+		!text_eq(result, "good")    ? "failed"
+			: age_s > LOG_OLD_S ? "old"
+					    : "good");
+	json_sets(a, doc, "at", text_time_z(a, at_us));
+	json_seti(a, doc, "age_s", age_s);
+	json_seti(a, doc, "from", json_get_int(said, "from", 0));
+	json_seti(a, doc, "to", json_get_int(said, "to", 0));
+	if (!text_eq(result, "good"))
+		json_sets(a, doc, "why", json_get_text(said, "why", "it does not say why"));
+	return doc;
+}
+
 static const char nodes_sql[] =
 	"SELECT node.node_id, node.host, node.owner, coalesce(extract(epoch FROM now() - node.seen_at)::int8, -1), node.skew_ms, node.order_seen, node.beat,"
 	" (SELECT count(*) FROM chain c WHERE c.node_id = node.node_id), (SELECT coalesce(sum(c.head), 0)::int8 FROM chain c WHERE c.node_id = node.node_id),"
@@ -271,6 +300,7 @@ int centre_nodes(struct centre *c, struct json **ret, struct err *e)
 			json_set(c->a, one, "armed", json_get(beat, "armed"));
 		if (beat && json_get(beat, "frozen"))
 			json_set(c->a, one, "frozen", json_get(beat, "frozen"));
+		json_set(c->a, one, "log", log_check_of(c->a, beat, pg_int(&rows, i, 3)));
 		json_push(c->a, *ret, one);
 	}
 	return OK;
@@ -311,9 +341,9 @@ int fleet_do(struct sys *s, struct arena *a, const struct json *q, struct json *
 		{ "audit", centre_audit, WHOLE }, { "rebuild", centre_rebuild, WHOLE },
 		{ "retain", centre_retain, WHOLE }, { "tiles", centre_tiles, WHOLE },
 		{ "export", centre_export, WHOLE }, { "questions", centre_questions, SOON },
-		{ "reader add", centre_reader_add, SOON }, { "reader invite", centre_reader_invite, SOON },
-		{ "reader set", centre_reader_set, SOON }, { "readers", centre_readers, SOON },
-		{ "reader revoke", centre_reader_revoke, SOON } };
+		{ "taken", centre_taken, SOON }, { "reader add", centre_reader_add, SOON },
+		{ "reader invite", centre_reader_invite, SOON }, { "reader set", centre_reader_set, SOON },
+		{ "readers", centre_readers, SOON }, { "reader revoke", centre_reader_revoke, SOON } };
 	struct centre c = { .sys = s, .a = a, .q = q, .database = json_get_text(q, "database", "") };
 	const char *name = json_get_text(q, "do", "");
 

@@ -25,6 +25,10 @@ int centre_open(struct centre *c, const char *role, struct err *e);
 /* The keeper of the logs' keys, by the socket that q names. */
 int centre_signer(struct centre *c, struct err *e);
 
+/* The centre's own record of what was taken there: an order that is for no machine. */
+#define ORDER_TAKEN "taken"
+#define ORDER_FOR_NOBODY "0"
+
 /* Of a row of `node`: an order that names it has retired it. */
 #define RETIRED \
 	"(node.retired_at IS NOT NULL AND EXISTS (SELECT FROM directive d WHERE d.seq = node.retired_seq AND d.kind = 'retire'" \
@@ -34,8 +38,8 @@ int centre_signer(struct centre *c, struct err *e);
 typedef int centre_verb(struct centre *c, struct json **ret, struct err *e);
 centre_verb centre_tenant_add, centre_tenants, centre_token, centre_nodes, centre_order, centre_orders,
 	centre_search, centre_audit, centre_rebuild, centre_retain, centre_tiles, centre_export,
-	centre_questions, centre_reader_add, centre_reader_invite, centre_reader_set, centre_readers,
-	centre_reader_revoke;
+	centre_questions, centre_taken, centre_reader_add, centre_reader_invite, centre_reader_set,
+	centre_readers, centre_reader_revoke;
 
 /* The pack of q, written there; its transaction has asked nothing before. */
 int centre_export_to(struct centre *c, int fd, struct err *e);

@@ -72,18 +72,21 @@ static int keep(struct centre *c, const struct json *order, struct err *e)
 {
 	struct buf text;
 	struct hash h;
+	int64_t changed = 0;
 
 	buf_init(&text, c->a);
 	json_canonical(&text, order);
 	(void)hash_from_hex(log_order_hash(c->a, order), &h);
+	/* Somebody who wanted this number, too, may have kept it for us, with all that follows: the keeper signs one order under a number. */
 	int rc = pg_do(c->d,
-		"INSERT INTO directive(tenant_id, seq, kind, body, hash, made_by) VALUES ($1, $2, $3, $4, $5, $6)",
+		"INSERT INTO directive(tenant_id, seq, kind, body, hash, made_by) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
 		(struct pg_value[]){ pg_i(c->a, c->tenant.id), pg_i(c->a, json_get_int(order, "seq", 0)),
 			pg_t(json_get_text(order, "kind", "")), pg_b(buf_bytes(&text)),
 			pg_b((struct bytes){ h.b, sizeof(h.b) }), pg_t(json_get_text(c->q, "by", "")) },
-		6, NULL, e);
-	if (rc == OK)
-		rc = end_key(c, order, e);
+		6, &changed, e);
+	if (rc || !changed)
+		return rc;
+	rc = end_key(c, order, e);
 	if (rc == OK)
 		rc = retire_nodes(c, order, e);
 	return rc ? rc : put_root(c, order, e);
@@ -170,7 +173,7 @@ static int check(struct centre *c, struct err *e)
 }
 
 /* *ret_is_done false: an order that was lost was kept instead, and this one is to be made again behind it. */
-static int give(struct centre *c, struct json **ret, bool *ret_is_done, struct err *e)
+static int give(struct centre *c, bool may_be_late, struct json **ret, bool *ret_is_done, struct err *e)
 {
 	int64_t seq;
 	const char *prev;
@@ -181,6 +184,11 @@ static int give(struct centre *c, struct json **ret, bool *ret_is_done, struct e
 		return rc;
 	rc = log_ask_order(c->signer, c->a, c->tenant.name, draft(c, seq + 1, prev), &signed_order, e);
 	*ret_is_done = rc == OK;
+	if (rc && text_eq(e->code, "LOG_SMALLER") && may_be_late) {
+		/* others were quicker since we looked */
+		pg_rollback(c->d);
+		return OK;
+	}
 	if (rc && (!text_eq(e->code, "LOG_ORDER_TAKEN") || !signed_order))
 		return rc;
 	rc = keep(c, signed_order, e);
@@ -192,6 +200,7 @@ static int give(struct centre *c, struct json **ret, bool *ret_is_done, struct e
 
 int centre_order(struct centre *c, struct json **ret, struct err *e)
 {
+	enum { TRIES = 20 };
 	struct json *given = NULL;
 	bool is_done = false;
 	int rc = check(c, e);
@@ -206,11 +215,14 @@ int centre_order(struct centre *c, struct json **ret, struct err *e)
 		rc = check_retired(c, e);
 	if (rc == OK)
 		rc = centre_signer(c, e);
-	for (int tries = 0; rc == OK && !is_done && tries < 3; tries++) {
-		rc = give(c, &given, &is_done, e);
+	for (int tries = 0; rc == OK && !is_done && tries < TRIES; tries++) {
+		rc = give(c, tries + 1 < TRIES, &given, &is_done, e);
 		if (rc == OK && !is_done)
 			rc = pg_begin(c->d, c->tenant.id, e);
 	}
+	if (rc == OK && !is_done)
+		rc = err_set(e, E_IO, "FLEET_BUSY",
+			"others give orders at the same time, and this one was not given; try again");
 	if (rc)
 		return rc;
 	*ret = json_new(c->a, JSON_OBJECT);
@@ -233,7 +245,9 @@ int centre_orders(struct centre *c, struct json **ret, struct err *e)
 			"SELECT d.seq, d.body, d.made_at::text, n.node_id, n.host, EXISTS (SELECT FROM receipt r JOIN chain c USING (chain_id) "
 			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') AND c.node_id = n.node_id), "
 			"EXISTS (SELECT FROM receipt r JOIN chain c USING (chain_id) "
-			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') || ':refused' AND c.node_id = n.node_id) FROM (SELECT * FROM directive ORDER BY seq DESC LIMIT 50) d "
+			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') || ':refused' AND c.node_id = n.node_id), (SELECT count(*) FROM directive WHERE kind <> '" ORDER_TAKEN
+			"') FROM (SELECT * FROM directive WHERE kind <> '" ORDER_TAKEN
+			"' ORDER BY seq DESC LIMIT 50) d "
 			"LEFT JOIN node n ON n.retired_at IS NULL OR n.retired_seq >= d.seq ORDER BY d.seq DESC, n.host, n.node_id",
 			NULL, 0, &rows, e);
 	if (rc)
@@ -265,6 +279,8 @@ int centre_orders(struct centre *c, struct json **ret, struct err *e)
 		json_set(c->a, one, "missing", missing);
 		json_set(c->a, one, "order", order);
 		json_push(c->a, *ret, one);
+		if (i == rows.n)
+			json_seti(c->a, one, "older", pg_int(&rows, i - 1, 7) - (int64_t)(*ret)->n);
 	}
 	return OK;
 }

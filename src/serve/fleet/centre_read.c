@@ -209,6 +209,30 @@ static const char behind_sql[] =
 	" coalesce(max(k.signed_at)::text, 'never') FROM log l LEFT JOIN checkpoint k USING (tenant_id) GROUP BY l.tree_size"
 	" HAVING l.tree_size > 0 AND (max(k.tree_size) IS DISTINCT FROM l.tree_size OR max(k.signed_at) < now() - interval '15 minutes')";
 
+/* What machines themselves have found out about the log that they are shown. */
+static int find_checks(struct auditing *x, struct err *e)
+{
+	struct json *nodes;
+	int rc = centre_nodes(x->c, &nodes, e);
+
+	json_each (one, rc ? NULL : nodes) {
+		const struct json *check = json_get(one, "log");
+		const char *standing = json_get_text(check, "standing", "");
+		bool failed = text_eq(standing, "failed");
+		if (text_eq(json_get_text(one, "standing", ""), "retired") ||
+			(!failed && !text_eq(standing, "old")))
+			continue;
+		audit_find(x, "log check", json_get_text(one, "node", ""),
+			failed ? arena_printf(x->c->a, "%s %s does not believe the log: %s",
+					 json_get_text(one, "host", ""), json_get_text(one, "user", ""),
+					 json_get_text(check, "why", ""))
+			       : arena_printf(x->c->a, "%s %s has last checked the log %lld s ago",
+					 json_get_text(one, "host", ""), json_get_text(one, "user", ""),
+					 (long long)json_get_int(check, "age_s", 0)));
+	}
+	return rc;
+}
+
 static int audit_tree(struct auditing *x, struct json *report, struct err *e)
 {
 	struct centre *c = x->c;
@@ -261,6 +285,8 @@ int centre_audit(struct centre *c, struct json **ret, struct err *e)
 		rc = find_unsigned(&x, behind_sql, e);
 	if (rc == OK)
 		rc = audit_tree(&x, report, e);
+	if (rc == OK)
+		rc = find_checks(&x, e);
 	if (rc == OK)
 		rc = audit_orders(&x, e);
 	if (rc == OK && json_get_bool(c->q, "deep", false))

@@ -719,31 +719,34 @@ int fleet_enter(struct call *c, struct caller_of *who, struct err *e)
 
 enum { HERE = NO_KERNEL };
 const struct route fleet_routes[] = {
-	{ "POST", "/v1/fleet/join", AUTH_PUBLIC, 0, RATE_KERNEL, HERE | TAKES_JSON, join,
+	{ "POST", "/v1/fleet/join", AUTH_MACHINE, 0, RATE_KERNEL, HERE | TAKES_JSON, join,
 		"enrol a machine, or a further key of one", NULL, NULL },
-	{ "POST", "/v1/fleet/chains/{session}/receipts", AUTH_PUBLIC, 0, RATE_KERNEL, HERE | TAKES_BYTES,
+	{ "POST", "/v1/fleet/chains/{session}/receipts", AUTH_MACHINE, 0, RATE_KERNEL, HERE | TAKES_BYTES,
 		receive, "append a batch of receipts", NULL, NULL },
-	{ "GET", "/v1/fleet/chains/{session}/at/{clock}", AUTH_PUBLIC, 0, RATE_KERNEL, HERE, at_clock,
+	{ "GET", "/v1/fleet/chains/{session}/at/{clock}", AUTH_MACHINE, 0, RATE_KERNEL, HERE, at_clock,
 		"what the ledger has at a place of a chain", NULL, NULL },
-	{ "POST", "/v1/fleet/chains/{session}/rejoin", AUTH_PUBLIC, 0, RATE_KERNEL, HERE | TAKES_JSON, rejoin,
-		"begin again with a chain that was continued in two ways", NULL, NULL },
-	{ "POST", "/v1/fleet/beat", AUTH_PUBLIC, 0, RATE_KERNEL, HERE | TAKES_JSON, beat,
+	{ "POST", "/v1/fleet/chains/{session}/rejoin", AUTH_MACHINE, 0, RATE_KERNEL, HERE | TAKES_JSON,
+		rejoin, "begin again with a chain that was continued in two ways", NULL, NULL },
+	{ "POST", "/v1/fleet/beat", AUTH_MACHINE, 0, RATE_KERNEL, HERE | TAKES_JSON, beat,
 		"a machine is there", NULL, NULL },
-	{ "GET", "/v1/fleet/orders/{after}", AUTH_PUBLIC, 0, RATE_KERNEL, HERE, orders,
+	{ "GET", "/v1/fleet/orders/{after}", AUTH_MACHINE, 0, RATE_KERNEL, HERE, orders,
 		"orders behind a number; waits for one", NULL, NULL },
-	{ "GET", "/v1/fleet/proofs/{session}/{clock}/{size}", AUTH_PUBLIC, 0, RATE_KERNEL, HERE, fleet_proofs,
-		"that a receipt is in the tree, and that the tree has only grown", NULL, NULL },
-	{ "POST", "/v1/fleet/view/{what}", AUTH_PUBLIC, 0, RATE_KERNEL, HERE | TAKES_JSON, fleet_view,
+	{ "GET", "/v1/fleet/proofs/{session}/{clock}/{size}", AUTH_MACHINE, 0, RATE_KERNEL, HERE,
+		fleet_proofs, "that a receipt is in the tree, and that the tree has only grown", NULL, NULL },
+	{ "POST", "/v1/fleet/view/{what}", AUTH_READER, 0, RATE_KERNEL, HERE | TAKES_JSON, fleet_view,
 		"search, nodes, orders, questions, by a reader's token", NULL, NULL },
 	{ "GET", "/log/{tenant}/{*rest}", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE, fleet_log,
 		"checkpoint and tiles of a tenant's log", NULL, NULL },
+	{ "GET", "/openapi.yaml", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE, route_openapi, "this table as OpenAPI",
+		NULL, NULL },
+	{ "GET", "/openapi.json", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE, route_openapi, "the same", NULL, NULL },
 	{ "GET", "/healthz", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE, health, "is this a ledger, and which helm",
 		NULL, NULL },
 	{ 0 },
 };
 
 /* Those of the ledger, then those of its console. */
-static const struct route *fleet_route_at(size_t i)
+const struct route *fleet_route_at(size_t i)
 {
 	const size_t own = ARRAY_SIZE(fleet_routes) - 1;
 

@@ -17,6 +17,7 @@ struct fleet;
 int fleet_start(struct server *s, const struct json *doc, struct err *e);
 void fleet_quiesce(struct server *s); /* while there are workers: whoever waits is answered */
 void fleet_stop(struct server *s);
+const struct route *fleet_route_at(size_t i); /* NULL behind the last */
 const struct route *fleet_route(struct arena *a, const char *method, const char *path,
 	const char *args[ROUTE_ARGS], const char **ret_allowed);
 

@@ -282,7 +282,7 @@ static int me(struct call *c, struct err *e)
 }
 
 enum { HERE = NO_KERNEL };
-#define READ AUTH_PUBLIC, 0, RATE_KERNEL
+#define READ AUTH_READER, 0, RATE_KERNEL
 #define API "/api/v1/console/"
 const struct route fleet_look_routes[] = {
 	{ "POST", API "enter", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE | TAKES_JSON, enter,
@@ -318,9 +318,11 @@ const struct route fleet_look_routes[] = {
 		"a freeze that a passkey has signed becomes an order", NULL, NULL },
 	{ "GET", API "log", READ, HERE | ALL_MACHINES, look_log, "checkpoints and their cosignatures", NULL,
 		NULL },
+	{ "GET", API "evidence", READ, HERE | ALL_MACHINES, look_taken,
+		"packs and exports that were taken, by whom and over what", NULL, NULL },
 	{ "POST", API "evidence", READ, HERE | TAKES_JSON, look_evidence,
 		"a pack of the tenant, or of a machine", NULL, NULL },
-	{ "GET", API "events", AUTH_PUBLIC, 0, RATE_STREAM, HERE | IS_STREAM, look_events,
+	{ "GET", API "events", AUTH_READER, 0, RATE_STREAM, HERE | IS_STREAM, look_events,
 		"what happens on all machines, as it happens", NULL, NULL },
 	{ "GET", "/console", AUTH_PUBLIC, 0, RATE_PUBLIC, HERE, console_page,
 		"the console: a page without data", NULL, NULL },

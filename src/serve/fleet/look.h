@@ -48,6 +48,36 @@ typedef int look_view(struct call *c, struct looking *x, struct err *e);
 /* Who looks first, then what they see. */
 int look(struct call *c, look_view *fn, struct err *e);
 
+/* An order, signed by the keeper of the control key; *ret is {seq, hash, order}. */
+int look_order(struct call *c, struct looking *x, const char *kind, const struct json *nodes,
+	struct json *body, const char *by, struct json **ret, struct err *e);
+
+/* look_quorum.c: a question that takes several people. */
+struct several {
+	const struct json *request;
+	const char *id, *session;
+	int64_t chain_id, clock; /* of the receipt that asked */
+	struct json *
+		yes; /* [{key_id, label, order?}]; with an order: the machine has not said yet what became of it */
+	struct bytes message; /* what those have signed; empty: nobody has */
+};
+/* Fills in who has said yes, and what they signed. */
+int look_several(struct call *c, struct looking *x, struct several *q, struct err *e);
+/* What the next one signs: the same. */
+int look_several_message(struct call *c, const struct several *q, struct bytes *ret, struct err *e);
+/* May the yes of this person, to these bytes, be one more?  403, 409. */
+int look_several_check(
+	struct call *c, const struct several *q, struct bytes message, const char *label, struct err *e);
+
+/* look_taken.c: what is about to be given, on record before it is; 503 NOT_ON_RECORD: then it is not given. */
+struct taken {
+	const char *what; /* pack, csv, jsonl */
+	struct json *over; /* which of it */
+	struct bytes bytes;
+	int64_t rows; /* -1: it has none */
+};
+int look_record_taken(struct call *c, struct looking *x, struct taken *t, struct err *e);
+
 #define LOOKS(name) int look_##name(struct call *c, struct err *e)
 /* look_views.c */
 LOOKS(now);
@@ -55,6 +85,7 @@ LOOKS(machines);
 LOOKS(machine);
 LOOKS(log);
 LOOKS(evidence);
+LOOKS(taken);
 /* look_acts.c */
 LOOKS(acts);
 LOOKS(values);

@@ -289,7 +289,21 @@ static void write_row(struct buf *to, const struct json *row, bool is_csv)
 	buf_adds(to, is_csv ? "\r\n" : "\n");
 }
 
-/* One piece of the file; Helm-Next says where the next begins. */
+/* The filters as they were given, and where the piece begins. */
+static struct json *said_of(struct call *c, int64_t before)
+{
+	static const char *const names[] = { "verdict", "node", "who", "tool", "rule", "kind", "session",
+		"host", "from", "to", "q" };
+	struct json *over = json_new(c->a, JSON_OBJECT);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (call_query(c, names[i]) && *call_query(c, names[i]))
+			json_sets(c->a, over, names[i], call_query(c, names[i]));
+	json_seti(c->a, over, "before", before);
+	return over;
+}
+
+/* One piece of the file; Helm-Next says where the next begins.  Each is on record by itself. */
 static int export_of(struct call *c, struct looking *x, struct err *e)
 {
 	const char *format = call_query(c, "format");
@@ -314,11 +328,18 @@ static int export_of(struct call *c, struct looking *x, struct err *e)
 			i + 1 == ARRAY_SIZE(exported) ? "\r\n" : "");
 	json_each (row, rows)
 		write_row(&text, row, is_csv);
+	struct taken t = { .what = is_csv ? "csv" : "jsonl",
+		.over = said_of(c, before),
+		.bytes = buf_bytes(&text),
+		.rows = (int64_t)rows->n };
+	rc = look_record_taken(c, x, &t, e);
+	if (rc)
+		return rc;
 	if (next >= 0)
 		call_send_header(c, "Helm-Next", arena_printf(c->a, "%lld", (long long)next));
 	call_send_header(c, "Content-Disposition",
 		is_csv ? "attachment; filename=\"acts.csv\"" : "attachment; filename=\"acts.jsonl\"");
-	call_bytes(c, 200, is_csv ? "text/csv; charset=utf-8" : "application/jsonl", buf_bytes(&text));
+	call_bytes(c, 200, is_csv ? "text/csv; charset=utf-8" : "application/jsonl", t.bytes);
 	return OK;
 }
 

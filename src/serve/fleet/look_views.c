@@ -8,7 +8,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { NOW_SHOWN = 20, COUNTED_MOST = 100000, CHECKPOINTS = 200, FORKS = 50, PACK_MOST = 48 << 20 };
+enum { NOT_RIGHT = 6 }; /* kinds of how_bad() */
+enum {
+	NOW_SHOWN = 20,
+	WRONG_SHOWN = 50,
+	COUNTED_MOST = 100000,
+	CHECKPOINTS = 200,
+	FORKS = 50,
+	PACK_MOST = 48 << 20
+};
 
 /* ---- now ---- */
 
@@ -22,21 +30,33 @@ static int count(struct db *d, const char *sql, int64_t *ret, struct err *e)
 	return rc;
 }
 
-/* Machines that somebody should look at, the worst first; in all there are `total`. */
-static struct json *not_right(struct call *c, const struct json *nodes)
+/* How bad a machine stands, 0 the worst; -1: it is right.  One that does not believe our log comes first: there we may be what is wrong. */
+static int how_bad(const struct json *one)
 {
 	static const char *const order[] = { "red", "dark", "unarmed", "yellow" };
+	const char *standing = json_get_text(one, "standing", ""),
+		   *log = json_get_text(json_get(one, "log"), "standing", "");
+	int64_t skew = json_get_int(one, "skew_ms", 0);
+
+	if (text_eq(standing, "retired"))
+		return -1;
+	if (text_eq(log, "failed"))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (text_eq(standing, order[i]))
+			return 1 + (int)i;
+	return text_eq(log, "old") || skew > 300000 || skew < -300000 ? NOT_RIGHT - 1 : -1;
+}
+
+/* Machines that somebody should look at, the worst first. */
+static struct json *not_right(struct call *c, const struct json *nodes)
+{
 	struct json *list = json_new(c->a, JSON_ARRAY);
 
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+	for (int bad = 0; bad < NOT_RIGHT; bad++)
 		json_each (one, nodes)
-			if (text_eq(json_get_text(one, "standing", ""), order[i]))
+			if (how_bad(one) == bad)
 				json_push(c->a, list, one);
-	json_each (one, nodes) {
-		int64_t skew = json_get_int(one, "skew_ms", 0);
-		if (text_eq(json_get_text(one, "standing", ""), "green") && (skew > 300000 || skew < -300000))
-			json_push(c->a, list, one);
-	}
 	return list;
 }
 
@@ -74,7 +94,10 @@ static int now_of(struct call *c, struct looking *x, struct err *e)
 	json_seti(c->a, doc, "stopped_all", all);
 	json_seti(c->a, doc, "waiting", waiting);
 	json_seti(c->a, doc, "machines", (int64_t)nodes->n);
-	json_set(c->a, doc, "wrong", not_right(c, nodes));
+	struct json *wrong = not_right(c, nodes);
+	json_seti(c->a, doc, "wrong_all", (int64_t)wrong->n);
+	wrong->n = wrong->n < WRONG_SHOWN ? wrong->n : WRONG_SHOWN;
+	json_set(c->a, doc, "wrong", wrong);
 	json_set(c->a, doc, "stopped", list);
 	call_answer(c, 200, doc);
 	return OK;
@@ -235,10 +258,31 @@ LOOKS(machine)
 
 /* ---- the log ---- */
 
+/* What each machine last found when it held a checkpoint against the one before; what is wrong first. */
+static struct json *checks_of(struct call *c, const struct json *nodes)
+{
+	static const char *const order[] = { "failed", "old", "never", "good" },
+				 *const copied[] = { "node", "host", "user", "log" };
+	struct json *list = json_new(c->a, JSON_ARRAY);
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		json_each (one, nodes) {
+			struct json *row = json_new(c->a, JSON_OBJECT);
+			if (text_eq(json_get_text(one, "standing", ""), "retired") ||
+				!text_eq(json_get_text(json_get(one, "log"), "standing", ""), order[i]))
+				continue;
+			for (size_t k = 0; k < ARRAY_SIZE(copied); k++)
+				json_set(c->a, row, copied[k], json_get(one, copied[k]));
+			json_push(c->a, list, row);
+		}
+	return list;
+}
+
 static int log_of(struct call *c, struct looking *x, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	struct json *doc = json_new(c->a, JSON_OBJECT), *list = json_new(c->a, JSON_ARRAY);
+	struct json *doc = json_new(c->a, JSON_OBJECT), *list = json_new(c->a, JSON_ARRAY), *nodes;
+	struct centre at = looking_centre(c, x, c->body);
 	int64_t size = 0, waits = 0;
 	int rc = pg_ask(x->l.d,
 		"SELECT tree_size, encode(root, 'hex'), to_char(signed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), cosigned, note FROM checkpoint"
@@ -251,6 +295,8 @@ static int log_of(struct call *c, struct looking *x, struct err *e)
 		rc = count(x->l.d,
 			"SELECT coalesce(sum(head - sequenced), 0)::int8 FROM chain WHERE head > sequenced",
 			&waits, e);
+	if (rc == OK)
+		rc = centre_nodes(&at, &nodes, e);
 	if (rc)
 		return rc;
 	for (int i = 0; i < rows.n; i++) {
@@ -267,6 +313,7 @@ static int log_of(struct call *c, struct looking *x, struct err *e)
 	json_sets(c->a, doc, "origin", x->who.tenant.origin);
 	json_sets(c->a, doc, "log_vkey", x->who.tenant.log_vkey);
 	json_set(c->a, doc, "checkpoints", list);
+	json_set(c->a, doc, "checks", checks_of(c, nodes));
 	call_answer(c, 200, doc);
 	return OK;
 }
@@ -295,15 +342,17 @@ static int check_size(struct call *c, struct looking *x, const char *node, struc
 static int evidence_of(struct call *c, struct looking *x, struct err *e)
 {
 	AUTO(close_fd) int fd = -1;
-	struct json *q = json_new(c->a, JSON_OBJECT);
+	struct json *q = json_new(c->a, JSON_OBJECT), *over = json_new(c->a, JSON_OBJECT);
 	const char *node = json_get_text(c->body, "node", "");
 	struct bytes pack;
 	int64_t number;
 
 	if (*node && !text_int(node, &number))
 		return call_refuse(c, e, 400, "BAD_REQUEST", "the number of a machine is no number");
-	if (*node)
+	if (*node) {
 		json_sets(c->a, q, "node", node);
+		json_sets(c->a, over, "node", node);
+	}
 	int too_large = check_size(c, x, *node ? node : NULL, e);
 	if (too_large)
 		return too_large;
@@ -330,10 +379,14 @@ static int evidence_of(struct call *c, struct looking *x, struct err *e)
 	char *copy = arena_text(c->a, (size_t)n + 1);
 	memcpy(copy, pack.p, (size_t)n);
 	(void)munmap((void *)(uintptr_t)pack.p, (size_t)n + 1);
-	log_line(c->server, "info", c, "evidence of %s%s%s, %lld bytes, for the reader %s",
-		x->who.tenant.name, *node ? ", machine " : "", node, (long long)n, x->who.name);
+	struct taken t = {
+		.what = "pack", .over = over, .bytes = { (const uint8_t *)copy, (size_t)n }, .rows = -1
+	};
+	rc = look_record_taken(c, x, &t, e);
+	if (rc)
+		return rc;
 	call_send_header(c, "Content-Disposition", "attachment; filename=\"fleet.helmpack\"");
-	call_bytes(c, 200, "application/octet-stream", (struct bytes){ (const uint8_t *)copy, (size_t)n });
+	call_bytes(c, 200, "application/octet-stream", t.bytes);
 	return OK;
 }
 

@@ -39,16 +39,32 @@ static int add_decision(
 
 /* Orders are read once, and not for each question. */
 static const char open_sql[] =
-	"WITH d AS MATERIALIZED (SELECT x.doc #>> '{body,approval_id}' AS id, x.doc #>> '{body,session_id}' AS session, max(x.seq) AS seq, max(x.made_at) AS at"
-	" FROM (SELECT seq, made_at, convert_from(body, 'UTF8')::json AS doc FROM directive WHERE kind IN ('grant', 'deny')) x GROUP BY 1, 2)"
-	" SELECT q.request, c.session_id, n.node_id::text, n.host, n.owner, q.chain_id, q.lamport, d.seq"
+	"WITH d AS MATERIALIZED (SELECT x.doc #>> '{body,approval_id}' AS id, x.doc #>> '{body,session_id}' AS session, max(x.seq) AS seq, max(x.made_at) AS at,"
+	" max(x.seq) FILTER (WHERE x.kind = 'deny') AS no FROM (SELECT seq, kind, made_at, convert_from(body, 'UTF8')::json AS doc FROM directive WHERE kind IN ('grant', 'deny')) x GROUP BY 1, 2)"
+	" SELECT q.request, c.session_id, n.node_id::text, n.host, n.owner, q.chain_id, q.lamport, d.seq, d.no"
 	" FROM asked q JOIN chain c USING (chain_id) JOIN node n ON n.node_id = c.node_id"
 	" LEFT JOIN d ON d.id = q.approval_id AND d.session = c.session_id AND d.at >= q.seen_at"
 	" WHERE NOT EXISTS (SELECT FROM settled s WHERE s.chain_id = q.chain_id AND s.approval_id = q.approval_id) AND q.expires_at > now()"
 	" AND ($1::text IS NULL OR q.approval_id = $1) AND ($2::int8 IS NULL OR n.node_id = $2) ORDER BY q.seen_at LIMIT $3";
 
-static int question(
-	struct call *c, struct db *d, const struct pg_rows *rows, int i, struct json **ret, struct err *e)
+/* Of what takes several people one order is not the answer: who has said yes so far stands beside it. */
+static int add_people(struct call *c, struct looking *x, const struct pg_rows *rows, int i, struct json *one,
+	struct several *q, struct err *e)
+{
+	*q = (struct several){ .request = json_get(one, "request"),
+		.id = json_get_text(json_get(one, "request"), "approval_id", ""),
+		.session = json_get_text(one, "session_id", ""),
+		.chain_id = pg_int(rows, i, 5),
+		.clock = pg_int(rows, i, 6) };
+	int rc = look_several(c, x, q, e);
+
+	if (rc == OK)
+		json_set(c->a, one, "said_yes", q->yes);
+	return rc;
+}
+
+static int question(struct call *c, struct looking *x, const struct pg_rows *rows, int i, struct json **ret,
+	struct several *ret_several, struct err *e)
 {
 	struct json *one = json_new(c->a, JSON_OBJECT), *request;
 	int rc = json_parse(c->a, pg_bytes(rows, i, 0), "request", NULL, &request, e);
@@ -61,10 +77,13 @@ static int question(
 	json_sets(c->a, one, "node", pg_text(rows, c->a, i, 2));
 	json_sets(c->a, one, "host", pg_text(rows, c->a, i, 3));
 	json_sets(c->a, one, "user", pg_text(rows, c->a, i, 4));
-	if (!pg_null(rows, i, 7))
-		json_seti(c->a, one, "order", pg_int(rows, i, 7));
+	const int order = approval_people(request) > 1 ? 8 : 7;
+	if (!pg_null(rows, i, order))
+		json_seti(c->a, one, "order", pg_int(rows, i, order));
 	*ret = one;
-	return add_decision(c, d, pg_int(rows, i, 5), pg_int(rows, i, 6), one, e);
+	if (approval_people(request) > 1)
+		rc = add_people(c, x, rows, i, one, ret_several, e);
+	return rc ? rc : add_decision(c, x->l.d, pg_int(rows, i, 5), pg_int(rows, i, 6), one, e);
 }
 
 static int answered(struct call *c, struct db *d, struct json *to, struct err *e)
@@ -105,11 +124,12 @@ static int waiting_of(struct call *c, struct looking *x, struct err *e)
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	struct json *doc = json_new(c->a, JSON_OBJECT), *open = json_new(c->a, JSON_ARRAY),
 		    *past = json_new(c->a, JSON_ARRAY), *one;
+	struct several several;
 	int rc = pg_ask(x->l.d, open_sql,
 		(struct pg_value[]){ pg_t(NULL), pg_t(NULL), pg_i(c->a, ASKED_MOST + 1) }, 3, &rows, e);
 
 	for (int i = 0; rc == OK && i < rows.n && i < ASKED_MOST; i++) {
-		rc = question(c, x->l.d, &rows, i, &one, e);
+		rc = question(c, x, &rows, i, &one, &several, e);
 		if (rc == OK)
 			json_push(c->a, open, one);
 	}
@@ -193,31 +213,42 @@ static struct json *signed_of(struct call *c, struct bytes message)
 	return doc;
 }
 
-static int give_order(struct call *c, struct looking *x, const char *kind, const struct json *nodes,
-	struct json *body, const struct person *who, struct err *e)
+int look_order(struct call *c, struct looking *x, const char *kind, const struct json *nodes,
+	struct json *body, const char *by, struct json **ret, struct err *e)
 {
-	struct json *q = json_new(c->a, JSON_OBJECT), *given, *doc = json_new(c->a, JSON_OBJECT);
+	struct json *q = json_new(c->a, JSON_OBJECT);
 	struct fleet *f = c->server->fleet;
 
 	json_sets(c->a, q, "signer", json_get_text(c->server->o.fleet, "signer", ""));
 	json_sets(c->a, q, "kind", kind);
 	json_set(c->a, q, "nodes", json_copy(c->a, nodes));
 	json_set(c->a, q, "body", body);
-	json_sets(c->a, q, "by",
-		arena_printf(c->a, "%s, %s", json_get_text(who->proof, "label", ""),
-			json_get_text(who->proof, "key_id", "")));
+	json_sets(c->a, q, "by", by);
 	struct centre at = { .sys = c->server->sys, .a = c->a, .q = q, .tenant = x->who.tenant };
 	int rc = pg_open_patient(f->conninfo, ROLE_CONSOLE, c->server->sys, DATABASE_S, &at.d, e);
 	if (rc == OK)
 		rc = pg_begin(at.d, x->who.tenant.id, e);
 	if (rc == OK)
-		rc = centre_order(&at, &given, e);
+		rc = centre_order(&at, ret, e);
 	pg_close(&at.d);
 	log_line_close(&at.signer);
+	if (rc == OK)
+		log_line(c->server, "info", c, "order %lld, %s, by %s",
+			(long long)json_get_int(*ret, "seq", 0), kind, by);
+	return rc;
+}
+
+static int give_order(struct call *c, struct looking *x, const char *kind, const struct json *nodes,
+	struct json *body, const struct person *who, struct err *e)
+{
+	struct json *given, *doc = json_new(c->a, JSON_OBJECT);
+	int rc = look_order(c, x, kind, nodes, body,
+		arena_printf(c->a, "%s, %s", json_get_text(who->proof, "label", ""),
+			json_get_text(who->proof, "key_id", "")),
+		&given, e);
+
 	if (rc)
 		return rc;
-	log_line(c->server, "info", c, "order %lld, %s, by %s", (long long)json_get_int(given, "seq", 0),
-		kind, json_get_text(q, "by", ""));
 	json_seti(c->a, doc, "order", json_get_int(given, "seq", 0));
 	json_sets(c->a, doc, "hash", json_get_text(given, "hash", ""));
 	call_answer(c, 200, doc);
@@ -226,8 +257,9 @@ static int give_order(struct call *c, struct looking *x, const char *kind, const
 
 /* ---- answering ---- */
 
-/* The question with this id that waits, of the machine that the body names where several have it. */
-static int find_question(struct call *c, struct looking *x, struct json **ret, struct err *e)
+/* The question with this id that waits, of the machine that the body names where several have it.  `ret_several` is for one that takes several people. */
+static int find_question(
+	struct call *c, struct looking *x, struct json **ret, struct several *ret_several, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	const char *node = json_get_text(c->body, "node", NULL);
@@ -243,11 +275,7 @@ static int find_question(struct call *c, struct looking *x, struct json **ret, s
 		return call_refuse(c, e, rows.n ? 409 : 404, "FLEET_QUESTION",
 			rows.n ? "several machines ask this: say which one"
 			       : "this question does not wait any more");
-	rc = question(c, x->l.d, &rows, 0, ret, e);
-	if (rc == OK && json_get_int(json_get(*ret, "request"), "approvers", 1) > 1)
-		return call_refuse(c, e, 409, "FLEET_QUESTION",
-			"this takes several people; it is answered at the machine");
-	return rc;
+	return question(c, x, &rows, 0, ret, ret_several, e);
 }
 
 static struct json *nodes_of(struct call *c, const struct json *one)
@@ -283,14 +311,19 @@ static int answer_message_of(struct call *c, struct looking *x, struct err *e)
 	struct approval_terms terms;
 	struct json *one;
 	struct bytes text;
-	bool denies = text_eq(json_get_text(c->body, "answer", ""), "deny");
-	int rc = find_question(c, x, &one, e);
+	bool denies = text_eq(json_get_text(c->body, "answer", ""), "deny"), several = false;
+	struct several q;
+	int rc = find_question(c, x, &one, &q, e);
 
+	if (rc == OK)
+		several = !denies && approval_people(json_get(one, "request")) > 1;
 	if (rc == OK && denies)
 		rc = denial(c, x, one, &text, e);
-	else if (rc == OK)
+	else if (rc == OK && several && look_several_message(c, &q, &text, e))
+		rc = refused(c, e);
+	else if (rc == OK && !several)
 		rc = console_read_terms(c, json_get(one, "request"), &terms, e);
-	if (rc == OK && !denies &&
+	if (rc == OK && !denies && !several &&
 		approval_message_for(c->server->sys, c->a, json_get(one, "request"), &terms,
 			SIGNED_WITH_PASSKEY, &text, e))
 		rc = refused(c, e);
@@ -334,19 +367,38 @@ static int deny(struct call *c, struct looking *x, const struct json *one, struc
 	return give_order(c, x, "deny", nodes_of(c, one), body, &who, e);
 }
 
+/* The yes of one person.  By signature first: whoever is in nobody's list is told nothing about others. */
+static int give_yes(struct call *c, struct looking *x, const struct json *one, const struct several *q,
+	struct bytes message, struct err *e)
+{
+	struct json *body = body_of(c, one);
+	struct person who;
+	int rc = signer_of(c, x, message, &who, e);
+
+	if (rc == OK && q)
+		rc = look_several_check(c, q, message, json_get_text(who.proof, "label", ""), e);
+	if (rc)
+		return rc;
+	json_sets(c->a, body, "message", arena_strndup(c->a, (const char *)message.p, message.n));
+	json_set(c->a, body, "passkey", json_copy(c->a, json_get(c->body, "assertion")));
+	return give_order(c, x, "grant", nodes_of(c, one), body, &who, e);
+}
+
 static int answer_of(struct call *c, struct looking *x, struct err *e)
 {
 	const char *message = json_get_text(c->body, "message", "");
 	const struct bytes text = bytes_of(message);
-	struct json *one, *body;
+	struct json *one;
+	struct several q;
 	struct grant said;
-	struct person who;
-	int rc = find_question(c, x, &one, e);
+	int rc = find_question(c, x, &one, &q, e);
 
 	if (rc)
 		return rc;
 	if (text_starts(message, PASSKEY_ACT_DOMAIN))
 		return deny(c, x, one, e);
+	if (approval_people(json_get(one, "request")) > 1)
+		return give_yes(c, x, one, &q, text, e);
 	if (approval_message_read(c->a, text, &said, e))
 		return refused(c, e);
 	if (!text_eq(said.request_id ? said.request_id : "", c->args[0]))
@@ -355,13 +407,7 @@ static int answer_of(struct call *c, struct looking *x, struct err *e)
 		return call_refuse(c, e, 409, "FLEET_QUESTION",
 			"order %lld answers it already; the machine has not said so yet",
 			(long long)json_get_int(one, "order", 0));
-	rc = signer_of(c, x, text, &who, e);
-	if (rc)
-		return rc;
-	body = body_of(c, one);
-	json_sets(c->a, body, "message", message);
-	json_set(c->a, body, "passkey", json_copy(c->a, json_get(c->body, "assertion")));
-	return give_order(c, x, "grant", nodes_of(c, one), body, &who, e);
+	return give_yes(c, x, one, NULL, text, e);
 }
 
 LOOKS(answer)

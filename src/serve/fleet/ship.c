@@ -323,6 +323,8 @@ int ship_beat(struct shipper *h, struct json **ret_answer, struct err *e)
 	json_seti(h->a, doc, "order", json_get_int(h->state, "order", 0));
 	json_sets(h->a, doc, "helm_version", HELM_VERSION);
 	json_sets(h->a, doc, "at", text_time_z(h->a, h->sys->now_us(h->sys)));
+	if (json_get(h->state, "checked"))
+		json_set(h->a, doc, "checked", json_copy(h->a, json_get(h->state, "checked")));
 	int rc = ship_ask(h, "POST", "/v1/fleet/beat", written(h->a, doc), NULL, ASK_MS, &r, e);
 	if (rc)
 		return rc;

@@ -8,12 +8,32 @@
 #include <string.h>
 
 enum { ASK_MS = 30000, ROUND_MOST_S = 60 };
+static const char ALARM[] = "FLEET_LOG";
 
-static void sound(struct shipper *h, const char *why)
+/* For the centre, with the next sign of life: from which tree to which one this machine has looked, and what it found.  Behind one that failed none is good
+ * until a person has looked. */
+static void note_check(struct shipper *h, int64_t from, int64_t to, const char *why)
 {
 	struct json *doc = json_new(h->a, JSON_OBJECT);
 
-	json_sets(h->a, doc, "code", "FLEET_LOG");
+	if (!why && text_eq(json_get_text(json_get(h->state, "alarm"), "code", ""), ALARM))
+		return;
+	json_sets(h->a, doc, "at", text_time_z(h->a, h->sys->now_us(h->sys)));
+	json_seti(h->a, doc, "from", from);
+	json_seti(h->a, doc, "to", to);
+	json_sets(h->a, doc, "result", why ? "bad" : "good");
+	if (why)
+		json_sets(h->a, doc, "why", why);
+	json_set(h->a, h->state, "checked", doc);
+}
+
+static void sound(struct shipper *h, int64_t shown, const char *why)
+{
+	struct json *doc = json_new(h->a, JSON_OBJECT);
+
+	note_check(h, json_get_int(h->state, "checkpoint_size", 0), shown, why);
+
+	json_sets(h->a, doc, "code", ALARM);
 	json_sets(h->a, doc, "why", why);
 	json_sets(h->a, doc, "at", text_time_z(h->a, h->sys->now_us(h->sys)));
 	json_set(h->a, h->state, "alarm", doc);
@@ -101,7 +121,7 @@ static int judge(
 {
 	const char *before = json_get_text(h->state, "checkpoint", NULL),
 		   *note = json_get_text(r->doc, "checkpoint", "");
-	struct tlog_head old = { 0 }, now;
+	struct tlog_head old = { 0 }, now = { 0 };
 	int rc = read_checkpoint(h, note, &now, e);
 
 	if (rc == OK && before)
@@ -111,11 +131,13 @@ static int judge(
 	if (rc == OK && has_chain)
 		rc = check_inclusion(r->doc, chain, &now, e);
 	if (rc) {
-		sound(h, arena_printf(h->a, "the ledger's log does not hold: %s", e->text));
+		sound(h, (int64_t)now.size,
+			arena_printf(h->a, "the ledger's log does not hold: %s", e->text));
 		return OK;
 	}
 	if (has_chain)
 		proven(h);
+	note_check(h, (int64_t)old.size, (int64_t)now.size, NULL);
 	json_sets(h->a, h->state, "checkpoint", note);
 	json_seti(h->a, h->state, "checkpoint_size", (int64_t)now.size);
 	return OK;
@@ -140,24 +162,25 @@ static void wait_for_proof(struct shipper *h, const struct tlog_head *shown)
 	json_seti(h->a, behind, "at_s", now);
 	if (json_get_int(behind, "grown_s", 0) <= FLEET_PATIENCE_S || json_get(h->state, "alarm"))
 		return;
-	sound(h, "the ledger has acknowledged a receipt, and its tree grows for ten minutes without it");
+	sound(h, size,
+		"the ledger has acknowledged a receipt, and its tree grows for ten minutes without it");
 	json_setb(h->a, json_get(h->state, "alarm"), "unproven", true);
 }
 
 int ship_check_log(struct shipper *h, const char *checkpoint, struct err *e)
 {
 	struct hash chain;
-	struct tlog_head shown;
+	struct tlog_head shown = { 0 };
 	int64_t acked, old = json_get_int(h->state, "checkpoint_size", 0);
 	const char *session = some_chain(h, &acked, &chain);
 	struct reply r;
 
 	if (read_checkpoint(h, checkpoint, &shown, e)) {
-		sound(h, arena_printf(h->a, "the ledger's checkpoint does not hold: %s", e->text));
+		sound(h, 0, arena_printf(h->a, "the ledger's checkpoint does not hold: %s", e->text));
 		return OK;
 	}
 	if ((int64_t)shown.size < old) {
-		sound(h,
+		sound(h, (int64_t)shown.size,
 			arena_printf(h->a,
 				"the ledger shows %llu leaves, and had shown %lld before: it was set back",
 				(unsigned long long)shown.size, (long long)old));

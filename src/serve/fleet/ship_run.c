@@ -282,6 +282,18 @@ static void look_at_standing(struct shipper *h, const struct json *chains)
 	}
 }
 
+/* What was found goes with the next sign of life; at once, where it is not what was told before. */
+static int check_log(struct shipper *h, const char *checkpoint, struct err *e)
+{
+	struct json *heard;
+	const char *before = json_get_text(json_get(h->state, "checked"), "result", "");
+	int rc = ship_check_log(h, checkpoint, e);
+
+	return rc || text_eq(before, json_get_text(json_get(h->state, "checked"), "result", ""))
+		? rc
+		: ship_beat(h, &heard, e);
+}
+
 static int hear(struct shipper *h, struct err *e)
 {
 	struct json *news;
@@ -293,7 +305,7 @@ static int hear(struct shipper *h, struct err *e)
 	(void)json_remove(h->state, "away");
 	look_at_standing(h, json_get(news, "chains"));
 	if (json_get_text(news, "checkpoint", NULL))
-		rc = ship_check_log(h, json_get_text(news, "checkpoint", ""), e);
+		rc = check_log(h, json_get_text(news, "checkpoint", ""), e);
 	if (rc == OK)
 		rc = ship_orders(h, json_get_int(news, "order", 0), e);
 	/* Whoever is not believed renews nothing.  Without a word about a lease the file stays: the state may have been lost. */

@@ -19,6 +19,7 @@ static const struct {
 	{ "nodes", centre_nodes },
 	{ "orders", centre_orders },
 	{ "questions", centre_questions },
+	{ "taken", centre_taken },
 };
 
 /* ---- questions that wait ---- */

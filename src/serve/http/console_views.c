@@ -118,12 +118,9 @@ static struct json *yes_so_far(struct call *c, const struct json *entry)
 	struct json *list = json_new(c->a, JSON_ARRAY);
 
 	json_each (x, json_get(json_get(entry, "quorum"), "assertions")) {
-		const char *id = json_get_text(x, "key_id", ""), *label = "";
 		struct json *o = json_new(c->a, JSON_OBJECT);
-		bool is_known = false;
-		(void)!person_of_key(c->server->sys, c->a, id, &is_known, &label, NULL);
-		json_sets(c->a, o, "key_id", id);
-		json_sets(c->a, o, "label", label);
+		json_sets(c->a, o, "key_id", json_get_text(x, "key_id", ""));
+		json_sets(c->a, o, "label", approval_yes_by(c->server->sys, c->a, x));
 		json_push(c->a, list, o);
 	}
 	return list;

@@ -158,7 +158,7 @@ static const struct route routes[] = {
 		NULL },
 };
 
-static const struct route *route_in(size_t i)
+const struct route *witness_route_at(size_t i)
 {
 	return i < ARRAY_SIZE(routes) ? &routes[i] : NULL;
 }
@@ -166,7 +166,7 @@ static const struct route *route_in(size_t i)
 const struct route *witness_route(struct arena *a, const char *method, const char *path,
 	const char *args[ROUTE_ARGS], const char **ret_allowed)
 {
-	return route_find_in(route_in, a, method, path, args, ret_allowed);
+	return route_find_in(witness_route_at, a, method, path, args, ret_allowed);
 }
 
 /* ---- from start to end ---- */

@@ -15,6 +15,7 @@ struct witness;
 /* `doc` is the member "witness" of the options: {home, logs: [vkey]}; the key and the name are in home. */
 int witness_start(struct server *s, const struct json *doc, struct err *e);
 void witness_stop(struct server *s);
+const struct route *witness_route_at(size_t i); /* NULL behind the last */
 const struct route *witness_route(struct arena *a, const char *method, const char *path,
 	const char *args[ROUTE_ARGS], const char **ret_allowed);
 
