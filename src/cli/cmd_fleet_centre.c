@@ -58,6 +58,7 @@ const struct opt fleet_token_opts[] = {
 const struct opt fleet_audit_opts[] = {
 	DATABASE,
 	TENANT,
+	SIGNER,
 	{ "deep", OPT_FLAG, NULL, "also hold every row against what was received, and that against the log",
 		NULL, false },
 	{ 0 },
@@ -531,6 +532,7 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	fleet_add_tenant(r, q);
+	fleet_add_signer(r, q);
 	json_setb(r->a, q, "deep", opt_flag(r, "deep"));
 	rc = fleet_ask(r, q, &answer, e);
 	if (rc)
@@ -546,6 +548,9 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 	json_each (one, findings)
 		out(r, "%s  %s: %s\n", fleet_cell(r, one, "kind"), fleet_cell(r, one, "what"),
 			fleet_cell(r, one, "text"));
+	if (json_get(answer, "keeper_away"))
+		out(r, "The keeper of the keys was not asked (%s): orders that it signed last and that no machine has heard are not missed here.\n",
+			fleet_cell(r, answer, "keeper_away"));
 	if (!findings->n)
 		out(r, "Every chain is whole, the tiles lead to the root, orders are as they were given, every machine was heard.%s\n",
 			opt_flag(r, "deep") ? "  Every row is what was received, and what the log has." : "");

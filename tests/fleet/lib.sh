@@ -223,3 +223,8 @@ joined_asking() {
 }
 # ask_there NAME COMMAND: an agent there wants that.
 ask_there() { printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s","cwd":"%s"}' "$2" "$scratch/m/$1" | hook "$1" >/dev/null 2>&1; }
+# forge KIND [AT]: whoever has the control key makes an order of it, with the body on standard input, as nothing of ours would give it.
+forge() {
+	cat >"$scratch/forge.body"
+	sql "$pgdir" "$(python3 "$HELM_SOURCE/tests/tools/forge_order.py" "$signer" "$@" <"$scratch/forge.body")" >/dev/null
+}

@@ -79,19 +79,6 @@ for whose in dora emil; do
 done
 
 # A centre that was taken over has the control key, and nobody's signature.
-cat >forge.py <<'PY'
-import hashlib, json, os, sys, time
-sys.path.insert(0, os.environ["HELM_SOURCE"] + "/tests/tools")
-from tlog import Line
-line = Line(sys.argv[1])
-facts = line.ask("log_facts", {"log": "acme"})
-order = {"version": "helm-fleet-order/1", "origin": "ledger.test/acme", "seq": int(facts["order_seq"]) + 1, "prev_hash": facts["order_hash"], "kind": sys.argv[2], "nodes": [],
-         "body": json.load(sys.stdin), "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-answer = line.ask("log_order", {"log": "acme", "order": order})
-text = json.dumps(answer.get("order", answer), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-print("INSERT INTO fleet.directive(tenant_id, seq, kind, body, hash, made_by) VALUES (1, %d, '%s', decode('%s', 'hex'), decode('%s', 'hex'), 'forged')" % (order["seq"], order["kind"], text.hex(), hashlib.sha256(text).hexdigest()))
-PY
-forge() { sql "$pgdir" "$(HELM_SOURCE=$HELM_SOURCE python3 forge.py "$signer" "$1")" >/dev/null; }
 ask "rm -rf forged"
 q=$(waiting forged)
 sync anna

@@ -84,8 +84,9 @@ int fleet_root_check(struct arena *a, const char *origin, const struct json *doc
 /* A person leaves: on record in this workspace, and what the centre had frozen goes on.  fleet_forget() is the end of it. */
 int fleet_leave(struct kernel *k, struct arena *a, const struct json *joined, struct err *e);
 int fleet_forget(struct sys *s, struct arena *a, const char *helm_home, struct err *e);
-/* A receipt of type `fleet` that carries the newest checkpoint seen. */
-int fleet_note_checkpoint(struct kernel *k, struct arena *a, const char *origin, const char *checkpoint,
-	const char *why, struct err *e);
+/* A receipt of type `fleet` that carries the newest checkpoint seen, the newest order heard and the root key that is pinned: what the ledger has shown this machine is in
+ * the tree with it. */
+int fleet_note_checkpoint(struct kernel *k, struct arena *a, const struct json *joined,
+	const struct json *state, const char *why, struct err *e);
 
 #endif

@@ -367,14 +367,21 @@ int fleet_obey(struct kernel *k, struct arena *a, struct json *joined, const str
 	return wrong(e, "is of no kind that is known here");
 }
 
-int fleet_note_checkpoint(struct kernel *k, struct arena *a, const char *origin, const char *checkpoint,
-	const char *why, struct err *e)
+int fleet_note_checkpoint(struct kernel *k, struct arena *a, const struct json *joined,
+	const struct json *state, const char *why, struct err *e)
 {
-	struct json *about = json_new(a, JSON_OBJECT), *receipt;
+	struct json *about = json_new(a, JSON_OBJECT), *heard = json_new(a, JSON_OBJECT), *receipt;
 
-	json_sets(a, about, "origin", origin);
-	json_sets(a, about, "checkpoint", checkpoint);
+	json_sets(a, about, "origin", json_get_text(joined, "origin", ""));
+	json_sets(a, about, "checkpoint", json_get_text(state, "checkpoint", ""));
 	json_sets(a, about, "because", why);
+	if (json_get_int(state, "order", 0) > 0) {
+		json_seti(a, heard, "seq", json_get_int(state, "order", 0));
+		json_sets(a, heard, "hash", json_get_text(state, "order_hash", ""));
+		json_set(a, about, "heard", heard);
+	}
+	if (json_get_text(joined, "root_key", NULL))
+		json_sets(a, about, "root_key", json_get_text(joined, "root_key", ""));
 	return act_record(k, a,
 		&(struct act){ .effect_id = "helm.fleet/checkpoint", .type = "fleet", .about = about },
 		&receipt, e);

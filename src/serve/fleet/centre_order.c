@@ -26,6 +26,7 @@ static int newest(struct centre *c, int64_t *ret_seq, const char **ret_hash, str
 	return rc;
 }
 
+/* From the moment that the order says, so that an audit can tell whether the row was moved. */
 static int end_key(struct centre *c, const struct json *order, struct err *e)
 {
 	const char *hex = json_get_text(json_get(order, "body"), "key", "");
@@ -34,10 +35,11 @@ static int end_key(struct centre *c, const struct json *order, struct err *e)
 	if (!text_eq(json_get_text(order, "kind", ""), "revoke_key") || !trust_parse_key(hex, key))
 		return OK;
 	return pg_do(c->d,
-		"INSERT INTO revoked_key(tenant_id, key, since, seq) VALUES ($1, $2, now(), $3) ON CONFLICT DO NOTHING",
+		"INSERT INTO revoked_key(tenant_id, key, since, seq) VALUES ($1, $2, least(now(), $4::timestamptz), $3) ON CONFLICT DO NOTHING",
 		(struct pg_value[]){ pg_i(c->a, c->tenant.id), pg_b((struct bytes){ key, sizeof(key) }),
-			pg_i(c->a, json_get_int(order, "seq", 0)) },
-		3, NULL, e);
+			pg_i(c->a, json_get_int(order, "seq", 0)),
+			pg_t(json_get_text(order, "at", "")) },
+		4, NULL, e);
 }
 
 /* What it has sent stays; it is expected no more. */
