@@ -1,11 +1,14 @@
 /* cmd_fleet_centre.c — helm fleet at the centre: for a person who has the ledger's database. */
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_fleet.h"
 #include "cli/cmd_serve.h"
+#include "kernel/passkey.h"
+#include "kernel/person.h"
 #include "kernel/workspace.h"
 
 #include <fcntl.h>
@@ -339,15 +342,71 @@ int cmd_fleet_nodes(struct cli *r, struct err *e)
 
 /* ---- orders ---- */
 
-const struct opt fleet_order_opts[] = {
-	DATABASE,
-	TENANT,
-	SIGNER,
-	{ "node", OPT_LIST, "NODE", "only this machine, by its number (repeatable); without it: all", NULL,
-		false },
-	WHY,
+#define ORDER \
+	DATABASE, TENANT, SIGNER, \
+		{ "node", OPT_LIST, "NODE", \
+			"only this machine, by its number (repeatable); without it: all", NULL, false }, \
+		WHY
+const struct opt fleet_order_opts[] = { ORDER, { 0 } };
+const struct opt fleet_freeze_opts[] = {
+	ORDER,
+	{ "key", OPT_VALUE, "FILE",
+		"sign it with your own key, NAME.key, which the list of approvers has; what a person has signed is lifted by nobody else",
+		NULL, false },
 	{ 0 },
 };
+
+/* The only tenant, or the one that was named. */
+static int find_origin(struct cli *r, const char **ret, struct err *e)
+{
+	const char *wanted = opt_text(r, "tenant", NULL);
+	struct json *q, *list;
+	int rc = fleet_start(r, "tenants", &q, e);
+
+	if (rc == OK)
+		rc = fleet_ask(r, q, &list, e);
+	if (rc)
+		return rc;
+	json_each (one, list)
+		if (wanted ? text_eq(json_get_text(one, "tenant", ""), wanted) : list->n == 1) {
+			*ret = json_get_text(one, "origin", "");
+			return OK;
+		}
+	return err_set(e, E_INPUT, "FLEET_TENANT",
+		wanted ? "there is no tenant '%s'" : "say which tenant with --tenant", wanted);
+}
+
+/* A person's own word, as a passkey says it in the console (docs/formats/fleet-orders.md). */
+static int sign_act(
+	struct cli *r, const char *kind, const struct json *nodes, struct json *body, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	struct json *act = json_new(r->a, JSON_OBJECT), *by = json_new(r->a, JSON_OBJECT);
+	uint8_t nonce[SHA256_SIZE], signature[SIGN_SIZE];
+	char hex[2 * SIGN_SIZE + 1];
+	const char *origin = "";
+	int rc = person_load_key(r->sys, r->a, opt_text(r, "key", ""), &key, e);
+
+	if (rc == OK)
+		rc = find_origin(r, &origin, e);
+	if (rc == OK && r->sys->random(r->sys, nonce, sizeof(nonce)))
+		rc = err_sys(e, "FLEET_RANDOM", "cannot draw a nonce");
+	if (rc)
+		return rc;
+	json_sets(r->a, act, "act", kind);
+	json_sets(r->a, act, "origin", origin);
+	json_sets(r->a, act, "at", text_time_z(r->a, r->sys->now_us(r->sys)));
+	json_sets(r->a, act, "nonce", base64_encode(r->a, nonce, sizeof(nonce), BASE64_URL, false));
+	json_set(r->a, act, "nodes", json_copy(r->a, nodes));
+	json_sets(r->a, act, "reason", json_get_text(body, "reason", ""));
+	struct bytes message = passkey_message(r->a, act);
+	key_sign(key, message, signature);
+	hex_encode(signature, sizeof(signature), hex);
+	json_sets(r->a, by, "message", arena_strndup(r->a, (const char *)message.p, message.n));
+	json_sets(r->a, by, "signature", hex);
+	json_set(r->a, body, "signed", by);
+	return OK;
+}
 
 int fleet_order(struct cli *r, const char *kind, struct json *body, const char *node, struct err *e)
 {
@@ -368,6 +427,10 @@ int fleet_order(struct cli *r, const char *kind, struct json *body, const char *
 	json_set(r->a, q, "nodes", nodes);
 	if (takes(r, "reason") && opt_text(r, "reason", NULL))
 		json_sets(r->a, body, "reason", opt_text(r, "reason", ""));
+	if ((text_eq(kind, "freeze") || text_eq(kind, "unfreeze")) && opt_text(r, "key", NULL))
+		rc = sign_act(r, kind, nodes, body, e);
+	if (rc)
+		return rc;
 	json_set(r->a, q, "body", body);
 	json_sets(r->a, q, "by", arena_printf(r->a, "user:%u", (unsigned)r->sys->euid(r->sys)));
 	rc = fleet_ask(r, q, &answer, e);

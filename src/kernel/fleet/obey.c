@@ -157,6 +157,8 @@ static int unfreeze(struct obeying *x, struct err *e)
 		freeze_by_order(x->k, x->a, x->name, json_get_text(x->body, "reason", ""), true, &receipt, e);
 
 	x->done = "the freeze is lifted";
+	if (rc && (text_eq(e->code, "FLEET_UNSIGNED") || text_eq(e->code, "FLEET_TOUCH")))
+		return refuse(x, e);
 	if (rc && text_eq(e->code, "FREEZE_NOT")) {
 		x->done = "nothing was frozen";
 		rc = record(x, NULL, e);

@@ -25,7 +25,7 @@ struct fleet_answer {
 int fleet_person(struct arena *a, const struct json *list, const struct fleet_answer *x,
 	const struct json *order, struct person *ret, struct err *e);
 
-/* touch.c: an order that stops, or lets go on, may say which person wanted it: body.signed is {message, passkey}.  *ret NULL: it names nobody.  Otherwise it is what
+/* touch.c: an order that stops, or lets go on, may say which person wanted it: body.signed is {message, passkey} or {message, signature}.  *ret NULL: it names nobody.  Otherwise it is what
  * stands in the record; E_DENIED FLEET_TOUCH when what was signed is not this order, or by nobody of the list. */
 int fleet_order_person(struct sys *s, struct arena *a, const char *helm_home, const struct json *joined,
 	const struct json *order, webauthn_es256 *es256, const struct json **ret, struct err *e);

@@ -22,8 +22,7 @@ struct orders {
 
 static void find_order(struct orders *o, int64_t seq, const char *text)
 {
-	audit_find(o->x, "order", "orders",
-		arena_printf(o->x->c->a, "order %lld %s", (long long)seq, text));
+	audit_find(o->x, "order", "orders", arena_printf(o->x->c->a, "order %lld %s", (long long)seq, text));
 }
 
 /* What stands beside an order is what it says itself. */
@@ -57,8 +56,7 @@ static void see_revoked(struct orders *o, const struct json *order)
 
 static void see_act(struct orders *o, const struct json *order)
 {
-	const char *message =
-		json_get_text(json_get(json_get(order, "body"), "signed"), "message", NULL);
+	const char *message = json_get_text(json_get(json_get(order, "body"), "signed"), "message", NULL);
 	struct hash h;
 
 	if (!message)
@@ -68,12 +66,13 @@ static void see_act(struct orders *o, const struct json *order)
 	pg_array_bytes(&o->act, (struct bytes){ h.b, sizeof(h.b) });
 }
 
-static void check_list(struct orders *o, const struct json *list, int64_t seq, const char *root, const char *or)
+static void check_list(
+	struct orders *o, const struct json *list, int64_t seq, const char *root, const char * or)
 {
 	struct centre *c = o->x->c;
 
 	if (fleet_approvers_check(c->a, root, c->tenant.origin, list, NULL) &&
-		(!or || fleet_approvers_check(c->a, or, c->tenant.origin, list, NULL)))
+		(! or || fleet_approvers_check(c->a, or, c->tenant.origin, list, NULL)))
 		find_order(o, seq,
 			arena_printf(c->a,
 				"names approvers whom the root key %s has not signed: that key was changed in the database, or whoever gave the order is not the centre",
@@ -94,7 +93,8 @@ static void see_root(struct orders *o, const struct json *order)
 	}
 	if (o->root && !text_eq(o->root, old) && !text_eq(o->root, new)) {
 		find_order(o, seq,
-			arena_printf(c->a, "goes on from the root key %s, and %s was in force", old, o->root));
+			arena_printf(
+				c->a, "goes on from the root key %s, and %s was in force", old, o->root));
 		return;
 	}
 	if (!o->root) {
@@ -152,7 +152,8 @@ static int compare_tables(struct orders *o, struct err *e)
 	struct centre *c = o->x->c;
 	const char *now = c->tenant.root_key ? c->tenant.root_key : "";
 	int rc = audit_find_rows(o->x, "order", revoked_sql,
-		(struct pg_value[]){ pg_array_value(&o->seq), pg_array_value(&o->key), pg_array_value(&o->at) },
+		(struct pg_value[]){
+			pg_array_value(&o->seq), pg_array_value(&o->key), pg_array_value(&o->at) },
 		3, e);
 
 	if (rc == OK)
@@ -160,8 +161,9 @@ static int compare_tables(struct orders *o, struct err *e)
 			(struct pg_value[]){ pg_array_value(&o->act_seq), pg_array_value(&o->act) }, 2, e);
 	if (o->root && !text_eq(o->root, now))
 		audit_find(o->x, "order", "root key",
-			arena_printf(c->a, "the orders made %s the root key of this fleet, and %s stands here",
-				o->root, *now ? now : "none"));
+			arena_printf(c->a,
+				"the orders made %s the root key of this fleet, and %s stands here", o->root,
+				*now ? now : "none"));
 	if (!o->root)
 		json_each (one, o->lists)
 			check_list(o, json_get(one, "list"), json_get_int(one, "seq", 0), now, NULL);
@@ -191,7 +193,8 @@ static void ask_keeper(struct orders *o, int64_t newest, struct json *report)
 				(long long)newest));
 	else if (facts.order_seq < newest || !text_eq(facts.order_hash, o->hash))
 		find_order(o, newest,
-			arena_printf(c->a, "is the newest here, and the keeper of the control key has signed another, %lld",
+			arena_printf(c->a,
+				"is the newest here, and the keeper of the control key has signed another, %lld",
 				(long long)facts.order_seq));
 }
 
@@ -283,7 +286,7 @@ int audit_anchors(struct auditing *x, struct anchors *said, struct err *e)
 	return rc || !x->knows_roots
 		? rc
 		: audit_find_rows(x, "order", pinned_sql,
-			    (struct pg_value[]){ pg_array_value(&said->root_chain),
-				    pg_array_value(&said->root), pg_array_value(&x->roots) },
-			    3, e);
+			  (struct pg_value[]){ pg_array_value(&said->root_chain), pg_array_value(&said->root),
+				  pg_array_value(&x->roots) },
+			  3, e);
 }
