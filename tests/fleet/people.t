@@ -45,7 +45,7 @@ passkey make emil ed25519 >emil.json
 passkey make evil es256 >evil.json
 
 offline() { env -i PATH="$PATH" HOME="$scratch/offline" "$HELM_REAL" fleet approvers sign "$@" --root-key "$scratch/offline/.helm/keys/root.key" --origin ledger.test/acme; }
-offline "boss=$(key_of boss)" "boss=$(key_of spare)" "carl=$(key_of carl)" "dora=$scratch/dora.json" "emil=$scratch/emil.json" --serial 1 >list.json
+offline "boss=$(key_of boss)" "Boss=$(key_of spare)" "carl=$(key_of carl)" "dora=$scratch/dora.json" "emil=$scratch/emil.json" --serial 1 >list.json
 ok "a list may have passkeys" grep -q '"origin": *"https://ledger.test"' list.json
 centre approvers give "$scratch/list.json" >/dev/null
 sync() { machine "$1" fleet sync >sync.out 2>&1; }
@@ -167,6 +167,20 @@ done
 later -899
 sync anna
 ok "within a quarter of an hour it counts" says_not 0 '"*fleet' machine anna freeze status --json
+
+# A stop does not wait for the list.
+list=$scratch/m/anna/.helm/fleet/approvers.json
+mv "$list" list.aside
+mkdir "$list"
+centre freeze --key "$(file_of boss)" >/dev/null
+sync anna
+ok "a stop that a person signed stops where the list cannot be read" is_frozen
+ok "and the record says that nobody is borne out" sh -c 'echo "$1" | grep -q "\"not_signed\":{\"code\""' sh "$(newest helm.freeze/set)"
+rmdir "$list"
+mv list.aside "$list"
+centre unfreeze --key "$(file_of carl)" >/dev/null
+sync anna
+ok "it is lifted as any other" says_not 0 '"*fleet' machine anna freeze status --json
 
 # Two people.
 cat >"$scratch/m/anna/two.yaml" <<'Y'

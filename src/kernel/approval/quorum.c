@@ -381,6 +381,12 @@ static int find_person(struct kernel *k, struct arena *a, const struct json *x, 
 	return OK;
 }
 
+/* Anna and anna are one person: who has two keys shall not be two people by a capital letter. */
+static bool is_same_name(struct arena *a, const char *x, const char *y)
+{
+	return text_eq(text_fold(a, x, strlen(x)), text_fold(a, y, strlen(y)));
+}
+
 /* Every key counts now, each with the name of a person, and no two belong to one. */
 static int check_people(
 	struct kernel *k, struct arena *a, const struct json *list, const struct person *who, struct err *e)
@@ -406,7 +412,7 @@ static int check_people(
 				"key %.24s... is registered without a name, so nobody knows whose it is; 'helm approval trust remove', then 'trust add FILE --label NAME'",
 				id);
 		for (uint32_t j = 0; j < i; j++)
-			if (text_eq(labels[i], labels[j]))
+			if (is_same_name(a, labels[i], labels[j]))
 				return err_set(e, E_DENIED, "APPROVAL_TWICE",
 					"two keys of '%s' are one person; somebody else must say yes",
 					labels[i]);

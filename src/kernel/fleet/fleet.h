@@ -76,6 +76,8 @@ int fleet_obey(struct kernel *k, struct arena *a, struct json *joined, const str
 int fleet_approvers_sign(struct arena *a, const struct key *root, struct json *list, struct err *e);
 int fleet_approvers_check(
 	struct arena *a, const char *root, const char *origin, const struct json *list, struct err *e);
+/* The same list with the rows that can be read here; *ret_unread (or NULL) is how many cannot. */
+struct json *fleet_approvers_readable(struct arena *a, const struct json *list, uint32_t *ret_unread);
 /* Another root key: {version, origin, old_key, new_key, at, signature, new_signature}, signed by both.  Checked is only that they have: whether the old
  * one is the pinned one asks whoever obeys. */
 struct json *fleet_root_sign(

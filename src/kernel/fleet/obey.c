@@ -261,6 +261,7 @@ static int approvers(struct obeying *x, struct err *e)
 	const char *home = x->k->ws->helm_home;
 	const struct json *list = json_get(x->body, "list");
 	struct json *about = json_new(x->a, JSON_OBJECT);
+	uint32_t unread = 0;
 	bool is_new = false;
 	int rc = fleet_approvers_check(x->a, json_get_text(x->joined, "root_key", NULL),
 		json_get_text(x->joined, "origin", ""), list, e);
@@ -272,12 +273,15 @@ static int approvers(struct obeying *x, struct err *e)
 		rc = fleet_approvers_newer(s, x->a, home, x->joined, list, &is_new, e);
 	if (rc)
 		return refuse(x, e);
+	const struct json *readable = fleet_approvers_readable(x->a, list, &unread);
 	json_seti(x->a, about, "serial", json_get_int(list, "serial", 0));
+	if (unread)
+		json_seti(x->a, about, "unread", unread);
 	json_sets(x->a, about, "list_sha256", json_sha256(x->a, list));
 	rc = record(x, about, e);
 	if (rc == OK && is_new)
 		rc = fleet_approvers_save(s, x->a, home, list, e);
-	x->done = arena_printf(x->a, "%u people may answer from the centre", json_get(list, "keys")->n);
+	x->done = arena_printf(x->a, "%u keys may answer from the centre", json_get(readable, "keys")->n);
 	return rc;
 }
 
