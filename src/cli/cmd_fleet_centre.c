@@ -395,7 +395,8 @@ static int sign_act(
 		return rc;
 	json_sets(r->a, act, "act", kind);
 	json_sets(r->a, act, "origin", origin);
-	json_sets(r->a, act, "at", text_time_z(r->a, r->sys->now_us(r->sys)));
+	/* Whole seconds, as a page writes them: of two acts in one second neither is before the other. */
+	json_sets(r->a, act, "at", text_time_z(r->a, r->sys->now_us(r->sys) / 1000000 * 1000000));
 	json_sets(r->a, act, "nonce", base64_encode(r->a, nonce, sizeof(nonce), BASE64_URL, false));
 	json_set(r->a, act, "nodes", json_copy(r->a, nodes));
 	json_sets(r->a, act, "reason", json_get_text(body, "reason", ""));
