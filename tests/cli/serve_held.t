@@ -147,6 +147,47 @@ sanitized = any(mark in open(HELM, "rb").read() for mark in (b"__asan_init", b"_
 ok("what waits for the same sync is bounded together, and answered", sixteen[1] == {200} and (sanitized or sixteen[0] < 45), one, sixteen)
 p.done()
 
+# Another decision point is asked from now on, and much waits in the queue: that waits for the point side by side, as what comes later does.
+import http.server, socketserver
+class Point(http.server.BaseHTTPRequestHandler):
+    lock, there, most, enough = threading.Condition(), 0, 0, 6
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        with Point.lock:
+            Point.there += 1
+            Point.most = max(Point.most, Point.there)
+            Point.lock.notify_all()
+            Point.lock.wait_for(lambda: Point.most >= Point.enough, 5)
+            Point.there -= 1
+        self.send_response(200); self.send_header("Content-Length", "25"); self.end_headers(); self.wfile.write(b'{"result":{"allow":true}}\n')
+    def log_message(self, *a): pass
+class Threads(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads, request_queue_size = True, 128
+point = Threads(("127.0.0.1", 0), Point)
+threading.Thread(target=point.serve_forever, daemon=True).start()
+p = Place()
+def points(*list):
+    with open(p.dir + "/authority.json", "w") as f: json.dump({"format": "helm.serve.authority.v1", "decision_points": list}, f)
+points()
+s = Server(p, "--workers", "16", "--authority", p.dir + "/authority.json", env=FREE)
+s.evaluate("read_ticket")
+held = hold(p, "log/lock")
+asking = sent(s, [evaluate("read_ticket", {"n": i}) for i in range(300)])
+def waiting(): return int(float([l for l in s.ask("GET", "/metrics", raw=True)[1].decode().splitlines() if l.startswith("helm_queue_waiting ")][0].split()[1]))
+for i in range(600):
+    if waiting() >= 40: break
+    time.sleep(0.05)
+points({"name": "opa", "kind": "opa", "url": "http://127.0.0.1:%d/v1/data/helm" % point.server_address[1], "timeout_ms": 20000, "actions": ["read_*"]})
+s.p.send_signal(signal.SIGHUP)
+for i in range(600):
+    if "loaded again" in open(p.dir + "/log").read(): break
+    time.sleep(0.05)
+held.close()
+got = [answer(c) for c in asking]
+ok("what waited when a decision point was added waits for it side by side", Point.most >= Point.enough and {(st, b["verdict"]) for st, b in got} == {(200, "ALLOW")}, Point.most, got[-1])
+ok("it ends well, and the chain is sound", s.stop() == 0 and p.helm("log", "check", "--all").returncode == 0)
+p.done()
+
 # Clients that go on asking do not keep it from ending.
 p = Place()
 s = Server(p, env=FREE)
