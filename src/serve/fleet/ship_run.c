@@ -234,7 +234,8 @@ static int note_daily(struct shipper *h, struct err *e)
 	int64_t today = h->sys->now_us(h->sys) / 86400000000LL;
 	int rc = OK;
 
-	if (!json_get_text(h->state, "checkpoint", NULL) || json_get_int(h->state, "noted_day", 0) == today || json_get(h->state, "alarm"))
+	if (!json_get_text(h->state, "checkpoint", NULL) || json_get_int(h->state, "noted_day", 0) == today ||
+		json_get(h->state, "alarm"))
 		return OK;
 	json_each (root, json_get(h->joined, "workspaces")) {
 		if (is_stopped(h, json_text(root)))
