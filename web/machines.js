@@ -36,7 +36,8 @@ const KINDS = { freeze: 'Freeze', unfreeze: 'Lift a freeze', lease: 'Lease', rev
 const inFleet = () => state.me.kind === 'fleet', isPart = () => state.me.role === 'engineer';
 const byWhom = (o) => ((o.order || {}).body || {}).signed || ((o.order || {}).body || {}).passkey ? h('span', { class: 'badge good' }, 'signed by a person') : null;
 const MISSING = 12;
-export const missing = (o) => { const list = o.missing || []; return [parted(list.slice(0, MISSING).join(', ')), list.length > MISSING ? ` and ${(list.length - MISSING).toLocaleString()} more` : null]; };
+// The list is cut when it is long; how many there are is counted.
+export const missing = (o) => { const left = o.meant - o.obeyed - o.refused - MISSING; return [parted((o.missing || []).slice(0, MISSING).join(', ')), left > 0 ? ` and ${left.toLocaleString()} more` : null]; };
 export const orderTable = (orders, empty) => table('Orders of the centre, the newest first', [
 	{ title: 'When', class: 'tight', bare: true, cell: (o) => when(o.at) }, { title: 'Order', bare: true, cell: (o) => [KINDS[o.kind] || plain(o.kind), ((o.order || {}).body || {}).reason ? h('span', { class: 'soft' }, ' “', said(o.order.body.reason), '”') : '', ' ', byWhom(o)] },
 	{ title: 'Confirmed', class: 'tight', cell: (o) => [h('span', { class: 'badge ' + (o.obeyed >= o.meant ? 'good' : 'warn') }, `${o.obeyed} of ${o.meant}`), o.refused ? [' ', h('span', { class: 'badge bad' }, `✕ ${o.refused} refused`)] : null] }, { title: 'Not yet', cell: (o) => missing(o) },

@@ -503,8 +503,8 @@ int cmd_serve_key(struct cli *r, struct err *e);
 
 /* cmd_fleet.c, cmd_fleet_centre.c */
 extern const struct opt fleet_join_opts[], serve_fleet_opts[], fleet_tenant_opts[], fleet_token_opts[],
-	fleet_audit_opts[], fleet_view_opts[], fleet_orders_opts[], fleet_order_opts[], fleet_leave_opts[],
-	fleet_search_opts[], fleet_export_opts[];
+	fleet_audit_opts[], fleet_view_opts[], fleet_orders_opts[], fleet_order_opts[], fleet_freeze_opts[],
+	fleet_leave_opts[], fleet_search_opts[], fleet_export_opts[];
 /* cmd_fleet_answer.c */
 extern const struct opt fleet_questions_opts[], fleet_approve_opts[], fleet_deny_opts[],
 	fleet_approvers_opts[], fleet_reader_opts[], fleet_retire_opts[], fleet_root_opts[];

@@ -1,11 +1,14 @@
 /* cmd_fleet_centre.c — helm fleet at the centre: for a person who has the ledger's database. */
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_fleet.h"
 #include "cli/cmd_serve.h"
+#include "kernel/passkey.h"
+#include "kernel/person.h"
 #include "kernel/workspace.h"
 
 #include <fcntl.h>
@@ -58,6 +61,7 @@ const struct opt fleet_token_opts[] = {
 const struct opt fleet_audit_opts[] = {
 	DATABASE,
 	TENANT,
+	SIGNER,
 	{ "deep", OPT_FLAG, NULL, "also hold every row against what was received, and that against the log",
 		NULL, false },
 	{ 0 },
@@ -349,14 +353,72 @@ int cmd_fleet_nodes(struct cli *r, struct err *e)
 
 /* ---- orders ---- */
 
-const struct opt fleet_order_opts[] = {
-	DATABASE,
-	TENANT,
-	SIGNER,
-	{ "node", OPT_LIST, "NODE", "only this machine, by its number; without it: all", NULL, false },
-	WHY,
+#define ORDER \
+	DATABASE, TENANT, SIGNER, \
+		{ "node", OPT_LIST, "NODE", "only this machine, by its number; without it: all", NULL, \
+			false }, \
+		WHY
+const struct opt fleet_order_opts[] = { ORDER, { 0 } };
+const struct opt fleet_freeze_opts[] = {
+	ORDER,
+	{ "key", OPT_VALUE, "FILE",
+		"sign it with your own key, NAME.key, which the list of approvers has; what a person has signed is lifted by nobody else",
+		NULL, false },
 	{ 0 },
 };
+
+/* The only tenant, or the one that was named. */
+static int find_origin(struct cli *r, const char **ret, struct err *e)
+{
+	const char *wanted = opt_text(r, "tenant", NULL);
+	struct json *q, *list;
+	int rc = fleet_start(r, "tenants", &q, e);
+
+	if (rc == OK)
+		rc = fleet_ask(r, q, &list, e);
+	if (rc)
+		return rc;
+	json_each (one, list)
+		if (wanted ? text_eq(json_get_text(one, "tenant", ""), wanted) : list->n == 1) {
+			*ret = json_get_text(one, "origin", "");
+			return OK;
+		}
+	return err_set(e, E_INPUT, "FLEET_TENANT",
+		wanted ? "there is no tenant '%s'" : "say which tenant with --tenant", wanted);
+}
+
+/* A person's own word, as a passkey says it in the console (docs/formats/fleet-orders.md). */
+static int sign_act(
+	struct cli *r, const char *kind, const struct json *nodes, struct json *body, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	struct json *act = json_new(r->a, JSON_OBJECT), *by = json_new(r->a, JSON_OBJECT);
+	uint8_t nonce[SHA256_SIZE], signature[SIGN_SIZE];
+	char hex[2 * SIGN_SIZE + 1];
+	const char *origin = "";
+	int rc = person_load_key(r->sys, r->a, opt_text(r, "key", ""), &key, e);
+
+	if (rc == OK)
+		rc = find_origin(r, &origin, e);
+	if (rc == OK && r->sys->random(r->sys, nonce, sizeof(nonce)))
+		rc = err_sys(e, "FLEET_RANDOM", "cannot draw a nonce");
+	if (rc)
+		return rc;
+	json_sets(r->a, act, "act", kind);
+	json_sets(r->a, act, "origin", origin);
+	/* Whole seconds, as a page writes them: of two acts in one second neither is before the other. */
+	json_sets(r->a, act, "at", text_time_z(r->a, r->sys->now_us(r->sys) / 1000000 * 1000000));
+	json_sets(r->a, act, "nonce", base64_encode(r->a, nonce, sizeof(nonce), BASE64_URL, false));
+	json_set(r->a, act, "nodes", json_copy(r->a, nodes));
+	json_sets(r->a, act, "reason", json_get_text(body, "reason", ""));
+	struct bytes message = passkey_message(r->a, act);
+	key_sign(key, message, signature);
+	hex_encode(signature, sizeof(signature), hex);
+	json_sets(r->a, by, "message", arena_strndup(r->a, (const char *)message.p, message.n));
+	json_sets(r->a, by, "signature", hex);
+	json_set(r->a, body, "signed", by);
+	return OK;
+}
 
 int fleet_order(struct cli *r, const char *kind, struct json *body, const char *node, struct err *e)
 {
@@ -377,6 +439,10 @@ int fleet_order(struct cli *r, const char *kind, struct json *body, const char *
 	json_set(r->a, q, "nodes", nodes);
 	if (takes(r, "reason") && opt_text(r, "reason", NULL))
 		json_sets(r->a, body, "reason", opt_text(r, "reason", ""));
+	if ((text_eq(kind, "freeze") || text_eq(kind, "unfreeze")) && opt_text(r, "key", NULL))
+		rc = sign_act(r, kind, nodes, body, e);
+	if (rc)
+		return rc;
 	json_set(r->a, q, "body", body);
 	json_sets(r->a, q, "by", arena_printf(r->a, "user:%u", (unsigned)r->sys->euid(r->sys)));
 	rc = fleet_ask(r, q, &answer, e);
@@ -583,6 +649,7 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	fleet_add_tenant(r, q);
+	fleet_add_signer(r, q);
 	json_setb(r->a, q, "deep", opt_flag(r, "deep"));
 	rc = fleet_ask(r, q, &answer, e);
 	if (rc)
@@ -600,6 +667,9 @@ int cmd_fleet_audit(struct cli *r, struct err *e)
 	json_each (one, findings)
 		out(r, "%s  %s: %s\n", fleet_cell(r, one, "kind"), fleet_cell(r, one, "what"),
 			fleet_cell(r, one, "text"));
+	if (json_get(answer, "keeper_away"))
+		out(r, "The keeper of the keys was not asked (%s): orders that it signed last and that no machine has heard are not missed here.\n",
+			fleet_cell(r, answer, "keeper_away"));
 	if (!findings->n)
 		out(r, "Every chain is whole, the tiles lead to the root, orders are as they were given, every machine was heard.%s\n",
 			opt_flag(r, "deep") ? "  Every row is what was received, and what the log has." : "");

@@ -44,10 +44,11 @@ static const struct cmd row_fleet_nodes = { KNOWN(fleet_nodes), "", 0, 0,
 static const struct cmd row_fleet_freeze = { KNOWN(fleet_freeze), "", 0, 0,
 	"stop every machine of the fleet, from the centre",
 	"The order is signed by the control key and fetched by the machines, within a second where 'helm fleet ship' runs; each records it, and what it recorded flows back as the confirmation that 'helm fleet orders' counts.  "
-	"A machine that cannot be reached goes on, unless it has a lease.",
-	NULL, fleet_order_opts, MAY_WORKSPACE, cmd_fleet_freeze };
-static const struct cmd row_fleet_unfreeze = { KNOWN(fleet_unfreeze), "", 0, 0, "let them go on", NULL, NULL,
-	fleet_order_opts, MAY_WORKSPACE, cmd_fleet_unfreeze };
+	"A machine that cannot be reached goes on, unless it has a lease.  With --key a person signs it, and then only a person of the list of approvers lifts it.",
+	NULL, fleet_freeze_opts, MAY_WORKSPACE, cmd_fleet_freeze };
+static const struct cmd row_fleet_unfreeze = { KNOWN(fleet_unfreeze), "", 0, 0, "let them go on",
+	"What was frozen without a person's signature is lifted by the control key alone.  What a person has signed, here with --key or in the console with a passkey, is lifted only by what a person of the list of approvers has signed (--key), later than that; a machine refuses anything else, on record.",
+	NULL, fleet_freeze_opts, MAY_WORKSPACE, cmd_fleet_unfreeze };
 static const struct cmd row_fleet_lease = { KNOWN(fleet_lease), "DURATION|off", 1, 1,
 	"how long a machine may go on without its centre",
 	"Without a contact for so long, counted by a clock that nobody sets and that runs on while a machine sleeps, everything there stands as if it were frozen.  It is the only answer to a freeze and a cut cable.",

@@ -538,6 +538,8 @@ static void check_state(struct exam *x, const struct json *now)
 				json_get_text(f, "reason", "")));
 		json_sets(a, x->checks->items[x->checks->n - 1], "remedy",
 			text_eq(who, "*") ? "helm unfreeze"
+				: text_starts(who, FREEZE_FLEET_PERSON)
+				? "a person whom the fleet's root key names lifts it"
 				: text_eq(who, FREEZE_FLEET)
 				? "the centre of the fleet lifts it"
 				: arena_printf(a, "helm unfreeze --principal %s", who));

@@ -15,6 +15,11 @@
 
 #include <string.h>
 
+bool freeze_is_fleet(const char *principal)
+{
+	return text_eq(principal, FREEZE_FLEET) || text_starts(principal, FREEZE_FLEET_PERSON);
+}
+
 int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
 	const struct posture *p = posture_of(s, ws);
@@ -31,6 +36,14 @@ int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, stru
 	return OK;
 }
 
+const struct json *freeze_of_fleet(const struct json *doc)
+{
+	json_each_member (m, doc)
+		if (freeze_is_fleet(m->name))
+			return m->value;
+	return NULL;
+}
+
 /* Why `principal` is frozen, or NULL.  What cannot be read counts as a freeze. */
 const char *freeze_in_force(struct kernel *k, struct arena *a, const char *principal)
 {
@@ -41,7 +54,7 @@ const char *freeze_in_force(struct kernel *k, struct arena *a, const char *princ
 		return arena_printf(
 			a, "whether a freeze is in force cannot be read (%s); " FREEZE_REMEDY, e.text);
 	const struct json *all = json_get(doc, "*"), *own = principal ? json_get(doc, principal) : NULL;
-	const struct json *fence = json_get(doc, FREEZE_FENCE), *fleet = json_get(doc, FREEZE_FLEET),
+	const struct json *fence = json_get(doc, FREEZE_FENCE), *fleet = freeze_of_fleet(doc),
 			  *one = all ? all
 		: fence		     ? fence
 		: fleet		     ? fleet
@@ -126,42 +139,113 @@ static int unfence(struct freezing *f, struct arena *a, struct json *word, struc
 	return OK;
 }
 
-/* Lifting needs to know what is lifted; what holds here by the word about another place is lifted there. */
-static int edit(void *arg, struct arena *a, struct json *word, struct err *e)
+/* The control key alone lifts what it alone has frozen.  What a person has signed is lifted by a person, who signed that later: an act for an earlier freeze would
+ * otherwise be good for every later one.  Who leaves the fleet is a person at the machine. */
+static int check_person(const struct freezing *f, const struct json *all, struct err *e)
 {
-	struct freezing *f = arg;
-	struct json *all = doc_part(a, word, "freezes"), *one = json_new(a, JSON_OBJECT);
-	const struct posture *p = posture_of(f->k->sys, f->k->ws);
+	const struct json *who = json_get(f->order, "approver");
+	const char *at = json_get_text(who, "signed_at", ""), *frozen;
+	int64_t lifted_us, frozen_us;
 
-	if (f->is_lift && text_eq(f->principal, FREEZE_FLEET) && !f->order)
+	json_each_member (m, all) {
+		if (!text_starts(m->name, FREEZE_FLEET_PERSON) ||
+			!text_eq(json_get_text(f->order, "kind", ""), "unfreeze"))
+			continue;
+		if (!who)
+			return err_set(e, E_DENIED, "FLEET_UNSIGNED",
+				"a person has signed the freeze that this would lift, and nobody has signed this");
+		frozen = m->name + strlen(FREEZE_FLEET_PERSON);
+		if (!text_parse_time(at, strlen(at), &lifted_us) ||
+			!text_parse_time(frozen, strlen(frozen), &frozen_us) || lifted_us < frozen_us)
+			return err_set(e, E_DENIED, "FLEET_TOUCH",
+				"it was signed at %s, before the freeze that it would lift (%s)", at, frozen);
+	}
+	return OK;
+}
+
+static bool remove_persons(struct json *all)
+{
+	bool is_one = false;
+
+	for (size_t i = 0; i < all->n;) {
+		const char *name = json_members(all)[i].name;
+		if (text_starts(name, FREEZE_FLEET_PERSON))
+			is_one = json_remove(all, name);
+		else
+			i++;
+	}
+	return is_one;
+}
+
+static int lift(struct freezing *f, struct arena *a, struct json *word, struct json *all, struct err *e)
+{
+	const struct posture *p = posture_of(f->k->sys, f->k->ws);
+	bool is_fleet = freeze_is_fleet(f->principal), was_person = false;
+
+	if (is_fleet && !f->order)
 		return err_set(e, E_DENIED, "FREEZE_FLEET",
 			"the centre of the fleet has frozen this, and lifts it; 'helm fleet leave' ends that, on record");
-	if (f->is_lift && json_remove(all, f->principal))
+	if (is_fleet) {
+		int rc = check_person(f, all, e);
+		if (rc)
+			return rc;
+		was_person = remove_persons(all);
+	}
+	if (json_remove(all, f->principal) || was_person)
 		return text_eq(f->principal, FREEZE_FENCE) ? unfence(f, a, word, e) : OK;
-	if (f->is_lift && p->outer && json_get(json_get(p->word, "freezes"), f->principal))
+	if (p->outer && json_get(json_get(p->word, "freezes"), f->principal))
 		return err_set(e, E_INPUT, "FREEZE_OUTER",
 			"'%s' is frozen by what was decided about %s: helm unfreeze --path %s", f->principal,
 			p->outer, p->outer);
-	if (f->is_lift)
-		return err_set(e, E_INPUT, "FREEZE_NOT", "'%s' is not frozen", f->principal);
-	if (f->envelope) {
-		int rc = fence(f, a, word, e);
-		if (rc)
-			return rc;
-	}
-	struct json *before = json_get(all, f->principal);
-	if (before && !f->envelope) { /* it stays what it was: since when, by whom, why */
-		if (f->kind)
-			json_sets(a, before, "kind", f->kind);
-		return OK;
-	}
+	return err_set(e, E_INPUT, "FREEZE_NOT", "'%s' is not frozen", f->principal);
+}
+
+static struct json *entry_of(const struct freezing *f, struct arena *a)
+{
+	struct json *one = json_new(a, JSON_OBJECT);
+
 	json_sets(a, one, "reason", f->reason);
 	if (f->kind)
 		json_sets(a, one, "kind", f->kind);
 	json_sets(a, one, "by", f->by);
 	json_sets(a, one, "at", text_time_iso(a, f->k->sys->now_us(f->k->sys)));
 	json_sets(a, one, "receipt_id", arena_printf(a, "rcpt_%s", f->id));
-	json_set(a, all, f->principal, one);
+	return one;
+}
+
+/* One for each: what stands in the word stays as it is, so that a stop needs no signer's person. */
+static void freeze_by_person(struct freezing *f, struct arena *a, struct json *all)
+{
+	const char *at = json_get_text(json_get(f->order, "approver"), "signed_at", NULL), *name;
+
+	if (!at)
+		return;
+	name = arena_printf(a, FREEZE_FLEET_PERSON "%s", at);
+	if (!json_get(all, name))
+		json_set(a, all, name, entry_of(f, a));
+}
+
+/* Lifting needs to know what is lifted; what holds here by the word about another place is lifted there. */
+static int edit(void *arg, struct arena *a, struct json *word, struct err *e)
+{
+	struct freezing *f = arg;
+	struct json *all = doc_part(a, word, "freezes");
+
+	if (f->is_lift)
+		return lift(f, a, word, all, e);
+	if (f->envelope) {
+		int rc = fence(f, a, word, e);
+		if (rc)
+			return rc;
+	}
+	freeze_by_person(f, a, all);
+	struct json *before = json_get(all, f->principal);
+	if (before && !f->envelope) { /* it stays what it was: since when, by whom, why */
+		if (f->kind)
+			json_sets(a, before, "kind", f->kind);
+		return OK;
+	}
+	json_set(a, all, f->principal, entry_of(f, a));
 	return OK;
 }
 

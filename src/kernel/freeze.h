@@ -26,9 +26,13 @@ enum reason_code freeze_code(struct kernel *k, const char *principal);
 #define FREEZE_FENCE "*fence"
 int fence_obey(
 	struct kernel *k, struct arena *a, const struct json *envelope, struct json **ret_ack, struct err *e);
-/* A freeze of everything by the centre of a fleet, and its end: `order` is {seq, hash, kind}, which the receipt names.  Nobody else lifts it but
- * who leaves the fleet. */
+/* A freeze of everything by the centre of a fleet, and its end: `order` is {seq, hash, kind, approver?}, which the receipt names.  Nobody else lifts it but
+ * who leaves the fleet.  `approver` is the person who has signed it, and when: beside "*fleet" such a freeze stands as "*fleet:TIME", and an order lifts both only when a
+ * person has signed that as well, and not before.  FLEET_UNSIGNED, FLEET_TOUCH. */
 #define FREEZE_FLEET "*fleet"
+#define FREEZE_FLEET_PERSON "*fleet:"
+bool freeze_is_fleet(const char *principal); /* either of them */
+const struct json *freeze_of_fleet(const struct json *loaded); /* or NULL */
 int freeze_by_order(struct kernel *k, struct arena *a, const struct json *order, const char *reason,
 	bool is_lift, struct json **ret_receipt, struct err *e);
 int freeze_lift(struct kernel *k, struct arena *a, const char *principal, const char *reason,

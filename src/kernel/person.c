@@ -653,7 +653,7 @@ int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws
 	if (json_get(frozen, "*") || json_get(frozen, FREEZE_FENCE))
 		return err_set(e, E_DENIED, "SYSTEM_FROZEN",
 			"everything is frozen here, so nothing is loosened; 'helm unfreeze' comes first");
-	if (json_get(frozen, FREEZE_FLEET))
+	if (freeze_of_fleet(frozen))
 		return err_set(e, E_DENIED, "SYSTEM_FROZEN",
 			"the centre of the fleet has frozen everything, so nothing is loosened; it lifts that, or 'helm fleet leave' does, on record");
 	if (!home && (rc = workspace_helm_home(s, a, &home, e)))

@@ -93,6 +93,9 @@ char *observe_unfreeze(struct arena *a, const char *principal)
 		return arena_strdup(a, "helm unfreeze");
 	if (text_eq(principal, "*fence"))
 		return arena_strdup(a, "helm unfreeze --fence");
+	if (text_starts(principal, "*fleet:"))
+		return arena_strdup(a,
+			"a person whom the fleet's root key names lifts it, or you leave the fleet: helm fleet leave");
 	if (text_eq(principal, "*fleet"))
 		return arena_strdup(
 			a, "the centre of the fleet lifts it, or you leave the fleet: helm fleet leave");

@@ -353,7 +353,8 @@ void listen_wake(void *server)
 			MHD_resume_connection(x->mc);
 			is_woken[x->from - listeners] = true;
 		}
-	for (size_t i = 0; i < listener_count; i++)
+	for (size_t i = 0; i < LISTENERS;
+		i++) /* their number belongs to the thread that starts and stops them */
 		if (is_woken[i])
 			poller_wake(listeners[i].poller);
 	pthread_mutex_unlock(&streams_lock); /* not before: listen_stop() ends the pollers behind it */

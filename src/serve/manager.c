@@ -75,6 +75,8 @@ int server_reload(struct server *s, struct err *e)
 	if (rc)
 		log_line(s, "error", NULL, "the policy stays as it was: %s", e->text);
 	else
+		work_reloaded(s);
+	if (rc == OK)
 		log_line(s, "info", NULL, "the policy was loaded again");
 	if (listen_reload(s, &why)) {
 		log_line(s, "error", NULL, "the certificate stays as it was: %s", why.text);

@@ -332,6 +332,30 @@ bool work_is_here(void)
 	return is_here;
 }
 
+/* What waits to be answered together waits with those that wait for somebody, when other decision points are asked from now on. */
+void work_reloaded(struct server *s)
+{
+	struct queue *q = s->queue;
+	struct line *from = &q->lines[ASKS], *to = &q->lines[DECIDES];
+
+	if (!points_are_asked(s))
+		return;
+	pthread_mutex_lock(&q->lock);
+	for (struct job *j; (j = from->first);) {
+		from->first = j->next;
+		j->next = NULL;
+		j->kind = DECIDES;
+		j->is_together = false;
+		*to->last = j;
+		to->last = &j->next;
+		from->waiting--;
+		to->waiting++;
+		call_somebody(s, to);
+	}
+	from->last = &from->first;
+	pthread_mutex_unlock(&q->lock);
+}
+
 uint64_t work_taken(struct server *s)
 {
 	pthread_mutex_lock(&s->queue->lock);

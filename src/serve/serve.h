@@ -318,6 +318,7 @@ bool work_here(struct worker *w, struct call *c, void (*done)(void *), void *arg
 bool work_is_here(void); /* this thread is in it */
 void work_stop(struct server *s); /* what is in the queue is answered first */
 size_t work_waiting(struct server *s);
+void work_reloaded(struct server *s); /* other rules are in force */
 uint64_t work_taken(struct server *s); /* requests that a worker took up, ever */
 
 /* limit.c: may this address, before it is known who calls, and may this caller go on?  0, or the seconds after which to try again. */

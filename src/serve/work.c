@@ -619,22 +619,25 @@ static void record_together(struct worker *w, struct job *const *jobs, size_t n)
 			go_on_parked(w, jobs[i]);
 }
 
-/* As many as one look at what a person says is enough for.  The first that is left. */
+/* As many as one look at what a person says is enough for, and as have no more memory together than one request may have; the last of them may go
+ * beyond that.  The first that is left. */
 static struct job *answer_some(struct worker *w, struct job *j)
 {
 	struct job *parked[TOGETHER_MOST];
-	size_t n = 0;
+	size_t n = 0, bytes = 0;
 
 	do {
 		struct job *next = j->next;
 		j->c->together = j->is_together ? w : NULL;
 		begin(w, j);
-		if (j->c->parked)
+		if (j->c->parked) {
 			parked[n++] = j;
-		else
+			bytes += j->c->a->used_bytes;
+		} else {
 			end(w, j);
+		}
 		j = next;
-	} while (j && n < TOGETHER_MOST && w->held && !w->is_spoiled);
+	} while (j && n < TOGETHER_MOST && bytes < w->s->call_memory && w->held && !w->is_spoiled);
 	release(&w->held);
 	record_together(w, parked, n);
 	if (w->is_spoiled)

@@ -15,7 +15,10 @@ for off in 86400 -86400; do
 	printf '{"tool_name":"Bash","tool_input":{"command":"rm -rf /etc"},"session_id":"s"}' |
 		(cd "$scratch/m/anna" && env -i PATH="$PATH" HOME="$scratch/m/anna" HELM_TEST_CLOCK_US=$us python3 "$HELM_SOURCE/tests/tools/agent.py" "$HELM_TWIN" hook pre-tool --client claude-code) >/dev/null 2>&1
 done
-ok "receipts with times a day off are taken: order is by clock and link" says 0 "Sent 3 receipts" machine anna fleet sync
+# How many there are is not known: a round in which the tree was signed meanwhile also records and sends that checkpoint.
+ok "receipts with times a day off are sent" says 0 "Sent " machine anna fleet sync
+ok "and taken, all of them: order is by clock and link" [ "$(sql "$pgdir" "SELECT sum(head) FROM fleet.chain")" = "$(head_of anna)" ]
+ok "with the times that were written" [ "$(sql "$pgdir" "SELECT count(*) FROM fleet.receipt WHERE abs(extract(epoch FROM at - received_at)) > 80000")" = 2 ]
 
 cat >fake.py <<'PY'
 import http.server, json, time

@@ -203,6 +203,23 @@ st, done = order(dora, [node], "unfreeze", "seen")
 sync("anna", "bert"); sync("anna", "bert")
 ok("ES256 lifts it", st == 200 and any('"helm.freeze/lift"' in l and '"label":"dora"' in l for l in open(os.path.join(scratch, "m", who[0], ".helm/workspace/.helm/receipts.jsonl"))), done)
 
+# ---- nonces are kept by where somebody is: nobody uses up those of others
+st, asked = a.post("freeze/message", {"act": "freeze", "nodes": [node], "reason": "rings"})
+def from_elsewhere():
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=("127.0.0.2", 0))
+    seen = []
+    for i in range(300):
+        c.request("POST", "/api/v1/console/freeze/message", json.dumps({"act": "freeze", "nodes": [], "reason": "x"}), dict(a.h, Host="localhost:%d" % port, **{"Content-Type": "application/json"}))
+        r = c.getresponse()
+        r.read()
+        seen.append(r.status)
+    return seen
+seen = from_elsewhere()
+st, done = a.post("freeze", {"message": asked["message"], "assertion": boss.over(asked["message"], origin)})
+ok("however many are asked for elsewhere, what was asked for here is good", seen.count(200) > 256 and st == 200, st, done, seen[-3:])
+order(boss, [node], "unfreeze", "rings")
+sync("anna", "bert"); sync("anna", "bert"); time.sleep(1.5)
+
 # ---- a front end that was taken over: its orders are signed by the control key, and by no person
 def order_by_hand(kind, body, nodes):
     q = {"fleet_do": {"do": "order", "database": sys.argv[3], "signer": sys.argv[4], "tenant": "acme", "kind": kind, "nodes": nodes, "body": body, "by": "thief"}}

@@ -45,7 +45,7 @@ passkey make emil ed25519 >emil.json
 passkey make evil es256 >evil.json
 
 offline() { env -i PATH="$PATH" HOME="$scratch/offline" "$HELM_REAL" fleet approvers sign "$@" --root-key "$scratch/offline/.helm/keys/root.key" --origin ledger.test/acme; }
-offline "boss=$(key_of boss)" "boss=$(key_of spare)" "carl=$(key_of carl)" "dora=$scratch/dora.json" "emil=$scratch/emil.json" --serial 1 >list.json
+offline "boss=$(key_of boss)" "Boss=$(key_of spare)" "carl=$(key_of carl)" "dora=$scratch/dora.json" "emil=$scratch/emil.json" --serial 1 >list.json
 ok "a list may have passkeys" grep -q '"origin": *"https://ledger.test"' list.json
 centre approvers give "$scratch/list.json" >/dev/null
 sync() { machine "$1" fleet sync >sync.out 2>&1; }
@@ -79,19 +79,6 @@ for whose in dora emil; do
 done
 
 # A centre that was taken over has the control key, and nobody's signature.
-cat >forge.py <<'PY'
-import hashlib, json, os, sys, time
-sys.path.insert(0, os.environ["HELM_SOURCE"] + "/tests/tools")
-from tlog import Line
-line = Line(sys.argv[1])
-facts = line.ask("log_facts", {"log": "acme"})
-order = {"version": "helm-fleet-order/1", "origin": "ledger.test/acme", "seq": int(facts["order_seq"]) + 1, "prev_hash": facts["order_hash"], "kind": sys.argv[2], "nodes": [],
-         "body": json.load(sys.stdin), "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-answer = line.ask("log_order", {"log": "acme", "order": order})
-text = json.dumps(answer.get("order", answer), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-print("INSERT INTO fleet.directive(tenant_id, seq, kind, body, hash, made_by) VALUES (1, %d, '%s', decode('%s', 'hex'), decode('%s', 'hex'), 'forged')" % (order["seq"], order["kind"], text.hex(), hashlib.sha256(text).hexdigest()))
-PY
-forge() { sql "$pgdir" "$(HELM_SOURCE=$HELM_SOURCE python3 forge.py "$signer" "$1")" >/dev/null; }
 ask "rm -rf forged"
 q=$(waiting forged)
 sync anna
@@ -111,6 +98,89 @@ ok "a stop that names somebody who did not sign stops all the same" says 0 '"*fl
 printf '{"reason": "drill"}' | forge unfreeze
 centre deny "$q" >/dev/null
 sync anna
+is_frozen() { machine anna freeze status --json | grep -q '"\*fleet"'; }
+ok "what the control key alone has frozen, it lifts alone" says_not 0 '"*fleet"' machine anna freeze status --json
+
+# Who has frozen lifts: a person, when a person has signed it.
+refused() { newest helm.fleet/order | grep -q "\"refused\":{\"code\":\"$1\""; }
+signed_body() { sql "$pgdir" "SELECT convert_from(body, 'UTF8') FROM fleet.directive ORDER BY seq DESC LIMIT 1" | python3 -c 'import json, sys; o = json.load(sys.stdin); print(json.dumps(o["body"]) if sys.argv[1] == "body" else o["at"])' "$1"; }
+ok "a person freezes with a key of the list" says 0 "is given" centre freeze --key "$(file_of boss)" --reason fire
+sync anna
+ok "which is on record" sh -c 'echo "$1" | grep "\"label\":\"boss\"" | grep -q "helm:act:v1"' sh "$(newest helm.freeze/set)"
+printf '{"reason": "it is over"}' | forge unfreeze
+sync anna
+ok "the control key alone does not lift it" is_frozen
+ok "and that is refused, on record" refused FLEET_UNSIGNED
+centre freeze >/dev/null
+centre unfreeze >/dev/null
+sync anna
+ok "nor after it has frozen, too" is_frozen
+centre unfreeze --key "$(file_of carl)" --node 999 >/dev/null
+signed_body body | forge unfreeze
+sync anna
+ok "what a person signed for another machine lifts nothing here" is_frozen
+ok "which is refused" refused FLEET_TOUCH
+key_of stranger >/dev/null
+centre unfreeze --key "$(file_of stranger)" >/dev/null
+sync anna
+ok "a stranger does not lift it" refused APPROVER_UNKNOWN
+ok "so it holds" is_frozen
+ok "doctor says who lifts it" says 1 "a person whom the fleet's root key names lifts it" machine anna doctor
+mkdir -p "$scratch/m/anna/.helm/trust"
+printf '{"keys": [{"public_key_hex": "%s"}]}' "$(key_of boss)" >"$scratch/m/anna/.helm/trust/approvers.json"
+for name in '*fleet' "$(machine anna freeze status --json | sed -n 's/.*"\(\*fleet:[^"]*\)".*/\1/p' | head -n 1)"; do
+	ok "nor does somebody at the machine ($name)" says 25 "centre of the fleet" machine anna unfreeze --principal "$name" --key "$(file_of boss)"
+done
+rm "$scratch/m/anna/.helm/trust/approvers.json"
+centre unfreeze --key "$(file_of carl)" >/dev/null
+signed_body body >lifted.json
+lifted_at=$(signed_body at)
+sync anna
+ok "another person of the list does" says_not 0 '"*fleet' machine anna freeze status --json
+
+# What was signed before lifts no freeze of later.
+sleep 1.1
+centre freeze >/dev/null
+centre freeze --key "$(file_of boss)" >/dev/null
+sync anna
+forge unfreeze "$lifted_at" <lifted.json
+sync anna
+ok "what a person signed to lift an earlier freeze lifts no later one" is_frozen
+ok "which is refused" refused FLEET_TOUCH
+# An act belongs to orders of its time: a quarter of an hour, to either side.
+cat >act.py <<'PY'
+import json, sys, time
+now = int(sys.argv[1])
+with open("act", "w") as f:
+    f.write("helm:act:v1\n" + json.dumps({"act": "unfreeze", "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)), "nodes": [], "nonce": "n", "origin": "ledger.test/acme", "reason": "enough"}, sort_keys=True, separators=(",", ":")))
+PY
+now=$(date +%s)
+python3 act.py "$now"
+passkey sign dora act
+later() { python3 -c 'import json; print(json.dumps({"reason": "enough", "signed": {"message": open("act").read(), "passkey": json.load(open("act.sig"))}}))' | forge unfreeze "$(date -u -d "@$((now + $1))" +%Y-%m-%dT%H:%M:%SZ)"; }
+for apart in 901 -901; do
+	later "$apart"
+	sync anna
+	ok "an act is nothing in an order that says to be $apart s from it" is_frozen
+	ok "which is refused ($apart)" sh -c 'echo "$1" | grep "\"refused\":{\"code\":\"FLEET_TOUCH\"" | grep -q "another time"' sh "$(newest helm.fleet/order)"
+done
+later -899
+sync anna
+ok "within a quarter of an hour it counts" says_not 0 '"*fleet' machine anna freeze status --json
+
+# A stop does not wait for the list.
+list=$scratch/m/anna/.helm/fleet/approvers.json
+mv "$list" list.aside
+mkdir "$list"
+centre freeze --key "$(file_of boss)" >/dev/null
+sync anna
+ok "a stop that a person signed stops where the list cannot be read" is_frozen
+ok "and the record says that nobody is borne out" sh -c 'echo "$1" | grep -q "\"not_signed\":{\"code\""' sh "$(newest helm.freeze/set)"
+rmdir "$list"
+mv list.aside "$list"
+centre unfreeze --key "$(file_of carl)" >/dev/null
+sync anna
+ok "it is lifted as any other" says_not 0 '"*fleet' machine anna freeze status --json
 
 # Two people.
 two_people anna

@@ -46,6 +46,26 @@ ok "and it says why" says 1 "retired by the centre" machine carl fleet status
 machine anna fleet sync >/dev/null
 ok "others go on" [ "$(receipts_of anna)" = "$(head_of anna)" ]
 
+# One with two workspaces: both confirm, and both are taken whole.
+machine_new emil >/dev/null
+mkdir -p "$scratch/m/emil/second"
+machine emil init --path second >/dev/null 2>&1
+machine emil fleet join --path second >/dev/null 2>&1
+rows_of() { sql "$pgdir" "SELECT coalesce(sum(head), 0) FROM fleet.chain WHERE node_id = $(node_of "$1")"; }
+two_of() { cat "$(chain_of emil)" "$scratch/m/emil/second/.helm/receipts.jsonl" | grep -c .; }
+act emil 1
+machine emil freeze --path second >/dev/null 2>&1
+machine emil fleet sync >/dev/null
+ok "a machine sends two chains" [ "$(sql "$pgdir" "SELECT count(*) FROM fleet.chain WHERE node_id = $(node_of emil)")" = 2 ]
+act emil 1
+centre retire "$(node_of emil)" >/dev/null
+machine emil fleet sync >/dev/null 2>&1
+ok "each of them has the order" [ "$(cat "$(chain_of emil)" "$scratch/m/emil/second/.helm/receipts.jsonl" | grep -c '"kind":"retire"')" = 2 ]
+ok "and each is taken to its end, the confirmation of the second, too" [ "$(rows_of emil)" = "$(two_of)" ]
+act emil 1
+machine emil fleet sync >/dev/null 2>&1
+ok "then nothing more is" [ "$(rows_of emil)" = "$(($(two_of) - 1))" ]
+
 # An auditor sees that it was ordered, and every receipt.
 settled() { [ "$(sql "$pgdir" 'SELECT max(tree_size) FROM fleet.checkpoint')" = "$(sql "$pgdir" 'SELECT sum(head) FROM fleet.chain')" ]; }
 wait_for 30 settled
@@ -63,6 +83,12 @@ machine carl fleet leave --key "$scratch/boss/.helm/keys/root.key" >leave.out 2>
 ok "with a new token it joins again" machine carl fleet join "$url" --token-file "$scratch/carl.token"
 machine carl fleet sync >/dev/null 2>&1
 ok "and stands as others do" [ "$(stands carl)" != retired ]
+ok "no order of before stands beside it" [ "$(sql "$pgdir" "SELECT count(*) FROM fleet.node WHERE node_id = $(node_of carl) AND retired_seq IS NULL AND retired_at IS NULL")" = 1 ]
+centre freeze >/dev/null
+machine carl fleet sync >/dev/null 2>&1
+ok "orders are for it again, and it confirms them" [ "$(sql "$pgdir" "SELECT count(*) FROM fleet.receipt r JOIN fleet.directive d ON r.rule = 'order:' || encode(d.hash, 'hex') JOIN fleet.chain c USING (chain_id) WHERE d.seq = (SELECT max(seq) FROM fleet.directive) AND c.node_id = $(node_of carl)")" = 1 ]
+centre unfreeze >/dev/null
+machine carl fleet sync >/dev/null 2>&1
 ok "with everything that it recorded meanwhile" [ "$(receipts_of carl)" = "$(head_of carl)" ]
 ok "the token is used up by that" [ "$(sql "$pgdir" "SELECT count(*) FROM fleet.join_token WHERE uses_left > 0")" = 0 ]
 

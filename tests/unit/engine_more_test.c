@@ -5,6 +5,7 @@
 #include "tools/engine_fixture.h"
 #include "tools/unit.h"
 
+#include <setjmp.h>
 #include <string.h>
 
 #define HEAD "'format':'helm.policy.v1','name':'t'"
@@ -624,9 +625,38 @@ static void what_is_refused_binds_what_the_policy_names(void **state)
 	assert_null(j.bound);
 }
 
+static jmp_buf out_of_memory;
+
+static void leave(size_t wanted)
+{
+	(void)wanted;
+	longjmp(out_of_memory, 1);
+}
+
+/* The digest of a set of gates is kept.  One that could not be made, because the request had no memory left, leaves none behind: the next would get that of another set. */
+static void a_roster_that_was_left_in_the_middle_is_not_kept(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 }, small = { .limit_bytes = 100 };
+	void (*const before)(size_t) = arena_on_exhausted;
+	const struct judgement one = { .active = 1 }, other = { .active = 2 };
+	const char *of_one = judgement_roster_sha256(&a, &one);
+
+	(void)state;
+	arena_on_exhausted = leave;
+	if (!setjmp(out_of_memory)) {
+		(void)judgement_roster_sha256(&small, &other);
+		fail_msg("there was memory enough");
+	}
+	arena_on_exhausted = before;
+	const char *of_other = judgement_roster_sha256(&a, &other);
+	assert_string_not_equal(of_other, of_one);
+	assert_string_equal(of_other, json_sha256(&a, judgement_roster(&a, &other)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_roster_that_was_left_in_the_middle_is_not_kept),
 		cmocka_unit_test(what_is_refused_binds_what_the_policy_names),
 		cmocka_unit_test(odd_questions_are_answered),
 		cmocka_unit_test(nothing_is_refused),

@@ -66,6 +66,8 @@ bool approval_quorum_is_live(
 	struct sys *s, struct arena *a, const struct json *request, struct bytes message);
 /* Whose yes an assertion is: the label under which the key is registered here, or that the fleet's list has; "" for nobody's. */
 const char *approval_yes_by(struct sys *s, struct arena *a, const struct json *assertion);
+/* By their labels.  Anna and anna are one person: who has two keys shall not be two people by a capital letter. */
+bool approval_same_person(struct arena *a, const char *x, const char *y);
 /* One person's yes to it. */
 struct json *approval_quorum_assert(struct arena *a, struct bytes message, const struct key *key);
 enum signed_with { SIGNED_WITH_SSH, SIGNED_WITH_PASSKEY, SIGNED_FOR_FLEET, SIGNED_WITHS };

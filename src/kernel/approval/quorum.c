@@ -395,6 +395,11 @@ const char *approval_yes_by(struct sys *s, struct arena *a, const struct json *a
 	return is_known ? label : json_get_text(json_get(person_of_fleet(s, a), id), "label", "");
 }
 
+bool approval_same_person(struct arena *a, const char *x, const char *y)
+{
+	return text_eq(text_fold(a, x, strlen(x)), text_fold(a, y, strlen(y)));
+}
+
 /* Every key counts now, each with the name of a person, and no two belong to one. */
 static int check_people(
 	struct kernel *k, struct arena *a, const struct json *list, const struct person *who, struct err *e)
@@ -422,7 +427,7 @@ static int check_people(
 				"key %.24s... is registered without a name, so nobody knows whose it is; 'helm approval trust remove', then 'trust add FILE --label NAME'",
 				id);
 		for (uint32_t j = 0; j < i; j++)
-			if (text_eq(labels[i], labels[j]))
+			if (approval_same_person(a, labels[i], labels[j]))
 				return err_set(e, E_DENIED, "APPROVAL_TWICE",
 					"two keys of '%s' are one person; somebody else must say yes",
 					labels[i]);

@@ -78,6 +78,8 @@ int fleet_approvers_check(
 	struct arena *a, const char *root, const char *origin, const struct json *list, struct err *e);
 /* {key_id: {label, public_key_hex}}: whom the list in force on this machine names; NULL: nothing was joined, or there is no list that holds. */
 struct json *fleet_named(struct sys *s, struct arena *a, const char *helm_home);
+/* The same list with the rows that can be read here; *ret_unread (or NULL) is how many cannot. */
+struct json *fleet_approvers_readable(struct arena *a, const struct json *list, uint32_t *ret_unread);
 /* Another root key: {version, origin, old_key, new_key, at, signature, new_signature}, signed by both.  Checked is only that they have: whether the old
  * one is the pinned one asks whoever obeys. */
 struct json *fleet_root_sign(
@@ -86,8 +88,9 @@ int fleet_root_check(struct arena *a, const char *origin, const struct json *doc
 /* A person leaves: on record in this workspace, and what the centre had frozen goes on.  fleet_forget() is the end of it. */
 int fleet_leave(struct kernel *k, struct arena *a, const struct json *joined, struct err *e);
 int fleet_forget(struct sys *s, struct arena *a, const char *helm_home, struct err *e);
-/* A receipt of type `fleet` that carries the newest checkpoint seen. */
-int fleet_note_checkpoint(struct kernel *k, struct arena *a, const char *origin, const char *checkpoint,
-	const char *why, struct err *e);
+/* A receipt of type `fleet` that carries the newest checkpoint seen, the newest order heard and the root key that is pinned: what the ledger has shown this machine is in
+ * the tree with it. */
+int fleet_note_checkpoint(struct kernel *k, struct arena *a, const struct json *joined,
+	const struct json *state, const char *why, struct err *e);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "kernel/fleet/fleet.h"
+#include "kernel/fleet/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -239,6 +239,13 @@ struct json *fleet_wrong(struct sys *s, struct arena *a, const char *helm_home)
 	if (json_get(state, "alarm"))
 		tell(a, list, json_get_text(json_get(state, "alarm"), "why", ""),
 			"tell whoever runs the fleet; helm fleet status");
+	const uint32_t unread = fleet_approvers_unread(s, a, helm_home, joined);
+	if (unread)
+		tell(a, list,
+			arena_printf(a,
+				"%u of the keys that may answer from the centre cannot be read by this program: nobody answers here with them",
+				unread),
+			"upgrade helm on this machine");
 	const char *over = fleet_lease_over(s, a, helm_home);
 	if (over)
 		tell(a, list, arena_printf(a, "everything stands as if frozen: %s", over), "helm fleet sync");

@@ -157,6 +157,8 @@ static int unfreeze(struct obeying *x, struct err *e)
 		freeze_by_order(x->k, x->a, x->name, json_get_text(x->body, "reason", ""), true, &receipt, e);
 
 	x->done = "the freeze is lifted";
+	if (rc && (text_eq(e->code, "FLEET_UNSIGNED") || text_eq(e->code, "FLEET_TOUCH")))
+		return refuse(x, e);
 	if (rc && text_eq(e->code, "FREEZE_NOT")) {
 		x->done = "nothing was frozen";
 		rc = record(x, NULL, e);
@@ -259,6 +261,7 @@ static int approvers(struct obeying *x, struct err *e)
 	const char *home = x->k->ws->helm_home;
 	const struct json *list = json_get(x->body, "list");
 	struct json *about = json_new(x->a, JSON_OBJECT);
+	uint32_t unread = 0;
 	bool is_new = false;
 	int rc = fleet_approvers_check(x->a, json_get_text(x->joined, "root_key", NULL),
 		json_get_text(x->joined, "origin", ""), list, e);
@@ -270,12 +273,15 @@ static int approvers(struct obeying *x, struct err *e)
 		rc = fleet_approvers_newer(s, x->a, home, x->joined, list, &is_new, e);
 	if (rc)
 		return refuse(x, e);
+	const struct json *readable = fleet_approvers_readable(x->a, list, &unread);
 	json_seti(x->a, about, "serial", json_get_int(list, "serial", 0));
+	if (unread)
+		json_seti(x->a, about, "unread", unread);
 	json_sets(x->a, about, "list_sha256", json_sha256(x->a, list));
 	rc = record(x, about, e);
 	if (rc == OK && is_new)
 		rc = fleet_approvers_save(s, x->a, home, list, e);
-	x->done = arena_printf(x->a, "%u people may answer from the centre", json_get(list, "keys")->n);
+	x->done = arena_printf(x->a, "%u keys may answer from the centre", json_get(readable, "keys")->n);
 	return rc;
 }
 
@@ -367,14 +373,21 @@ int fleet_obey(struct kernel *k, struct arena *a, struct json *joined, const str
 	return wrong(e, "is of no kind that is known here");
 }
 
-int fleet_note_checkpoint(struct kernel *k, struct arena *a, const char *origin, const char *checkpoint,
-	const char *why, struct err *e)
+int fleet_note_checkpoint(struct kernel *k, struct arena *a, const struct json *joined,
+	const struct json *state, const char *why, struct err *e)
 {
-	struct json *about = json_new(a, JSON_OBJECT), *receipt;
+	struct json *about = json_new(a, JSON_OBJECT), *heard = json_new(a, JSON_OBJECT), *receipt;
 
-	json_sets(a, about, "origin", origin);
-	json_sets(a, about, "checkpoint", checkpoint);
+	json_sets(a, about, "origin", json_get_text(joined, "origin", ""));
+	json_sets(a, about, "checkpoint", json_get_text(state, "checkpoint", ""));
 	json_sets(a, about, "because", why);
+	if (json_get_int(state, "order", 0) > 0) {
+		json_seti(a, heard, "seq", json_get_int(state, "order", 0));
+		json_sets(a, heard, "hash", json_get_text(state, "order_hash", ""));
+		json_set(a, about, "heard", heard);
+	}
+	if (json_get_text(joined, "root_key", NULL))
+		json_sets(a, about, "root_key", json_get_text(joined, "root_key", ""));
 	return act_record(k, a,
 		&(struct act){ .effect_id = "helm.fleet/checkpoint", .type = "fleet", .about = about },
 		&receipt, e);

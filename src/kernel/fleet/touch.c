@@ -33,7 +33,8 @@ static bool is_act_of(struct arena *a, const char *message, const struct json *o
 }
 
 /* An act that was signed long ago makes no new order. */
-static bool is_of_that_time(const char *message, const struct json *order, struct arena *a)
+static bool is_of_that_time(
+	const char *message, const struct json *order, struct arena *a, const char **ret_at)
 {
 	enum { APART_S = 900 };
 	const char *ordered = json_get_text(order, "at", ""), *acted;
@@ -42,7 +43,7 @@ static bool is_of_that_time(const char *message, const struct json *order, struc
 
 	if (json_parse(a, bytes_of(message + sizeof(PASSKEY_ACT_DOMAIN) - 1), "act", NULL, &act, NULL))
 		return false;
-	acted = json_get_text(act, "at", "");
+	*ret_at = acted = json_get_text(act, "at", "");
 	return text_parse_time(acted, strlen(acted), &x) && text_parse_time(ordered, strlen(ordered), &y) &&
 		llabs(x - y) <= APART_S * 1000000LL;
 }
@@ -51,7 +52,7 @@ int fleet_order_person(struct sys *s, struct arena *a, const char *helm_home, co
 	const struct json *order, webauthn_es256 *es256, const struct json **ret, struct err *e)
 {
 	const struct json *signed_by = json_get(json_get(order, "body"), "signed");
-	const char *message = json_get_text(signed_by, "message", "");
+	const char *message = json_get_text(signed_by, "message", ""), *signed_at = "";
 	struct json *list, *proof;
 	struct person who;
 
@@ -60,12 +61,12 @@ int fleet_order_person(struct sys *s, struct arena *a, const char *helm_home, co
 		return OK;
 	if (!is_act_of(a, message, order))
 		return err_set(e, E_DENIED, "FLEET_TOUCH", "what a person has signed is not this order");
-	if (!is_of_that_time(message, order, a))
+	if (!is_of_that_time(message, order, a, &signed_at))
 		return err_set(e, E_DENIED, "FLEET_TOUCH",
 			"what a person has signed is of another time than this order");
 	const struct fleet_answer answer = { .message = bytes_of(message),
 		.passkey = json_get(signed_by, "passkey"),
-		.signature = "",
+		.signature = json_get_text(signed_by, "signature", ""),
 		.es256 = es256 };
 	int rc = fleet_approvers(s, a, helm_home, joined, &list, e);
 	if (rc == OK)
@@ -74,6 +75,7 @@ int fleet_order_person(struct sys *s, struct arena *a, const char *helm_home, co
 		return rc;
 	proof = json_copy(a, who.proof);
 	json_sets(a, proof, "message", message);
+	json_sets(a, proof, "signed_at", signed_at);
 	*ret = proof;
 	return OK;
 }

@@ -4,7 +4,6 @@
  * its receipts are hashed, and the rows must say the same.  The hashes must be the entries of the tree, whose root is signed and cosigned.  That the
  * receipts are signed by their machines is left to `helm verify` and a pack. */
 #include "base/text.h"
-#include "kernel/fleet/fleet.h"
 #include "serve/fleet/audit.h"
 
 /* ---- rows against frames ---- */
@@ -32,7 +31,8 @@ static int compare_rows(struct auditing *x, struct receipt_columns *r, struct er
 
 static int audit_rows(struct auditing *x, struct err *e)
 {
-	struct bundle_walk w = { .d = x->c->d };
+	struct anchors said;
+	struct bundle_walk w = { .d = x->c->d, .see = anchors_see, .arg = &said };
 	int rc = OK;
 
 	while (rc == OK && !w.is_over) {
@@ -40,6 +40,7 @@ static int audit_rows(struct auditing *x, struct err *e)
 		struct receipt_columns r;
 		struct err why = { 0 };
 		columns_begin(&r, &a);
+		anchors_begin(&said, &a, x->c->tenant.origin);
 		rc = bundle_walk(&w, &a, &r, &why);
 		if (rc == E_CORRUPT ||
 			rc == E_INPUT) { /* what can be read no more is told, and the rest is looked at */
@@ -52,6 +53,8 @@ static int audit_rows(struct auditing *x, struct err *e)
 		}
 		if (rc == OK && r.chain.n)
 			rc = compare_rows(x, &r, e);
+		if (rc == OK)
+			rc = audit_anchors(x, &said, e);
 	}
 	return rc;
 }
@@ -83,43 +86,4 @@ int audit_deep(struct auditing *x, struct err *e)
 	if (rc == OK)
 		rc = audit_find_rows(x, "changed", unproven_sql, NULL, 0, e);
 	return rc ? rc : audit_find_rows(x, "changed", leaves_sql, NULL, 0, e);
-}
-
-/* ---- orders ---- */
-
-/* What stands beside an order is what it says itself. */
-static bool is_row_of(struct arena *a, const struct pg_rows *rows, int i, const struct json *order)
-{
-	struct bytes kept = pg_bytes(rows, i, 3);
-	struct hash said;
-
-	return pg_int(rows, i, 0) == i + 1 &&
-		text_eq(pg_text(rows, a, i, 2), json_get_text(order, "kind", "")) &&
-		hash_from_hex(log_order_hash(a, order), &said) && kept.n == sizeof(said.b) &&
-		memcmp(kept.p, said.b, sizeof(said.b)) == 0;
-}
-
-/* Each continues the one before, and the control key has signed it. */
-int audit_orders(struct auditing *x, struct err *e)
-{
-	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
-	struct centre *c = x->c;
-	struct json *joined = json_new(c->a, JSON_OBJECT), *order;
-	const char *last = "";
-	int rc = pg_ask(c->d, "SELECT seq, body, kind, hash FROM directive ORDER BY seq", NULL, 0, &rows, e);
-
-	json_sets(c->a, joined, "origin", c->tenant.origin);
-	json_sets(c->a, joined, "control_vkey", c->tenant.control_vkey);
-	for (int i = 0; rc == OK && i < rows.n; i++) {
-		if (json_parse(c->a, pg_bytes(&rows, i, 1), "order", NULL, &order, NULL) ||
-			fleet_order_check(c->a, joined, order, i, last, &last, NULL) ||
-			!is_row_of(c->a, &rows, i, order)) {
-			audit_find(x, "order", "orders",
-				arena_printf(c->a,
-					"order %d is not there, or not as it was given: machines obey none from it on",
-					i + 1));
-			break;
-		}
-	}
-	return rc;
 }

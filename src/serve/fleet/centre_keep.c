@@ -13,7 +13,7 @@ enum { BUNDLES_AT_ONCE = 64, TILES_AT_ONCE = 256 };
 
 /* ---- the projection ---- */
 
-static int add_bundle(struct arena *a, int64_t chain_id, struct bytes frame, size_t raw,
+static int add_bundle(const struct bundle_walk *w, struct arena *a, struct bytes frame, size_t raw,
 	struct receipt_columns *to, struct err *e)
 {
 	AUTO(zst_done) struct zst z = { 0 };
@@ -28,8 +28,10 @@ static int add_bundle(struct arena *a, int64_t chain_id, struct bytes frame, siz
 		if (rc == OK)
 			rc = receipt_chain_hash(a, receipt, chain.b, e);
 		if (rc == OK)
-			columns_add(to, chain_id, receipt, &chain,
+			columns_add(to, w->chain_id, receipt, &chain,
 				json_get_text(json_get(receipt, "metadata"), "preview_sha256", ""));
+		if (rc == OK && w->see)
+			w->see(w->arg, w->chain_id, receipt);
 	}
 	return rc;
 }
@@ -63,7 +65,7 @@ int bundle_walk(struct bundle_walk *w, struct arena *a, struct receipt_columns *
 		w->chain_id = pg_int(&rows, i, 0);
 		w->first = pg_int(&rows, i, 1);
 		w->bundles++;
-		rc = add_bundle(a, w->chain_id, pg_bytes(&rows, i, 3), (size_t)pg_int(&rows, i, 2), to, e);
+		rc = add_bundle(w, a, pg_bytes(&rows, i, 3), (size_t)pg_int(&rows, i, 2), to, e);
 	}
 	w->is_over = rc == OK && !rows.n;
 	return rc;

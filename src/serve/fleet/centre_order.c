@@ -26,6 +26,7 @@ static int newest(struct centre *c, int64_t *ret_seq, const char **ret_hash, str
 	return rc;
 }
 
+/* From the moment that the order says, so that an audit can tell whether the row was moved. */
 static int end_key(struct centre *c, const struct json *order, struct err *e)
 {
 	const char *hex = json_get_text(json_get(order, "body"), "key", "");
@@ -34,10 +35,10 @@ static int end_key(struct centre *c, const struct json *order, struct err *e)
 	if (!text_eq(json_get_text(order, "kind", ""), "revoke_key") || !trust_parse_key(hex, key))
 		return OK;
 	return pg_do(c->d,
-		"INSERT INTO revoked_key(tenant_id, key, since, seq) VALUES ($1, $2, now(), $3) ON CONFLICT DO NOTHING",
+		"INSERT INTO revoked_key(tenant_id, key, since, seq) VALUES ($1, $2, least(now(), $4::timestamptz), $3) ON CONFLICT DO NOTHING",
 		(struct pg_value[]){ pg_i(c->a, c->tenant.id), pg_b((struct bytes){ key, sizeof(key) }),
-			pg_i(c->a, json_get_int(order, "seq", 0)) },
-		3, NULL, e);
+			pg_i(c->a, json_get_int(order, "seq", 0)), pg_t(json_get_text(order, "at", "")) },
+		4, NULL, e);
 }
 
 /* What it has sent stays; it is expected no more. */
@@ -150,10 +151,17 @@ static int check_retired(struct centre *c, struct err *e)
 /* A list that no machine would take is not given. */
 static int check_list(struct centre *c, struct err *e)
 {
+	const struct json *list = json_get(json_get(c->q, "body"), "list");
+	uint32_t unread = 0;
+
 	if (!text_eq(json_get_text(c->q, "kind", ""), "approvers"))
 		return OK;
-	return fleet_approvers_check(
-		c->a, c->tenant.root_key, c->tenant.origin, json_get(json_get(c->q, "body"), "list"), e);
+	int rc = fleet_approvers_check(c->a, c->tenant.root_key, c->tenant.origin, list, e);
+	if (rc == OK)
+		(void)fleet_approvers_readable(c->a, list, &unread);
+	return unread ? err_set(e, E_INPUT, "FLEET_APPROVERS",
+				"the list of approvers has a key that cannot be read here")
+		      : rc;
 }
 
 static int check(struct centre *c, struct err *e)
@@ -234,7 +242,48 @@ int centre_order(struct centre *c, struct json **ret, struct err *e)
 
 /* ---- who has obeyed ---- */
 
+enum { ORDERS_SHOWN = 50, NOT_YET_SHOWN = 100 };
+
 /* By their receipts, which name the order, not by their word. */
+static const char standing_sql[] =
+	"WITH said AS (SELECT c.node_id, bool_or(r.rule = $2) AS obeyed FROM receipt r JOIN chain c USING (chain_id)"
+	"  WHERE r.rule LIKE 'order:%' AND r.rule IN ($2, $2 || ':refused') GROUP BY 1),"
+	" meant AS (SELECT n.node_id, n.host, s.obeyed FROM node n LEFT JOIN said s USING (node_id)"
+	"  WHERE (n.retired_at IS NULL OR n.retired_seq >= $1) AND (cardinality($3::text[]) = 0 OR n.node_id::text = ANY ($3)))"
+	" SELECT count(*), count(*) FILTER (WHERE obeyed), count(*) FILTER (WHERE NOT obeyed), (SELECT coalesce(json_agg(x.t), '[]')::text FROM"
+	"  (SELECT node_id || ' (' || host || ')' AS t FROM meant WHERE obeyed IS NULL ORDER BY host, node_id LIMIT $4) x) FROM meant";
+
+/* Counts of all machines that it is for, and the names of some that have not answered: a list that is cut says so in its last line. */
+static int add_standing(
+	struct centre *c, const struct json *order, const char *hash, struct json *to, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	struct pg_array nodes;
+	struct json *missing;
+
+	pg_array_begin(&nodes, c->a, DB_TEXT);
+	json_each (one, json_get(order, "nodes"))
+		pg_array_text(&nodes, json_text(one) ? json_text(one) : "");
+	int rc = pg_ask(c->d, standing_sql,
+		(struct pg_value[]){ pg_i(c->a, json_get_int(order, "seq", 0)),
+			pg_t(arena_printf(c->a, "order:%s", hash)), pg_array_value(&nodes),
+			pg_i(c->a, NOT_YET_SHOWN) },
+		4, &rows, e);
+	if (rc == OK)
+		rc = json_parse(c->a, bytes_of(pg_text(&rows, c->a, 0, 3)), "machines", NULL, &missing, e);
+	if (rc)
+		return rc;
+	int64_t meant = pg_int(&rows, 0, 0), obeyed = pg_int(&rows, 0, 1), refused = pg_int(&rows, 0, 2),
+		left = meant - obeyed - refused - missing->n;
+	if (left > 0)
+		json_pushs(c->a, missing, arena_printf(c->a, "and %lld more", (long long)left));
+	json_seti(c->a, to, "meant", meant);
+	json_seti(c->a, to, "obeyed", obeyed);
+	json_seti(c->a, to, "refused", refused);
+	json_set(c->a, to, "missing", missing);
+	return OK;
+}
+
 int centre_orders(struct centre *c, struct json **ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
@@ -242,45 +291,24 @@ int centre_orders(struct centre *c, struct json **ret, struct err *e)
 
 	if (rc == OK)
 		rc = pg_ask(c->d,
-			"SELECT d.seq, d.body, d.made_at::text, n.node_id, n.host, EXISTS (SELECT FROM receipt r JOIN chain c USING (chain_id) "
-			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') AND c.node_id = n.node_id), "
-			"EXISTS (SELECT FROM receipt r JOIN chain c USING (chain_id) "
-			"WHERE r.rule = 'order:' || encode(d.hash, 'hex') || ':refused' AND c.node_id = n.node_id), (SELECT count(*) FROM directive WHERE kind <> '" ORDER_TAKEN
-			"') FROM (SELECT * FROM directive WHERE kind <> '" ORDER_TAKEN
-			"' ORDER BY seq DESC LIMIT 50) d "
-			"LEFT JOIN node n ON n.retired_at IS NULL OR n.retired_seq >= d.seq ORDER BY d.seq DESC, n.host, n.node_id",
-			NULL, 0, &rows, e);
-	if (rc)
-		return rc;
+			"SELECT seq, body, made_at::text, encode(hash, 'hex'), (SELECT count(*) FROM directive WHERE kind <> '" ORDER_TAKEN
+			"') FROM directive WHERE kind <> '" ORDER_TAKEN "' ORDER BY seq DESC LIMIT $1",
+			(struct pg_value[]){ pg_i(c->a, ORDERS_SHOWN) }, 1, &rows, e);
 	*ret = json_new(c->a, JSON_ARRAY);
-	for (int i = 0; i < rows.n;) {
-		int64_t seq = pg_int(&rows, i, 0), meant = 0, obeyed = 0, refused = 0;
-		struct json *one = json_new(c->a, JSON_OBJECT), *order, *missing = json_new(c->a, JSON_ARRAY);
+	for (int i = 0; rc == OK && i < rows.n; i++) {
+		struct json *one = json_new(c->a, JSON_OBJECT), *order;
 		rc = json_parse(c->a, pg_bytes(&rows, i, 1), "order", NULL, &order, e);
+		if (rc == OK)
+			rc = add_standing(c, order, pg_text(&rows, c->a, i, 3), one, e);
 		if (rc)
-			return rc;
+			break;
 		json_sets(c->a, one, "at", pg_text(&rows, c->a, i, 2));
-		for (; i < rows.n && pg_int(&rows, i, 0) == seq; i++) {
-			const char *node = arena_printf(c->a, "%lld", (long long)pg_int(&rows, i, 3));
-			if (pg_null(&rows, i, 3) || !fleet_order_is_for(order, node))
-				continue;
-			meant++;
-			obeyed += pg_int(&rows, i, 5) != 0;
-			refused += !pg_int(&rows, i, 5) && pg_int(&rows, i, 6);
-			if (!pg_int(&rows, i, 5) && !pg_int(&rows, i, 6))
-				json_pushs(c->a, missing,
-					arena_printf(c->a, "%s (%s)", node, pg_text(&rows, c->a, i, 4)));
-		}
-		json_seti(c->a, one, "seq", seq);
+		json_seti(c->a, one, "seq", pg_int(&rows, i, 0));
 		json_sets(c->a, one, "kind", json_get_text(order, "kind", ""));
-		json_seti(c->a, one, "meant", meant);
-		json_seti(c->a, one, "obeyed", obeyed);
-		json_seti(c->a, one, "refused", refused);
-		json_set(c->a, one, "missing", missing);
 		json_set(c->a, one, "order", order);
 		json_push(c->a, *ret, one);
-		if (i == rows.n)
-			json_seti(c->a, one, "older", pg_int(&rows, i - 1, 7) - (int64_t)(*ret)->n);
+		if (i + 1 == rows.n)
+			json_seti(c->a, one, "older", pg_int(&rows, i, 4) - (int64_t)(*ret)->n);
 	}
-	return OK;
+	return rc;
 }

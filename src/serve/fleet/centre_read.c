@@ -273,7 +273,7 @@ int centre_audit(struct centre *c, struct json **ret, struct err *e)
 		const char *kind, *sql;
 	} looks[] = { { "gap", gaps_sql }, { "fork", forks_sql }, { "rolled back", back_sql },
 		{ "dark", dark_sql }, { "clock", skew_sql }, { "retired", retired_sql } };
-	struct auditing x = { c, json_new(c->a, JSON_ARRAY) };
+	struct auditing x = { .c = c, .findings = json_new(c->a, JSON_ARRAY) };
 	struct json *report = json_new(c->a, JSON_OBJECT);
 	int rc = centre_open(c, ROLE_READ, e);
 
@@ -288,7 +288,7 @@ int centre_audit(struct centre *c, struct json **ret, struct err *e)
 	if (rc == OK)
 		rc = find_checks(&x, e);
 	if (rc == OK)
-		rc = audit_orders(&x, e);
+		rc = audit_orders(&x, report, e);
 	if (rc == OK && json_get_bool(c->q, "deep", false))
 		rc = audit_deep(&x, e);
 	if (rc)

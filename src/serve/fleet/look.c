@@ -232,7 +232,7 @@ int looking_approvers(struct call *c, struct looking *x, const struct json **ret
 			fleet_approvers_check(
 				c->a, x->who.tenant.root_key, x->who.tenant.origin, list, NULL) == OK) {
 			highest = serial;
-			*ret = list;
+			*ret = fleet_approvers_readable(c->a, list, NULL);
 		}
 	}
 	return rc;

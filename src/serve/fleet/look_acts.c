@@ -11,7 +11,9 @@
 
 enum {
 	LIMIT_MOST = 500,
-	EXPORT_ROWS = 20000,
+	EXPORT_ROWS = 20000, /* in one piece of a file */
+	EXPORT_BYTES = 4 << 20, /* the same: it ends with the row that reaches that */
+	EXPORT_PAGE = 1000, /* rows that are in memory at once */
 	COUNTED_MOST = 100000,
 	BLOCK = 256, /* leaves in one question, and as many as are wanted */
 	WIDE = 32768, /* the same, when something is looked for */
@@ -141,9 +143,9 @@ static int block_start(
 	return rc;
 }
 
-/* Up to `limit` rows behind `before`.  *ret_next is where the next page begins, -1: there is none. */
-static int list(struct call *c, struct db *d, struct wanted *w, int64_t before, int64_t limit,
-	struct json *to, int64_t *ret_next, struct err *e)
+/* Up to `limit` rows behind `before`, in memory of `a`.  *ret_next is where the next page begins, -1: there is none. */
+static int list(struct call *c, struct arena *a, struct db *d, struct wanted *w, int64_t before,
+	int64_t limit, struct json *to, int64_t *ret_next, struct err *e)
 {
 	int rc = OK;
 
@@ -154,7 +156,7 @@ static int list(struct call *c, struct db *d, struct wanted *w, int64_t before, 
 		if (rc == OK)
 			rc = ask_block(c, d, w, low, before, room, &rows, e);
 		for (int k = 0; rc == OK && k < rows.n; k++)
-			json_push(c->a, to, look_row(c->a, &rows, k));
+			json_push(a, to, look_row(a, &rows, k));
 		/* the whole block, or up to the last that there was room for */
 		before = rc == OK && rows.n == room ? pg_int(&rows, rows.n - 1, 0) : low;
 	}
@@ -215,7 +217,7 @@ static int acts_of(struct call *c, struct looking *x, struct err *e)
 	if (rc == OK)
 		rc = read_before(c, x->l.d, &before, e);
 	if (rc == OK)
-		rc = list(c, x->l.d, &w, before, limit, rows, &next, e);
+		rc = list(c, c->a, x->l.d, &w, before, limit, rows, &next, e);
 	if (rc == OK && count && text_eq(count, "1"))
 		rc = count_of(c, x->l.d, &w, before, doc, e);
 	if (rc)
@@ -303,39 +305,64 @@ static struct json *said_of(struct call *c, int64_t before)
 	return over;
 }
 
+/* Rows until the piece is full, a page of them at a time.  *ret_next is where the next piece begins. */
+static int write_rows(struct call *c, struct db *d, struct wanted *w, int64_t before, bool is_csv,
+	struct buf *to, int64_t *ret_written, int64_t *ret_next, struct err *e)
+{
+	int64_t written = 0, n = EXPORT_PAGE, next = before;
+	int rc = OK;
+
+	while (rc == OK && next > 0 && n == EXPORT_PAGE && written < EXPORT_ROWS && to->n < EXPORT_BYTES) {
+		AUTO(arena_done) struct arena a = { 0 };
+		struct json *rows = json_new(&a, JSON_ARRAY);
+		rc = list(c, &a, d, w, next, EXPORT_PAGE, rows, &next, e);
+		n = rc == OK ? rows->n : 0;
+		for (int64_t i = 0; i < n; i++) {
+			const struct json *row = json_at(rows, (uint32_t)i);
+			write_row(to, row, is_csv);
+			written++;
+			if (to->n >= EXPORT_BYTES && i + 1 < n) { /* behind this one */
+				(void)text_int(json_get_text(row, "id", LEAF) + strlen(LEAF), &next);
+				break;
+			}
+		}
+	}
+	*ret_written = written;
+	*ret_next = next;
+	return rc;
+}
+
 /* One piece of the file; Helm-Next says where the next begins.  Each is on record by itself. */
 static int export_of(struct call *c, struct looking *x, struct err *e)
 {
 	const char *format = call_query(c, "format");
 	bool is_csv = format && text_eq(format, "csv"), is_first = !call_query(c, "before");
-	struct json *rows = json_new(c->a, JSON_ARRAY);
 	struct wanted w;
 	struct buf text;
-	int64_t before, next;
+	int64_t before, written, next;
 	int rc = read_wanted(c, x, &w, e);
 
 	if (rc == OK && (!format || (!is_csv && !text_eq(format, "jsonl"))))
 		rc = call_refuse(c, e, 400, "BAD_REQUEST", "format is csv or jsonl");
 	if (rc == OK)
 		rc = read_before(c, x->l.d, &before, e);
-	if (rc == OK)
-		rc = list(c, x->l.d, &w, before, EXPORT_ROWS, rows, &next, e);
 	if (rc)
 		return rc;
 	buf_init(&text, c->a);
 	for (size_t i = 0; is_csv && is_first && i < ARRAY_SIZE(exported); i++)
 		buf_addf(&text, "%s\"%s\"%s", i ? "," : "", exported[i],
 			i + 1 == ARRAY_SIZE(exported) ? "\r\n" : "");
-	json_each (row, rows)
-		write_row(&text, row, is_csv);
+	rc = write_rows(c, x->l.d, &w, before, is_csv, &text, &written, &next, e);
+	if (rc)
+		return rc;
 	struct taken t = { .what = is_csv ? "csv" : "jsonl",
 		.over = said_of(c, before),
 		.bytes = buf_bytes(&text),
-		.rows = (int64_t)rows->n };
+		.rows = written };
 	rc = look_record_taken(c, x, &t, e);
 	if (rc)
 		return rc;
-	if (next >= 0)
+	if (next > 0)
 		call_send_header(c, "Helm-Next", arena_printf(c->a, "%lld", (long long)next));
 	call_send_header(c, "Content-Disposition",
 		is_csv ? "attachment; filename=\"acts.csv\"" : "attachment; filename=\"acts.jsonl\"");

@@ -39,10 +39,10 @@ static void add_yes(struct arena *a, const char *key_id, const char *label, int6
 	json_push(a, to->yes, one);
 }
 
-static bool has_said(const struct several *q, const char *label)
+static bool has_said(struct arena *a, const struct several *q, const char *label)
 {
 	json_each (one, q->yes)
-		if (text_eq(json_get_text(one, "label", ""), label))
+		if (approval_same_person(a, json_get_text(one, "label", ""), label))
 			return true;
 	return false;
 }
@@ -123,7 +123,8 @@ int look_several(struct call *c, struct looking *x, struct several *q, struct er
 				   c->a, list, id, json_get_text(json_get(body, "passkey"), "id", ""));
 		struct bytes message = bytes_of(json_get_text(body, "message", ""));
 		/* Those that the machine will refuse are none. */
-		if (!*label || has_said(q, label) || !approval_quorum_is_live(s, c->a, q->request, message) ||
+		if (!*label || has_said(c->a, q, label) ||
+			!approval_quorum_is_live(s, c->a, q->request, message) ||
 			(q->message.n && !bytes_eq(q->message, message)))
 			continue;
 		q->message = message;
@@ -141,7 +142,7 @@ int look_several_message(struct call *c, const struct several *q, struct bytes *
 int look_several_check(
 	struct call *c, const struct several *q, struct bytes message, const char *label, struct err *e)
 {
-	if (has_said(q, label))
+	if (has_said(c->a, q, label))
 		return call_refuse(c, e, 409, "APPROVAL_TWICE",
 			"%s has said yes already; somebody else must, too", label);
 	if ((int64_t)q->yes->n >= approval_people(q->request))

@@ -116,14 +116,33 @@ static int check_signature(struct call *c, const char *origin, struct caller_of 
 	return OK;
 }
 
+/* Until it has confirmed that, what it still has is taken: in each chain that it named last, and not in the first alone. */
+static int check_retired(struct call *c, struct db *d, int64_t node, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	int rc = pg_ask_kept(d,
+		"WITH done AS (SELECT DISTINCT r.chain_id FROM node n JOIN directive o ON o.seq = n.retired_seq"
+		"  JOIN receipt r ON r.rule LIKE 'order:%' AND r.rule = 'order:' || encode(o.hash, 'hex') JOIN chain c USING (chain_id)"
+		"  WHERE n.node_id = $1 AND c.node_id = $1),"
+		" named AS (SELECT convert_from(beat, 'UTF8')::jsonb -> 'heads' AS heads FROM node WHERE node_id = $1 AND beat IS NOT NULL)"
+		" SELECT EXISTS (SELECT FROM done), EXISTS (SELECT FROM named, chain c WHERE c.node_id = $1 AND c.state = 1"
+		"  AND named.heads @> jsonb_build_array(jsonb_build_object('session_id', c.session_id)) AND c.chain_id NOT IN (SELECT chain_id FROM done))",
+		(struct pg_value[]){ pg_i(c->a, node) }, 1, &rows, e);
+
+	if (rc)
+		return rc;
+	return pg_int(&rows, 0, 0) && !pg_int(&rows, 0, 1)
+		? call_refuse(c, e, 403, "FLEET_RETIRED",
+			  "this machine was retired by the centre, and has confirmed it: nothing more of it is taken")
+		: OK;
+}
+
 /* Which node's key it is, and whether anything of it is taken. */
 static int find_node(struct call *c, struct db *d, struct caller_of *ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	int rc = pg_ask_kept(d,
-		"SELECT n.node_id, EXISTS (SELECT FROM revoked_key r WHERE r.key = k.key), CASE WHEN n.retired_at IS NULL THEN false ELSE EXISTS "
-		"(SELECT FROM directive d JOIN receipt r ON r.rule LIKE 'order:%' AND r.rule = 'order:' || encode(d.hash, 'hex') JOIN chain c USING (chain_id) "
-		"WHERE d.seq = n.retired_seq AND c.node_id = n.node_id) END FROM node_key k JOIN node n USING (tenant_id, node_id) "
+		"SELECT n.node_id, EXISTS (SELECT FROM revoked_key r WHERE r.key = k.key), n.retired_at IS NOT NULL FROM node_key k JOIN node n USING (tenant_id, node_id) "
 		"WHERE k.key = $1 ORDER BY k.sequence LIMIT 1",
 		(struct pg_value[]){ pg_b((struct bytes){ ret->key, SIGN_PUBLIC }) }, 1, &rows, e);
 
@@ -133,11 +152,9 @@ static int find_node(struct call *c, struct db *d, struct caller_of *ret, struct
 		return call_refuse(c, e, 403, "FLEET_KEY_UNKNOWN", "this key has not joined");
 	if (pg_int(&rows, 0, 1))
 		return call_refuse(c, e, 403, "FLEET_KEY_REVOKED", "this key was revoked by the centre");
-	/* Until it has confirmed that, what it still has is taken. */
-	if (pg_int(&rows, 0, 2))
-		return call_refuse(c, e, 403, "FLEET_RETIRED",
-			"this machine was retired by the centre, and has confirmed it: nothing more of it is taken");
 	ret->node.id = pg_int(&rows, 0, 0);
+	if (pg_int(&rows, 0, 2) && (rc = check_retired(c, d, ret->node.id, e)))
+		return rc;
 	rc = node_trust(d, c->a, ret->node.id, &ret->node.trust, e);
 	if (rc)
 		return rc;

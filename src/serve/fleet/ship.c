@@ -354,8 +354,7 @@ static int obey_in(
 		rc = fleet_obey(&k, h->a, h->joined, order, hash, tls_es256, &done, e);
 	if (rc == OK && text_eq(json_get_text(order, "kind", ""), "freeze") &&
 		json_get_text(h->state, "checkpoint", NULL))
-		rc = fleet_note_checkpoint(&k, h->a, json_get_text(h->joined, "origin", ""),
-			json_get_text(h->state, "checkpoint", ""), "freeze", e);
+		rc = fleet_note_checkpoint(&k, h->a, h->joined, h->state, "freeze", e);
 	return rc;
 }
 

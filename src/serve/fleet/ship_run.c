@@ -208,7 +208,7 @@ static int tell_keys(struct shipper *h, struct err *e)
 	return rc || json_get_int(h->state, "links", 0) == (int64_t)history->n ? rc : introduce(h, "", &r, e);
 }
 
-static int note_in(struct shipper *h, const char *root, const char *note, struct err *e)
+static int note_in(struct shipper *h, const char *root, struct err *e)
 {
 	AUTO(fleet_close) struct workspace *ws = NULL;
 	AUTO(kernel_close) struct kernel k = { 0 };
@@ -216,8 +216,7 @@ static int note_in(struct shipper *h, const char *root, const char *note, struct
 
 	if (rc == OK)
 		rc = kernel_open(h->sys, h->a, ws, &k, e);
-	return rc ? rc
-		  : fleet_note_checkpoint(&k, h->a, json_get_text(h->joined, "origin", ""), note, "day", e);
+	return rc ? rc : fleet_note_checkpoint(&k, h->a, h->joined, h->state, "day", e);
 }
 
 /* A chain that was set back must not go on by our doing. */
@@ -232,16 +231,16 @@ static bool is_stopped(const struct shipper *h, const char *root)
 /* In the first workspace that is there. */
 static int note_daily(struct shipper *h, struct err *e)
 {
-	const char *note = json_get_text(h->state, "checkpoint", NULL);
 	int64_t today = h->sys->now_us(h->sys) / 86400000000LL;
 	int rc = OK;
 
-	if (!note || json_get_int(h->state, "noted_day", 0) == today || json_get(h->state, "alarm"))
+	if (!json_get_text(h->state, "checkpoint", NULL) || json_get_int(h->state, "noted_day", 0) == today ||
+		json_get(h->state, "alarm"))
 		return OK;
 	json_each (root, json_get(h->joined, "workspaces")) {
 		if (is_stopped(h, json_text(root)))
 			return OK;
-		rc = note_in(h, json_text(root), note, e);
+		rc = note_in(h, json_text(root), e);
 		if (rc == OK)
 			json_seti(h->a, h->state, "noted_day", today);
 		if (rc != E_MISSING)
