@@ -100,6 +100,9 @@ export function table(caption, columns, rows, empty) {
 	return box;
 }
 
+// Somebody types there, or reads on in a long list: what comes in draws nothing anew under their hands.
+export const isBusy = (main) => document.getElementById('dialog').open || main.contains(document.activeElement?.closest('input,textarea,select')) || main.querySelector('.expanded');
+
 // A long list: the first of it, and more when it is asked for.
 export function longTable(caption, columns, rows, empty, first = 100) {
 	const box = table(caption, columns, rows.slice(0, first), empty), foot = h('div', { class: 'more' }), step = 500;

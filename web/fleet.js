@@ -1,5 +1,5 @@
 // fleet.js — pages that a fleet's front end has instead of those of one workspace: now, one act, freeze, the log, evidence, and making a key.
-import { ago, announce, badge, facts, h, link, longTable, page, parted, plain, said, show, table, when } from './dom.js';
+import { ago, announce, badge, facts, h, isBusy, link, longTable, page, parted, plain, said, show, table, when } from './dom.js';
 import { actPath, alertIn, columns, download, nameOf, proofPanel } from './acts.js';
 import { heard, isFrozen, logBadge, logWhen, machinePath, missing, named, orderTable, stands } from './machines.js';
 import { growth } from './pictures.js';
@@ -12,7 +12,6 @@ import { listen, setWaiting, source, state } from './app.js';
 
 const number = (n, what, kind, href) => h(href ? 'a' : 'div', { class: 'number ' + (n ? kind : ''), href, 'data-go': href ? '' : null }, h('b', null, n >= 100000 ? '100 000+' : n.toLocaleString()), h('span', null, what));
 const some = (text) => (text ? said(text) : null);
-const isTyping = (main) => document.getElementById('dialog').open || main.contains(document.activeElement?.closest('input,textarea,select'));
 
 /* ---- now ---- */
 
@@ -89,8 +88,10 @@ async function order(verb, nodes, reason, names) {
 	return confirm(verb === 'freeze' ? 'Freeze' : 'Let go on', [['Which', names], ['Reason', said(reason || '—')], ['Fleet', h('code', null, said(body.origin))]], asked.message, verb === 'freeze' ? 'Freeze' : 'Lift', 'freeze', { ...asked, none: 'The list of approvers names no passkey of this address.' });
 }
 
-export async function freeze(main, at) {
-	const doc = await source.get('freeze'), error = h('div', { 'aria-live': 'polite' }), wanted = at.query.get('node') || '';
+export async function freeze(main, at, isAgain) {
+	const doc = await source.get('freeze');
+	if (isAgain && isBusy(main)) return;
+	const error = h('div', { 'aria-live': 'polite' }), wanted = at.query.get('node') || '';
 	const of = (node) => doc.machines.find((m) => m.node === node);
 	const names = named(doc.machines), name = names.text, { select: which, hint } = chooseMachine(doc.machines, names, wanted);
 	const reason = h('input', { name: 'reason', maxlength: '200', autocomplete: 'off', required: true });
@@ -111,7 +112,7 @@ export async function freeze(main, at) {
 			h('label', { class: 'field long' }, h('span', null, 'Which'), which), h('label', { class: 'field long' }, h('span', null, 'Reason'), reason)), hint,
 		h('div', { class: 'actions' }, h('button', { class: 'stop' }, 'Freeze'), h('button', { type: 'button', onclick: (e) => (reason.reportValidity() ? run('unfreeze')(e) : null) }, 'Let go on'))) : [fleetKey(), h('p', { class: 'soft small' }, 'At a terminal of the centre: ', h('code', null, 'helm fleet freeze --reason TEXT'))], error,
 		h('h2', null, 'Orders that froze or let go on'), orderTable(doc.orders, 'Nothing was ever frozen from here.')));
-	listen(['act', 'stopped', 'answered'], () => at.isCurrent() && !isTyping(main) && freeze(main, at));
+	listen(['act', 'stopped', 'answered'], () => at.isCurrent() && !isBusy(main) && freeze(main, at, true));
 }
 
 /* ---- a key ---- */
@@ -147,8 +148,10 @@ function checks(list) {
 		list.length ? h('p', { class: 'soft small' }, `${of('good').toLocaleString()} of ${list.length.toLocaleString()} found within the last hour that the log only grew`, old ? `; ${old} ${old === 1 ? 'has' : 'have'} not checked it for longer` : null, never ? `; ${never.toLocaleString()} never told` : null, '.') : null, box];
 }
 
-export async function log(main, at) {
-	const doc = await source.get('log'), list = doc.checkpoints, last = list[0], result = h('div', { 'aria-live': 'polite' });
+export async function log(main, at, isAgain) {
+	const doc = await source.get('log');
+	if (isAgain && isBusy(main)) return;
+	const list = doc.checkpoints, last = list[0], result = h('div', { 'aria-live': 'polite' });
 	const trusted = trustedLog(doc.origin);
 	const check = async (e) => {
 		e.target.disabled = true;
@@ -172,7 +175,7 @@ export async function log(main, at) {
 			{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.timestamp) }, { title: 'Receipts', class: 'num', cell: (x) => x.tree_size.toLocaleString() }, { title: 'Witnesses', class: 'num', cell: (x) => String(x.cosigned) }, { title: 'Root', cell: (x) => h('code', null, x.root_hash) },
 		], list.slice(0, 100), 'Nothing was signed yet. The first checkpoint comes with the first receipt.'),
 		list.length > 100 ? h('p', { class: 'soft small' }, 'The newest 100 are shown; those before are in the log itself: ', h('code', null, 'helm serve fleet tiles DIR')) : null));
-	listen(['checkpoint'], () => at.isCurrent() && !isTyping(main) && !main.querySelector('.expanded') && log(main, at));
+	listen(['checkpoint'], () => at.isCurrent() && !isBusy(main) && log(main, at, true));
 }
 
 /* ---- evidence ---- */

@@ -1,5 +1,5 @@
 // machines.js — the machines of a fleet, where the console is opened at its centre or by its front end; and one of them.
-import { badge, facts, h, link, longTable, page, parted, plain, said, show, table, when } from './dom.js';
+import { badge, facts, h, isBusy, link, longTable, page, parted, plain, said, show, table, when } from './dom.js';
 import { columns } from './acts.js';
 import { listen, setQuery, source, state } from './app.js';
 
@@ -46,8 +46,10 @@ const olderOrders = (orders) => { const n = orders.length ? orders[orders.length
 // An engineer sees those that concern their machines: how many there are in all says nothing to them.
 const cutOrders = (orders) => (orders.length >= 50 ? h('p', { class: 'small soft' }, `Only the newest ${orders.length} are shown.`) : null);
 
-export async function machines(main, at) {
-	const doc = await source.get('machines'), list = doc.machines, names = named(list), bad = list.filter((m) => faults(m).length), wanted = (at.query.get('q') || '').toLowerCase(), only = at.query.get('only') === 'wrong';
+export async function machines(main, at, isAgain) {
+	const doc = await source.get('machines');
+	if (isAgain && isBusy(main)) return;
+	const list = doc.machines, names = named(list), bad = list.filter((m) => faults(m).length), wanted = (at.query.get('q') || '').toLowerCase(), only = at.query.get('only') === 'wrong';
 	const number = (n, what, kind) => h('div', { class: 'number ' + (n ? kind : '') }, h('b', null, n.toLocaleString()), h('span', null, what));
 	const isBad = new Set(bad), all = [...bad, ...list.filter((m) => !isBad.has(m))], rows = (only ? bad : all).filter((m) => !wanted || [m.host, m.user, m.node].some((x) => String(x).toLowerCase().includes(wanted)));
 	const find = h('input', { type: 'search', name: 'q', value: at.query.get('q') || '', placeholder: 'name, user, number' });
@@ -60,7 +62,7 @@ export async function machines(main, at) {
 		], rows, list.length ? 'No machine fits that.' : isPart() ? 'None of your machines is in this fleet.' : 'No machine has joined. helm fleet token makes a token, and helm fleet join joins with it.'),
 		h('h2', null, 'Orders'), orderTable(doc.orders, isPart() ? 'Nothing was ordered that concerns them.' : 'Nothing was ever ordered.'), isPart() ? cutOrders(doc.orders) : olderOrders(doc.orders),
 		isPart() ? null : inFleet() ? h('p', { class: 'soft small' }, 'To stop some or all of them: ', link('/console/freeze', 'Freeze'), '.') : h('p', { class: 'soft small' }, 'All of them are stopped at a terminal of the centre: ', h('code', null, 'helm fleet freeze --reason TEXT'), '. The control key signs it.')));
-	if (inFleet()) listen(['act', 'stopped', 'asked', 'answered'], () => at.isCurrent() && !main.contains(document.activeElement?.closest('input,select')) && !main.querySelector('.expanded') && machines(main, at));
+	if (inFleet()) listen(['act', 'stopped', 'asked', 'answered'], () => at.isCurrent() && !isBusy(main) && machines(main, at, true));
 }
 
 export async function machine(main, at) {
