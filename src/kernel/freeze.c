@@ -143,6 +143,7 @@ static int unfence(struct freezing *f, struct arena *a, struct json *word, struc
  * otherwise be good for every later one.  Who leaves the fleet is a person at the machine. */
 static int check_person(const struct freezing *f, const struct json *all, struct err *e)
 {
+	static const int64_t ahead_us = 900 * INT64_C(1000000);
 	const struct json *who = json_get(f->order, "approver");
 	const char *at = json_get_text(who, "signed_at", ""), *frozen;
 	int64_t lifted_us, frozen_us;
@@ -159,6 +160,10 @@ static int check_person(const struct freezing *f, const struct json *all, struct
 			!text_parse_time(frozen, strlen(frozen), &frozen_us) || lifted_us < frozen_us)
 			return err_set(e, E_DENIED, "FLEET_TOUCH",
 				"it was signed at %s, before the freeze that it would lift (%s)", at, frozen);
+		/* Good for every freeze until then, it would be. */
+		if (lifted_us > f->k->sys->now_us(f->k->sys) + ahead_us)
+			return err_set(e, E_DENIED, "FLEET_TOUCH",
+				"it was signed for %s, which is to come by the clock of this machine", at);
 	}
 	return OK;
 }
@@ -217,9 +222,13 @@ static struct json *entry_of(const struct freezing *f, struct arena *a)
 static void freeze_by_person(struct freezing *f, struct arena *a, struct json *all)
 {
 	const char *at = json_get_text(json_get(f->order, "approver"), "signed_at", NULL), *name;
+	int64_t now_us = f->k->sys->now_us(f->k->sys), at_us;
 
 	if (!at)
 		return;
+	/* By a clock that is ahead nobody else could lift it for so long. */
+	if (!text_parse_time(at, strlen(at), &at_us) || at_us > now_us)
+		at = text_time_z(a, now_us);
 	name = arena_printf(a, FREEZE_FLEET_PERSON "%s", at);
 	if (!json_get(all, name))
 		json_set(a, all, name, entry_of(f, a));
@@ -256,6 +265,11 @@ static int change(struct kernel *k, struct arena *a, struct freezing *f, const c
 	struct json *about = json_new(a, JSON_OBJECT);
 	/* Who comes by a door is not the user of the server. */
 	bool is_signed = k->person && k->person->proof;
+
+	if (!f->order && !f->is_lift && freeze_is_fleet(f->principal))
+		return err_set(e, E_INPUT, "FREEZE_NAME",
+			"'%s' is a name of the fleet's, whose orders freeze under it; choose another",
+			f->principal);
 	int rc = record_new_id(a, k->sys, "dec-", &f->id, e);
 
 	if (rc)

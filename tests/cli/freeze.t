@@ -45,6 +45,9 @@ for name in '' 'a/b' 'a b' 'agent:'; do
   ok "'$name' is no agent" says 2 "no name of an agent" helm freeze --agent "$name"
 done
 ok "an empty principal is refused" says 2 "empty" helm freeze --principal ''
+for name in '*fleet' '*fleet:9999-01-01T00:00:00Z' '*fleet:x'; do
+  ok "nobody freezes under a name of the fleet's, which only its orders lift: $name" says 1 "a name of the fleet's" helm freeze --principal "$name"
+done
 ok "agent or principal" says 2 "give one of" helm freeze --agent claude --principal x
 ok "lifted by any name" says 0 "unfrozen=agent:claude-code" terminal -- helm unfreeze --agent claude
 ok "so is one without a client" says 0 "unfrozen=agent:nobody" terminal -- helm unfreeze --agent nobody

@@ -58,7 +58,7 @@ def message(q, **more):
     return ask("POST", "waiting/%s/message" % q["request"]["approval_id"], {"answer": "approve", "node": q["node"], **more})
 def yes(q, key, text=None):
     text = text or message(q)[1]["message"]
-    return ask("POST", "waiting/%s/answer" % q["request"]["approval_id"], {"node": q["node"], "message": text, "assertion": key.over(text, origin)})
+    return ask("POST", "waiting/%s/answer" % q["request"]["approval_id"], {"node": q["node"], "message": text, "assertion": dict(key.over(text, origin), more="a\0b")})
 labels = lambda q: [x["label"] for x in q["said_yes"]]
 
 q = asks("rm -rf prod")
@@ -74,6 +74,8 @@ ok("nothing was ordered by any of it", entry("rm -rf prod")["said_yes"] == [])
 st, done = yes(q, boss, doc["message"])
 q = entry("rm -rf prod")
 ok("the first says yes, as an order", st == 200 and done["order"] > 0 and labels(q) == ["boss"] and q["said_yes"][0]["order"] == done["order"], done, q)
+given = ask("GET", "machines")[1]["orders"][0]["order"]
+ok("with what machines read of the assertion, and nothing that a browser adds", given["seq"] == done["order"] and sorted(given["body"]["passkey"]) == ["authenticator_data", "client_data_json", "id", "signature"], given)
 st, again = yes(q, boss)
 ok("who has said yes does not say it twice, also before the machine has heard it", st == 409 and code(again) == "APPROVAL_TWICE", again)
 ok("nor with another key of theirs", code(yes(q, spare)[1]) == "APPROVAL_TWICE")

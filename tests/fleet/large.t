@@ -141,4 +141,12 @@ wait_for 20 grep -q "listens True" ears.out
 put last 1 NULL
 ok "who does not take what they are sent holds back nobody, however far behind they are" wait_for 20 grep -q "heard True" ears.out
 kill "$(cat ears.pid)" 2>/dev/null
+
+# Orders that are together more than a machine takes in one answer: it gets them in several.
+python3 -c 'import json; print(json.dumps({"what": "csv", "over": {"q": "x" * 90000}}))' | FORGE_COUNT=100 FORGE_NODE=0 python3 "$HELM_SOURCE/tests/tools/forge_order.py" "$signer" taken >orders.sql
+(cd / && pg psql -h "$pgdir" -U postgres -d helm -qtAX -v ON_ERROR_STOP=1 -1 -f -) <orders.sql >/dev/null
+ok "nine megabytes of orders are there" [ "$(sql "$pgdir" "SELECT sum(length(body)) > 9000000 FROM fleet.directive")" = t ]
+centre freeze --reason behind-all-of-them >/dev/null
+machine anna fleet sync >sync.out 2>&1
+ok "a machine that is behind them hears the freeze at their end" grep -q behind-all-of-them "$(chain_of anna)"
 finish

@@ -53,6 +53,8 @@ if what == "take":
     first = taken()["taken"][0]
     ok("the other form, too", st == 200 and first["what"] == "jsonl" and first["rows"] == lines.count(b"\n") > 3 and first["sha256"] == digest(lines), first)
     ok("what is refused is not on record", ask("GET", "acts/export?format=xls")[0] == 400 and ask("POST", "evidence", {"node": "x"})[0] == 400 and ask("POST", "evidence", {"node": "7"})[0] == 404 and len(taken()["taken"]) == 4, ask("POST", "evidence", {"node": "7"}))
+    long = ask("GET", "acts/export?format=csv&q=" + "x" * 3000)
+    ok("nor is a filter so long that machines would have to read it; it is refused", long[0] == 400 and b"too long" in long[1] and ask("GET", "acts/export?format=csv&verdict=%FF")[0] == 400 and len(taken()["taken"]) == 4, long[:2])
     ok("a reader of another tenant sees nothing of it", taken("", "beta")["taken"] == [])
     got, at, steps = [], "?limit=1", 0
     while at and steps < 10:

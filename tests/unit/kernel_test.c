@@ -158,6 +158,37 @@ static void a_door_makes_it_stricter_only(void **state)
 	assert_int_equal(worse.verdict, V_DENY);
 }
 
+static int by_order(const char *kind, const char *signed_at, struct err *e)
+{
+	struct json *order = json_new(&x.request, JSON_OBJECT), *who = json_new(&x.request, JSON_OBJECT),
+		    *receipt;
+
+	json_sets(&x.request, who, "signed_at", signed_at);
+	json_sets(&x.request, order, "kind", kind);
+	json_set(&x.request, order, "approver", who);
+	*e = (struct err){ 0 };
+	return freeze_by_order(&x.k, &x.request, order, "fire", text_eq(kind, "unfreeze"), &receipt, e);
+}
+
+/* Times are what a centre shows to whoever signs, and it may lie. */
+static void a_person_lifts_what_is_past(void **state)
+{
+	struct err e;
+	int64_t now = x.k.sys->now_us(x.k.sys);
+	const char *soon = text_time_z(&x.request, now + 60 * INT64_C(1000000)),
+		   *earlier = text_time_z(&x.request, now - 60 * INT64_C(1000000));
+
+	(void)state;
+	assert_int_equal(by_order("freeze", earlier, &e), OK);
+	assert_int_equal(by_order("unfreeze", "2199-01-01T00:00:00Z", &e), E_DENIED);
+	assert_string_equal(e.code, "FLEET_TOUCH");
+	assert_int_equal(by_order("unfreeze", soon, &e), OK);
+	/* one by a clock that is far ahead is lifted today */
+	assert_int_equal(by_order("freeze", "2199-01-01T00:00:00Z", &e), OK);
+	assert_int_equal(by_order("unfreeze", earlier, &e), E_DENIED);
+	assert_int_equal(by_order("unfreeze", soon, &e), OK);
+}
+
 static void a_freeze_is_above_everything(void **state)
 {
 	struct json *receipt;
@@ -205,6 +236,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_record_no_permission, begin, end),
 		cmocka_unit_test_setup_teardown(a_door_makes_it_stricter_only, begin, end),
 		cmocka_unit_test_setup_teardown(a_freeze_is_above_everything, begin, end),
+		cmocka_unit_test_setup_teardown(a_person_lifts_what_is_past, begin, end),
 		cmocka_unit_test_setup_teardown(an_act_is_on_record_first, begin, end),
 	};
 

@@ -84,6 +84,7 @@ struct obeying {
 	struct json *name;
 	webauthn_es256 *es256;
 	const char *done;
+	struct err unread; /* why it could not be told whether a person signed it: the disk */
 };
 
 static int record(struct obeying *x, struct json *more, struct err *e)
@@ -127,6 +128,8 @@ static int name_person(struct obeying *x, bool stops, struct err *e)
 		json_set(x->a, x->name, "approver", json_copy(x->a, proof));
 	if (rc == OK)
 		return OK;
+	if (rc == E_IO)
+		x->unread = why;
 	doubt = json_new(x->a, JSON_OBJECT);
 	json_sets(x->a, doubt, "code", why.code);
 	json_sets(x->a, doubt, "text", arena_strdup(x->a, why.text));
@@ -143,7 +146,11 @@ static int freeze(struct obeying *x, struct err *e)
 	if (rc)
 		return rc;
 	x->done = "everything is frozen";
-	return freeze_by_order(x->k, x->a, x->name, reason, false, &receipt, e);
+	rc = freeze_by_order(x->k, x->a, x->name, reason, false, &receipt, e);
+	/* It is frozen, and heard once more: then as the person's who signed it, which the control key does not lift. */
+	if (rc == OK && x->unread.rc)
+		return err_set(e, x->unread.rc, x->unread.code, "%s", x->unread.text);
+	return rc;
 }
 
 /* What is not frozen need not be lifted, and that is on record, too. */

@@ -71,10 +71,14 @@ static int put_root(struct centre *c, const struct json *order, struct err *e)
 
 static int keep(struct centre *c, const struct json *order, struct err *e)
 {
+	const char *by = json_get_text(c->q, "by", "");
 	struct buf text;
 	struct hash h;
 	int64_t changed = 0;
 
+	/* It may be somebody else's, who could not keep it. */
+	if (text_eq(json_get_text(order, "kind", ""), ORDER_TAKEN))
+		by = json_get_text(json_get(order, "body"), "by", by);
 	buf_init(&text, c->a);
 	json_canonical(&text, order);
 	(void)hash_from_hex(log_order_hash(c->a, order), &h);
@@ -83,7 +87,7 @@ static int keep(struct centre *c, const struct json *order, struct err *e)
 		"INSERT INTO directive(tenant_id, seq, kind, body, hash, made_by) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
 		(struct pg_value[]){ pg_i(c->a, c->tenant.id), pg_i(c->a, json_get_int(order, "seq", 0)),
 			pg_t(json_get_text(order, "kind", "")), pg_b(buf_bytes(&text)),
-			pg_b((struct bytes){ h.b, sizeof(h.b) }), pg_t(json_get_text(c->q, "by", "")) },
+			pg_b((struct bytes){ h.b, sizeof(h.b) }), pg_t(by) },
 		6, &changed, e);
 	if (rc || !changed)
 		return rc;
@@ -166,9 +170,18 @@ static int check_list(struct centre *c, struct err *e)
 
 static int check(struct centre *c, struct err *e)
 {
+	enum { MOST = 128 << 10 }; /* bytes: a list of approvers is the longest */
 	uint8_t key[KEY_SIZE];
+	struct buf body;
 	int64_t id;
 
+	/* It stays for ever, every machine reads it, and the database looks into it: there no text has a zero. */
+	buf_init(&body, c->a);
+	if (json_get(c->q, "body"))
+		json_canonical(&body, json_get(c->q, "body"));
+	if (body.n > MOST || (body.n && strstr(body.p, "\\u0000")))
+		return err_set(e, E_INPUT, "FLEET_ORDER",
+			"an order is at most %d bytes, without the character U+0000", MOST);
 	if (text_eq(json_get_text(c->q, "kind", ""), "revoke_key") &&
 		!trust_parse_key(json_get_text(json_get(c->q, "body"), "key", ""), key))
 		return err_set(e, E_USAGE, "USAGE",
@@ -208,7 +221,8 @@ static int give(struct centre *c, bool may_be_late, struct json **ret, bool *ret
 
 int centre_order(struct centre *c, struct json **ret, struct err *e)
 {
-	enum { TRIES = 20 };
+	/* What was taken may be asked for again; what stops machines must get through beside it. */
+	const int most = text_eq(json_get_text(c->q, "kind", ""), ORDER_TAKEN) ? 20 : 200;
 	struct json *given = NULL;
 	bool is_done = false;
 	int rc = check(c, e);
@@ -223,8 +237,8 @@ int centre_order(struct centre *c, struct json **ret, struct err *e)
 		rc = check_retired(c, e);
 	if (rc == OK)
 		rc = centre_signer(c, e);
-	for (int tries = 0; rc == OK && !is_done && tries < TRIES; tries++) {
-		rc = give(c, tries + 1 < TRIES, &given, &is_done, e);
+	for (int tries = 0; rc == OK && !is_done && tries < most; tries++) {
+		rc = give(c, tries + 1 < most, &given, &is_done, e);
 		if (rc == OK && !is_done)
 			rc = pg_begin(c->d, c->tenant.id, e);
 	}

@@ -253,7 +253,11 @@ int pg_commit(struct db *d, struct err *e)
 
 void pg_rollback(struct db *d)
 {
-	if (d && d->is_in)
+	/* Also what began and whose beginning failed. */
+	if (d &&
+		(d->is_in ||
+			(!d->is_stalled && PQtransactionStatus(d->pg) > PQTRANS_ACTIVE &&
+				PQtransactionStatus(d->pg) < PQTRANS_UNKNOWN)))
 		PQclear(run(d, "ROLLBACK"));
 	if (d)
 		d->is_in = false;

@@ -101,7 +101,7 @@ static int leave(struct call *c, struct err *e)
 	int rc = console_check_browser(c, e);
 
 	if (rc == OK && session_cookie(c))
-		rc = session_end(c, session_cookie(c), e);
+		rc = session_leave(c, session_cookie(c), e);
 	if (rc)
 		return database_refuses(c, e);
 	console_set_cookie(c, "", 0);

@@ -28,7 +28,7 @@ bool reader_still(struct server *s, struct arena *a, const char *token);
 const char *session_cookie(const struct call *c);
 int session_begin(struct call *c, const char *cookie, struct looking *ret, struct err *e); /* 401 */
 int session_still(struct call *c, const char *cookie, struct err *e); /* the same without its page */
-int session_end(struct call *c, const char *cookie, struct err *e);
+int session_leave(struct call *c, const char *cookie, struct err *e);
 int people_challenge(struct call *c, struct err *e);
 int people_login(struct call *c, struct err *e);
 int people_register_begin(struct call *c, struct err *e);

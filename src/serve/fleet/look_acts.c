@@ -78,6 +78,8 @@ static int read_wanted(struct call *c, const struct looking *x, struct wanted *w
 
 	*w = (struct wanted){ .n = 2, .is_any = !x->who.machines };
 	buf_init(&w->sql, c->a);
+	if (verdict && text_utf8_valid(verdict, strlen(verdict)) != strlen(verdict))
+		return call_refuse(c, e, 400, "BAD_REQUEST", "verdict is no text");
 	if (verdict && *verdict) {
 		buf_adds(&w->sql,
 			text_eq(verdict, "stopped")	       ? " AND r.verdict > 1"

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { LISTED = 50, LISTED_MOST = 200, AN_HOUR = 600 };
+enum { LISTED = 50, LISTED_MOST = 200, AN_HOUR = 600, OVER_MOST = 2048 };
 
 /* Machines read every order: a reader who takes without end would make them read without end.  Counted on a connection of its own: that of an engineer does
  * not see what is for no machine. */
@@ -16,6 +16,8 @@ static int check_often(struct call *c, struct looking *x, const char *by, struct
 {
 	AUTO(lent_back) struct lent l = { 0 };
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+
+	lent_back(&x->l); /* nothing is read by it any more, and nobody needs two at once */
 	int rc = lend(c->server->fleet->pool, POOL_READ, x->who.tenant.id, &l, e);
 
 	if (rc == OK)
@@ -36,10 +38,17 @@ int look_record_taken(struct call *c, struct looking *x, struct taken *t, struct
 	const char *by = arena_printf(c->a, "reader:%s", x->who.name);
 	struct json *body = json_new(c->a, JSON_OBJECT), *nodes = json_new(c->a, JSON_ARRAY), *given;
 	struct err why = { 0 };
+	struct buf over;
 	int rc = check_often(c, x, by, e);
 
 	if (rc)
 		return rc;
+	/* Every machine reads it. */
+	buf_init(&over, c->a);
+	json_canonical(&over, t->over);
+	if (over.n > OVER_MOST)
+		return call_refuse(c, e, 400, "BAD_REQUEST",
+			"this filter is too long to be put on record; %d bytes are taken", OVER_MOST);
 	json_sets(c->a, body, "what", t->what);
 	json_sets(c->a, body, "by", by);
 	json_set(c->a, body, "over", t->over);

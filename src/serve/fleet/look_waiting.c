@@ -203,13 +203,24 @@ static int signer_of(
 	return OK;
 }
 
+/* What machines read of it, and nothing else: an order stays for ever, and what a browser adds would, too. */
+static struct json *assertion_of(struct call *c)
+{
+	static const char *const parts[] = { "id", "authenticator_data", "client_data_json", "signature" };
+	struct json *x = json_new(c->a, JSON_OBJECT);
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		json_sets(c->a, x, parts[i], json_get_text(json_get(c->body, "assertion"), parts[i], ""));
+	return x;
+}
+
 /* {message, passkey}, for the machines. */
 static struct json *signed_of(struct call *c, struct bytes message)
 {
 	struct json *doc = json_new(c->a, JSON_OBJECT);
 
 	json_sets(c->a, doc, "message", arena_strndup(c->a, (const char *)message.p, message.n));
-	json_set(c->a, doc, "passkey", json_copy(c->a, json_get(c->body, "assertion")));
+	json_set(c->a, doc, "passkey", assertion_of(c));
 	return doc;
 }
 
@@ -219,6 +230,7 @@ int look_order(struct call *c, struct looking *x, const char *kind, const struct
 	struct json *q = json_new(c->a, JSON_OBJECT);
 	struct fleet *f = c->server->fleet;
 
+	lent_back(&x->l); /* nothing is read by it any more, and nobody needs two at once */
 	json_sets(c->a, q, "signer", json_get_text(c->server->o.fleet, "signer", ""));
 	json_sets(c->a, q, "kind", kind);
 	json_set(c->a, q, "nodes", json_copy(c->a, nodes));
@@ -380,7 +392,7 @@ static int give_yes(struct call *c, struct looking *x, const struct json *one, c
 	if (rc)
 		return rc;
 	json_sets(c->a, body, "message", arena_strndup(c->a, (const char *)message.p, message.n));
-	json_set(c->a, body, "passkey", json_copy(c->a, json_get(c->body, "assertion")));
+	json_set(c->a, body, "passkey", assertion_of(c));
 	return give_order(c, x, "grant", nodes_of(c, one), body, &who, e);
 }
 

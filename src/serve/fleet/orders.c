@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 250, WAIT_S = 25, ORDERS_AT_ONCE = 256 };
+enum { LOOK_MS = 250, WAIT_S = 25, ORDERS_AT_ONCE = 256, ORDERS_BYTES = 2 << 20 };
 
 struct waiter {
 	struct call *c;
@@ -29,15 +29,20 @@ struct waiting_room {
 	struct ticker *ticker;
 };
 
+/* As many as a machine takes in one answer; one at least, and the others when it has that. */
 int orders_behind(struct db *d, struct arena *a, int64_t after, struct json **ret, struct err *e)
 {
 	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
 	int rc = pg_ask(d, "SELECT body FROM directive WHERE seq > $1 ORDER BY seq LIMIT $2",
 		(struct pg_value[]){ pg_i(a, after), pg_i(a, ORDERS_AT_ONCE) }, 2, &rows, e);
 	struct json *list = json_new(a, JSON_ARRAY);
+	size_t bytes = 0;
 
 	for (int i = 0; rc == OK && i < rows.n; i++) {
 		struct json *one;
+		bytes += pg_bytes(&rows, i, 0).n;
+		if (i && bytes > ORDERS_BYTES)
+			break;
 		rc = json_parse(a, pg_bytes(&rows, i, 0), "order", NULL, &one, e);
 		if (rc == OK)
 			json_push(a, list, one);

@@ -90,7 +90,7 @@ int session_still(struct call *c, const char *cookie, struct err *e)
 	return find_session(c, cookie, &l, &tenant, &rows, e);
 }
 
-int session_end(struct call *c, const char *cookie, struct err *e)
+int session_leave(struct call *c, const char *cookie, struct err *e)
 {
 	AUTO(lent_back) struct lent read = { 0 };
 	AUTO(lent_back) struct lent l = { 0 };
