@@ -91,8 +91,8 @@ foreach(check layers invariants reason_codes)
   endif()
 endforeach()
 
-# What takes longest: left out by ./check, which has ten minutes on two cores, and run by ./check --clients, which is what CI does.
-# Under the sanitizers everything takes longer.
+# What takes longest: left out by ./check, which has ten minutes on two cores, and run by ./check --clients, which is what CI does and which
+# has forty; there in the release build.  Under the sanitizers everything takes longer: ./check --slow runs them there, too.
 set(slow cli/key_order cli/long cli/skill_crash cli/undo oracle/doors oracle/kinds oracle/mutations oracle/pack fleet/bytes)
 if(HELM_SANITIZE)
   list(APPEND slow cli/agent cli/approval cli/archive cli/armed cli/beside cli/client_settings cli/clients cli/contained

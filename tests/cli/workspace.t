@@ -23,7 +23,8 @@ mkdir -p repo/below other/docs project/sub
 git init -q repo 2>/dev/null || mkdir -p repo/.git
 ok "init in a repository says what git will see" says 0 "git sees MEMORY.md, references/ as new" helm init --path repo
 ok "also below its top" says 0 "as new: commit them or not, as you like; it ignores .helm/" helm init --path repo/below
-ok "not again" sh -c '! "$0" init --path repo | grep -q "git sees"' "$HELM_REAL"
+quiet_init() { ! helm init --path repo | grep -q "git sees"; }
+ok "not again" quiet_init
 helm init --path project >"$scratch/.init"
 ok "elsewhere it has nothing to say of git" sh -c '! grep -q "git sees" "$0"' "$scratch/.init"
 ok "init elsewhere" says 0 "project" cat "$scratch/.init"
