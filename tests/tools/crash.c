@@ -114,13 +114,17 @@ unsigned crash_sweep(const struct crash_case *what, void *arg)
 	unsigned calls = 0;
 
 	for (enum crash_fault fault = 0; fault < CRASH_FAULTS; fault++) {
-		for (unsigned at = 1;; at += step_of(fault)) {
+		unsigned step = step_of(fault);
+		for (unsigned at = 1;; at += step) {
 			struct crash_end end = { .fault = fault, .at = at };
 			if (!one_fault(what, arg, &end)) {
 				if (!end.was_killed && end.rc)
 					stop(what->name, end.err.text);
 				calls = at - 1;
-				break;
+				if (at == 1 || step == 1)
+					break;
+				at -= step; /* the last that was hit: one by one from there, so that they are counted */
+				step = 1;
 			}
 			if (at > 10000)
 				stop(what->name, "never ends");

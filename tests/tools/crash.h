@@ -40,7 +40,7 @@ struct crash_case {
 	void (*check)(struct crash *c, const struct crash_end *end); /* cmocka assertions; real system */
 };
 
-/* Returns the number of counted calls of the undisturbed act that change the world; under the sanitizers, which skip some, up to three more. */
+/* Returns the number of counted calls of the undisturbed act that change the world. */
 unsigned crash_sweep(const struct crash_case *what, void *arg);
 void crash_ack(struct crash *c);
 
