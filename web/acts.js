@@ -153,8 +153,12 @@ export function proofPanel(given, title, by = HERE) {
 	const line = h('textarea', { spellcheck: 'false', 'aria-label': 'The receipt as it was signed; change it, and it is checked again' });
 	const result = h('div', { 'aria-live': 'polite' });
 	line.value = given.receipt;
+	let asked = 0;
 	const check = async () => {
-		const began = performance.now(), rows = await by.verify({ ...given, receipt: line.value });
+		const began = performance.now(), mine = ++asked;
+		box.className = 'card proof';
+		const rows = await by.verify({ ...given, receipt: line.value });
+		if (mine !== asked) return; // it was changed meanwhile, and is looked at again
 		const wrong = rows.filter((r) => r.state === 'fail'), open = rows.filter((r) => r.state === 'unknown' && r.name !== 'decision');
 		const how = wrong.length ? 'fail' : open.length ? 'unknown' : 'pass';
 		box.className = 'card proof ' + how;

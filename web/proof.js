@@ -114,11 +114,18 @@ export async function checkSignature(r) {
 	need(await verifies(r.public_key_set.ed25519, r.signature, canonical(signed)), 'the signature does not fit the signed members');
 }
 
-async function checkKey(r, trusted) {
+// What stands in no hash follows from what does.
+export async function keyOf(r) {
 	const key = r.public_key_set && r.public_key_set.ed25519;
 	need(r.key_id === 'ed25519:' + key, 'key_id and public_key_set name two keys');
 	need(r.log_id === hex(await sha256(unhex(key))), 'log_id is not that of the key');
 	need((r.leaf_index || 0) === r.lamport_clock - 1, 'leaf_index is not the clock less one');
+	need(!('transparency' in r), 'it has a member that no workspace writes');
+	return key;
+}
+
+async function checkKey(r, trusted) {
+	const key = await keyOf(r);
 	if (!trusted) throw new Unknown('no key is kept in this browser; open the console by a link of helm open');
 	need(key === trusted, `signed by ${key.slice(0, 12)}…, and you trust ${trusted.slice(0, 12)}…`);
 }

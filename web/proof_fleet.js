@@ -1,6 +1,6 @@
 // proof_fleet.js — what a receipt proves in the ledger of a fleet, checked here: the machine's own signature and chain, the history of its keys, and its place in
 // the tree of a checkpoint that the key of the log has signed (docs/formats/key-history.md, fleet-tiles.md, fleet-notes.md).
-import { Unknown, canonical, chainHash, checkDecision, checkLink, checkMark, checkSignature, hex, leafHash, need, rootOf, runChecks, sha256, sha256Text, verifies } from './proof.js';
+import { Unknown, canonical, chainHash, checkDecision, checkLink, checkMark, checkSignature, hex, keyOf, leafHash, need, rootOf, runChecks, sha256, sha256Text, verifies } from './proof.js';
 
 export const CHECKS = [
 	['form', 'Written in the one form', 'The text of the receipt is canonical JSON: it can be spelled in no other way.'],
@@ -39,9 +39,7 @@ async function keysOf(links) {
 }
 
 async function checkHistory(r, links) {
-	const key = r.public_key_set && r.public_key_set.ed25519;
-	need(r.key_id === 'ed25519:' + key, 'key_id and public_key_set name two keys');
-	const keys = await keysOf(links);
+	const key = await keyOf(r), keys = await keysOf(links);
 	need(keys.has(key), `${String(key).slice(0, 12)}… is no key of this machine`);
 	need(!keys.get(key) || r.timestamp < keys.get(key), `the key was revoked; what it signed since ${keys.get(key)} does not count`);
 }

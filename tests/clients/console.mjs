@@ -127,6 +127,15 @@ const receiptOf = (want) => place.receipts().find(want);
 	ok('one flipped bit turns it red and says what failed', (await page.locator('.checks .fail').count()) >= 1 && /The proof fails at: \w/.test(await page.textContent('.proof-title')));
 	const doc = (await api('acts/' + denied.decision_id)).ok.decision;
 	const failing = (given) => page.evaluate(async ([g, key]) => { const { verify } = await import('/console/_/proof.js'); return (await verify(g, key)).filter((r) => r.state === 'fail').map((r) => r.name); }, [given, denied.public_key_set.ed25519]);
+	const unseen = await page.evaluate(async ([g, key]) => {
+		const { verify } = await import('/console/_/proof.js'), list = [];
+		for (let i = 0; i < g.receipt.length; i++) {
+			const receipt = g.receipt.slice(0, i) + String.fromCharCode(g.receipt.charCodeAt(i) ^ 1) + g.receipt.slice(i + 1);
+			if (!(await verify({ ...g, receipt }, key)).some((r) => r.state === 'fail')) list.push(g.receipt.slice(Math.max(0, i - 30), i + 1));
+		}
+		return list;
+	}, [doc, denied.public_key_set.ed25519]);
+	ok('whichever bit is flipped', unseen.length === 0, unseen.length, ...unseen.slice(0, 5));
 	const change = (f) => { const r = JSON.parse(doc.receipt); f(r); const sort = (v) => (v && typeof v === 'object' && !Array.isArray(v) ? Object.fromEntries(Object.keys(v).sort().map((k) => [k, sort(v[k])])) : v); return { ...doc, receipt: JSON.stringify(sort(r)) }; };
 	const bit = (hex) => (parseInt(hex[0], 16) ^ 1).toString(16) + hex.slice(1);
 	const cases = [

@@ -106,8 +106,15 @@ await see(page, origin + '/console/acts');
 		const { source, state } = await import('/console/_/app.js'), { verifyFleet } = await import('/console/_/proof_fleet.js'), { trustedLog } = await import('/console/_/api.js');
 		const doc = await source.get('acts/' + location.pathname.split('/').pop()), whole = { ...doc.decision, keys: doc.keys }, key = trustedLog(state.me.log_origin);
 		const failing = async (x, k = key) => (await verifyFleet(x, k)).filter((r) => r.state !== 'pass').map((r) => r.name + ':' + r.state).join(' ');
+		// Every character of the receipt, by its lowest bit: what stays green would be a lie that nobody sees.
+		const unseen = [];
+		for (let i = 0; i < whole.receipt.length; i++) {
+			const receipt = whole.receipt.slice(0, i) + String.fromCharCode(whole.receipt.charCodeAt(i) ^ 1) + whole.receipt.slice(i + 1);
+			if (!(await verifyFleet({ ...whole, receipt }, key)).some((r) => r.state === 'fail')) unseen.push(whole.receipt.slice(Math.max(0, i - 30), i + 1));
+		}
 		const p = whole.proof, flip = (t, i) => t.slice(0, i) + (t[i] === '0' ? '1' : '0') + t.slice(i + 1);
 		return {
+			unseen,
 			good: await failing(whole),
 			path: await failing({ ...whole, proof: { ...p, audit_path: [flip(p.audit_path[0], 5), ...p.audit_path.slice(1)] } }),
 			leaf: await failing({ ...whole, proof: { ...p, leaf_index: p.leaf_index + 1 } }),
@@ -121,6 +128,7 @@ await see(page, origin + '/console/acts');
 			before: await failing({ ...whole, previous: whole.previous && flip(whole.previous, whole.previous.indexOf('"signature":"') + 14) }),
 		};
 	});
+	ok('whichever bit is flipped', given.unseen.length === 0, given.unseen.length, ...given.unseen.slice(0, 5));
 	const want = { good: '', path: 'inclusion:fail', leaf: 'inclusion:fail', root: 'inclusion:fail checkpoint:fail', size: /checkpoint:fail/, cosign: 'checkpoint:fail', other: 'checkpoint:fail', nokey: 'checkpoint:unknown', history: 'history:fail', nokeys: 'history:fail', before: /^(link:fail)?$/ };
 	const wrong = Object.entries(want).filter(([k, v]) => !(v instanceof RegExp ? v.test(given[k]) : given[k] === v));
 	ok('each part of the proof that is changed is named', wrong.length === 0, wrong, given);
