@@ -382,7 +382,7 @@ static struct json *count_json(struct arena *a, const struct call_count *c, int 
 	return part;
 }
 
-/* {last_hour, last_24_hours, last_at} of the doors that are no hooks and no gateway of tools, in about so much of the chain's end. */
+/* {last_hour, last_24_hours, last_at, complete} of the doors that are no hooks and no gateway of tools, in about so much of the chain's end. */
 static struct json *other_doors(struct look_around *x)
 {
 	static const char *const doors[] = { "api", "proxy", "agent" };
@@ -399,6 +399,11 @@ static struct json *other_doors(struct look_around *x)
 	json_set(x->a, part, "last_hour", count_json(x->a, &c, 0));
 	json_set(x->a, part, "last_24_hours", count_json(x->a, &c, 1));
 	json_sets(x->a, part, "last_at", c.last_at[0] ? c.last_at : NULL);
+	/* The look ends between two files of the chain. */
+	char **files;
+	size_t n;
+	json_setb(x->a, part, "complete",
+		receipts_files(x->s, x->a, x->ws->state_fd, &files, &n, NULL) == OK && n <= 1);
 	return part;
 }
 

@@ -414,7 +414,8 @@ char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_
 	if (!text_parse_time(last, strlen(last), &us)) {
 		buf_adds(&b,
 			has_other ? "No agent has called by a hook or the gateway"
-				  : "No agent has called yet");
+				: json_get_bool(others, "complete", true) ? "No agent has called yet"
+									  : "No agent has called lately");
 	} else {
 		buf_adds(&b, "Agents' calls in the last hour: ");
 		count_clause(&b, hour);

@@ -48,6 +48,9 @@ ok "and what holds agents' calls" says 0 "judged" helm status --brief
 ok "or that no client asks at all" says 0 "No agent client asks here before it acts" helm status --brief
 ok "which doctor says too" says 0 "containment" helm doctor --skip-discovery
 ok "nobody has called" says 0 "No agent has called yet" helm status --brief
+helm init --path "$scratch/longer" >/dev/null
+"$HELM_BUILD/tests/store_tool" "$scratch/longer/.helm" "$scratch/home/.helm/keys" 2000 0 20000 1700000000000000 1000000 0 0
+ok "of a record that is not looked through whole it is not said that nobody ever did" says 0 "No agent has called lately" helm status --brief --path "$scratch/longer"
 
 # (a) only calls of agents happened
 call "ls"

@@ -110,7 +110,7 @@ static int proof_of(
 
 /* ---- what a passkey signs ---- */
 
-static struct bytes message_of(struct arena *a, const struct json *challenge)
+struct bytes approval_quorum_bytes(struct arena *a, const struct json *challenge)
 {
 	struct buf text;
 
@@ -127,7 +127,7 @@ int quorum_message(
 	int rc = proof_of(k, a, entry, &proof, e);
 
 	if (rc == OK)
-		*ret = message_of(a, json_get(proof, "challenge"));
+		*ret = approval_quorum_bytes(a, json_get(proof, "challenge"));
 	return rc;
 }
 
@@ -140,7 +140,7 @@ static struct json *challenge_in(struct arena *a, struct bytes message)
 	return message.n > n && memcmp(message.p, DOMAIN, n) == 0 &&
 			json_parse(a, (struct bytes){ message.p + n, message.n - n }, "answer", NULL, &said,
 				NULL) == OK &&
-			bytes_eq(message, message_of(a, said))
+			bytes_eq(message, approval_quorum_bytes(a, said))
 		? said
 		: NULL;
 }
@@ -165,7 +165,7 @@ static int proof_for(struct kernel *k, struct arena *a, const struct json *entry
 
 	if (rc)
 		return rc;
-	if (bytes_eq(message, message_of(a, json_get(proof, "challenge")))) {
+	if (bytes_eq(message, approval_quorum_bytes(a, json_get(proof, "challenge")))) {
 		*ret = proof;
 		return OK;
 	}
@@ -178,7 +178,7 @@ static int proof_for(struct kernel *k, struct arena *a, const struct json *entry
 		!text_is_id(json_get_text(said, "challenge_id", "")) ||
 		!text_is_id(json_get_text(said, "nonce", "")) ||
 		!bytes_eq(message,
-			message_of(a,
+			approval_quorum_bytes(a,
 				challenge_of(a, request, since, issued,
 					json_get_text(said, "challenge_id", ""),
 					json_get_text(said, "nonce", "")))))
@@ -261,13 +261,8 @@ int approval_quorum_message(
 		return err_set(e, E_INPUT, "APPROVAL_QUORUM", "nobody can answer this question");
 	int rc = new_challenge(s, a, request, since, &challenge, e);
 	if (rc == OK)
-		*ret = message_of(a, challenge);
+		*ret = approval_quorum_bytes(a, challenge);
 	return rc;
-}
-
-struct bytes approval_quorum_bytes(struct arena *a, const struct json *challenge)
-{
-	return message_of(a, challenge);
 }
 
 bool approval_quorum_is_live(struct sys *s, struct arena *a, const struct json *request, struct bytes message)
@@ -299,7 +294,7 @@ static bool passkey_holds(
 	struct json *proof = json_copy(a, x);
 
 	json_sets(a, proof, "algorithm", json_get_text(x, "algorithm", "") + sizeof(BY_PASSKEY) - 1);
-	return passkey_proof_is_signed(a, proof, message_of(a, challenge), es256);
+	return passkey_proof_is_signed(a, proof, approval_quorum_bytes(a, challenge), es256);
 }
 
 static bool key_holds(struct arena *a, const struct json *x)
