@@ -224,6 +224,9 @@ int landlock_confine(const struct landlock_rules *rules)
 	if (grant_read_around(ruleset, &a, "/", all_hidden(&a, rules), read, known) ||
 		grant_programs(ruleset, rules, known))
 		return -1;
+	/* The right to list holds for everything below, so "/" has it only where mounts cover what is hidden. */
+	if (!rules->hidden && grant(ruleset, "/", FS_READ_DIR, known, 0))
+		return -1;
 	for (const char *const *p = rules->write_paths; p && *p; p++)
 		if (!(rules->is_shared && text_eq(*p, "/dev/shm")) &&
 			grant(ruleset, *p, read | WRITE_RIGHTS, known, 0))

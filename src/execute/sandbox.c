@@ -28,6 +28,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -85,8 +86,86 @@ static void note_spaces(struct sandbox_report *report, unsigned long spaces)
 	report->network_namespace = spaces & CLONE_NEWNET;
 }
 
-/* A kernel may forbid any of these namespaces to plain users, and clone() then fails as a whole.  So the
- * attempt is all or nothing: without any of them in the second try, and the report says so. */
+/* Does this process hold every capability that making these namespaces and filling them needs?  Root in a container usually does not:
+ * it gets them inside a user namespace, as a plain user does. */
+static bool has_capabilities(unsigned long spaces)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct have[2] = { { 0 } };
+	uint32_t need =
+		1u << CAP_SYS_ADMIN | 1u << CAP_SETPCAP | (spaces & CLONE_NEWNET ? 1u << CAP_NET_ADMIN : 0);
+
+	return syscall(SYS_capget, &head, have) == 0 && (have[0].effective & need) == need;
+}
+
+static int write_proc(const char *path, const char *text)
+{
+	AUTO(close_fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* Maps every id that this process knows to itself in the user namespace of `pid`.  `name` is uid_map or gid_map. */
+static int map_all(pid_t pid, const char *name)
+{
+	char path[64], text[4096], map[4096];
+	size_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/%s", name);
+	AUTO(close_fd) int from = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = from >= 0 ? read(from, text, sizeof(text) - 1) : -1;
+	text[got > 0 ? got : 0] = '\0';
+	for (char *at = text, *end; *at && n < sizeof(map);
+		at = end + strcspn(end, "\n"), at += *at == '\n') {
+		unsigned long first = strtoul(at, &end, 10), count;
+		(void)strtoul(end, &end, 10); /* what it is outside of us */
+		count = strtoul(end, &end, 10);
+		if (!count)
+			return -1;
+		n += (size_t)snprintf(map + n, sizeof(map) - n, "%lu %lu %lu\n", first, first, count);
+	}
+	if (!n || n >= sizeof(map))
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return write_proc(path, map);
+}
+
+/* Only a process outside the new user namespace can map more than one id into it.  Root does so for every id it knows: files of other
+ * users stay what they were.  Where the kernel refuses, the warden maps root alone. */
+static void tell_mapped(const struct sandbox_report *report, pid_t pid)
+{
+	bool is_mapped = pid > 0 && map_all(pid, "uid_map") == 0 && map_all(pid, "gid_map") == 0;
+
+	(void)!write(report->mapped[1], is_mapped ? "m" : "-", 1);
+	close(report->mapped[0]);
+	close(report->mapped[1]);
+}
+
+/* With namespaces, or -1.  Root first tries without a user namespace, where it has what that needs. */
+static pid_t start_in_namespaces(unsigned long wanted, struct sandbox_report *report, int memory,
+	int (*fn)(void *), void *arg, void *stack_end)
+{
+	pid_t pid = -1;
+
+	if (report->uid == 0 && has_capabilities(wanted)) {
+		note_spaces(report, wanted);
+		pid = clone(fn, stack_end, (int)wanted | memory | SIGCHLD, arg);
+		if (pid > 0)
+			return pid;
+	}
+	wanted |= CLONE_NEWUSER;
+	note_spaces(report, wanted);
+	if (report->uid != 0)
+		return clone(fn, stack_end, (int)wanted | memory | SIGCHLD, arg);
+	if (pipe2(report->mapped, O_CLOEXEC))
+		return -1;
+	pid = clone(fn, stack_end, (int)wanted | memory | SIGCHLD, arg);
+	tell_mapped(report, pid);
+	return pid;
+}
+
+/* A kernel may forbid any of these namespaces, and clone() then fails as a whole.  So the attempt is all or nothing: without any of
+ * them in the last try, and the report says so. */
 pid_t sandbox_start(struct sys *s, const struct sandbox_rules *rules, struct sandbox_report *report,
 	struct cgroup *group, int memory, int (*fn)(void *), void *arg, void *stack_end)
 {
@@ -97,11 +176,8 @@ pid_t sandbox_start(struct sys *s, const struct sandbox_rules *rules, struct san
 	cgroup_make_limited(s, &rules->limits, group);
 	if (has_own_loopback(rules))
 		wanted |= CLONE_NEWNET;
-	if (geteuid() != 0)
-		wanted |= CLONE_NEWUSER;
 	if (!rules->off && !rules->no_namespaces) {
-		note_spaces(report, wanted);
-		pid_t pid = clone(fn, stack_end, (int)wanted | memory | SIGCHLD, arg);
+		pid_t pid = start_in_namespaces(wanted, report, memory, fn, arg, stack_end);
 		if (pid > 0)
 			return pid;
 	}
@@ -111,19 +187,22 @@ pid_t sandbox_start(struct sys *s, const struct sandbox_rules *rules, struct san
 	return clone(fn, stack_end, memory | SIGCHLD, arg);
 }
 
-static int write_proc(const char *path, const char *text)
-{
-	AUTO(close_fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
-}
-
 /* The same user and group inside as outside: nobody becomes root by this.  "deny" for setgroups is what the
  * kernel asks for before an unprivileged process may write a group map. */
-static int map_user(uid_t uid, gid_t gid)
+static int map_user(const struct sandbox_report *report)
 {
-	char uid_map[64], gid_map[64];
+	const uid_t uid = report->uid;
+	const gid_t gid = report->gid;
+	char uid_map[64], gid_map[64], how = '-';
 
+	if (uid == 0) {
+		close(report->mapped[1]);
+		while (read(report->mapped[0], &how, 1) < 0 && errno == EINTR)
+			;
+		close(report->mapped[0]);
+	}
+	if (how == 'm')
+		return 0;
 	snprintf(uid_map, sizeof(uid_map), "%u %u 1\n", uid, uid);
 	snprintf(gid_map, sizeof(gid_map), "%u %u 1\n", gid, gid);
 	if (write_proc("/proc/self/setgroups", "deny") && errno != ENOENT)
@@ -295,7 +374,7 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 		return 0;
 	/* In a new user namespace the ids read as "nobody" until they are mapped; helm left the real ones
 	 * here. */
-	if (report->user_namespace && map_user(report->uid, report->gid))
+	if (report->user_namespace && map_user(report))
 		return refuse(report, "cannot map the user into its namespace: %s", strerror(errno));
 	if (report->mount_namespace)
 		private_mounts(rules, report);
@@ -336,12 +415,12 @@ static bool may_keep(int capability)
 	return false;
 }
 
-/* Bounding set first, so that nothing executed later can get them back; then ambient, effective and
- * permitted ones.  A plain user keeps none at all. */
+/* Bounding set first, then ambient, effective and permitted ones.  A plain user keeps none at all.  Who lacks CAP_SETPCAP cannot change
+ * the bounding set; no_new_privs, which is on by now, keeps every exec within the permitted set all the same. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct data[2] = { { 0 } };
+	struct __user_cap_data_struct data[2] = { { 0 } }, have[2] = { { 0 } };
 	bool is_root = geteuid() == 0;
 
 	for (int c = 0; c <= 63; c++) {
@@ -349,15 +428,15 @@ static int drop_capabilities(void)
 			continue;
 		if (errno == EINVAL)
 			break; /* the kernel knows no more */
-		if (errno == EPERM && is_root)
-			return -1;
 	}
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
 		return -1;
+	if (syscall(SYS_capget, &head, have))
+		return -1;
 	for (int c = 0; is_root && c <= 63; c++)
 		if (may_keep(c)) {
-			data[c / 32].effective |= 1u << c % 32;
-			data[c / 32].permitted |= 1u << c % 32;
+			data[c / 32].effective |= have[c / 32].permitted & 1u << c % 32;
+			data[c / 32].permitted |= have[c / 32].permitted & 1u << c % 32;
 		}
 	return (int)syscall(SYS_capset, &head, data);
 }

@@ -25,6 +25,10 @@ ok "nor is one in the tree" sh -c '! printf %s "$0" | grep -q "the walls"' "$(wa
 ok "nor what succeeds" sh -c '! printf %s "$0" | grep -q "the walls"' "$(wall sh -c 'echo "/etc/x: Permission denied"' 2>&1)"
 ok "a host is named" says 6 "the walls refused registry.example.org" wall sh -c 'echo "curl: (6) Could not resolve host: registry.example.org" >&2; exit 6'
 
+ok "the root directory can be listed" says 0 usr wall ls /
+ok "reading is not explained as writing" sh -c '! printf %s "$0" | grep -q "allow path"' "$(wall sh -c 'echo "/bin/ls: cannot open directory '"'/srv'"': Permission denied" >&2; exit 2' 2>&1)"
+ok "nor is the program that speaks taken for what was refused" says 1 "helm allow path $out" wall sh -c "echo \"/bin/sh: $out/f: Permission denied\" >&2; exit 1"
+
 # ---- allowing it ----
 ok "an agent cannot allow anything" exits 25 governed allow path "$out" --path "$ws"
 ok "nothing is allowed so far" says 0 "nothing is allowed" helm allow list

@@ -15,7 +15,7 @@
 enum { LINE_MAX_BYTES = 1024 };
 
 struct refusal {
-	const char *what; /* "write", "fixed", "closed", "network" */
+	const char *what; /* "write", "fixed", "closed", "list", "network" */
 	const char *target;
 };
 
@@ -54,13 +54,26 @@ static bool is_writable_bare(struct arena *a, const char *path)
 	return faccessat(AT_FDCWD, dir, W_OK, AT_EACCESS) == 0;
 }
 
-/* What the walls say about this path, if it is they who refused it. */
-static bool judge_path(const struct task *t, const char *text, struct refusal *ret)
+/* Without mounts that cover them, a directory above hidden places cannot be listed. */
+static bool is_above_hidden(const struct task *t, const char *path)
+{
+	for (const char *const *p = t->rules.hidden; p && *p; p++)
+		if (path_is_below(*p, path))
+			return true;
+	return text_eq(path, "/");
+}
+
+/* What the sandbox says about this path, if it is what refused it.  A program that could not read is never told where it may write. */
+static bool judge_path(const struct task *t, const char *text, bool is_read, struct refusal *ret)
 {
 	const char *path = path_clean(t->a, path_join(t->a, t->spec->cwd, text));
 
 	if (path_is_in_one(path, t->rules.hidden))
 		*ret = (struct refusal){ "closed", path };
+	else if (is_read && is_above_hidden(t, path))
+		*ret = (struct refusal){ "list", path };
+	else if (is_read)
+		return false;
 	else if (path_is_in_one(path, t->rules.read_only))
 		*ret = (struct refusal){ "fixed", path };
 	else if (!path_is_in_one(path, t->rules.write_paths) && !is_private(t, path) &&
@@ -69,6 +82,14 @@ static bool judge_path(const struct task *t, const char *text, struct refusal *r
 	else
 		return false;
 	return true;
+}
+
+static bool says_one(const char *text, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
 }
 
 /* Words of a line, as programs put names into it: between quotes, or between blanks without the colon behind. */
@@ -88,12 +109,21 @@ static bool next_word(const char **at, char *to, size_t room)
 	return true;
 }
 
+/* How programs say that it was reading that failed. */
+static const char *const reads[] = { "open directory", "read directory", "reading directory", "cannot access",
+	"cannot stat", "cannot read", "can't read", "for reading", "scandir", "opendir" };
+
+/* The name of the program that speaks stands first, with a colon behind it, and is not what was refused. */
 static bool find_path(const struct task *t, const char *line, struct refusal *ret)
 {
+	const size_t first = strcspn(line, " ");
 	char word[LINE_MAX_BYTES];
+	bool is_read = says_one(line, reads, ARRAY_SIZE(reads));
 
+	if (first > 1 && line[first] && line[first - 1] == ':')
+		line += first;
 	while (next_word(&line, word, sizeof(word)))
-		if (strchr(word, '/') && judge_path(t, word, ret))
+		if (strchr(word, '/') && judge_path(t, word, is_read, ret))
 			return true;
 	return false;
 }
@@ -184,6 +214,11 @@ static const char *sentence(const struct task *t, const struct refusal *r)
 	if (text_eq(r->what, "closed"))
 		return arena_printf(a, "the walls refused %s: the profile %s keeps credentials closed", shown,
 			t->profile->name);
+	if (text_eq(r->what, "list"))
+		return arena_printf(a,
+			"the walls refused to read %s: credentials lie below it, and this machine has no mounts to cover them; "
+			"name what lies in it instead",
+			shown);
 	if (text_eq(r->what, "fixed"))
 		return arena_printf(a,
 			"the walls refused %s: what decides about runs, or starts programs later, is read-only in one",
@@ -215,14 +250,6 @@ void task_tell_refusal(struct task *t)
 	const char *text = sentence(t, &found);
 	json_sets(t->a, t->row, "refused_by_wall", text);
 	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, text) : text;
-}
-
-static bool says_one(const char *text, const char *const *words, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strstr(text, words[i]))
-			return true;
-	return false;
 }
 
 const char *refusal_in(struct kernel *k, struct arena *a, const struct profile *p,
