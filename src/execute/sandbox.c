@@ -176,7 +176,7 @@ pid_t sandbox_start(struct sys *s, const struct sandbox_rules *rules, struct san
 	cgroup_make_limited(s, &rules->limits, group);
 	if (has_own_loopback(rules))
 		wanted |= CLONE_NEWNET;
-	if (!rules->off && !rules->no_namespaces) {
+	if (!rules->off && rules->kind == SANDBOX_NAMESPACES) {
 		pid_t pid = start_in_namespaces(wanted, report, memory, fn, arg, stack_end);
 		if (pid > 0)
 			return pid;
@@ -509,31 +509,17 @@ static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *
 	return 0;
 }
 
-/* Is everything there that was asked for?  A missing wall refuses the run, unless it is waived. */
+/* Is everything there that was asked for?  A guarantee that is demanded and cannot be met refuses the run. */
 static int judge(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
-	const struct {
-		bool stands;
-		unsigned wall;
-		const char *name;
-	} walls[] = {
-		{ report->files_confined, WALL_FILES, "files (Landlock)" },
-		{ report->metadata_confined, WALL_METADATA, "modes and owners (a mount namespace)" },
-		{ !rules->own || report->own_directories, WALL_METADATA, "temporary directories of its own" },
-		{ report->capabilities_dropped, WALL_CAPABILITIES, "capabilities" },
-		{ report->keys_hidden, WALL_SECRETS, "keys and secrets" },
-		{ report->signals_confined, WALL_SIGNALS, "signals (Landlock level 6 or a pid namespace)" },
-		{ report->state_protected, WALL_STATE, "state (a mount namespace)" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(walls); i++)
-		if (!walls[i].stands) {
-			lacks(report, walls[i].name);
-			report->missing_walls |= walls[i].wall;
+	for (int g = 0; g < GUARANTEE_COUNT; g++)
+		if (!guarantee_mechanism((enum guarantee)g, rules, report)) {
+			lacks(report, guarantee_name((enum guarantee)g));
+			report->unmet |= 1u << g;
 		}
-	if (!(report->missing_walls & ~rules->waived))
+	if (!(report->unmet & ~rules->waived))
 		return 0;
-	return refuse(report, "this machine cannot put up: %s", report->missing);
+	return refuse(report, "this machine cannot guarantee: %s", report->missing);
 }
 
 /* Never more than we have ourselves.  One that cannot be set is passed over: it guards against accidents, and is no wall. */

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/sys.h"
 #include "execute/cgroup.h"
+#include "execute/guarantees.h"
 #include "model/profile.h"
 
 #include <stdbool.h>
@@ -45,10 +46,10 @@ struct sandbox_rules {
 	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
 	struct run_limits limits;
 	bool desk; /* everything inside can ask us: desk.c */
-	unsigned waived; /* WALL_*: run without these where they cannot be put up; 0: all are required */
+	enum sandbox_kind kind; /* how it is built here */
+	unsigned waived; /* DEMAND_*: the run goes on without these where they cannot be met; 0: all must be met */
 	bool off; /* no walls at all: asked for, and recorded */
 	int landlock_abi_limit; /* tests: pretend that the kernel knows no newer one; 0 = what it knows */
-	bool no_namespaces; /* tests: pretend that namespaces are forbidden */
 };
 
 /* What was in force, written by the children, because they are the ones who know. */
@@ -74,8 +75,9 @@ struct sandbox_report {
 	bool own_directories; /* there are some, and all of `own` stand */
 	unsigned layers_wanted,
 		layers_up; /* how many, and a bit for each that stands; the places of others are read-only */
-	unsigned missing_walls; /* WALL_* that were wanted and are not there */
-	char missing[256]; /* names of walls that were wanted and are not there, comma separated */
+	bool supervised; /* a supervisor carries out the calls that Landlock does not cover */
+	unsigned unmet; /* DEMAND_* that could not be met */
+	char missing[256]; /* their names, comma separated */
 	uid_t uid; /* of the caller; set by sandbox_start */
 	gid_t gid;
 	int mapped[2]; /* root in a user namespace of its own: the warden reads here whether its ids are mapped */

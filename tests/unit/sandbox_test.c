@@ -497,7 +497,7 @@ static void test_unix_sockets(void **state)
 	WORKS(rules, "unix", at("s"), NULL);
 	rules = usual(NETWORK_FULL); /* they come along where mounts can cover what leads out */
 	WORKS(rules, "unix", at("s"), NULL);
-	rules.no_namespaces = true, rules.waived = ~0u;
+	rules.kind = SANDBOX_SUPERVISED, rules.waived = DEMAND_ALL;
 	REFUSED(rules, "unix", at("s"), NULL);
 	close(fd);
 }
@@ -596,9 +596,9 @@ static void test_without_namespaces(void **state)
 	struct sandbox_rules rules = usual(NETWORK_NONE);
 
 	(void)state;
-	rules.no_namespaces = true;
+	rules.kind = SANDBOX_SUPERVISED;
 	assert_int_equal(attempt(&rules, "write", at("in/file"), NULL), -1);
-	rules.waived = WALL_ALL;
+	rules.waived = DEMAND_ALL;
 	WORKS(rules, "write", at("in/file"), NULL);
 	assert_non_null(strstr(last.report.missing, "modes and owners"));
 	assert_non_null(strstr(last.report.missing, "state"));
@@ -635,7 +635,7 @@ static void test_rules_that_cannot_be_told(void **state)
 
 	(void)state;
 	assert_int_equal(symlink(at("loop"), at("loop")), 0);
-	rules.waived = WALL_ALL;
+	rules.waived = DEMAND_ALL;
 	rules.write_paths = writes;
 	assert_int_equal(attempt(&rules, "write", "/dev/null", NULL), -1);
 }

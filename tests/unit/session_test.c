@@ -95,7 +95,7 @@ static void test_bundle_is_checked(void **state)
 
 static const char *const writes[] = { "/tmp", "/dev/shm", NULL };
 static const struct sandbox_rules rules = {
-	.network = NETWORK_LOOPBACK, .write_paths = writes, .waived = WALL_ALL
+	.network = NETWORK_LOOPBACK, .write_paths = writes, .waived = DEMAND_ALL
 };
 
 static void begin(struct session *x, uint32_t number, const char *text, const char *note)

@@ -334,7 +334,7 @@ static int put_up(struct child *c, struct err *e)
 		return rc;
 	c->rules.limits = (struct run_limits){ .memory_mb = json_get_int(c->row, "memory_mb", 0),
 		.processes = json_get_int(c->row, "processes", 0) };
-	c->rules.waived = posture_is_degraded(c->sys, c->a, c->ws) ? WALL_ALL : 0;
+	c->rules.waived = posture_is_degraded(c->sys, c->a, c->ws) ? DEMAND_ALL : 0;
 	make_layers(c);
 	c->rules.write_paths = places_of(c, "write");
 	c->rules.shown = without_inner(c, places_of(c, "read"));

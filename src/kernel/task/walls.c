@@ -461,7 +461,7 @@ void task_rules(struct task *t)
 		.door = t->door ? egress_inside(t->door) : 0,
 		.limits = p->limits,
 		.desk = t->spec->session,
-		.waived = degraded ? WALL_ALL : WALL_ALL & ~p->requires,
+		.waived = degraded ? DEMAND_ALL : DEMAND_ALL & ~guarantees_of_walls(p->requires),
 	};
 	choose_own(t, !degraded);
 	t->rules.exec_paths = task_programs(t);
@@ -509,7 +509,7 @@ const char *walls_missing(struct sys *s, struct arena *a, const struct workspace
 		.write_paths = writes,
 		.hidden = hidden,
 		.read_only = state,
-		.waived = WALL_ALL };
+		.waived = DEMAND_ALL };
 	const struct run_request request = {
 		.argv = argv, .environment = none, .cwd = "/", .capture = true, .quiet = true, .rules = &rules
 	};
