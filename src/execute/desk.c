@@ -11,6 +11,7 @@
  * supervisor is gone the call fails, and with it whatever was asked. */
 #include "execute/execute.h"
 
+#include "base/fds.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -50,8 +51,29 @@ static void turn_away(int desk, const struct seccomp_notif *asked, int why)
 	(void)!ioctl(desk, SECCOMP_IOCTL_NOTIF_SEND, &no);
 }
 
+/* A supervisor that carries out other calls, too (supervise.h), hears all of them, and passes the caller's socket on.  -1: it has gone. */
+static int accept_relayed(int desk, struct desk_caller *ret)
+{
+	struct fds_got got;
+	pid_t pid = 0;
+	ssize_t n;
+
+	while ((n = fds_receive(desk, &pid, sizeof(pid), 0, &got)) < 0 && errno == EINTR)
+		;
+	if (n != (ssize_t)sizeof(pid) || got.fds[0] < 0)
+		return -1;
+	*ret = (struct desk_caller){ .fd = got.fds[0], .pid = pid };
+	got.fds[0] = -1;
+	fds_close(&got);
+	return 0;
+}
+
 int desk_accept(int desk, int stop, struct desk_caller *ret)
 {
+	int type;
+	socklen_t n = sizeof(type);
+	const bool is_relayed = getsockopt(desk, SOL_SOCKET, SO_TYPE, &type, &n) == 0;
+
 	for (;;) {
 		struct pollfd p[] = { { desk, POLLIN, 0 }, { stop, POLLIN, 0 } };
 		struct seccomp_notif asked;
@@ -69,6 +91,8 @@ int desk_accept(int desk, int stop, struct desk_caller *ret)
 				return -1;
 			continue;
 		}
+		if (is_relayed)
+			return accept_relayed(desk, ret);
 		memset(&asked, 0, sizeof(asked)); /* the kernel insists */
 		if (ioctl(desk, SECCOMP_IOCTL_NOTIF_RECV, &asked)) {
 			/* Who asked was killed meanwhile; or this is no desk. */

@@ -227,9 +227,10 @@ int landlock_confine(const struct landlock_rules *rules)
 	/* The right to list holds for everything below, so "/" has it only where mounts cover what is hidden. */
 	if (!rules->hidden && grant(ruleset, "/", FS_READ_DIR, known, 0))
 		return -1;
+	uint64_t write = rules->is_supervised ? read : read | WRITE_RIGHTS;
 	for (const char *const *p = rules->write_paths; p && *p; p++)
-		if (!(rules->is_shared && text_eq(*p, "/dev/shm")) &&
-			grant(ruleset, *p, read | WRITE_RIGHTS, known, 0))
+		if (!(rules->is_shared && text_eq(*p, "/dev/shm")) && !path_is_in_one(*p, rules->hidden) &&
+			grant(ruleset, *p, write, known, 0))
 			return -1;
 	for (const char *const *p = rules->own; p && *p; p++)
 		if (grant(ruleset, *p, read | WRITE_RIGHTS, known, 0))

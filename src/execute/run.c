@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "execute/become.h"
 #include "execute/hand.h"
+#include "execute/supervise.h"
 #include "execute/terminal.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,6 +48,8 @@ enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CHUNK_BYTES = 64 << 10 };
 struct pipes {
 	int out[2], err[2], control[2];
 	int hand[2]; /* of a session: the ward gives us what it has made inside */
+	int notify[2]; /* SANDBOX_SUPERVISED: the ward gives the warden the listener of its filter */
+	int relay[2]; /* the same, of a session: the warden passes on who asks at the desk */
 };
 
 /* What helm, warden and ward share. */
@@ -56,6 +60,7 @@ struct stage {
 	struct pipes pipes; /* never changed once the keeper runs: the warden looks here when it gets to it */
 	int terminal; /* to be given away, or -1 */
 	struct terminal relay; /* of a session */
+	int null; /* SANDBOX_SUPERVISED: /dev/null; or -1 */
 	int master; /* our side of the session's terminal, as the warden has it; or -1 */
 	char *stacks; /* the keeper's; it lends the lower two thirds to ward and warden */
 	pthread_t keeper;
@@ -64,6 +69,7 @@ struct stage {
 	pid_t warden; /* or -1 */
 	int start_errno, was_dumpable;
 	struct sandbox_report report;
+	struct supervisor *supervisor; /* SANDBOX_SUPERVISED: the warden is it; else NULL */
 	struct sys *s;
 	struct cgroup group; /* of the ward and all that it starts */
 	pid_t ward; /* once it was started */
@@ -151,8 +157,8 @@ static int hand_over(const struct stage *st)
 {
 	int fds[2], n = 0;
 
-	if (st->report.desk > 0)
-		fds[n++] = st->report.desk;
+	if (st->report.listener > 0 && !st->supervisor)
+		fds[n++] = st->report.listener;
 	if (st->master >= 0)
 		fds[n++] = st->master;
 	return hand_send(st->pipes.hand[1], fds, n);
@@ -179,11 +185,14 @@ static int become_command(void *arg)
 		lead_group(st);
 	if (sandbox_lock(request->rules, &st->group, &st->report))
 		_exit(EXIT_REFUSED);
-	if (request->is_session && hand_over(st)) {
+	if ((st->report.supervised && supervisor_send_listener(st->pipes.notify[1], st->report.listener)) ||
+		(request->is_session && hand_over(st))) {
 		snprintf(st->report.refused, sizeof(st->report.refused), "cannot hand over: %s",
 			strerror(errno));
 		_exit(EXIT_REFUSED);
 	}
+	if (st->report.supervised)
+		close(st->report.listener); /* who has it answers for what is outside */
 	wait_at_gate(st);
 	if (request->last_look && !request->last_look(request->arg, st->changed, sizeof(st->changed)))
 		_exit(EXIT_REFUSED);
@@ -200,22 +209,59 @@ static void say(const struct stage *st, char what)
 	(void)!write(st->pipes.control[1], &what, 1);
 }
 
+/* Calls of the sandbox are carried out here until a signal comes or the time is over.  Returns the signal, or 0. */
+static int supervise(struct stage *st, int signals, int64_t for_ms)
+{
+	struct supervisor *s = st->supervisor;
+
+	for (;;) {
+		struct pollfd p[] = { { signals, POLLIN, 0 },
+			{ s->listener >= 0 ? s->listener : st->pipes.notify[0], POLLIN, 0 } };
+		struct signalfd_siginfo info;
+		if (poll(p, 2, (int)for_ms) <= 0)
+			return 0;
+		if (p[0].revents && read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			return (int)info.ssi_signo;
+		if (p[1].revents & POLLIN && s->listener >= 0) {
+			supervisor_serve(s);
+		} else if (p[1].revents && s->listener < 0) {
+			int listener = supervisor_receive_listener(st->pipes.notify[0]);
+			close_pair(st->pipes.notify); /* at its end nobody is left who could send one */
+			st->pipes.notify[0] = st->pipes.notify[1] = -1;
+			if (listener >= 0)
+				supervisor_begin(s, listener);
+		} else if (p[1].revents) {
+			close(s->listener); /* nothing inside lives any more */
+			s->listener = -1;
+		}
+	}
+}
+
+/* Until a signal comes, or some time has passed. */
+static int await_signal(struct stage *st, const sigset_t *wake, int signals, int64_t for_ms)
+{
+	struct timespec patience = { for_ms / 1000, for_ms % 1000 * 1000000 };
+
+	return st->supervisor ? supervise(st, signals, for_ms) : sigtimedwait(wake, NULL, &patience);
+}
+
 /* Until the ward has ended.  Other children are strays that were handed to us; they are only reaped.  All signals are blocked here, so
  * none is lost between the look and the wait.  When helm has gone there is nobody to tell, and what is left is ended. */
 static void watch_ward(struct stage *st, pid_t ward)
 {
-	struct timespec patience = { 1, 0 };
+	int64_t patience_ms = 1000;
 	sigset_t wake;
 
 	sigemptyset(&wake);
 	sigaddset(&wake, SIGCHLD);
 	sigaddset(&wake, HELM_GONE);
+	AUTO(close_fd) int signals = st->supervisor ? signalfd(-1, &wake, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
 	for (;;) {
 		int status;
 		pid_t who = waitpid(-1, &status, WUNTRACED | WNOHANG);
 		/* The word comes with the end of one thread of helm; another may hold the pipe for a moment.  And anybody may send it. */
-		if (who == 0 && sigtimedwait(&wake, NULL, &patience) == HELM_GONE)
-			patience = (struct timespec){ 0, 10000000 };
+		if (who == 0 && await_signal(st, &wake, signals, patience_ms) == HELM_GONE)
+			patience_ms = 10;
 		if (who == 0 && is_abandoned(st))
 			return;
 		if (who == 0 || (who < 0 && errno == EINTR))
@@ -244,6 +290,16 @@ static int make_terminal(struct stage *st)
 	return st->master < 0 ? -1 : 0;
 }
 
+/* Whoever reads or writes the other ends must learn when the command has gone.  The numbers stay taken where more is opened. */
+static void let_streams_go(const struct stage *st)
+{
+	if (st->supervisor)
+		supervisor_note_terminals(st->supervisor);
+	for (int fd = 0; fd <= 2; fd++)
+		if (!st->supervisor || dup2(st->null, fd) < 0)
+			close(fd);
+}
+
 /* Sets up the process group and streams, puts up the first half of the walls, starts the ward, and waits
  * for it.  The status goes into shared memory; the control pipe only wakes helm. */
 static int be_warden(void *arg)
@@ -266,6 +322,7 @@ static int be_warden(void *arg)
 		}
 	}
 	close(st->pipes.control[0]);
+	close_fd(&st->pipes.relay[0]);
 	/* In a pid namespace everything ends with the warden.  Without one the warden must live to end it. */
 	prctl(PR_SET_PDEATHSIG, st->report.pid_namespace ? SIGKILL : HELM_GONE, 0, 0, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -281,8 +338,7 @@ static int be_warden(void *arg)
 		_exit(EXIT_REFUSED);
 	}
 	st->ward = ward;
-	for (int fd = 0; fd <= 2; fd++)
-		close(fd);
+	let_streams_go(st);
 	close_pair(st->pipes.hand);
 	if (st->master >= 0)
 		close(st->master); /* ours alone now, so that the session's side ends with helm */
@@ -634,6 +690,11 @@ static int open_signals(bool is_session, sigset_t *ret_old)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static bool is_supervised(const struct run_request *request)
+{
+	return request->rules->kind == SANDBOX_SUPERVISED && !request->rules->off;
+}
+
 static int open_pipes(struct pipes *p, const struct run_request *request)
 {
 	if (pipe2(p->control, O_CLOEXEC))
@@ -642,7 +703,27 @@ static int open_pipes(struct pipes *p, const struct run_request *request)
 		return -1;
 	if (request->capture && (pipe2(p->out, O_CLOEXEC) || pipe2(p->err, O_CLOEXEC)))
 		return -1;
+	if (is_supervised(request) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->notify))
+		return -1;
+	if (is_supervised(request) && request->rules->desk &&
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->relay))
+		return -1;
 	return 0;
+}
+
+/* Everything that the supervisor knows is laid down before it exists. */
+static int open_supervisor(struct stage *st, struct arena *a)
+{
+	if (!is_supervised(st->request))
+		return 0;
+	st->supervisor = arena_zalloc(a, 1, sizeof(*st->supervisor));
+	st->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (supervisor_init(st->supervisor, st->request->rules) == 0) {
+		st->supervisor->desk = st->pipes.relay[1];
+		return 0;
+	}
+	errno = E2BIG; /* more places than it can hold */
+	return -1;
 }
 
 /* Only if nothing is captured and helm itself is in the foreground may it give the terminal away. */
@@ -679,6 +760,9 @@ static void release(struct running *r)
 	if (r->stage.relay.is_wanted)
 		terminal_end(&r->stage.relay);
 	close_fd(&w->desk);
+	close_fd(&r->stage.null);
+	close_pair(w->pipes.notify);
+	close_pair(w->pipes.relay);
 	close_pair(w->pipes.hand);
 	close_fd(&w->signal_fd);
 	close_fd(&w->pid_fd);
@@ -713,7 +797,8 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 		.s = s,
 		.group = { .dir = -1 },
 		.shell_argv = make_shell_argv(a, request->argv),
-		.pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.null = -1,
 		.master = -1,
 		.was_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0),
 		.terminal = find_terminal(request) };
@@ -732,7 +817,7 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 	else if (request->is_session)
 		terminal_find(&r->stage.relay);
 	w->signal_fd = open_signals(request->is_session, &r->old_signals);
-	bool is_piped = open_pipes(&r->stage.pipes, request) == 0;
+	bool is_piped = open_pipes(&r->stage.pipes, request) == 0 && open_supervisor(&r->stage, a) == 0;
 	w->pipes = r->stage.pipes;
 	if (is_piped && start_keeper(&r->stage) == 0) {
 		*ret = r;
@@ -747,11 +832,14 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
  * why. */
 static void take_over(struct watch *w)
 {
-	const bool has_terminal = w->stage->relay.is_wanted, has_desk = w->request->rules->desk;
+	const bool has_terminal = w->stage->relay.is_wanted, is_relayed = w->stage->supervisor,
+		   has_desk = w->request->rules->desk && !is_relayed;
 	int fds[2] = { -1, -1 };
 
 	w->group = hand_receive(w->pipes.hand[0], fds);
-	w->desk = has_desk ? fds[0] : -1;
+	w->desk = has_desk ? fds[0] : is_relayed ? w->pipes.relay[0] : -1;
+	if (is_relayed)
+		w->pipes.relay[0] = -1;
 	if (has_terminal && fds[has_desk] >= 0)
 		terminal_begin(&w->stage->relay, fds[has_desk]);
 	w->result->report = w->stage->report; /* its walls stand */
@@ -794,6 +882,9 @@ int run_go(struct running *r, struct err *e)
 	}
 	w->pid_fd = (int)syscall(SYS_pidfd_open, w->warden, 0);
 	w->control = p->control[0];
+	close_pair(p->notify);
+	close_fd(&p->relay[1]);
+	p->notify[0] = p->notify[1] = p->relay[1] = -1;
 	w->out_fd = p->out[0];
 	w->err_fd = p->err[0];
 	p->out[0] = p->err[0] = -1;

@@ -380,10 +380,10 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 		private_mounts(rules, report);
 	if (report->network_namespace && loopback_up())
 		lacks(report, "loopback");
-	if (rules->network == NETWORK_NAMED) {
+	if (rules->network == NETWORK_NAMED && rules->kind == SANDBOX_NAMESPACES) {
 		report->has_door = rules->door && report->network_namespace && egress_offer(rules->door) == 0;
 		if (!report->has_door)
-			lacks(report, "the way to named hosts (a network namespace)");
+			lacks(report, "the way to named hosts");
 	}
 	return 0;
 }
@@ -455,6 +455,7 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 		.exec_paths = rules->exec_paths,
 		.own = own,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
+		.is_supervised = report->supervised,
 		.is_shared = !report->shared_closed,
 	};
 	if (!abi)
@@ -474,6 +475,16 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 	return 0;
 }
 
+/* What the supervisor makes up for: modes, owners and times; what lies in a writable place and may not be changed; signals. */
+static void note_supervised(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	report->metadata_confined = report->files_confined;
+	report->state_protected = report->files_confined;
+	report->signals_confined = report->files_confined;
+	report->own_directories = rules->own_by_environment;
+	report->has_door = rules->network == NETWORK_NAMED && rules->proxy_port;
+}
+
 /* State that lies outside every writable place is protected by Landlock alone.  State inside one needs a
  * read-only mount. */
 static void judge_state(const struct sandbox_rules *rules, struct sandbox_report *report)
@@ -483,30 +494,6 @@ static void judge_state(const struct sandbox_rules *rules, struct sandbox_report
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		outside &= !path_is_in_one(*p, rules->write_paths);
 	report->state_protected |= outside && report->files_confined;
-}
-
-/* Landlock keeps nobody from a socket in the file system: only where mounts cover those that lead out of the walls may a run make any.
- * Without a network namespace of its own, "loopback only" cannot be told from "everything": no internet
- * sockets then.  Kernels whose Landlock does not know truncation get truncate() refused here instead. */
-static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *report)
-{
-	bool own_net = report->network_namespace;
-	struct seccomp_rules calls = {
-		.inet = rules->network == NETWORK_FULL || (has_own_loopback(rules) && own_net),
-		.unix_socket =
-			rules->unix_sockets || (rules->network == NETWORK_FULL && report->places_covered),
-		.no_truncate = report->landlock_abi < 3,
-		.desk = rules->desk,
-	};
-	int heard = seccomp_install(&calls);
-	if (heard < 0)
-		return refuse(report, "seccomp refused the filter: %s%s", strerror(errno),
-			errno == EBUSY ? " (something above, such as a container, supervises calls already)"
-				       : "");
-	report->desk = heard;
-	report->seccomp = true;
-	report->network_closed = rules->network != NETWORK_FULL;
-	return 0;
 }
 
 /* Is everything there that was asked for?  A guarantee that is demanded and cannot be met refuses the run. */
@@ -520,6 +507,54 @@ static int judge(const struct sandbox_rules *rules, struct sandbox_report *repor
 	if (!(report->unmet & ~rules->waived))
 		return 0;
 	return refuse(report, "this machine cannot guarantee: %s", report->missing);
+}
+
+/* Landlock keeps nobody from a socket in the file system: only where mounts cover those that lead out of the walls may a run make any.
+ * Without a network namespace of its own, "loopback only" cannot be told from "everything": no internet
+ * sockets then.  Kernels whose Landlock does not know truncation get truncate() refused here instead. */
+static int install_filter(
+	const struct sandbox_rules *rules, struct sandbox_report *report, bool is_supervised)
+{
+	bool own_net = report->network_namespace;
+	struct seccomp_rules calls = {
+		.inet = rules->network == NETWORK_FULL || (has_own_loopback(rules) && own_net),
+		.unix_socket = rules->network == NETWORK_FULL && report->places_covered,
+		.no_truncate = usable_abi(rules) < 3 && !is_supervised,
+		.desk = rules->desk,
+		.supervised = is_supervised,
+		.sockets = is_supervised && has_own_loopback(rules),
+		.signals = is_supervised && usable_abi(rules) < 6,
+	};
+	int heard = seccomp_install(&calls);
+
+	if (heard < 0)
+		return -1;
+	report->listener = heard;
+	report->seccomp = true;
+	report->network_closed = rules->network != NETWORK_FULL;
+	return 0;
+}
+
+/* The supervised filter comes first, because whether there can be a supervisor is known by trying: an older kernel, or something above
+ * that supervises calls already, refuses it.  Nothing that follows here is a call that it hands over. */
+static void lock_supervised(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	if (rules->kind != SANDBOX_SUPERVISED)
+		return;
+	report->supervised = usable_abi(rules) && install_filter(rules, report, true) == 0;
+	if (!report->supervised)
+		report->supervisor_errno = usable_abi(rules) ? errno : ENOSYS;
+}
+
+static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	report->network_closed = rules->network != NETWORK_FULL; /* or the last step below refuses */
+	if (judge(rules, report))
+		return -1;
+	if (report->supervised || install_filter(rules, report, false) == 0)
+		return 0;
+	return refuse(report, "seccomp refused the filter: %s%s", strerror(errno),
+		errno == EBUSY ? " (something above, such as a container, supervises calls already)" : "");
 }
 
 /* Never more than we have ourselves.  One that cannot be set is passed over: it guards against accidents, and is no wall. */
@@ -571,12 +606,13 @@ int sandbox_lock(const struct sandbox_rules *rules, const struct cgroup *group, 
 	report->no_new_privileges = true;
 	report->capabilities_dropped = drop_capabilities() == 0;
 	report->signals_confined = report->pid_namespace;
+	lock_supervised(rules, report);
 	if (lock_files(rules, report))
 		return -1;
+	if (report->supervised)
+		note_supervised(rules, report);
 	judge_state(rules, report);
 	if (is_in_group)
 		note_group(group, report);
-	if (judge(rules, report))
-		return -1;
 	return lock_calls(rules, report);
 }

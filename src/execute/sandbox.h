@@ -34,7 +34,6 @@ struct sandbox_layer {
 struct sandbox_rules {
 	enum network_reach network;
 	int door; /* NETWORK_NAMED: the listening socket is handed out through this one (egress/egress.h); 0: nobody serves it */
-	bool unix_sockets; /* may talk to sockets in the file system: tmux, docker, agents.  Off unless asked for. */
 	const char *const *write_paths; /* directories or files below which it may write; NULL-terminated */
 	const char *const *
 		shown; /* directories or files that are seen although `own` covers them; read-only; NULL-terminated; or NULL */
@@ -44,10 +43,15 @@ struct sandbox_rules {
 		*read_only; /* directories protected although they lie in a writable one: the state */
 	const struct sandbox_own *own; /* ended by at NULL, at most 8; or NULL.  They may be written. */
 	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
+	const char *shm; /* SANDBOX_SUPERVISED: what the run has as /dev/shm; or NULL */
+	bool own_by_environment; /* SANDBOX_SUPERVISED: variables lead to directories of its own */
+	uint16_t
+		proxy_port; /* SANDBOX_SUPERVISED: where on the loopback the egress proxy listens; 0: nowhere */
 	struct run_limits limits;
 	bool desk; /* everything inside can ask us: desk.c */
 	enum sandbox_kind kind; /* how it is built here */
-	unsigned waived; /* DEMAND_*: the run goes on without these where they cannot be met; 0: all must be met */
+	unsigned
+		waived; /* DEMAND_*: the run goes on without these where they cannot be met; 0: all must be met */
 	bool off; /* no walls at all: asked for, and recorded */
 	int landlock_abi_limit; /* tests: pretend that the kernel knows no newer one; 0 = what it knows */
 };
@@ -80,8 +84,10 @@ struct sandbox_report {
 	char missing[256]; /* their names, comma separated */
 	uid_t uid; /* of the caller; set by sandbox_start */
 	gid_t gid;
-	int mapped[2]; /* root in a user namespace of its own: the warden reads here whether its ids are mapped */
-	int desk; /* in the ward: the descriptor on which its calls for us are heard; 0: there is none */
+	int mapped
+		[2]; /* root in a user namespace of its own: the warden reads here whether its ids are mapped */
+	int listener; /* in the ward: the descriptor on which its calls for us are heard; 0: there is none */
+	int supervisor_errno; /* why there is no supervisor although one was wanted; or 0 */
 	int exec_errno; /* why the command could not be executed, or 0 */
 	char refused[256]; /* why the run was refused before the command was executed, or "" */
 };

@@ -15,6 +15,7 @@
 #include "execute/execute.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -44,6 +45,8 @@
 #ifndef SYS_mount_setattr
 #define SYS_mount_setattr 442
 #endif
+#define CALL_FCHMODAT2 452
+#define FLAG_WAIT_KILLABLE (1u << 5) /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19 */
 
 /* Calls that are refused whatever their arguments. */
 static const uint16_t refused[] = {
@@ -94,7 +97,86 @@ static const uint16_t refused[] = {
 #endif
 };
 
-enum { MAX_STEPS = 256, REFUSED = sizeof(refused) / sizeof(refused[0]), LEAF = 3 };
+/* Calls that change files or their metadata, and take a path or a descriptor: carried out by the supervisor.  Opening is decided by its
+ * flags, below. */
+static const uint16_t file_calls[] = {
+	SYS_mkdirat,
+	SYS_mknodat,
+	SYS_renameat2,
+	SYS_linkat,
+	SYS_symlinkat,
+	SYS_unlinkat,
+	SYS_truncate,
+	SYS_fchmod,
+	SYS_fchmodat,
+	CALL_FCHMODAT2,
+	SYS_fchown,
+	SYS_fchownat,
+	SYS_utimensat,
+	SYS_setxattr,
+	SYS_lsetxattr,
+	SYS_fsetxattr,
+	SYS_removexattr,
+	SYS_lremovexattr,
+	SYS_fremovexattr,
+#ifdef SYS_renameat
+	SYS_renameat,
+#endif
+#ifdef SYS_mkdir /* the older calls of x86-64 */
+	SYS_creat,
+	SYS_mkdir,
+	SYS_mknod,
+	SYS_rename,
+	SYS_link,
+	SYS_symlink,
+	SYS_unlink,
+	SYS_rmdir,
+	SYS_chmod,
+	SYS_chown,
+	SYS_lchown,
+	SYS_utime,
+	SYS_utimes,
+	SYS_futimesat,
+#endif
+};
+
+static const uint16_t signal_calls[] = {
+	SYS_kill,
+	SYS_tkill,
+	SYS_tgkill,
+	SYS_rt_sigqueueinfo,
+	SYS_rt_tgsigqueueinfo,
+	SYS_pidfd_send_signal,
+};
+
+static const uint16_t socket_calls[] = { SYS_bind, SYS_connect, SYS_listen };
+
+/* Without an IPC namespace these reach processes outside. */
+static const uint16_t shared_calls[] = {
+	SYS_shmget,
+	SYS_shmat,
+	SYS_shmctl,
+	SYS_semget,
+	SYS_semop,
+	SYS_semctl,
+	SYS_semtimedop,
+	SYS_msgget,
+	SYS_msgsnd,
+	SYS_msgrcv,
+	SYS_msgctl,
+	SYS_mq_open,
+	SYS_mq_unlink,
+	SYS_sched_setscheduler,
+	SYS_sched_setparam,
+	SYS_sched_setattr,
+};
+
+/* Newer calls that take a path, or their flags, from memory: programs fall back to the older ones. */
+static const uint16_t newer_calls[] = { SYS_openat2, 463 /* setxattrat */, 466 /* removexattrat */,
+	467 /* open_tree_attr */, 469 /* file_setattr */ };
+enum { NEWEST_CALL = 470 }; /* what lies behind is not known yet */
+
+enum { MAX_STEPS = 1024, LISTED_MOST = 64, LEAF = 3 };
 struct program {
 	struct sock_filter steps[MAX_STEPS];
 	unsigned short n;
@@ -133,41 +215,46 @@ static int by_number(const void *x, const void *y)
 	return *(const uint16_t *)x - *(const uint16_t *)y;
 }
 
-/* Refuses all of `calls`, which are sorted, by halves: the kernel walks the filter once for every call it
+/* Answers `what` to all of `calls`, which are sorted, by halves: the kernel walks the filter once for every call it
  * knows when the filter is installed, and halves make that a third shorter than a plain list.  A call that
  * is none of them goes on behind; those jumps are left open here and noted in `open`. */
-static void refuse_calls(
-	struct program *p, const uint16_t *calls, size_t n, unsigned short *open, size_t *opens)
+static void answer_calls(struct program *p, const uint16_t *calls, size_t n, uint32_t what,
+	unsigned short *open, size_t *opens)
 {
 	unsigned short fork = p->n;
 
 	if (n > LEAF) {
 		add(p, BPF_JMP | BPF_JGE | BPF_K, calls[n / 2], 0, 0);
-		refuse_calls(p, calls, n / 2, open, opens);
+		answer_calls(p, calls, n / 2, what, open, opens);
 		p->steps[fork].jt = (uint8_t)(p->n - fork - 1);
-		refuse_calls(p, calls + n / 2, n - n / 2, open, opens);
+		answer_calls(p, calls + n / 2, n - n / 2, what, open, opens);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		add(p, BPF_JMP | BPF_JEQ | BPF_K, calls[i], (uint8_t)(n - i), 0);
 	open[(*opens)++] = p->n;
 	add(p, BPF_JMP | BPF_JA, 0, 0, 0);
-	answer(p, REFUSE);
+	answer(p, what);
 }
 
 /* The whole list, with every open jump led to what follows. */
-static void refuse_listed(struct program *p)
+static void answer_listed(struct program *p, const uint16_t *list, size_t n, uint32_t what)
 {
-	uint16_t calls[REFUSED];
-	unsigned short open[REFUSED];
+	uint16_t calls[LISTED_MOST];
+	unsigned short open[LISTED_MOST];
 	size_t opens = 0;
 
-	memcpy(calls, refused, sizeof(calls));
-	qsort(calls, REFUSED, sizeof(*calls), by_number);
-	refuse_calls(p, calls, REFUSED, open, &opens);
+	memcpy(calls, list, n * sizeof(*calls));
+	qsort(calls, n, sizeof(*calls), by_number);
+	answer_calls(p, calls, n, what, open, &opens);
 	for (size_t i = 0; i < opens; i++)
 		p->steps[open[i]].k = (uint32_t)(p->n - open[i] - 1);
 }
+#define ANSWER(p, list, what) \
+	do { \
+		_Static_assert(ARRAY_SIZE(list) <= LISTED_MOST, "the list is too long"); \
+		answer_listed(p, list, ARRAY_SIZE(list), what); \
+	} while (0)
 
 /* socket(domain, type): which families of sockets exist for the child.  First raw sockets are refused,
  * whatever the family; netlink is excepted, because its sockets are raw by nature.  Then only the families
@@ -194,6 +281,110 @@ static void socket_rules(struct program *p, const struct seccomp_rules *rules)
 	}
 	answer(p, REFUSE);
 	p->steps[jump].jf = (uint8_t)(p->n - jump - 1);
+}
+
+/* ---- supervised calls ---- */
+
+/* A call whose argument `at` has one of these bits, or with 0 any value but 0, is answered with `what`; others go on. */
+static void argument_rule(struct program *p, uint32_t call, size_t at, uint32_t bits, uint32_t what)
+{
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
+	load(p, ARG(at));
+	if (bits)
+		add(p, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
+	else
+		add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+	answer(p, what);
+	load(p, offsetof(struct seccomp_data, nr));
+}
+
+/* Requests to a file system that change a file through a descriptor that may only read; and who gets a signal from a descriptor. */
+static void file_request_rules(struct program *p)
+{
+	static const uint32_t requests[] = { 0x40086602 /* FS_IOC_SETFLAGS */, 0x40046602,
+		0x401c5820 /* FS_IOC_FSSETXATTR */, 0x40087602 /* FS_IOC_SETVERSION */, 0x40047602,
+		0x40806685 /* FS_IOC_ENABLE_VERITY */, 0x800c6613 /* FS_IOC_SET_ENCRYPTION_POLICY */,
+		0x40047211 /* FAT_IOCTL_SET_ATTRIBUTES */, 0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */ };
+	static const uint32_t clones[] = { 0x40049409 /* FICLONE */, 0x4020940d /* FICLONERANGE */,
+		0xc0189436 /* FIDEDUPERANGE */ };
+	unsigned short jump = p->n;
+
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 0); /* else: skip this part; patched below */
+	load(p, ARG(1));
+	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+		refuse_call(p, requests[i], REFUSE);
+	for (size_t i = 0; i < ARRAY_SIZE(clones); i++)
+		refuse_call(p, clones[i], SECCOMP_RET_ALLOW);
+	add(p, BPF_ALU | BPF_AND | BPF_K, 0xff00, 0,
+		0); /* the kind of device: all that is left of btrfs and f2fs */
+	refuse_call(p, 0x9400, REFUSE);
+	refuse_call(p, 0xf500, REFUSE);
+	load(p, offsetof(struct seccomp_data, nr));
+	p->steps[jump].jf = (uint8_t)(p->n - jump - 1);
+}
+
+/* fcntl(F_SETOWN): a descriptor that signals another process. */
+static void owner_rule(struct program *p)
+{
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 5);
+	load(p, ARG(1));
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN, 1, 0);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, 15 /* F_SETOWN_EX */, 0, 1);
+	answer(p, REFUSE);
+	load(p, offsetof(struct seccomp_data, nr));
+}
+
+/* TCP sockets are made by the supervisor; routes and addresses may be asked for; there are no others. */
+static void supervised_socket_rules(struct program *p)
+{
+	unsigned short jump = p->n;
+
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 0); /* else: skip this part; patched below */
+	load(p, ARG(0));
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 0, 3);
+	load(p, ARG(2));
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, 0 /* NETLINK_ROUTE */, 0, 5);
+	answer(p, SECCOMP_RET_ALLOW);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 2);
+	answer(p, SECCOMP_RET_USER_NOTIF);
+	answer(p, REFUSE);
+	answer(p, REFUSE);
+	p->steps[jump].jf = (uint8_t)(p->n - jump - 1);
+	ANSWER(p, socket_calls, SECCOMP_RET_USER_NOTIF);
+	argument_rule(p, SYS_sendto, 3, MSG_FASTOPEN, REFUSE);
+	argument_rule(p, SYS_sendmsg, 2, MSG_FASTOPEN, REFUSE);
+	argument_rule(p, SYS_sendmmsg, 3, MSG_FASTOPEN, REFUSE);
+}
+
+static void supervised_rules(struct program *p, const struct seccomp_rules *rules)
+{
+	const uint32_t changing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+
+	add(p, BPF_JMP | BPF_JGT | BPF_K, NEWEST_CALL, 0, 1);
+	answer(p, ABSENT);
+	ANSWER(p, newer_calls, ABSENT);
+	ANSWER(p, shared_calls, REFUSE);
+	ANSWER(p, file_calls, SECCOMP_RET_USER_NOTIF);
+#ifdef SYS_open
+	argument_rule(p, SYS_open, 1, changing, SECCOMP_RET_USER_NOTIF);
+#endif
+	argument_rule(p, SYS_openat, 2, changing, SECCOMP_RET_USER_NOTIF);
+	file_request_rules(p);
+	/* A process of its own is 0; the number of another one may be that of one outside. */
+	argument_rule(p, SYS_prlimit64, 0, 0, REFUSE);
+	argument_rule(p, SYS_setpriority, 0, 2 /* PRIO_USER */, REFUSE);
+	argument_rule(p, SYS_setpriority, 1, 0, REFUSE);
+	argument_rule(p, SYS_ioprio_set, 0, 2 /* a group or a user */, REFUSE);
+	argument_rule(p, SYS_ioprio_set, 1, 0, REFUSE);
+	argument_rule(p, SYS_sched_setaffinity, 0, 0, SECCOMP_RET_USER_NOTIF);
+	if (rules->signals) {
+		ANSWER(p, signal_calls, SECCOMP_RET_USER_NOTIF);
+		owner_rule(p);
+	}
+	/* A pair of datagram sockets can be sent to any other that has a name. */
+	if (!rules->unix_socket)
+		argument_rule(p, SYS_socketpair, 1, SOCK_DGRAM, REFUSE);
 }
 
 /* The call by which a program inside a session asks its supervisor (desk.c).  It stands before the rules for sockets, which refuse or
@@ -242,7 +433,7 @@ static void mode_rules(struct program *p)
 #endif
 	mode_rule(p, SYS_fchmod, 1);
 	mode_rule(p, SYS_fchmodat, 2);
-	mode_rule(p, 452 /* fchmodat2 */, 2);
+	mode_rule(p, CALL_FCHMODAT2, 2);
 }
 
 /* TIOCSTI and TIOCLINUX put characters into a terminal as if a person had typed them: a way to run commands
@@ -271,7 +462,9 @@ int seccomp_install(const struct seccomp_rules *rules)
 	add(&p, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* the x32 table */
 	answer(&p, SECCOMP_RET_KILL_PROCESS);
 #endif
-	refuse_listed(&p);
+	ANSWER(&p, refused, REFUSE);
+	if (rules->supervised)
+		supervised_rules(&p, rules);
 	if (rules->no_truncate)
 		refuse_call(&p, SYS_truncate, REFUSE);
 	if (rules->no_exec) {
@@ -283,9 +476,15 @@ int seccomp_install(const struct seccomp_rules *rules)
 	mode_rules(&p);
 	if (rules->desk)
 		desk_rule(&p);
-	socket_rules(&p, rules);
+	if (rules->sockets)
+		supervised_socket_rules(&p);
+	else
+		socket_rules(&p, rules);
 	answer(&p, SECCOMP_RET_ALLOW);
 	struct sock_fprog program = { p.n, p.steps };
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-		rules->desk ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &program);
+	/* A signal must not break off, and so repeat, a call that the supervisor is carrying out. */
+	unsigned flags = rules->supervised ? SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE
+		: rules->desk		   ? SECCOMP_FILTER_FLAG_NEW_LISTENER
+					   : 0;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }

@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "execute/become.h"
+#include "execute/supervise.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +56,8 @@ struct inside {
 	struct sandbox_report report; /* of the walls, the same for all calls */
 	struct cgroup group; /* of the nurse and all calls */
 	int socket, signals;
+	int notify[2]; /* SANDBOX_SUPERVISED: the nurse gives the warden the listener of its filter */
+	struct supervisor supervisor; /* the warden is it */
 	pid_t nurse;
 	char *stack; /* of the nurse, and then of a ward until it has become the command */
 	struct one_call {
@@ -243,14 +246,40 @@ static void serve_calls(struct inside *in)
 	bundle_close_fds(&b);
 }
 
-/* Wait for signals or the keeper; all signals are blocked.  True: the keeper wants something. */
-static bool await(struct inside *in)
+/* In the warden: a call to be carried out, or the listener on which they come. */
+static void supervise(struct inside *in, int events)
 {
-	struct pollfd p[] = { { in->socket, POLLIN, 0 }, { in->signals, POLLIN, 0 } };
+	struct supervisor *s = &in->supervisor;
+
+	if (s->listener >= 0 && events & POLLIN) {
+		supervisor_serve(s);
+	} else if (s->listener >= 0) {
+		close_fd(&s->listener); /* nothing inside lives any more */
+		s->listener = -1;
+	} else {
+		int listener = supervisor_receive_listener(in->notify[0]);
+		close_fd(&in->notify[0]);
+		in->notify[0] = -1;
+		if (listener >= 0)
+			supervisor_begin(s, listener);
+	}
+}
+
+/* Wait for signals or the keeper; all signals are blocked.  True: the keeper wants something. */
+static bool await(struct inside *in, bool is_warden)
+{
+	struct supervisor *s = &in->supervisor;
+	struct pollfd p[] = { { in->socket, POLLIN, 0 }, { in->signals, POLLIN, 0 },
+		{ is_warden && s->listener >= 0 ? s->listener
+				: is_warden	? in->notify[0]
+						: -1,
+			POLLIN, 0 } };
 	struct signalfd_siginfo info;
 
 	if (poll(p, ARRAY_SIZE(p), -1) < 0 && errno != EINTR)
 		_exit(EXIT_REFUSED);
+	if (p[2].revents)
+		supervise(in, p[2].revents);
 	while (p[1].revents && read(in->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		;
 	return p[0].revents;
@@ -273,14 +302,19 @@ static _Noreturn void be_nurse(struct inside *in)
 	close(CONTROL_FD);
 	in->socket = NURSE_FD;
 	in->signals = open_signals();
-	bool is_locked = in->signals >= 0 && sandbox_lock(in->rules, &in->group, &in->report) == 0;
+	bool is_locked = in->signals >= 0 && sandbox_lock(in->rules, &in->group, &in->report) == 0 &&
+		(!in->report.supervised || supervisor_send_listener(in->notify[1], in->report.listener) == 0);
+	if (in->report.supervised)
+		close(in->report.listener); /* who has it answers for what is outside */
+	close_fd(&in->notify[0]);
+	close_fd(&in->notify[1]);
 	if (!is_locked && !in->report.refused[0])
 		snprintf(in->report.refused, sizeof(in->report.refused), "signals: %s", strerror(errno));
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* no call looks into this memory */
 	news.report = in->report;
 	tell(in, &news);
 	while (is_locked) {
-		bool is_wanted = await(in);
+		bool is_wanted = await(in, false);
 		reap_calls(in);
 		if (is_wanted)
 			serve_calls(in);
@@ -298,8 +332,12 @@ static int close_places(const struct inside *in, const struct bundle *b)
 
 	if (n > b->text_count)
 		return -1;
-	if (!in->report.mount_namespace)
+	if (!in->report.mount_namespace) {
+		for (size_t i = 0; in->supervisor.listener >= 0 && i < b->text_count; i++)
+			if (supervisor_close_place((struct supervisor *)&in->supervisor, texts[i]))
+				return -1;
 		return 0; /* the report says so */
+	}
 	const char **hidden = calloc(n + 1, sizeof(*hidden));
 	if (!hidden)
 		return -1;
@@ -374,7 +412,9 @@ static int be_warden(void *arg)
 	struct inside *in = &o->in;
 	struct session_news news = { .what = SESSION_READY };
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* In a pid namespace everything ends with the warden.  Without one it must live to end it: the socket tells. */
+	if (in->report.pid_namespace)
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	in->signals = -1;
 	in->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
@@ -388,15 +428,20 @@ static int be_warden(void *arg)
 	/* The door's socket has been handed out by now. */
 	if (keep_sockets(o->warden, o->nurse, &in->group.dir) || (in->signals = open_signals()) < 0)
 		_exit(EXIT_REFUSED);
+	in->notify[0] = in->notify[1] = -1;
+	if (in->rules->kind == SANDBOX_SUPERVISED &&
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in->notify))
+		_exit(EXIT_REFUSED);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_NAME, "helm-warden", 0, 0, 0);
 	in->nurse = fork();
 	if (in->nurse == 0)
 		be_nurse(in);
 	close(NURSE_FD);
+	close_fd(&in->notify[1]);
 	in->socket = CONTROL_FD;
 	for (;;) {
-		bool is_wanted = await(in);
+		bool is_wanted = await(in, true);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 		if (is_wanted)
@@ -419,6 +464,9 @@ int session_start(struct sys *s, const struct sandbox_rules *rules, struct sessi
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, nurse))
 		return err_sys(e, "SESSION_START", "cannot start a session");
 	o = (struct opening){ .in = { .rules = rules }, .warden = warden[1], .nurse = nurse[1] };
+	if (supervisor_init(&o.in.supervisor, rules))
+		return err_set(
+			e, E_IO, "SESSION_START", "cannot start a session: too many places to protect");
 	x = (struct session){ .warden_socket = warden[0], .nurse_socket = nurse[0] };
 	x.warden = sandbox_start(s, rules, &o.in.report, &o.in.group, 0, be_warden, &o, stack + STACK_BYTES);
 	x.group = o.in.group;

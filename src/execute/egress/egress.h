@@ -19,13 +19,13 @@
 #include "base/sys.h"
 #include "model/egress.h"
 
-/* A namespace of its own has every port free, so the place is always the same. */
+/* A namespace of its own has every port free, so the place is always the same there. */
 enum { EGRESS_DOOR_PORT = 3128, EGRESS_LINKS = 1000 };
-#define EGRESS_DOOR "127.0.0.1:3128"
 
-/* Variables that make programs use the door, NAME=value, the last one NULL; and whether an inherited NAME=value is one of them,
- * and so must not stand beside ours. */
-extern const char *const egress_environment[];
+struct egress_door;
+/* Variables that make programs use the door, NAME=value, the last one NULL; none without a door.  And whether an inherited NAME=value is
+ * one of them, and so must not stand beside ours. */
+const char *const *egress_environment(struct arena *a, const struct egress_door *d);
 bool egress_is_variable(const char *entry);
 
 /* NULL when this address is on the public internet; otherwise what it is: "private", "loopback", "a metadata service". */
@@ -33,7 +33,6 @@ const char *egress_trouble(const uint8_t address[EGRESS_ADDRESS]);
 
 /* ---- outside ---- */
 
-struct egress_door;
 /* One connection: {at, host, port, address, via, verdict, reason, rule, bytes_out, bytes_in, duration_ms}.  verdict is "admitted" or
  * "refused".  Valid during the call only. */
 typedef int egress_visit(void *arg, const struct json *record, struct err *e);
@@ -44,6 +43,8 @@ int egress_start(struct sys *s, struct arena *a, const struct egress_rules *rule
 /* More rules, from now on. */
 int egress_allow(struct egress_door *d, const struct egress_rules *more, struct err *e);
 int egress_inside(const struct egress_door *d);
+/* Where there is no namespace to listen in: on a free port of this machine's loopback, which is returned.  0: E_IO. */
+uint16_t egress_listen(struct egress_door *d, struct err *e);
 int egress_records(const struct egress_door *d); /* to be polled; -1 once the door has gone */
 int egress_hear(struct egress_door *d, egress_visit *fn, void *arg, struct err *e);
 /* fn may be NULL.  NULL is fine for d. */

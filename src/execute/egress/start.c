@@ -24,15 +24,26 @@ struct egress_door {
 	struct proc proc;
 	int control; /* our end; also what goes inside */
 	int records; /* -1: ended */
+	uint16_t port; /* where it listens */
 	char line[LINE_MOST]; /* of a record, as far as it has come */
 	size_t line_n;
 };
 
-const char *const egress_environment[] = { "http_proxy=http://" EGRESS_DOOR,
-	"https_proxy=http://" EGRESS_DOOR, "HTTP_PROXY=http://" EGRESS_DOOR,
-	"HTTPS_PROXY=http://" EGRESS_DOOR, "all_proxy=socks5h://" EGRESS_DOOR,
-	"ALL_PROXY=socks5h://" EGRESS_DOOR, "no_proxy=localhost,127.0.0.1,::1",
-	"NO_PROXY=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1", NULL };
+/* The proxy's address follows a value that ends with "//". */
+static const char *const variables[] = { "http_proxy=http://", "https_proxy=http://", "HTTP_PROXY=http://",
+	"HTTPS_PROXY=http://", "all_proxy=socks5h://", "ALL_PROXY=socks5h://",
+	"no_proxy=localhost,127.0.0.1,::1", "NO_PROXY=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1" };
+
+const char *const *egress_environment(struct arena *a, const struct egress_door *d)
+{
+	const char **list = arena_zalloc(a, ARRAY_SIZE(variables) + 1, sizeof(*list));
+
+	for (size_t i = 0; d && i < ARRAY_SIZE(variables); i++)
+		list[i] = text_ends(variables[i], "//")
+			? arena_printf(a, "%s127.0.0.1:%u", variables[i], d->port)
+			: variables[i];
+	return list;
+}
 
 bool egress_is_variable(const char *entry)
 {
@@ -41,8 +52,8 @@ bool egress_is_variable(const char *entry)
 	};
 	size_t n = strcspn(entry, "=");
 
-	for (const char *const *p = egress_environment; *p; p++)
-		if (strncmp(entry, *p, n + 1) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		if (strncmp(entry, variables[i], n + 1) == 0)
 			return true;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (text_starts(entry, others[i]))
@@ -52,19 +63,28 @@ bool egress_is_variable(const char *entry)
 
 /* ---- inside ---- */
 
+/* Port 0: any that is free.  Returns the port, or 0 with errno. */
+static uint16_t listen_for(int to, uint16_t port)
+{
+	struct sockaddr_in at = {
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+	};
+	socklen_t n = sizeof(at);
+	AUTO(close_fd) int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (listener < 0 || bind(listener, (struct sockaddr *)&at, sizeof(at)) ||
+		listen(listener, EGRESS_LINKS) || getsockname(listener, (struct sockaddr *)&at, &n) ||
+		fds_send(to, BYTES_LITERAL("l"), &listener, 1))
+		return 0;
+	return ntohs(at.sin_port);
+}
+
 int egress_offer(int to)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET,
-		.sin_port = htons(EGRESS_DOOR_PORT),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	AUTO(close_fd) int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int rc = -1;
+	uint16_t port = listen_for(to, EGRESS_DOOR_PORT);
 
-	if (listener >= 0 && bind(listener, (struct sockaddr *)&at, sizeof(at)) == 0 &&
-		listen(listener, EGRESS_LINKS) == 0)
-		rc = fds_send(to, BYTES_LITERAL("l"), &listener, 1);
 	close(to);
-	return rc;
+	return port ? 0 : -1;
 }
 
 /* ---- outside ---- */
@@ -131,7 +151,7 @@ int egress_start(struct sys *s, struct arena *a, const struct egress_rules *rule
 	struct egress_door *d = arena_zalloc(a, 1, sizeof(*d));
 	struct buf text;
 
-	*d = (struct egress_door){ .sys = s, .a = a, .control = -1, .records = -1 };
+	*d = (struct egress_door){ .sys = s, .a = a, .control = -1, .records = -1, .port = EGRESS_DOOR_PORT };
 	buf_init(&text, a);
 	buf_addf(&text, "w%s", who);
 	int rc = start_program(d, e);
@@ -149,6 +169,17 @@ int egress_start(struct sys *s, struct arena *a, const struct egress_rules *rule
 int egress_inside(const struct egress_door *d)
 {
 	return d->control;
+}
+
+uint16_t egress_listen(struct egress_door *d, struct err *e)
+{
+	uint16_t port = listen_for(d->control, 0);
+
+	if (port)
+		d->port = port;
+	else
+		(void)err_sys(e, "EGRESS_START", "cannot listen for the egress proxy");
+	return port;
 }
 
 int egress_records(const struct egress_door *d)

@@ -112,7 +112,7 @@ static const char *const *environment_of(struct child *c)
 	if (c->home)
 		json_pushs(c->a, all, arena_printf(c->a, "HOME=%s", c->home));
 	json_pushs(c->a, all, "TMPDIR=/tmp");
-	for (const char *const *one = egress_environment; c->door && *one; one++)
+	for (const char *const *one = egress_environment(c->a, c->door); *one; one++)
 		json_pushs(c->a, all, *one);
 	json_each (name, json_get(c->row, "pass"))
 		if (s->getenv(s, json_text(name)))

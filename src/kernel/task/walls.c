@@ -124,7 +124,7 @@ static const char *const *environment_of(const struct task *t)
 	put(a, env, &n, "TASK_NAME", t->spec->task_name);
 	put(a, env, &n, "PREVIOUS_STATE_SNAPSHOT", t->cards.newest);
 	env[n++] = arena_printf(a, "HELM_WORKSPACE=%s", t->k->ws->root);
-	for (const char *const *one = egress_environment; t->door && *one; one++)
+	for (const char *const *one = egress_environment(a, t->door); *one; one++)
 		env[n++] = *one;
 	if (t->tmpdir)
 		env[n++] = arena_printf(a, "TMPDIR=%s", t->tmpdir);
@@ -151,7 +151,7 @@ const char *const *contained_environment(const struct task *t, const char *const
 				? arena_printf(t->a, "%s:%s", given[i], t->commands)
 				: given[i];
 	env[n++] = arena_printf(t->a, "HELM_TASK_ID=%s", t->id);
-	for (const char *const *one = egress_environment; t->door && *one; one++)
+	for (const char *const *one = egress_environment(t->a, t->door); *one; one++)
 		env[n++] = *one;
 	if (t->tmpdir)
 		env[n++] = arena_printf(t->a, "TMPDIR=%s", t->tmpdir);

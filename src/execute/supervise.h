@@ -1,0 +1,96 @@
+/* supervise.h — inside execute/: a process outside the sandbox carries out the system calls that Landlock does not cover.
+ *
+ * Where namespaces and mounts are refused, Landlock decides about reading, executing and tracing.  It does not cover modes, owners,
+ * times and attributes, cannot take a file out of a writable tree, and knows ports but no addresses.  So the seccomp filter hands the
+ * calls that change files, TCP sockets and, on older kernels, signals to the supervisor: the warden of the run.
+ *
+ * The supervisor never lets such a call continue: another thread could change the memory it was judged by.  It copies the arguments,
+ * opens what they name as the kernel resolves it, asks the kernel where that object lies, and acts on its own descriptor.  It allocates
+ * nothing, because it shares helm's memory and helm may die at any time; it never waits for the sandboxed process.
+ *
+ * When the supervisor is gone, all of these calls fail with ENOSYS. */
+#ifndef EXECUTE_SUPERVISE_H
+#define EXECUTE_SUPERVISE_H
+
+#include "execute/sandbox.h"
+
+#include <limits.h>
+#include <linux/seccomp.h>
+
+enum { SUPERVISED_PATHS = 256, SUPERVISED_SOCKETS = 128, SUPERVISED_PORTS = 128, SUPERVISED_POOL = 32 << 10 };
+
+/* A socket that the supervisor has made and may still have to bind, connect or set listening. */
+struct supervised_socket {
+	int fd;
+	ino_t inode;
+};
+/* One that listens on the loopback, for this run. */
+struct supervised_port {
+	uint16_t port;
+	ino_t inode;
+};
+
+struct supervisor {
+	int listener; /* calls are heard here; -1: there is none */
+	int desk; /* requests to the supervisor socket (desk.c) are passed on through this one; -1: nobody takes them */
+	const char *shm; /* the run's own directory for /dev/shm; or NULL */
+	uint16_t proxy_port; /* the egress proxy on the loopback; 0: there is none */
+	const char *writable[SUPERVISED_PATHS],
+		*closed[SUPERVISED_PATHS]; /* real paths, NULL behind the last */
+	size_t writable_count, closed_count;
+	struct supervised_socket sockets[SUPERVISED_SOCKETS];
+	size_t socket_count;
+	struct supervised_port ports[SUPERVISED_PORTS];
+	size_t port_at; /* the oldest is replaced */
+	dev_t terminals[4]; /* that the run was given; 0 behind the last */
+	int waiting[64]; /* pidfds of processes that wait in the place of a caller; 0: none */
+	pid_t self; /* the warden: everything inside descends from it */
+	bool is_root;
+	char pool[SUPERVISED_POOL]; /* of paths that were added later */
+	size_t pool_n;
+};
+
+/* In helm, before anything is started.  -1: there are more places than can be held. */
+int supervisor_init(struct supervisor *s, const struct sandbox_rules *rules);
+/* In the warden, while it has the streams of the run: which terminals it was given. */
+void supervisor_note_terminals(struct supervisor *s);
+/* In the warden, once the ward's filter is there. */
+void supervisor_begin(struct supervisor *s, int listener);
+/* Places that may not be changed from now on, either.  -1: no room; then the caller must end the run. */
+int supervisor_close_place(struct supervisor *s, const char *path);
+/* Carry out one call, if one waits. */
+void supervisor_serve(struct supervisor *s);
+
+/* From the sandboxed process to the warden, over a socket of theirs: the listener.  0, or -1 with errno. */
+int supervisor_send_listener(int socket, int listener);
+int supervisor_receive_listener(int socket);
+
+/* ---- inside supervise*.c ---- */
+
+struct notified {
+	struct supervisor *s;
+	struct seccomp_notif asked;
+	bool is_answered;
+};
+#define ARGUMENT(c, n) ((c)->asked.data.args[n])
+
+/* All return 0 or more, or a negative errno for the caller. */
+int notified_read(const struct notified *c, uint64_t from, void *to, size_t n);
+int notified_read_text(const struct notified *c, uint64_t from, char *to, size_t room);
+bool notified_is_valid(const struct notified *c); /* still waits: what was read is its own */
+int64_t notified_give(struct notified *c, int fd, bool is_cloexec); /* as the call's result */
+void notified_answer(struct notified *c, int64_t result);
+/* In a process of its own, because it may wait: fn answers.  Fails when too many wait already. */
+int64_t notified_later(
+	struct notified *c, void (*fn)(struct notified *c, int fd, int flags), int fd, int flags);
+/* A number behind `name` in /proc/PID/status. */
+int proc_status(pid_t pid, char *to, size_t room);
+/* fn(arg, number) for each entry of a directory of /proc that is a number, until it returns true.  -1: it cannot be read. */
+int proc_each(const char *path, bool (*fn)(void *arg, long number), void *arg);
+bool supervisor_has_inside(const struct supervisor *s, pid_t pid);
+
+int64_t supervise_file(struct notified *c); /* -ENOSYS: none of its calls */
+int64_t supervise_network(struct notified *c);
+int64_t supervise_signal(struct notified *c);
+
+#endif
