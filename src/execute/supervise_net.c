@@ -202,7 +202,9 @@ static bool is_own_port(const struct supervisor *s, uint16_t port, ino_t inode)
 	return false;
 }
 
-/* A line of /proc/net/tcp: addresses are groups of four bytes, each group as a number of this machine. */
+enum listener { NOBODY, OWN, FOREIGN };
+
+/* A line of /proc/net/tcp: addresses are groups of four bytes, each group as a number of this machine.  False: it is no listener. */
 static bool read_listener(const char *line, struct in6_addr *host, uint16_t *port, ino_t *inode)
 {
 	char digits[33];
@@ -226,7 +228,21 @@ static bool read_listener(const char *line, struct in6_addr *host, uint16_t *por
 	return true;
 }
 
-enum listener { NOBODY, OWN, FOREIGN };
+/* One line, added to what is known. */
+static enum listener judge_line(const struct supervisor *s, const char *line, const struct in6_addr *to,
+	uint16_t port, enum listener found, bool *is_last)
+{
+	struct in6_addr host;
+	uint16_t on;
+	ino_t inode;
+
+	*is_last = !read_listener(line, &host, &on, &inode);
+	if (*is_last || on != port || (!is_any(&host) && memcmp(&host, to, sizeof(host)) != 0))
+		return found;
+	return found != FOREIGN && is_own_port(s, port, inode) ? OWN : FOREIGN;
+}
+
+/* The file has a title, then those that listen, then all connections, of which there may be thousands. */
 static enum listener who_listens(
 	const struct supervisor *s, const char *file, const struct in6_addr *to, uint16_t port)
 {
@@ -235,21 +251,15 @@ static enum listener who_listens(
 	char text[16 << 10];
 	size_t have = 0;
 	ssize_t n;
+	bool is_title = true, is_last = false;
 
-	while (fd >= 0 && (n = read(fd, text + have, sizeof(text) - 1 - have)) > 0) {
+	while (fd >= 0 && !is_last && (n = read(fd, text + have, sizeof(text) - 1 - have)) > 0) {
 		char *line = text, *end;
 		text[have += (size_t)n] = '\0';
-		for (; (end = strchr(line, '\n')); line = end + 1) {
-			struct in6_addr host;
-			uint16_t on;
-			ino_t inode;
+		for (; !is_last && (end = strchr(line, '\n')); line = end + 1, is_title = false) {
 			*end = '\0';
-			if (!read_listener(line, &host, &on, &inode) || on != port ||
-				(!is_any(&host) && memcmp(&host, to, sizeof(host)) != 0))
-				continue;
-			if (!is_own_port(s, port, inode))
-				return FOREIGN;
-			found = OWN;
+			if (!is_title)
+				found = judge_line(s, line, to, port, found, &is_last);
 		}
 		have = strlen(line);
 		memmove(text, line, have);
