@@ -44,6 +44,8 @@ struct sandbox_rules {
 		*read_only; /* directories protected although they lie in a writable one: the state */
 	const struct sandbox_own *own; /* ended by at NULL, at most 8; or NULL.  They may be written. */
 	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
+	bool own_by_environment; /* no mounts for `own`: variables lead to directories of the run below a write path */
+	const char *shm; /* the run's own shared memory directory, for the supervisor; or NULL */
 	struct run_limits limits;
 	bool desk; /* everything inside can ask us: desk.c */
 	enum sandbox_kind kind; /* how it is built here */
