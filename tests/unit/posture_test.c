@@ -698,7 +698,7 @@ static void what_becomes_possible_is_said(void **state)
 		"risky_edit: may use the network",
 		"risky_edit: may reach example.org",
 		"risky_edit: may read ~/.netrc",
-		"risky_edit: runs also where the kernel cannot put up its walls",
+		"risky_edit: runs also where the machine cannot guarantee its sandbox",
 		"risky_edit: what destroys files is saved first and then runs without a question",
 		"inspect_local: may change files of the workspace",
 		"inspect_local: may reach services on this machine",
