@@ -23,14 +23,17 @@ enum { CACHE_VERSION = 1, CACHE_BYTES = 64 << 10, KINDS = 2, OLDEST_MAJOR = 5, O
 
 /* ---- probe ---- */
 
-/* Why the kernel refuses new namespaces to this process, or NULL when it does not.  The child ends at once. */
-static const char *why_no_namespaces(struct arena *a)
+/* Why the kernel refuses new namespaces to this process, or NULL when it does not.  The child ends at once.  A lack of memory, processes
+ * or namespaces may pass: then the answer is not for the cache. */
+static const char *why_no_namespaces(struct arena *a, struct machine *m)
 {
 	const int flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET;
 	long pid = syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
 
 	if (pid == 0)
 		_exit(0);
+	if (pid < 0)
+		m->may_pass |= errno != EPERM && errno != EACCES && errno != ENOSYS && errno != EINVAL;
 	if (pid < 0)
 		return arena_printf(a, "the kernel refuses new namespaces: %s", strerror(errno));
 	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
@@ -53,10 +56,9 @@ static const char *old_kernel(struct arena *a)
 		: arena_printf(a, "Linux %s is older than 5.19", host.release);
 }
 
-static const char *why_not(
-	struct arena *a, enum sandbox_kind kind, const struct machine *m, const char *refused)
+static const char *why_not(struct arena *a, enum sandbox_kind kind, struct machine *m, const char *refused)
 {
-	const char *text = kind == SANDBOX_NAMESPACES ? why_no_namespaces(a)
+	const char *text = kind == SANDBOX_NAMESPACES ? why_no_namespaces(a, m)
 		: !m->landlock_abi		      ? "the kernel offers no Landlock"
 						      : old_kernel(a);
 
@@ -70,8 +72,8 @@ static const char *why_not(
 static bool try_kind(struct sys *s, struct arena *a, const struct machine_places *at, enum sandbox_kind kind,
 	struct machine *m)
 {
-	/* Any directory shows whether one can be put over another; this one is made read-only afterwards. */
-	const struct sandbox_own own[] = { { at->state, at->state }, { NULL, NULL } };
+	/* Any directory shows whether one can be put over another. */
+	static const struct sandbox_own own[] = { { "/etc", "/etc" }, { NULL, NULL } };
 	const char *const argv[] = { "true", NULL }, *const none[] = { NULL };
 	const char *const write[] = { at->write, NULL }, *const state[] = { at->state, NULL },
 			  *const hidden[] = { at->hidden, NULL };
@@ -79,8 +81,7 @@ static bool try_kind(struct sys *s, struct arena *a, const struct machine_places
 		.write_paths = write,
 		.hidden = hidden,
 		.read_only = state,
-		.own = kind == SANDBOX_NAMESPACES && at->state && file_is_dir(s, AT_FDCWD, at->state) ? own
-												      : NULL,
+		.own = kind == SANDBOX_NAMESPACES && file_is_dir(s, AT_FDCWD, "/etc") ? own : NULL,
 		.own_by_environment = kind == SANDBOX_SUPERVISED,
 		.kind = kind,
 		.waived = DEMAND_ALL };
@@ -250,7 +251,8 @@ void machine_look(struct sys *s, struct arena *a, const char *helm_home, struct 
 	const struct machine_places at = { helm_home, path ? arena_printf(a, "%s/keys", helm_home) : NULL,
 		path ? arena_printf(a, "%s/trees", helm_home) : NULL };
 	try_machine(s, a, &at, false, ret);
-	if (path)
+	/* Where no sandbox stands, each run tries anew: what helps may have been done meanwhile. */
+	if (path && !machine_unmet(ret) && !ret->may_pass)
 		write_cache(s, a, path, key, ret);
 }
 

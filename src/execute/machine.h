@@ -24,6 +24,7 @@ struct machine {
 	bool supervisor; /* a sandbox of Landlock, seccomp and a supervisor does */
 	bool group_kill; /* a control group ends everything in a run at once */
 	bool is_cached;
+	bool may_pass; /* something was refused for a lack of memory or the like: another look may find more */
 	unsigned unmet
 		[2]; /* DEMAND_*, by enum sandbox_kind; DEMAND_ALL where it could not be put up, or was not tried */
 	const char *why_not_namespaces, *why_not_supervisor; /* NULL: it stands, or was not tried */
@@ -40,8 +41,8 @@ struct machine_places {
 
 /* Tries both kinds, now. */
 void machine_probe(struct sys *s, struct arena *a, const struct machine_places *at, struct machine *ret);
-/* From the cache; else tries namespaces, and the supervisor where those do not meet everything, and writes the cache.  A cache that cannot
- * be read, understood or written does no harm.  helm_home NULL: tries. */
+/* From the cache; else tries namespaces, and the supervisor where those do not meet everything.  An answer with every guarantee met is
+ * cached.  A cache that cannot be read, understood or written does no harm.  helm_home NULL: tries. */
 void machine_look(struct sys *s, struct arena *a, const char *helm_home, struct machine *ret);
 
 /* The kind for this machine.  Where neither meets every guarantee, namespaces: the run is then refused by the guarantee it lacks. */
