@@ -241,6 +241,18 @@ static void write_cache(
 	(void)file_put(s, AT_FDCWD, path, 0600, (struct bytes){ (const uint8_t *)text.p, text.n }, NULL);
 }
 
+/* A place to hide: one that everybody has, and that the helm home does not lie in. */
+static const char *place_to_hide(struct sys *s, const char *helm_home)
+{
+	static const char *const places[] = { "/var", "/srv", "/opt" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (!(helm_home && path_is_below(helm_home, places[i])) &&
+			file_is_dir(s, AT_FDCWD, places[i]))
+			return places[i];
+	return NULL;
+}
+
 void machine_look(struct sys *s, struct arena *a, const char *helm_home, struct machine *ret)
 {
 	const char *path = helm_home ? arena_printf(a, "%s/" MACHINE_FILE, helm_home) : NULL,
@@ -249,7 +261,7 @@ void machine_look(struct sys *s, struct arena *a, const char *helm_home, struct 
 	if (path && read_cache(s, a, path, key, ret))
 		return;
 	const struct machine_places at = { helm_home, path ? arena_printf(a, "%s/keys", helm_home) : NULL,
-		path ? arena_printf(a, "%s/trees", helm_home) : NULL };
+		place_to_hide(s, helm_home) };
 	try_machine(s, a, &at, false, ret);
 	/* Where no sandbox stands, each run tries anew: what helps may have been done meanwhile. */
 	if (path && !machine_unmet(ret) && !ret->may_pass)
