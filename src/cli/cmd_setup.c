@@ -222,7 +222,7 @@ static const char *containment(bool is_armed, bool is_wanted)
 {
 	if (!is_armed)
 		return is_wanted
-			? "not contained yet: once it is armed, its shell commands run inside the walls of the profile"
+			? "not contained yet: once it is armed, its shell commands run in the sandbox of the profile"
 			: "nothing is judged yet; once it is armed: judged, not contained";
 	return is_wanted ? "contained: its shell commands run inside the walls of the profile"
 			 : "judged, not contained: what is allowed runs with all of your rights";
@@ -268,7 +268,10 @@ static int show_installed(
 		called(r->a, shown(r, json_get_text(row, "detail", ""))));
 	json_each (w, json_get(row, "warnings"))
 		out(r, "note: %s\n", shown(r, json_text(w)));
-	out(r, "%s\n\nundo: %s\n", containment(is_armed, is_wanted), called(r->a, undo));
+	struct machine m;
+	machine_look(r->sys, r->a, r->ws->helm_home, &m);
+	out(r, "%s\nsandbox: %s\n\nundo: %s\n", containment(is_armed, is_wanted), machine_line(r->a, &m),
+		called(r->a, undo));
 	return is_armed ? 0 : EXIT_NO;
 }
 

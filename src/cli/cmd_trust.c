@@ -17,8 +17,9 @@
 const struct opt workspace_trust_opts[] = {
 	{ "require-key", OPT_VALUE, "YES|NO", "from now on only a registered key answers here, no terminal",
 		"yes|no", false },
-	{ "degraded", OPT_VALUE, "YES|NO", "runs go on without walls that this machine cannot put up",
-		"yes|no", false },
+	{ "degraded", OPT_VALUE, "NAMES|YES|NO",
+		"runs go on without these guarantees of the sandbox on this machine; yes: those that it cannot meet now",
+		NULL, false },
 	PERSON_KEY,
 	{ 0 },
 };
@@ -72,9 +73,10 @@ static struct json *show_json(struct cli *r)
 	json_sets(r->a, doc, "profile", profile);
 	json_sets(r->a, doc, "destructive", json_get_text(p->word, "destructive", NULL));
 	json_setb(r->a, doc, "require_key", json_get_bool(p->word, "require_key", false));
-	json_setb(r->a, doc, "degraded", posture_is_degraded(r->sys, r->a, r->ws));
-	json_setb(r->a, doc, "degraded_elsewhere",
-		json_get_bool(p->word, "degraded", false) && !posture_is_degraded(r->sys, r->a, r->ws));
+	const unsigned waived = posture_waived(r->sys, r->a, r->ws);
+	json_setb(r->a, doc, "degraded", waived);
+	json_set(r->a, doc, "degraded_guarantees", guarantees_list(r->a, waived));
+	json_setb(r->a, doc, "degraded_elsewhere", json_get_bool(p->word, "degraded", false) && !waived);
 	json_set(r->a, doc, "frozen", frozen ? frozen : json_new(r->a, JSON_NULL));
 	json_set(r->a, doc, "paused", paused ? paused : json_new(r->a, JSON_NULL));
 	json_set(r->a, doc, "accepted",
@@ -114,7 +116,8 @@ int cmd_workspace_show(struct cli *r, struct err *e)
 	if (json_get_bool(doc, "require_key", false))
 		out(r, "require_key=yes\n");
 	if (json_get_bool(doc, "degraded", false))
-		out(r, "degraded=yes\n");
+		out(r, "degraded=yes\ndegraded_guarantees=%s\n",
+			guarantees_text(r->a, posture_waived(r->sys, r->a, r->ws), ","));
 	if (json_get_bool(doc, "degraded_elsewhere", false))
 		out(r,
 			"note=degraded was accepted for another machine and does not count here; "
@@ -145,21 +148,58 @@ static char *offer_text(struct cli *r, const struct json *offer)
 	return text.p;
 }
 
+/* What --degraded says, as DEMAND_*.  "yes" is found out by trying. */
+static int read_degraded(struct cli *r, const char *text, unsigned *ret, struct err *e)
+{
+	struct bytes rest = bytes_of(text);
+	struct machine m;
+
+	*ret = 0;
+	if (text_eq(text, "no"))
+		return OK;
+	if (text_eq(text, "yes")) {
+		walls_probe(r->sys, r->a, r->ws, &m);
+		*ret = machine_unmet(&m);
+		return *ret
+			? OK
+			: err_set(e, E_INPUT, "TRUST_DEGRADED",
+				  "this machine meets every guarantee now, so there is nothing to accept; "
+				  "guarantees can be named: %s",
+				  guarantees_text(r->a, DEMAND_ALL, ","));
+	}
+	while (rest.p) {
+		struct bytes one = text_cut(&rest, ',');
+		const char *name = arena_strndup(r->a, (const char *)one.p, one.n);
+		enum guarantee g;
+		if (!guarantee_parse(name, &g))
+			return err_set(e, E_USAGE, "TRUST_DEGRADED",
+				"--degraded is yes, no, or names of guarantees (%s), not '%s'",
+				guarantees_text(r->a, DEMAND_ALL, ","), name);
+		*ret |= 1u << g;
+	}
+	return OK;
+}
+
 /* With --json it is only shown: a program that reads cannot give a person's word. */
 int cmd_workspace_trust(struct cli *r, struct err *e)
 {
 	static const char *const words[] = { "TRUST", NULL };
 	const char *typed, *degraded = opt_text(r, "degraded", NULL);
+	unsigned waived = 0;
 	struct person who = { 0 };
 	struct json *offer, *receipt;
 	struct kernel k;
-	int rc = accepted_offer(r->sys, r->a, r->ws, &offer, e);
+	int rc = degraded ? read_degraded(r, degraded, &waived, e) : OK;
 
+	if (rc == OK)
+		rc = accepted_offer(r->sys, r->a, r->ws, &offer, e);
 	if (rc)
 		return rc;
-	if (degraded && text_eq(degraded, "yes"))
+	if (waived)
 		json_pushs(r->a, json_get(offer, "becomes_possible"),
-			"runs go on without walls that this machine cannot put up, and say so each time");
+			arena_printf(r->a,
+				"runs go on where this machine cannot guarantee %s, and say so each time",
+				guarantees_text(r->a, waived, ", ")));
 	if (r->is_json) {
 		out_json(r, offer);
 		return 0;
@@ -178,8 +218,8 @@ int cmd_workspace_trust(struct cli *r, struct err *e)
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
 		k.person = &who;
-		rc = accepted_take(
-			&k, r->a, offer, opt_text(r, "require-key", NULL), degraded, who.name, &receipt, e);
+		rc = accepted_take(&k, r->a, offer, opt_text(r, "require-key", NULL),
+			degraded ? &waived : NULL, who.name, &receipt, e);
 		kernel_close(&k);
 	}
 	key_free(&who.key);

@@ -130,6 +130,33 @@ static void say_untracked(struct cli *r, const struct json *created)
 			state);
 }
 
+/* Which sandbox runs will have, and where record and key go with the container. */
+static void put_machine(struct cli *r, struct json *done)
+{
+	struct json *part = json_new(r->a, JSON_OBJECT);
+	const char *place = machine_place(r->sys, r->a),
+		   *keep = machine_volume(r->sys, place, r->ws->helm_home);
+	struct machine m;
+
+	machine_look(r->sys, r->a, r->ws->helm_home, &m);
+	json_sets(r->a, part, "kind", machine_unmet(&m) ? NULL : sandbox_kind_name(machine_sandbox(&m)));
+	json_sets(r->a, part, "text", machine_line(r->a, &m));
+	json_set(r->a, part, "unmet", guarantees_list(r->a, machine_unmet(&m)));
+	json_sets(r->a, part, "place", place);
+	json_sets(r->a, part, "keep", keep);
+	json_set(r->a, done, "sandbox", part);
+}
+
+static void say_machine(struct cli *r, const struct json *part)
+{
+	const char *keep = json_get_text(part, "keep", NULL);
+
+	out(r, "sandbox=%s\n", json_get_text(part, "text", ""));
+	if (keep)
+		out(r, "note=This is a container (%s): its record and its key vanish with it. To keep them on a volume:\n  %s\n",
+			json_get_text(part, "place", ""), keep);
+}
+
 int cmd_init(struct cli *r, struct err *e)
 {
 	struct json *done;
@@ -140,6 +167,7 @@ int cmd_init(struct cli *r, struct err *e)
 		return rc;
 	json_set(r->a, done, "differences", posture_differences(r->sys, r->a, r->ws));
 	json_setb(r->a, done, "key_created", new_key);
+	put_machine(r, done);
 	if (r->is_json) {
 		out_json(r, done);
 		return 0;
@@ -151,6 +179,7 @@ int cmd_init(struct cli *r, struct err *e)
 		out(r, "replaced=%s (old one kept as %s.bak)\n", json_text(name), json_text(name));
 	if (new_key)
 		out(r, "key=created\n");
+	say_machine(r, json_get(done, "sandbox"));
 	say_untracked(r, json_get(done, "created"));
 	if (json_get(done, "note"))
 		out(r, "note=%s\n", safe_member(r, done, "note"));
@@ -291,6 +320,32 @@ static void print_found(struct cli *r, const struct json *doc)
 	out(r, "  needed_by_helm=none: it decides without a model; --json tells more\n");
 }
 
+/* Guarantee, mechanism, tested; and what this kind of sandbox does not give. */
+static void print_sandbox(struct cli *r, const struct json *part)
+{
+	static const char *const headings[] = { "GUARANTEE", "MECHANISM", "TESTED", "PROMISE" };
+	static const char *const reasons[][2] = { { "why_not_namespaces", "no namespaces" },
+		{ "why_not_supervised", "no supervisor" }, { "remedy", "what helps here" } };
+	const struct json *not_given = json_get(part, "not_given");
+
+	out(r, "\nSandbox: %s\n", json_get_text(part, "text", ""));
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+	json_each (row, json_get(part, "guarantees")) {
+		const char *cells[] = { json_get_text(row, "guarantee", ""),
+			json_get_text(row, "mechanism", "-"), json_get_text(row, "tested", ""),
+			json_get_text(row, "promise", "") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	if (not_given && not_given->n)
+		out(r, "Not given:\n");
+	json_each (one, not_given)
+		out(r, "  %s\n", json_text(one));
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (json_get_text(part, reasons[i][0], NULL))
+			out(r, "%s: %s\n", reasons[i][1], safe_member(r, part, reasons[i][0]));
+}
+
 /* What `helm status` says of tasks.  It is a note here: a command that failed is no fault of the place. */
 static void note_tasks(struct cli *r, struct json *doc)
 {
@@ -334,6 +389,8 @@ int cmd_doctor(struct cli *r, struct err *e)
 		out(r, "note=%s\n", text_safe(r->a, json_text(note), strlen(json_text(note)), false));
 	out(r, "\n");
 	print_checks(r, json_get(doc, "checks"));
+	if (json_get(doc, "sandbox"))
+		print_sandbox(r, json_get(doc, "sandbox"));
 	if (json_get(doc, "discovery")) {
 		print_found(r, doc);
 		block(r, "Guard", json_get(doc, "guard"));

@@ -518,7 +518,8 @@ static const struct cmd row_workspace_trust = { KNOWN(workspace_trust), "", 0, 0
 	"Shows what would become possible and takes the word TRUST, or a registered key.  The accepted bytes are kept in the helm home and hold from there; a changed file has to be accepted again.  "
 	"With --json it is only shown.  The files that say what is frozen, paused and chosen are written again.\n\n"
 	"With --require-key yes nobody answers here at a terminal any more, only with a registered key.  "
-	"With --degraded yes runs go on without walls that this machine cannot put up; each of them says so, and 'helm doctor' is not healthy.",
+	"With --degraded NAMES (write,read,network,processes,state,end,privilege,own,autorun) runs go on without exactly these guarantees of the sandbox where this machine cannot meet them; "
+	"'yes' stands for those that it cannot meet now, 'no' takes it back.  Each such run says so, and 'helm doctor' is not healthy.",
 	"$ helm workspace trust --json", workspace_trust_opts, NEEDS_WORKSPACE, cmd_workspace_trust };
 
 static const struct cmd row_profile_pause = { KNOWN(profile_pause), "PROFILE", 1, 1,

@@ -18,6 +18,7 @@
 #define EXECUTE_EXECUTE_H
 
 #include "base/hash.h"
+#include "execute/machine.h"
 #include "execute/sandbox.h"
 #include "execute/session.h"
 

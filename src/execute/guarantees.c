@@ -109,10 +109,10 @@ const char *guarantee_mechanism(
 			? "no_new_privs and dropped capabilities"
 			: NULL;
 	case GUARANTEE_OWN:
-		return !rules->own	      ? "none asked for"
-			: !r->own_directories ? NULL
-			: mounts	      ? "mounts"
-					      : "environment";
+		return rules->own_by_environment ? "environment"
+			: !rules->own		 ? "none asked for"
+			: !r->own_directories	 ? NULL
+						 : "mounts";
 	case GUARANTEE_AUTORUN:
 		return r->read_only_mounts ? "mounts, then a scan"
 			: r->supervised	   ? "supervisor, then a scan"

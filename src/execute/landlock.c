@@ -235,5 +235,7 @@ int landlock_confine(const struct landlock_rules *rules)
 	for (const char *const *p = rules->own; p && *p; p++)
 		if (grant(ruleset, *p, read | WRITE_RIGHTS, known, 0))
 			return -1;
+	if (rules->own_dir && grant(ruleset, rules->own_dir, write, known, 0))
+		return -1;
 	return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
 }

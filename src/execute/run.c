@@ -912,10 +912,7 @@ int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, s
 	if (r->stage.changed[0])
 		return err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", r->stage.changed);
 	if (r->stage.report.refused[0])
-		return err_set(e, E_DENIED, "SANDBOX_REFUSED",
-			"not run: %s; use a kernel that can, or let a person accept runs without it on this machine: "
-			"helm workspace trust --degraded yes",
-			r->stage.report.refused);
+		return machine_refuse(w->s, w->request->rules, &r->stage.report, e);
 	*ret = &r->result;
 	return OK;
 }

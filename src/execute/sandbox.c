@@ -454,6 +454,7 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 		.write_paths = rules->write_paths,
 		.exec_paths = rules->exec_paths,
 		.own = own,
+		.own_dir = rules->own_dir,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
 		.is_supervised = report->supervised,
 		.is_shared = !report->shared_closed,

@@ -43,6 +43,8 @@ struct sandbox_rules {
 		*read_only; /* directories protected although they lie in a writable one: the state */
 	const struct sandbox_own *own; /* ended by at NULL, at most 8; or NULL.  They may be written. */
 	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
+	const char *
+		own_dir; /* SANDBOX_SUPERVISED: holds all that is the run's own; open although it lies in a hidden place */
 	const char *shm; /* SANDBOX_SUPERVISED: what the run has as /dev/shm; or NULL */
 	bool own_by_environment; /* SANDBOX_SUPERVISED: variables lead to directories of its own */
 	uint16_t

@@ -19,6 +19,7 @@
 
 #include "base/text.h"
 #include "execute/become.h"
+#include "execute/machine.h"
 #include "execute/supervise.h"
 
 #include <errno.h>
@@ -479,10 +480,7 @@ int session_start(struct sys *s, const struct sandbox_rules *rules, struct sessi
 	if (is_heard && !news.report.refused[0])
 		return OK;
 	session_end(ret);
-	return err_set(e, E_DENIED, "SANDBOX_REFUSED",
-		"not run: %s; use a kernel that can, or let a person accept runs without it on this machine: "
-		"helm workspace trust --degraded yes",
-		is_heard ? news.report.refused : "the first process inside ended at once");
+	return machine_refuse(s, rules, is_heard ? &news.report : NULL, e);
 }
 
 int session_fd(const struct session *x)

@@ -57,6 +57,8 @@ int supervisor_init(struct supervisor *s, const struct sandbox_rules *rules)
 	for (const char *const *p = rules->write_paths; p && *p; p++)
 		if (!path_is_in_one(*p, rules->hidden) && !path_is_below(*p, "/dev"))
 			rc |= add_place(s->writable, &s->writable_count, s->pool, &s->pool_n, *p);
+	if (rules->own_dir)
+		rc |= add_place(s->writable, &s->writable_count, s->pool, &s->pool_n, rules->own_dir);
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		rc |= supervisor_close_place(s, *p);
 	for (const char *const *p = rules->hidden; p && *p; p++)

@@ -409,26 +409,64 @@ static void check_ledger(struct exam *x, const char *file)
 		json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", how_to_look(x, &c, path));
 }
 
-/* Whether a run would have all of its walls, found out by putting them up.  A machine where a person has accepted less is never
- * healthy. */
-static void check_walls(struct exam *x)
+/* The table for people and programs: guarantee, mechanism, whether it was tried. */
+static struct json *sandbox_table(struct exam *x, const struct machine *m, unsigned waived)
 {
-	static const char take_back[] = "helm workspace trust --degraded no";
-	const char *missing = walls_missing(x->s, x->a, x->ws);
-	bool is_accepted = posture_is_degraded(x->s, x->a, x->ws);
+	const enum sandbox_kind kind = machine_sandbox(m);
+	struct json *doc = json_new(x->a, JSON_OBJECT), *rows = json_new(x->a, JSON_ARRAY),
+		    *not_given = json_new(x->a, JSON_ARRAY);
 
-	check(x, "walls", !missing[0] && !is_accepted,
-		!missing[0] ? is_accepted ? "all stand, and a person has accepted that runs go on without"
-					  : "all stand"
-			: is_accepted
-			? arena_printf(x->a, "runs go on without: %s; a person accepted that", missing)
-			: arena_printf(
-				  x->a, "runs are refused, because this machine cannot put up: %s", missing));
-	if (is_accepted)
-		remedy(x, take_back);
-	else if (missing[0])
+	for (int g = 0; g < GUARANTEE_COUNT; g++) {
+		struct json *row = json_new(x->a, JSON_OBJECT);
+		json_sets(x->a, row, "guarantee", guarantee_name((enum guarantee)g));
+		json_sets(x->a, row, "promise", guarantee_promise((enum guarantee)g));
+		json_sets(x->a, row, "mechanism", m->how[kind][g]);
+		json_sets(x->a, row, "tested", m->how[kind][g] ? "tried" : "not met");
+		json_push(x->a, rows, row);
+	}
+	for (const char *const *one = sandbox_not_given(kind); *one; one++)
+		json_pushs(x->a, not_given, *one);
+	json_sets(x->a, doc, "kind", machine_unmet(m) ? NULL : sandbox_kind_name(kind));
+	json_sets(x->a, doc, "text", machine_line(x->a, m));
+	json_sets(x->a, doc, "place", machine_place(x->s, x->a));
+	json_seti(x->a, doc, "landlock_abi", m->landlock_abi);
+	json_set(x->a, doc, "guarantees", rows);
+	json_set(x->a, doc, "not_given", not_given);
+	json_set(x->a, doc, "unmet", guarantees_list(x->a, machine_unmet(m)));
+	json_set(x->a, doc, "accepted", guarantees_list(x->a, waived));
+	json_sets(x->a, doc, "why_not_namespaces", m->why_not_namespaces);
+	json_sets(x->a, doc, "why_not_supervised", m->why_not_supervisor);
+	json_sets(x->a, doc, "remedy", machine_remedy(x->s, x->a, m));
+	return doc;
+}
+
+/* Whether a run would have every guarantee, found out by putting up the sandbox.  A machine where an operator has accepted less is never
+ * healthy. */
+static struct json *check_walls(struct exam *x)
+{
+	const unsigned waived = posture_waived(x->s, x->a, x->ws);
+	struct machine m;
+
+	walls_probe(x->s, x->a, x->ws, &m);
+	const unsigned unmet = machine_unmet(&m), refused = unmet & ~waived;
+	const char *line = machine_line(x->a, &m);
+	check(x, "walls", !unmet && !waived,
+		refused		? arena_printf(x->a, "runs are refused: this machine cannot guarantee: %s",
+					  guarantees_text(x->a, refused, ", "))
+			: unmet ? arena_printf(x->a, "runs go on without: %s; an operator accepted that",
+					  guarantees_text(x->a, unmet, ", "))
+			: waived
+			? arena_printf(x->a,
+				  "every guarantee is met, and an operator has accepted that runs go on without: %s",
+				  guarantees_text(x->a, waived, ", "))
+			: line);
+	if (refused)
 		remedy(x,
-			"use a kernel with Landlock and user namespaces, or accept less: helm workspace trust --degraded yes");
+			arena_printf(x->a, "%s; or accept less: helm workspace trust --degraded %s",
+				machine_remedy(x->s, x->a, &m), guarantees_text(x->a, unmet, ",")));
+	else if (waived)
+		remedy(x, "helm workspace trust --degraded no");
+	return sandbox_table(x, &m, waived);
 }
 
 /* What the kernel lacks is only told: profiles that need it refuse by themselves. */
@@ -736,14 +774,15 @@ struct json *doctor_run(
 			json_get_text(health, "policy_path", "")));
 	check_clients(&x);
 	check_protections(&x);
-	if (ws->exists)
-		check_walls(&x);
+	struct json *sandbox = ws->exists ? check_walls(&x) : NULL;
 	json_sets(a, doc, "workspace", ws->root);
 	json_sets(a, doc, "layout", layout_name(ws->layout));
 	json_setb(a, doc, "healthy", x.healthy);
 	json_set(a, doc, "reasons", json_get(now, "reasons"));
 	json_set(a, doc, "notes", json_get(now, "notes"));
 	json_set(a, doc, "checks", x.checks);
+	if (sandbox)
+		json_set(a, doc, "sandbox", sandbox);
 	if (!options->skip_discovery)
 		discover(&x, doc);
 	json_set(a, doc, "model_health", health);

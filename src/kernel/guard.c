@@ -204,7 +204,7 @@ enum containment guard_walls(struct sys *s, const struct workspace *ws, const st
 {
 	AUTO(arena_done) struct arena a = { 0 };
 
-	return p->requires == WALL_ALL && !posture_is_degraded(s, &a, ws) ? CONTAINMENT_WALLS
+	return p->requires == WALL_ALL && !posture_waived(s, &a, ws) ? CONTAINMENT_WALLS
 									  : CONTAINMENT_NONE;
 }
 

@@ -5,7 +5,7 @@
  * snapshot of everything that was decided (docs/formats/posture.md):
  *
  *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded,
- *	  degraded_machine, allowed_paths, egress }
+ *	  degraded_machine, degraded_guarantees, allowed_paths, egress }
  *
  * Files in the tree (freeze.json, workspace.json, profile-pause-state.json, references/) are what people and older tools read.
  * They may make things stricter.  What they say beyond the word counts for nothing, and is told. */
@@ -44,9 +44,9 @@ void posture_memo_done(struct posture_memo *m); /* NULL is fine */
 bool receipt_is_of_user(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt);
 
-/* Has a person accepted, for this very machine, that runs go on without walls that it cannot put up?  A word that was spoken on another
- * one, or by a version that did not name the machine, does not count: other walls may be missing there. */
-bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace *ws);
+/* DEMAND_*: the guarantees without which runs go on here, because an operator accepted that for this very machine.  Settings of another
+ * machine, or of a version that did not name the machine, do not count: other guarantees may be unmet there. */
+unsigned posture_waived(struct sys *s, struct arena *a, const struct workspace *ws);
 /* This machine, the same after a restart: a digest of /etc/machine-id, and where there is none, of the host's name. */
 const char *posture_machine(struct sys *s, struct arena *a);
 
@@ -84,9 +84,9 @@ int accepted_read(struct sys *s, struct arena *a, const struct workspace *ws, co
 /* What a person would accept now: {files: [{file, state, ...}], becomes_possible: [sentence], default_profile, destructive}. */
 int accepted_offer(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
-/* Accept exactly what was offered; `require_key` and `degraded` (runs go on without walls that this
- * machine cannot put up): "yes", "no" or NULL to leave it.  ACCEPT_CHANGED when a file changed since. */
+/* Accept exactly what was offered.  `require_key`: "yes", "no" or NULL to leave it.  `waived`: DEMAND_*, the guarantees without which runs
+ * go on, on this machine; 0 takes that back, NULL leaves it.  ACCEPT_CHANGED when a file changed since. */
 int accepted_take(struct kernel *k, struct arena *a, const struct json *offer, const char *require_key,
-	const char *degraded, const char *executor, struct json **ret_receipt, struct err *e);
+	const unsigned *waived, const char *executor, struct json **ret_receipt, struct err *e);
 
 #endif

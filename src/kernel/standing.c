@@ -266,7 +266,20 @@ static bool is_any_armed(const struct look_around *x)
 	return false;
 }
 
-/* Says plainly which of agents' calls are judged but not held by walls, and when none comes here by itself. */
+/* The sandbox of this machine, as runs will have it. */
+static void put_sandbox(struct look_around *x, const struct machine *m, struct json *part)
+{
+	const unsigned unmet = machine_unmet(m);
+	struct json *not_given = json_new(x->a, JSON_ARRAY);
+
+	for (const char *const *one = sandbox_not_given(machine_sandbox(m)); *one; one++)
+		json_pushs(x->a, not_given, *one);
+	json_sets(x->a, part, "sandbox", unmet ? NULL : sandbox_kind_name(machine_sandbox(m)));
+	json_set(x->a, part, "unmet", guarantees_list(x->a, unmet));
+	json_set(x->a, part, "not_given", not_given);
+}
+
+/* Which agents' calls are sandboxed, which are only checked, and which sandbox stands here. */
 static void look_at_walls(struct look_around *x)
 {
 	struct json *part = json_new(x->a, JSON_OBJECT),
@@ -274,31 +287,24 @@ static void look_at_walls(struct look_around *x)
 	int64_t abi = json_get_int(have, "landlock_abi", 0);
 	bool filter = json_get_bool(have, "seccomp", false);
 	const char *inside = contained_clients(x);
+	struct machine m;
 
+	machine_look(x->s, x->a, x->ws->helm_home, &m);
 	json_sets(x->a, part, "agent_calls", inside ? "walls" : "judged");
 	if (inside)
 		json_sets(x->a, part, "contained_clients", inside);
 	json_sets(x->a, part, "runs", abi || filter ? "walls" : "judged");
 	json_seti(x->a, part, "landlock_abi", abi);
 	json_setb(x->a, part, "seccomp", filter);
+	put_sandbox(x, &m, part);
 	json_sets(x->a, part, "text",
-		arena_printf(x->a,
-			"%s are judged and then run by their client without walls; what 'helm "
-			"run' "
-			"starts %s%s%s.",
+		arena_printf(x->a, "Sandbox of runs: %s. %s", machine_line(x->a, &m),
 			inside ? arena_printf(x->a,
-					 "Shell commands of %s run inside the walls of the profile; all other calls of agents",
+					 "Agents: shell commands of %s are sandboxed; their other calls are checked, not sandboxed.",
 					 inside)
 				: is_any_armed(x)
-				? "Agents' calls"
-				: "No agent client asks here before it acts ('helm setup CLIENT' sees to that); calls that come by other doors",
-			abi || filter ? "has walls: "
-				      : "has none here either, because this kernel offers none",
-			abi ? arena_printf(x->a, "files and network (Landlock ABI %lld)", (long long)abi)
-			    : "",
-			!filter	      ? ""
-				: abi ? ", system calls (seccomp)"
-				      : "only system calls (seccomp)"));
+				? "Agents: their calls are checked, not sandboxed."
+				: "Agents: none connected ('helm setup CLIENT'); calls over HTTP, MCP and proxy are checked, not sandboxed."));
 	json_set(x->a, x->doc, "containment", part);
 }
 

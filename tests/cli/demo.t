@@ -46,8 +46,21 @@ cp .stdout shown 2>/dev/null
 sh pasted.sh >back 2>&1
 ok "it shows commands" sh -c 'test "$(grep -c "^[$] helm " shown)" -ge 15'
 ok "each line shown is what was run" cmp back ran
-ok "an agent worked, or it is said why none could" sh -c 'grep -q "the server says 42" shown && grep -q "I got nothing" shown || grep -q "cannot put up all walls" shown'
+ok "an agent worked, or it is said why none could" sh -c 'grep -q "the server says 42" shown && grep -q "I got nothing" shown || grep -q "^sandbox=none: " shown'
 ok "it ends with the page" sh -c 'sed -n "/^[$] helm report/,\$p" shown | grep -q "The record is whole"'
+# A machine where no sandbox stands: it says what works there, runs nothing, and ends well.
+machine=$HELM_BUILD/tests/lesser_machine_test
+without() { # without WHAT
+  env NO_COLOR=1 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without "$1" "$HELM_SOURCE/demo" "$HELM_REAL" >lesser 2>&1 || { cat lesser; return 1; }
+  grep -q "^sandbox=none: this machine cannot guarantee write" lesser && grep -q "What works here without it" lesser &&
+    grep -q "not run: this machine cannot guarantee: write" lesser && ! grep -q "agent: git log" lesser && return 0
+  cat lesser
+  return 1
+}
+if [ -x "$machine" ] && "$machine" --without landlock true; then
+  ok "without Landlock it says what works and what does not" without landlock
+fi
+ok "the sandbox that stands is said at the start" sh -c 'sed -n "1,/^2\. /p" shown | grep -q "^sandbox=."'
 # A copy below the temporary directory, and a home there, too: what an agent needs is put where it is seen, under its own name.
 mkdir -p copy && cp -r "$HELM_SOURCE/demo" "$HELM_SOURCE/tools" copy/
 printf '#!/bin/sh\necho "called ${0##*/}"; readlink -f "$0"; exit 9\n' >copy/named

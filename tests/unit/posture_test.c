@@ -149,18 +149,20 @@ static void less_is_accepted_for_one_machine(void **state)
 	write_at(machine_file, "one\n", 4);
 	const char *one = posture_machine(here, &x.request);
 	assert_int_equal(accepted_offer(here, &x.request, x.ws, &offer, &e), OK);
-	assert_int_equal(accepted_take(&x.k, &x.request, offer, NULL, "yes", "somebody", &receipt, &e), OK);
-	assert_true(posture_is_degraded(here, &x.request, x.ws));
+	assert_int_equal(accepted_take(&x.k, &x.request, offer, NULL, &(unsigned){ DEMAND_ALL }, "somebody",
+				 &receipt, &e),
+		OK);
+	assert_int_equal(posture_waived(here, &x.request, x.ws), DEMAND_ALL);
 	/* The same word, the same home, another machine. */
 	write_at(machine_file, "two\n", 4);
 	assert_string_not_equal(posture_machine(here, &x.request), one);
-	assert_false(posture_is_degraded(here, &x.request, x.ws));
+	assert_int_equal(posture_waived(here, &x.request, x.ws), 0);
 	/* One that has no id yet is known by its name. */
 	write_at(machine_file, "uninitialized\n", 14);
 	const char *named = posture_machine(here, &x.request);
 	machine_file = NULL;
 	assert_string_equal(posture_machine(here, &x.request), named);
-	assert_false(posture_is_degraded(here, &x.request, x.ws));
+	assert_int_equal(posture_waived(here, &x.request, x.ws), 0);
 	/* A word of an older version names no machine. */
 	struct json *word = json_copy(&x.request, posture_of(here, x.ws)->word);
 	assert_true(json_get_bool(word, "degraded", false));
@@ -698,7 +700,7 @@ static void what_becomes_possible_is_said(void **state)
 		"risky_edit: may use the network",
 		"risky_edit: may reach example.org",
 		"risky_edit: may read ~/.netrc",
-		"risky_edit: runs also where the kernel cannot put up its walls",
+		"risky_edit: runs also where the machine cannot guarantee its sandbox",
 		"risky_edit: what destroys files is saved first and then runs without a question",
 		"inspect_local: may change files of the workspace",
 		"inspect_local: may reach services on this machine",

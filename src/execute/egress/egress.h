@@ -45,6 +45,7 @@ int egress_allow(struct egress_door *d, const struct egress_rules *more, struct 
 int egress_inside(const struct egress_door *d);
 /* Where there is no namespace to listen in: on a free port of this machine's loopback, which is returned.  0: E_IO. */
 uint16_t egress_listen(struct egress_door *d, struct err *e);
+uint16_t egress_port(const struct egress_door *d); /* where it listens */
 int egress_records(const struct egress_door *d); /* to be polled; -1 once the door has gone */
 int egress_hear(struct egress_door *d, egress_visit *fn, void *arg, struct err *e);
 /* fn may be NULL.  NULL is fine for d. */

@@ -182,6 +182,11 @@ uint16_t egress_listen(struct egress_door *d, struct err *e)
 	return port;
 }
 
+uint16_t egress_port(const struct egress_door *d)
+{
+	return d->port;
+}
+
 int egress_records(const struct egress_door *d)
 {
 	return d->records;

@@ -13,6 +13,7 @@
 #include "execute/execute.h"
 #include "kernel/hosts.h"
 #include "kernel/posture.h"
+#include "kernel/task/own_environment.h"
 #include "kernel/task/tmp.h"
 #include "model/secret.h"
 
@@ -29,6 +30,7 @@ struct child {
 	const struct json *row;
 	struct task_tmp tmp;
 	const char *home; /* an empty one of its own lies there */
+	const char *own_home, *own_tmp; /* as it sees them; HOME and TMPDIR */
 	struct egress_door *door;
 	int door_fd;
 	struct sandbox_rules rules;
@@ -99,6 +101,29 @@ static const char *const *argv_of(struct child *c)
 	return list_of(c, words);
 }
 
+/* Without mounts its caches are led to by variables. */
+static const char *const *with_caches(struct child *c, const struct json *all)
+{
+	const struct json *rows = json_get(c->row, "layers");
+	const char **layers = arena_zalloc(c->a, rows ? rows->n + 1 : 1, sizeof(*layers));
+	const char **env = arena_zalloc(c->a, all->n + OWN_ENVIRONMENT_MAX + 1, sizeof(*env));
+	struct own_environment own = { .s = c->sys,
+		.a = c->a,
+		.dir = c->tmp.path,
+		.home = c->home,
+		.layers = layers,
+		.write_paths = c->rules.write_paths };
+
+	for (size_t i = 0; i < all->n; i++)
+		env[i] = json_text(all->items[i]);
+	json_each (path, rows)
+		if (c->home && path_is_below(place(c, json_text(path)), c->home))
+			layers[own.layer_count++] = place(c, json_text(path)) + strlen(c->home) + 1;
+	if (c->rules.own_by_environment)
+		(void)own_environment(&own, env, all->n);
+	return env;
+}
+
 /* A short list, and what is named. */
 static const char *const *environment_of(struct child *c)
 {
@@ -109,9 +134,9 @@ static const char *const *environment_of(struct child *c)
 	for (size_t i = 0; i < ARRAY_SIZE(basic); i++)
 		if (s->getenv(s, basic[i]))
 			json_pushs(c->a, all, arena_printf(c->a, "%s=%s", basic[i], s->getenv(s, basic[i])));
-	if (c->home)
-		json_pushs(c->a, all, arena_printf(c->a, "HOME=%s", c->home));
-	json_pushs(c->a, all, "TMPDIR=/tmp");
+	if (c->own_home)
+		json_pushs(c->a, all, arena_printf(c->a, "HOME=%s", c->own_home));
+	json_pushs(c->a, all, arena_printf(c->a, "TMPDIR=%s", c->own_tmp));
 	for (const char *const *one = egress_environment(c->a, c->door); *one; one++)
 		json_pushs(c->a, all, *one);
 	json_each (name, json_get(c->row, "pass"))
@@ -120,7 +145,7 @@ static const char *const *environment_of(struct child *c)
 				arena_printf(c->a, "%s=%s", json_text(name), s->getenv(s, json_text(name))));
 	json_each_member (m, json_get(c->row, "env"))
 		json_pushs(c->a, all, arena_printf(c->a, "%s=%s", m->name, expanded(c, json_text(m->value))));
-	return list_of(c, all);
+	return with_caches(c, all);
 }
 
 /* ---- walls ---- */
@@ -160,6 +185,19 @@ static int make_own(struct child *c, struct err *e)
 	task_tmp_take(c->sys, c->a, "/tmp", &c->tmp);
 	if (!c->tmp.path)
 		return err_set(e, E_IO, "MCP_CHILD", "no private directory for server '%s'", c->id);
+	c->rules.kind = machine_kind(c->sys, c->a, c->ws->helm_home);
+	if (c->rules.kind == SANDBOX_SUPERVISED) {
+		c->rules.own_by_environment = true;
+		c->rules.own_dir = c->tmp.path;
+		c->rules.shm = make_below(c, "shm");
+		c->own_tmp = make_below(c, "tmp");
+		c->own_home = make_below(c, "home");
+		return c->own_tmp && c->own_home
+			? OK
+			: err_set(e, E_IO, "MCP_CHILD", "no private directory for server '%s'", c->id);
+	}
+	c->own_tmp = "/tmp";
+	c->own_home = c->home;
 	c->rules.own = own;
 	int rc = add_own(c, own, &n, "/tmp", "tmp", e);
 	if (rc == OK)
@@ -189,6 +227,8 @@ static const char *const *places_of(struct child *c, const char *member)
 
 	json_each (path, json_get(c->row, member))
 		json_pushs(c->a, list, place(c, json_text(path)));
+	if (text_eq(member, "write") && c->rules.own_by_environment)
+		json_pushs(c->a, list, c->tmp.path);
 	return list_of(c, list);
 }
 
@@ -207,6 +247,29 @@ static const char *const *without_inner(struct child *c, const char *const *list
 	return list_of(c, kept);
 }
 
+/* Is it one of those that are open, or below one? */
+static bool is_open(struct child *c, const char *path)
+{
+	json_each (layer, json_get(c->row, "layers"))
+		if (path_is_below(path, place(c, json_text(layer))))
+			return true;
+	return path_is_in_one(path, c->rules.write_paths) || path_is_in_one(path, c->rules.shown);
+}
+
+static bool leads_to_open(struct child *c, const char *dir)
+{
+	for (const char *const *p = c->rules.write_paths; *p; p++)
+		if (path_is_below(*p, dir))
+			return true;
+	for (const char *const *p = c->rules.shown; *p; p++)
+		if (path_is_below(*p, dir))
+			return true;
+	json_each (layer, json_get(c->row, "layers"))
+		if (path_is_below(place(c, json_text(layer)), dir))
+			return true;
+	return false;
+}
+
 static void hide_homes(struct child *c, struct json *list)
 {
 	char **names = NULL;
@@ -216,14 +279,27 @@ static void hide_homes(struct child *c, struct json *list)
 		n = 0;
 	for (size_t i = 0; i <= n && i < HOMES_MAX; i++) {
 		const char *dir = i < n ? arena_printf(c->a, "/home/%s", names[i]) : "/root";
-		bool is_open = c->home && path_is_below(c->home, dir);
-		for (const char *const *p = c->rules.write_paths; *p; p++)
-			is_open |= path_is_below(*p, dir);
-		for (const char *const *p = c->rules.shown; *p; p++)
-			is_open |= path_is_below(*p, dir);
-		if (!is_open)
+		if (!(c->home && path_is_below(c->home, dir)) && !leads_to_open(c, dir))
 			json_pushs(c->a, list, dir);
 	}
+}
+
+/* Without mounts no empty home lies over the real one: everything in it is hidden that does not lead to an open place. */
+static void hide_around(struct child *c, const char *dir, struct json *list)
+{
+	char **names = NULL;
+	size_t n = 0;
+
+	if (is_open(c, dir))
+		return;
+	if (!leads_to_open(c, dir)) {
+		json_pushs(c->a, list, dir);
+		return;
+	}
+	if (file_list(c->sys, c->a, AT_FDCWD, dir, &names, &n, NULL))
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		hide_around(c, path_join(c->a, dir, names[i]), list);
 }
 
 /* Also where a person named a directory above it. */
@@ -244,6 +320,10 @@ static void hide_places(struct child *c)
 			json_pushs(c->a, list, path_clean(c->a, secret));
 	for (size_t i = 0; c->home && (secret = secret_place_at(i)); i++)
 		json_pushs(c->a, list, path_clean(c->a, arena_printf(c->a, "%s/%s", c->home, secret)));
+	if (c->rules.own_by_environment && c->home)
+		hide_around(c, c->home, list);
+	if (c->rules.own_by_environment && c->tmp.all)
+		json_pushs(c->a, list, c->tmp.all);
 	c->rules.hidden = list_of(c, list);
 }
 
@@ -293,11 +373,14 @@ static int open_door(struct child *c, struct err *e)
 		if (egress_add(c->a, &rules, json_text(host), c->id, e))
 			return E_INPUT;
 	int rc = egress_start(c->sys, c->a, &rules, arena_printf(c->a, "MCP server %s", c->id), &c->door, e);
-	if (rc == OK) {
-		c->door_fd = egress_records(c->door);
-		c->rules.door = egress_inside(c->door);
-	}
-	return rc;
+	if (rc)
+		return rc;
+	c->door_fd = egress_records(c->door);
+	c->rules.door = egress_inside(c->door);
+	if (c->rules.kind != SANDBOX_SUPERVISED)
+		return OK;
+	c->rules.proxy_port = egress_listen(c->door, e);
+	return c->rules.proxy_port ? OK : E_IO;
 }
 
 /* ---- all of it ---- */
@@ -334,8 +417,9 @@ static int put_up(struct child *c, struct err *e)
 		return rc;
 	c->rules.limits = (struct run_limits){ .memory_mb = json_get_int(c->row, "memory_mb", 0),
 		.processes = json_get_int(c->row, "processes", 0) };
-	c->rules.waived = posture_is_degraded(c->sys, c->a, c->ws) ? DEMAND_ALL : 0;
-	make_layers(c);
+	c->rules.waived = posture_waived(c->sys, c->a, c->ws);
+	if (!c->rules.own_by_environment)
+		make_layers(c);
 	c->rules.write_paths = places_of(c, "write");
 	c->rules.shown = without_inner(c, places_of(c, "read"));
 	hide_places(c);
@@ -364,9 +448,9 @@ int mcp_child(struct sys *s, struct arena *a, const struct workspace *ws, const 
 	const char *cwd = json_get_text(c.row, "cwd", NULL);
 	const struct run_request request = { .argv = argv_of(&c),
 		.environment = environment_of(&c),
-		.cwd = cwd	 ? place(&c, cwd)
-			: c.home ? c.home
-				 : "/",
+		.cwd = cwd	     ? place(&c, cwd)
+			: c.own_home ? c.own_home
+				     : "/",
 		.rules = &c.rules,
 		.on_side = c.door ? on_door : NULL,
 		.side_arg = &c,

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
+#include "execute/execute.h"
 #include "kernel/posture_parts.h"
 #include "remember/evidence_command.h"
 
@@ -77,7 +78,7 @@ static void say_reach(
 		if (!now || !names_secret(now, then->secrets[i]))
 			say(a, list, then->name, arena_printf(a, "may read ~/%s", then->secrets[i]));
 	if (now && (now->requires & ~then->requires))
-		say(a, list, then->name, "runs also where the kernel cannot put up its walls");
+		say(a, list, then->name, "runs also where the machine cannot guarantee its sandbox");
 	if (then->destructive > (now ? now->destructive : DESTRUCTIVE_ASK))
 		say(a, list, then->name,
 			"what destroys files is saved first and then runs without a question");
@@ -284,7 +285,8 @@ int accepted_offer(
 
 struct taking {
 	const struct json *accepted, *offer;
-	const char *require_key, *degraded, *machine;
+	const char *require_key, *machine;
+	const unsigned *waived;
 };
 
 static int take(void *arg, struct arena *a, struct json *word, struct err *e)
@@ -300,12 +302,14 @@ static int take(void *arg, struct arena *a, struct json *word, struct err *e)
 			json_sets(a, word, names[i], json_get_text(t->offer, names[i], ""));
 	if (t->require_key)
 		json_setb(a, word, "require_key", text_eq(t->require_key, "yes"));
-	if (t->degraded) {
-		bool is_yes = text_eq(t->degraded, "yes");
-		json_setb(a, word, "degraded", is_yes);
+	if (t->waived) {
+		json_setb(a, word, "degraded", *t->waived);
 		(void)json_remove(word, "degraded_machine");
-		if (is_yes)
-			json_sets(a, word, "degraded_machine", t->machine);
+		(void)json_remove(word, "degraded_guarantees");
+	}
+	if (t->waived && *t->waived) {
+		json_sets(a, word, "degraded_machine", t->machine);
+		json_set(a, word, "degraded_guarantees", guarantees_list(a, *t->waived));
 	}
 	return OK;
 }
@@ -323,11 +327,11 @@ static int keep(struct kernel *k, struct arena *a, const char *dir, const char *
 }
 
 int accepted_take(struct kernel *k, struct arena *a, const struct json *offer, const char *require_key,
-	const char *degraded, const char *executor, struct json **ret_receipt, struct err *e)
+	const unsigned *waived, const char *executor, struct json **ret_receipt, struct err *e)
 {
 	const char *dir = workspace_place(a, k->ws, k->ws->root);
 	struct json *accepted = json_new(a, JSON_OBJECT), *about = json_new(a, JSON_OBJECT);
-	struct taking t = { accepted, offer, require_key, degraded, posture_machine(k->sys, a) };
+	struct taking t = { accepted, offer, require_key, posture_machine(k->sys, a), waived };
 
 	for (size_t i = 0; i < GOVERNED_COUNT; i++) {
 		struct bytes text;

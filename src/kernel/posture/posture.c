@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "execute/execute.h"
 #include "kernel/posture_parts.h"
 #include "verify/verify.h"
 
@@ -207,6 +208,33 @@ static void both_policies(struct arena *a, struct json *to, const struct json *x
 		json_set(a, to, "policy_also", also);
 }
 
+/* DEMAND_* that these settings waive, on whatever machine.  Settings of versions that named no guarantees waive all of them. */
+static unsigned waived_by(const struct json *word)
+{
+	const struct json *names = json_get(word, "degraded_guarantees");
+	unsigned waived = DEMAND_ALL;
+
+	if (!json_get_bool(word, "degraded", false))
+		return 0;
+	if (names)
+		(void)guarantees_parse(names, &waived);
+	return waived;
+}
+
+/* Only what both waive, for the same machine. */
+static void waive_both(struct arena *a, struct json *both, const struct json *y)
+{
+	const unsigned waived =
+		text_eq(json_get_text(both, "degraded_machine", ""), json_get_text(y, "degraded_machine", ""))
+		? waived_by(both) & waived_by(y)
+		: 0;
+
+	json_setb(a, both, "degraded", waived);
+	(void)json_remove(both, "degraded_guarantees");
+	if (waived && waived != DEMAND_ALL)
+		json_set(a, both, "degraded_guarantees", guarantees_list(a, waived));
+}
+
 /* Which profile is the stricter one is not asked here, where profiles themselves may be in question: two different choices count
  * as the shipped one that only looks. */
 struct json *posture_strictest(struct arena *a, const struct json *x, const struct json *y)
@@ -226,10 +254,7 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (!text_eq(json_get_text(x, texts[i], ""), json_get_text(y, texts[i], "")))
 			json_sets(a, both, texts[i], strict[i]);
-	json_setb(a, both, "degraded",
-		json_get_bool(x, "degraded", false) && json_get_bool(y, "degraded", false) &&
-			text_eq(json_get_text(x, "degraded_machine", ""),
-				json_get_text(y, "degraded_machine", "")));
+	waive_both(a, both, y);
 	json_setb(a, both, "require_key",
 		json_get_bool(x, "require_key", false) || json_get_bool(y, "require_key", false));
 	return both;
@@ -402,12 +427,13 @@ const char *posture_machine(struct sys *s, struct arena *a)
 	return "unknown";
 }
 
-bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace *ws)
+unsigned posture_waived(struct sys *s, struct arena *a, const struct workspace *ws)
 {
 	const struct json *word = posture_of(s, ws)->word;
+	const unsigned waived = waived_by(word);
 
-	return json_get_bool(word, "degraded", false) &&
-		text_eq(json_get_text(word, "degraded_machine", ""), posture_machine(s, a));
+	return waived && text_eq(json_get_text(word, "degraded_machine", ""), posture_machine(s, a)) ? waived
+												     : 0;
 }
 
 bool posture_binds(const struct posture *p)

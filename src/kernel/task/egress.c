@@ -6,6 +6,7 @@
  * has no receipt of its own, stand in the rows of its calls. */
 #include "execute/egress/egress.h"
 #include "base/text.h"
+#include "execute/machine.h"
 #include "kernel/hosts.h"
 #include "kernel/task/parts.h"
 
@@ -29,9 +30,13 @@ int task_egress_open(struct task *t, struct err *e)
 			return E_INPUT;
 	int rc = egress_start(
 		t->k->sys, t->a, &rules, arena_printf(t->a, "profile %s", t->profile->name), &t->door, e);
-	if (rc == OK)
-		t->door_fd = egress_records(t->door);
-	return rc;
+	if (rc)
+		return rc;
+	t->door_fd = egress_records(t->door);
+	if (machine_kind(t->k->sys, t->a, t->k->ws->helm_home) == SANDBOX_SUPERVISED &&
+		!egress_listen(t->door, e))
+		return E_IO;
+	return OK;
 }
 
 /* The digests that wait, into this row; `a` is its memory. */

@@ -266,6 +266,9 @@ const char *const *task_hidden(const struct task *t)
 		place_add(t->a, list, t->k->ws->state_dir);
 	hide_homes(t, list);
 	hide_system(t, list);
+	/* Without mounts the directories of other runs lie beside its own. */
+	if (t->rules.own_by_environment && t->tmp.all)
+		place_add(t->a, list, t->tmp.all);
 	if (profile_reach(t->profile) == NETWORK_FULL)
 		hide_doors(t, list);
 	for (const char *const *p = t->profile->terms ? t->profile->terms->hidden : NULL; p && *p; p++) {

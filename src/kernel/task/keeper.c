@@ -315,6 +315,8 @@ static void leave_cwd(struct keeper *x, const struct task *t, const char *dir)
 	for (const struct sandbox_own *own = t->rules.own; own && own->at; own++)
 		if (path_is_below(dir, own->at) && !path_is_below(dir, task_tree(t)))
 			return;
+	if (t->tmp.path && path_is_below(dir, t->tmp.path))
+		return;
 	if (*dir == '/' && file_is_dir(s, AT_FDCWD, dir))
 		(void)s->symlink(s, dir, x->dir, arena_printf(t->a, SESSION_CWD "/%s", t->id));
 }
@@ -338,7 +340,7 @@ static void put_row(struct keeper *x, struct call *c)
 	json_seti(a, t->row, "exit_code", t->result->exit_code);
 	if (t->result->exit_signal)
 		json_seti(a, t->row, "exit_signal", t->result->exit_signal);
-	task_protections(a, t->row, &t->result->report);
+	task_protections(a, t->row, &x->base.rules, &t->result->report);
 	/* A note that is lost costs nobody his result; where it binds connections, they are the last ones. */
 	if (ledger_note(x->sys, a, x->ws->state_fd, TOOL_CALLS, t->row, &e) &&
 		json_get(t->row, "rows_sha256"))
@@ -660,7 +662,7 @@ static void make_commands(struct keeper *x)
 {
 	const struct client *c = clients_find(json_get_text(x->ticket, "client", ""));
 	const struct sandbox_own *own = x->base.rules.own;
-	const char *outside = own ? own->from : x->base.tmp.path;
+	const char *outside = own ? own->from : x->base.tmpdir;
 	char exe[PATH_MAX];
 	ssize_t n = x->sys->readlink(x->sys, AT_FDCWD,
 		arena_printf(&x->a, "/proc/%lld/exe", (long long)json_get_int(x->ticket, "client_pid", 0)),

@@ -146,7 +146,8 @@ void task_failure_follow(struct task *t, const struct json *signature);
 /* Did this very command fail in the same way twice, and does a person want to be asked then? */
 bool task_failure_repeats(struct task *t);
 /* Which walls really stood, wall by wall, as "protections". */
-void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r);
+void task_protections(
+	struct arena *a, struct json *to, const struct sandbox_rules *rules, const struct sandbox_report *r);
 /* Walk over task_tree(): what is another than before, and armed_look() for each entry. */
 struct json *task_touched(struct task *t);
 

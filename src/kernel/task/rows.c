@@ -307,10 +307,31 @@ void task_put_plan(struct task *t, const char *status)
 	json_set(t->a, t->row, "memory_capture", memory_plan(t->a, t->row, t->earlier, us));
 }
 
-void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r)
+/* Which sandbox stood, by which mechanism it met each guarantee, and what its kind does not give. */
+static void put_guarantees(
+	struct arena *a, struct json *p, const struct sandbox_rules *rules, const struct sandbox_report *r)
+{
+	struct json *met = json_new(a, JSON_OBJECT), *not_given = json_new(a, JSON_ARRAY);
+
+	for (int g = 0; g < GUARANTEE_COUNT; g++) {
+		const char *how = guarantee_mechanism((enum guarantee)g, rules, r);
+		if (how)
+			json_sets(a, met, guarantee_name((enum guarantee)g), how);
+	}
+	for (const char *const *one = sandbox_not_given(rules->kind); *one; one++)
+		json_pushs(a, not_given, *one);
+	json_sets(a, p, "sandbox", sandbox_kind_name(rules->kind));
+	json_set(a, p, "guarantees", met);
+	json_set(a, p, "not_given", not_given);
+}
+
+void task_protections(
+	struct arena *a, struct json *to, const struct sandbox_rules *rules, const struct sandbox_report *r)
 {
 	struct json *p = json_new(a, JSON_OBJECT);
 
+	if (!rules->off)
+		put_guarantees(a, p, rules, r);
 	json_seti(a, p, "landlock_abi", r->landlock_abi);
 	json_setb(a, p, "seccomp", r->seccomp);
 	json_setb(a, p, "no_new_privileges", r->no_new_privileges);
@@ -396,7 +417,7 @@ void task_tell_end(struct task *t)
 	}
 	if (t->report->checkpoint_id)
 		json_sets(a, t->happened, "checkpoint_id", t->report->checkpoint_id);
-	task_protections(a, t->happened, &r->report);
+	task_protections(a, t->happened, &t->rules, &r->report);
 	json_set(a, t->happened, "rows_sha256", t->digests);
 }
 
@@ -509,7 +530,7 @@ int task_put_final(struct task *t, struct err *e)
 	json_seti(a, t->row, "exit_code", r->exit_code);
 	if (r->exit_signal)
 		json_seti(a, t->row, "exit_signal", r->exit_signal);
-	task_protections(a, t->row, &r->report);
+	task_protections(a, t->row, &t->rules, &r->report);
 	put_changes(t);
 	if (r->timed_out) {
 		status = "timeout";

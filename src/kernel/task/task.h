@@ -166,7 +166,7 @@ int pause_profile(struct kernel *k, struct arena *a, const char *profile, const 
 	char **ret_token, struct err *e);
 int resume_profile(struct kernel *k, struct arena *a, const char *profile, const char *token, struct err *e);
 
-/* Walls that this machine cannot put up around a run, in words; "" when all stand. */
-const char *walls_missing(struct sys *s, struct arena *a, const struct workspace *ws);
+/* Tries both kinds of sandbox, now, around the places of this workspace. */
+void walls_probe(struct sys *s, struct arena *a, const struct workspace *ws, struct machine *ret);
 
 #endif

@@ -10,6 +10,7 @@
 #include "execute/egress/egress.h"
 #include "kernel/linked.h"
 #include "kernel/posture.h"
+#include "kernel/task/own_environment.h"
 #include "kernel/task/parts.h"
 
 #include <ctype.h>
@@ -105,6 +106,24 @@ static void put(struct arena *a, const char **env, size_t *n, const char *name, 
 	env[(*n)++] = arena_printf(a, "OPENCLAW_%s=%s", name, value);
 }
 
+/* Where the run's temporary files go, and its caches where no mounts lie over them.  `env` has room for OWN_ENVIRONMENT_MAX more. */
+static size_t put_own(const struct task *t, const char **env, size_t n)
+{
+	static const char *const names[] = { "TMPDIR", "TMP", "TEMP" };
+	const struct profile *p = t->profile;
+	const struct own_environment own = { .s = t->k->sys,
+		.a = t->a,
+		.dir = t->tmp.path,
+		.home = t->k->ws->home,
+		.layers = p->layers,
+		.layer_count = p->layer_count,
+		.write_paths = t->rules.write_paths };
+
+	for (size_t i = 0; t->tmpdir && i < (t->rules.own_by_environment ? ARRAY_SIZE(names) : 1); i++)
+		env[n++] = arena_printf(t->a, "%s=%s", names[i], t->tmpdir);
+	return t->rules.own_by_environment ? own_environment(&own, env, n) : n;
+}
+
 /* By profile, with the task's own variables. */
 static const char *const *environment_of(const struct task *t)
 {
@@ -113,7 +132,7 @@ static const char *const *environment_of(const struct task *t)
 
 	while (environ[have])
 		have++;
-	const char **env = arena_zalloc(a, have + 48, sizeof(*env));
+	const char **env = arena_zalloc(a, have + 48 + OWN_ENVIRONMENT_MAX, sizeof(*env));
 	for (size_t i = 0; i < have; i++)
 		if (may_pass(environ[i], t->profile, t->spec->session) &&
 			!text_starts(environ[i], "HELM_TASK_") && !text_starts(environ[i], "OPENCLAW_TASK_"))
@@ -126,8 +145,7 @@ static const char *const *environment_of(const struct task *t)
 	env[n++] = arena_printf(a, "HELM_WORKSPACE=%s", t->k->ws->root);
 	for (const char *const *one = egress_environment(a, t->door); *one; one++)
 		env[n++] = *one;
-	if (t->tmpdir)
-		env[n++] = arena_printf(a, "TMPDIR=%s", t->tmpdir);
+	n = put_own(t, env, n);
 	if (t->tmpdir && t->spec->session && t->spec->session->tmp_variable)
 		env[n++] = arena_printf(a, "%s=%s", t->spec->session->tmp_variable, t->tmpdir);
 	return env;
@@ -142,7 +160,7 @@ const char *const *contained_environment(const struct task *t, const char *const
 
 	while (given[have])
 		have++;
-	const char **env = arena_zalloc(t->a, have + 48, sizeof(*env));
+	const char **env = arena_zalloc(t->a, have + 48 + OWN_ENVIRONMENT_MAX, sizeof(*env));
 	for (size_t i = 0; i < have; i++)
 		if (!is_control(given[i]) && !text_starts(given[i], "HELM_TASK_ID=") &&
 			!(profile_reach(p) == NETWORK_NAMED && egress_is_variable(given[i])) &&
@@ -153,8 +171,7 @@ const char *const *contained_environment(const struct task *t, const char *const
 	env[n++] = arena_printf(t->a, "HELM_TASK_ID=%s", t->id);
 	for (const char *const *one = egress_environment(t->a, t->door); *one; one++)
 		env[n++] = *one;
-	if (t->tmpdir)
-		env[n++] = arena_printf(t->a, "TMPDIR=%s", t->tmpdir);
+	(void)put_own(t, env, n);
 	return env;
 }
 
@@ -243,7 +260,8 @@ static const char *const *writable_paths(const struct task *t)
 		if (!is_beside(t))
 			place_add(a, list, t->k->ws->root);
 		place_add(a, list, t->at.work_tree);
-		place_add(a, list, "/dev/shm");
+		if (!t->rules.own_by_environment) /* it has mounts, or the supervisor leads it to rules.shm */
+			place_add(a, list, "/dev/shm");
 		add_linked(t, list);
 	}
 	for (const char *const *p = t->at.allowed; p && *p && t->profile->writes == ALLOWANCE_YES; p++)
@@ -365,12 +383,6 @@ static bool last_look(void *arg, char *why, size_t why_n)
 	return task_program_is_same(arg, why, why_n);
 }
 
-/* A person has accepted for this machine that runs go on without walls that it cannot put up. */
-static bool is_degraded(const struct task *t)
-{
-	return posture_is_degraded(t->k->sys, t->a, t->k->ws);
-}
-
 /* ---- directories of its own ---- */
 
 /* Is it a part of what is worked in? */
@@ -423,13 +435,31 @@ static void cover_others(struct task *t)
 	t->tmpdir = t->tmp.all;
 }
 
+/* Without mounts: temporary files, shared memory and caches have directories below the private one (own_environment.c). */
+static void lead_to_own(struct task *t)
+{
+	const char *tmp = make_below(t, "tmp");
+
+	t->rules.own_by_environment = true;
+	t->rules.own_dir = t->tmp.path;
+	t->rules.shm = make_below(t, "shm");
+	t->tmpdir = tmp ? tmp : t->tmp.path;
+}
+
 /* One private directory serves all places.  Layers keep theirs beside it, out of the run's sight. */
-static void choose_own(struct task *t, bool has_walls)
+static void choose_own(struct task *t)
 {
 	const struct profile *p = t->profile;
 
 	t->tmpdir = t->tmp.path;
-	if (!t->tmp.path || !has_walls)
+	if (!t->tmp.path)
+		return;
+	if (t->rules.kind == SANDBOX_SUPERVISED) {
+		lead_to_own(t);
+		return;
+	}
+	/* Where mounts may be missing, a run sees its directory under its own name. */
+	if (posture_waived(t->k->sys, t->a, t->k->ws) & DEMAND_OWN)
 		return;
 	if (!p->own_path_count) {
 		cover_others(t);
@@ -454,16 +484,18 @@ static void choose_own(struct task *t, bool has_walls)
 void task_rules(struct task *t)
 {
 	const struct profile *p = t->profile;
-	const bool degraded = is_degraded(t);
 
 	t->rules = (struct sandbox_rules){
 		.network = profile_reach(p),
 		.door = t->door ? egress_inside(t->door) : 0,
 		.limits = p->limits,
 		.desk = t->spec->session,
-		.waived = degraded ? DEMAND_ALL : DEMAND_ALL & ~guarantees_of_walls(p->requires),
+		.kind = machine_kind(t->k->sys, t->a, t->k->ws->helm_home),
+		.waived = (DEMAND_ALL & ~guarantees_of_walls(p->requires)) |
+			posture_waived(t->k->sys, t->a, t->k->ws),
 	};
-	choose_own(t, !degraded);
+	t->rules.proxy_port = t->door && t->rules.kind == SANDBOX_SUPERVISED ? egress_port(t->door) : 0;
+	choose_own(t);
 	t->rules.exec_paths = task_programs(t);
 	t->rules.write_paths = writable_paths(t);
 	task_places(t);
@@ -498,26 +530,10 @@ void task_walls(struct task *t)
 	task_egress_listen(t);
 }
 
-/* Puts up all walls around a command that does nothing, and says which could not be. */
-const char *walls_missing(struct sys *s, struct arena *a, const struct workspace *ws)
+void walls_probe(struct sys *s, struct arena *a, const struct workspace *ws, struct machine *ret)
 {
-	const char *const argv[] = { "true", NULL }, *const none[] = { NULL };
-	const char *const writes[] = { ws->root, NULL }, *const state[] = { ws->state_dir, NULL };
-	const char *const hidden[] = { ws->helm_home ? arena_printf(a, "%s/keys", ws->helm_home) : NULL,
-		NULL };
-	const struct sandbox_rules rules = { .network = NETWORK_LOOPBACK,
-		.write_paths = writes,
-		.hidden = hidden,
-		.read_only = state,
-		.waived = DEMAND_ALL };
-	const struct run_request request = {
-		.argv = argv, .environment = none, .cwd = "/", .capture = true, .quiet = true, .rules = &rules
-	};
-	AUTO(run_end) struct running *r = NULL;
-	const struct run_result *result = NULL;
-	struct err e = { 0 };
+	const struct machine_places at = { ws->root, ws->state_dir,
+		ws->helm_home ? arena_printf(a, "%s/keys", ws->helm_home) : NULL };
 
-	if (run_start(s, a, &request, &r, &e) || run_go(r, &e) || run_wait(r, 0, &result, &e))
-		return arena_strdup(a, e.text);
-	return arena_strdup(a, result->report.missing);
+	machine_probe(s, a, &at, ret);
 }
