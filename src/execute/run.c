@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "execute/become.h"
 #include "execute/hand.h"
+#include "execute/run_output.h"
 #include "execute/supervise.h"
 #include "execute/terminal.h"
 
@@ -212,28 +213,15 @@ static void say(const struct stage *st, char what)
 /* Calls of the sandbox are carried out here until a signal comes or the time is over.  Returns the signal, or 0. */
 static int supervise(struct stage *st, int signals, int64_t for_ms)
 {
-	struct supervisor *s = st->supervisor;
-
 	for (;;) {
 		struct pollfd p[] = { { signals, POLLIN, 0 },
-			{ s->listener >= 0 ? s->listener : st->pipes.notify[0], POLLIN, 0 } };
+			supervisor_await(st->supervisor, st->pipes.notify[0]) };
 		struct signalfd_siginfo info;
 		if (poll(p, 2, (int)for_ms) <= 0)
 			return 0;
 		if (p[0].revents && read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			return (int)info.ssi_signo;
-		if (p[1].revents & POLLIN && s->listener >= 0) {
-			supervisor_serve(s);
-		} else if (p[1].revents && s->listener < 0) {
-			int listener = supervisor_receive_listener(st->pipes.notify[0]);
-			close_pair(st->pipes.notify); /* at its end nobody is left who could send one */
-			st->pipes.notify[0] = st->pipes.notify[1] = -1;
-			if (listener >= 0)
-				supervisor_begin(s, listener);
-		} else if (p[1].revents) {
-			close(s->listener); /* nothing inside lives any more */
-			s->listener = -1;
-		}
+		supervisor_act(st->supervisor, st->pipes.notify, p[1].revents);
 	}
 }
 
@@ -445,36 +433,6 @@ static void ask_to_end(struct watch *w, int signal_number)
 		end_all(w);
 }
 
-/* Keeps the last RUN_TAIL_BYTES bytes of a stream. */
-static void keep_tail(struct run_stream *stream, const char *p, size_t n)
-{
-	stream->bytes += n;
-	if (n >= RUN_TAIL_BYTES) {
-		memcpy(stream->tail, p + n - RUN_TAIL_BYTES, RUN_TAIL_BYTES);
-		stream->tail_n = RUN_TAIL_BYTES;
-		return;
-	}
-	size_t over = stream->tail_n + n > RUN_TAIL_BYTES ? stream->tail_n + n - RUN_TAIL_BYTES : 0;
-	memmove(stream->tail, stream->tail + over, stream->tail_n - over);
-	memcpy(stream->tail + stream->tail_n - over, p, n);
-	stream->tail_n += n - over;
-}
-
-/* False when our own reader has gone, or what it reads takes no more. */
-static bool pass_on(int to, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(to, p, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return false;
-		p += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
 /* One read from an output pipe.  When our own reader has gone, the pipe is closed, so that the command gets
  * the same SIGPIPE it would get without helm. */
 static void drain(struct watch *w, int *fd, int to, struct run_stream *stream, struct sha256 *hash)
@@ -492,8 +450,8 @@ static void drain(struct watch *w, int *fd, int to, struct run_stream *stream, s
 			return;
 		}
 		sha256_add(hash, chunk, (size_t)n);
-		keep_tail(stream, chunk, (size_t)n);
-		if (w->request->quiet || pass_on(to, chunk, (size_t)n))
+		run_output_keep(stream, chunk, (size_t)n);
+		if (w->request->quiet || run_output_pass(to, chunk, (size_t)n))
 			return;
 		stream->lost_errno = errno == EPIPE ? 0 : errno;
 	}

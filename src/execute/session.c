@@ -247,40 +247,16 @@ static void serve_calls(struct inside *in)
 	bundle_close_fds(&b);
 }
 
-/* In the warden: a call to be carried out, or the listener on which they come. */
-static void supervise(struct inside *in, int events)
-{
-	struct supervisor *s = &in->supervisor;
-
-	if (s->listener >= 0 && events & POLLIN) {
-		supervisor_serve(s);
-	} else if (s->listener >= 0) {
-		close_fd(&s->listener); /* nothing inside lives any more */
-		s->listener = -1;
-	} else {
-		int listener = supervisor_receive_listener(in->notify[0]);
-		close_fd(&in->notify[0]);
-		in->notify[0] = -1;
-		if (listener >= 0)
-			supervisor_begin(s, listener);
-	}
-}
-
 /* Wait for signals or the keeper; all signals are blocked.  True: the keeper wants something. */
 static bool await(struct inside *in, bool is_warden)
 {
-	struct supervisor *s = &in->supervisor;
 	struct pollfd p[] = { { in->socket, POLLIN, 0 }, { in->signals, POLLIN, 0 },
-		{ is_warden && s->listener >= 0 ? s->listener
-				: is_warden	? in->notify[0]
-						: -1,
-			POLLIN, 0 } };
+		is_warden ? supervisor_await(&in->supervisor, in->notify[0]) : (struct pollfd){ .fd = -1 } };
 	struct signalfd_siginfo info;
 
 	if (poll(p, ARRAY_SIZE(p), -1) < 0 && errno != EINTR)
 		_exit(EXIT_REFUSED);
-	if (p[2].revents)
-		supervise(in, p[2].revents);
+	supervisor_act(&in->supervisor, in->notify, p[2].revents);
 	while (p[1].revents && read(in->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		;
 	return p[0].revents;
@@ -439,7 +415,6 @@ static int be_warden(void *arg)
 	if (in->nurse == 0)
 		be_nurse(in);
 	close(NURSE_FD);
-	close_fd(&in->notify[1]);
 	in->socket = CONTROL_FD;
 	for (;;) {
 		bool is_wanted = await(in, true);

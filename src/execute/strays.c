@@ -1,13 +1,16 @@
 /* strays.c — end what a run has left where no pid namespace does it. */
 #include "base/mem.h"
 #include "execute/session.h"
+#include "execute/supervise.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* One that goes on by making another and ending itself is never met alone, but a signal to a process group reaches all of it, also
@@ -21,14 +24,26 @@ static void kill_stray(pid_t pid)
 	kill(pid, SIGKILL);
 }
 
-/* Kills every child of this process.  False when there is none, or nobody can say. */
-static bool kill_children(void)
+static bool kill_if_child(void *arg, long pid)
+{
+	char text[4096];
+	const char *at = proc_status((pid_t)pid, text, sizeof(text)) ? NULL : strstr(text, "\nPPid:");
+
+	(void)arg;
+	if (at && strtol(at + strlen("\nPPid:"), NULL, 10) == getpid())
+		kill_stray((pid_t)pid);
+	return false;
+}
+
+/* Kills every child of this process that can be found now.  A kernel without a list of children has all processes looked at. */
+static void kill_children(void)
 {
 	char text[32 << 10];
 	size_t n = 0;
-	bool is_any = false;
 	AUTO(close_fd) int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
 
+	if (fd < 0)
+		(void)proc_each("/proc", kill_if_child, NULL);
 	while (fd >= 0 && n < sizeof(text) - 1) {
 		ssize_t got = read(fd, text + n, sizeof(text) - 1 - n);
 		if (got <= 0)
@@ -42,10 +57,8 @@ static bool kill_children(void)
 		long pid = strtol(at, &at, 10);
 		if (pid <= 0)
 			break;
-		is_any = true;
 		kill_stray((pid_t)pid);
 	}
-	return is_any;
 }
 
 /* To the group of our parent, or, when that has gone and the next one is out of sight, to that of a child made for it. */
@@ -64,17 +77,20 @@ static bool leave_group(pid_t own)
 	return to > 0 && setpgid(0, to) == 0 && getpgrp() != own;
 }
 
-/* Until none is left: a dying child leaves its own to us.  First the command's own process group at once, which this process leaves for
- * that.  All that are dead are taken out of the list before the next round.  Needed only without a pid namespace. */
+/* Until the kernel says that there is no child: a dying one leaves its own to us, so a list that was empty for a moment is not enough.  First
+ * the command's own process group at once, which this process leaves for that.  Needed only without a pid namespace. */
 void run_end_strays(void)
 {
-	pid_t own = getpid();
+	const struct timespec moment = { 0, 1000000 };
+	pid_t own = getpid(), ended;
 
 	if (leave_group(own))
 		kill(-own, SIGKILL);
-	while (kill_children()) {
-		(void)waitpid(-1, NULL, 0);
-		while (waitpid(-1, NULL, WNOHANG) > 0)
+	do {
+		kill_children();
+		while ((ended = waitpid(-1, NULL, WNOHANG)) > 0)
 			;
-	}
+		if (ended == 0)
+			(void)nanosleep(&moment, NULL);
+	} while (ended == 0 || errno == EINTR);
 }

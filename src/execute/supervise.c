@@ -82,7 +82,7 @@ void supervisor_note_terminals(struct supervisor *s)
 			s->terminals[n++] = st.st_rdev;
 }
 
-void supervisor_begin(struct supervisor *s, int listener)
+static void begin(struct supervisor *s, int listener)
 {
 	s->listener = listener;
 	s->self = getpid();
@@ -95,7 +95,7 @@ int supervisor_send_listener(int socket, int listener)
 	return fds_send(socket, BYTES_LITERAL("n"), &listener, 1);
 }
 
-int supervisor_receive_listener(int socket)
+static int receive_listener(int socket)
 {
 	struct fds_got got;
 	char byte;
@@ -286,7 +286,7 @@ static bool is_for_desk(const struct notified *c)
 		(uint32_t)ARGUMENT(c, 2) == DESK_PROTOCOL;
 }
 
-void supervisor_serve(struct supervisor *s)
+static void serve(struct supervisor *s)
 {
 	struct notified c = { .s = s };
 
@@ -300,4 +300,26 @@ void supervisor_serve(struct supervisor *s)
 		result = supervise_signal(&c);
 	if (!c.is_answered)
 		notified_answer(&c, result);
+}
+
+struct pollfd supervisor_await(const struct supervisor *s, int socket)
+{
+	return (struct pollfd){ .fd = s->listener >= 0 ? s->listener : socket, .events = POLLIN };
+}
+
+void supervisor_act(struct supervisor *s, int notify[2], short events)
+{
+	if (events && s->listener < 0) {
+		int listener = receive_listener(notify[0]);
+		close(notify[0]);
+		close_fd(&notify[1]);
+		notify[0] = notify[1] = -1;
+		if (listener >= 0)
+			begin(s, listener);
+	} else if (events & POLLIN) {
+		serve(s);
+	} else if (events) {
+		close(s->listener); /* nothing inside lives any more */
+		s->listener = -1;
+	}
 }

@@ -16,6 +16,7 @@
 
 #include <limits.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 
 enum { SUPERVISED_PATHS = 256, SUPERVISED_SOCKETS = 128, SUPERVISED_PORTS = 128, SUPERVISED_POOL = 32 << 10 };
 
@@ -54,16 +55,14 @@ struct supervisor {
 int supervisor_init(struct supervisor *s, const struct sandbox_rules *rules);
 /* In the warden, while it has the streams of the run: which terminals it was given. */
 void supervisor_note_terminals(struct supervisor *s);
-/* In the warden, once the ward's filter is there. */
-void supervisor_begin(struct supervisor *s, int listener);
 /* Places that may not be changed from now on, either.  -1: no room; then the caller must end the run. */
 int supervisor_close_place(struct supervisor *s, const char *path);
-/* Carry out one call, if one waits. */
-void supervisor_serve(struct supervisor *s);
-
-/* From the sandboxed process to the warden, over a socket of theirs: the listener.  0, or -1 with errno. */
+/* The sandboxed process gives the listener to the warden over a pair of sockets: it sends through notify[1].  0, or -1 with errno. */
 int supervisor_send_listener(int socket, int listener);
-int supervisor_receive_listener(int socket);
+/* In the warden: what to poll for, and what to do when it has come: take the listener, or carry out one call.  The pair is closed, and both
+ * are -1, once the listener is there. */
+struct pollfd supervisor_await(const struct supervisor *s, int socket);
+void supervisor_act(struct supervisor *s, int notify[2], short events);
 
 /* ---- inside supervise*.c ---- */
 

@@ -257,6 +257,19 @@ static struct sandbox_rules usual(enum network_reach network)
 		.read_only = frozen };
 }
 
+/* Nothing but places to write. */
+static struct sandbox_rules plain(const char *const *writes)
+{
+	static const char *const none[] = { NULL };
+
+	return (struct sandbox_rules){ .network = NETWORK_NONE,
+		.kind = kind,
+		.landlock_abi_limit = abi_limit,
+		.write_paths = writes,
+		.hidden = none,
+		.read_only = none };
+}
+
 static struct run_result last;
 
 /* What the caller of a run does while the walls go up. */
@@ -619,12 +632,7 @@ static int run_shell(const char *script, int64_t timeout_ms)
 	static const char *const none[] = { NULL };
 	const char *argv[] = { "/bin/sh", "-c", script, NULL };
 	const char *environment[] = { "PATH=/usr/bin:/bin", NULL };
-	struct sandbox_rules rules = { .network = NETWORK_NONE,
-		.kind = kind,
-		.landlock_abi_limit = abi_limit,
-		.write_paths = none,
-		.hidden = none,
-		.read_only = none };
+	struct sandbox_rules rules = plain(none);
 	struct run_request request = { .argv = argv,
 		.environment = environment,
 		.cwd = "/",
@@ -658,16 +666,10 @@ static void test_exit_codes(void **state)
 /* A run with nothing but a private place, as the caller of run_start() has it. */
 static int run_plainly(const char *const *argv, const char *path, meanwhile *commit, void *arg, struct err *e)
 {
-	static const char *const none[] = { NULL };
 	const char *writable[] = { at("in"), NULL };
 	char variable[PATH_MAX + 8];
 	const char *environment[] = { variable, NULL };
-	struct sandbox_rules rules = { .network = NETWORK_NONE,
-		.kind = kind,
-		.landlock_abi_limit = abi_limit,
-		.write_paths = writable,
-		.hidden = none,
-		.read_only = none };
+	struct sandbox_rules rules = plain(writable);
 	struct run_request request = { .argv = argv,
 		.environment = environment,
 		.cwd = "/",
@@ -739,12 +741,7 @@ static void test_not_found(void **state)
 	static const char *const none[] = { NULL };
 	const char *argv[] = { "no-such-program-here", NULL };
 	const char *environment[] = { "PATH=/usr/bin:/bin", NULL };
-	struct sandbox_rules rules = { .network = NETWORK_NONE,
-		.kind = kind,
-		.landlock_abi_limit = abi_limit,
-		.write_paths = none,
-		.hidden = none,
-		.read_only = none };
+	struct sandbox_rules rules = plain(none);
 	struct run_request request = { .argv = argv,
 		.environment = environment,
 		.cwd = "/",
@@ -780,12 +777,7 @@ static void test_last_look(void **state)
 	static const char *const none[] = { NULL };
 	const char *argv[] = { "called-otherwise", "-c", "echo $0; exit 5", NULL };
 	const char *environment[] = { "PATH=/usr/bin:/bin", NULL };
-	struct sandbox_rules rules = { .network = NETWORK_NONE,
-		.kind = kind,
-		.landlock_abi_limit = abi_limit,
-		.write_paths = none,
-		.hidden = none,
-		.read_only = none };
+	struct sandbox_rules rules = plain(none);
 	struct run_request request = { .argv = argv,
 		.program = "/bin/sh",
 		.environment = environment,
@@ -811,12 +803,7 @@ static void test_signs_of_life(void **state)
 	static const char *const none[] = { NULL };
 	const char *argv[] = { "sleep", "0.3", NULL };
 	const char *environment[] = { "PATH=/usr/bin:/bin", NULL };
-	struct sandbox_rules rules = { .network = NETWORK_NONE,
-		.kind = kind,
-		.landlock_abi_limit = abi_limit,
-		.write_paths = none,
-		.hidden = none,
-		.read_only = none };
+	struct sandbox_rules rules = plain(none);
 	int signs = 0;
 	struct run_request request = { .argv = argv,
 		.environment = environment,
