@@ -65,48 +65,46 @@ static void let_go(struct supervisor *s, struct supervised_socket *x)
 	*x = s->sockets[--s->socket_count];
 }
 
-struct user {
-	ino_t inode;
-	pid_t self, pid;
-	bool is_found;
+/* Which of our sockets some process still has. */
+struct use {
+	const struct supervisor *s;
+	pid_t pid;
+	bool is_used[SUPERVISED_SOCKETS];
 };
 
-static bool is_that_socket(void *arg, long fd)
+static bool note_socket(void *arg, long fd)
 {
-	struct user *u = arg;
+	struct use *u = arg;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%ld", (int)u->pid, fd);
-	u->is_found |= inode_of_link(path) == u->inode;
-	return u->is_found;
+	ino_t inode = inode_of_link(path);
+	for (size_t i = 0; inode && i < u->s->socket_count; i++)
+		u->is_used[i] |= u->s->sockets[i].inode == inode;
+	return false;
 }
 
-static bool has_that_socket(void *arg, long pid)
+static bool note_process(void *arg, long pid)
 {
-	struct user *u = arg;
+	struct use *u = arg;
 	char path[64];
 
-	if (pid == u->self)
-		return false;
 	u->pid = (pid_t)pid;
 	snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
-	(void)proc_each(path, is_that_socket, u);
-	return u->is_found;
-}
-
-/* Does any process that can be looked at still have this socket? */
-static bool is_in_use(ino_t inode, pid_t self)
-{
-	struct user u = { .inode = inode, .self = self };
-
-	return proc_each("/proc", has_that_socket, &u) || u.is_found;
+	if (pid != u->s->self)
+		(void)proc_each(path, note_socket, u);
+	return false;
 }
 
 /* Nobody tells us when the caller has closed a socket: a port that is bound and forgotten would stay taken. */
 static void drop_unused(struct supervisor *s)
 {
+	struct use u = { .s = s };
+
+	if (proc_each("/proc", note_process, &u))
+		return;
 	for (size_t i = s->socket_count; i-- > 0;)
-		if (!is_in_use(s->sockets[i].inode, s->self))
+		if (!u.is_used[i])
 			let_go(s, &s->sockets[i]);
 }
 
