@@ -188,6 +188,10 @@ static const struct client_session session = { .program = "claude",
 	.url_variable = "ANTHROPIC_BASE_URL",
 	.arm = claude_arm };
 
+static const struct client_sandbox sandbox = {
+	.off = "claude --settings '{\"sandbox\":{\"enabled\":false}}'"
+};
+
 const struct client client_claude_code = { .name = "claude-code",
 	.alias = "claude",
 	.title = "Claude Code",
@@ -198,4 +202,5 @@ const struct client client_claude_code = { .name = "claude-code",
 		{ ".mcp.json", CARE_ASK }),
 	.speech = &speech,
 	.setup = &setup,
-	.session = &session };
+	.session = &session,
+	.sandbox = &sandbox };

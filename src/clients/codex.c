@@ -193,6 +193,8 @@ static const struct client_session session = { .program = "codex",
 	.url_variable = "OPENAI_BASE_URL",
 	.arm = codex_arm };
 
+static const struct client_sandbox sandbox = { .off = "codex --sandbox danger-full-access" };
+
 const struct client client_codex = { .name = "codex",
 	.title = "Codex",
 	.marks = MARKS("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"),
@@ -201,4 +203,5 @@ const struct client client_codex = { .name = "codex",
 	.speech = &speech,
 	.setup = &setup,
 	.session = &session,
+	.sandbox = &sandbox,
 	.commands = NAMES("apply_patch", "applypatch") };
