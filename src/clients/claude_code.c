@@ -155,7 +155,8 @@ static const struct client_setup setup = { .file = ".claude/settings.json",
  * entry that the settings have, too, is run once: it is the same command. */
 static const char *const *claude_arm(struct arena *a, const char *before, const char *after, bool is_armed)
 {
-	struct json *doc = json_new(a, JSON_OBJECT), *hooks = json_new(a, JSON_OBJECT);
+	struct json *doc = json_new(a, JSON_OBJECT), *hooks = json_new(a, JSON_OBJECT),
+		    *own = json_new(a, JSON_OBJECT);
 	const char **words = arena_zalloc(a, 3, sizeof(*words));
 	struct buf text;
 
@@ -169,6 +170,9 @@ static const char *const *claude_arm(struct arena *a, const char *before, const 
 	}
 	json_setb(a, doc, "disableAllHooks", false);
 	json_set(a, doc, "hooks", hooks);
+	/* Its own sandbox cannot be made inside Helm's, and then nothing runs. */
+	json_setb(a, own, "enabled", false);
+	json_set(a, doc, "sandbox", own);
 	buf_init(&text, a);
 	json_write(&text, doc, 0);
 	words[0] = "--settings";

@@ -117,6 +117,8 @@ struct client_session {
 /* In which it runs shell commands, beside ours. */
 struct client_sandbox {
 	const char *off; /* the line that starts it without */
+	const char *const *options; /* of its command line that choose it, ending in NULL; or NULL */
+	const char *off_value; /* the value of such an option that means none; or NULL */
 };
 
 /* ---- a client ---- */
