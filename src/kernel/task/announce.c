@@ -61,26 +61,26 @@ void call_announce(
 
 /* ---- in the keeper ---- */
 
-static void drop_at(struct announced *x, int session_dir, size_t i)
+static void drop_at(struct announced *x, struct sys *s, int session_dir, size_t i)
 {
 	char path[sizeof(SESSION_PIPES) + ANNOUNCED_ID];
 
 	snprintf(path, sizeof(path), SESSION_PIPES "/%s", x->calls[i].id);
-	(void)unlinkat(session_dir, path, 0);
+	(void)s->unlink(s, session_dir, path, 0);
 	close(x->calls[i].pipe);
 	memmove(&x->calls[i], &x->calls[i + 1], (--x->n - i) * sizeof(x->calls[0]));
 }
 
-void announced_add(struct announced *x, int session_dir, struct bundle *b)
+void announced_add(struct announced *x, struct sys *s, int session_dir, struct bundle *b)
 {
 	const char *id = b->text_count ? b->texts[0] : "";
 	struct stat st;
 
 	if (text_is_id(id) && strlen(id) < ANNOUNCED_ID && b->fds[0] >= 0 && fstat(b->fds[0], &st) == 0 &&
 		S_ISFIFO(st.st_mode)) {
-		announced_drop(x, session_dir, id);
+		announced_drop(x, s, session_dir, id);
 		if (x->n == ANNOUNCED_MAX)
-			drop_at(x, session_dir, 0);
+			drop_at(x, s, session_dir, 0);
 		snprintf(x->calls[x->n].id, ANNOUNCED_ID, "%s", id);
 		x->calls[x->n++].pipe = b->fds[0];
 		b->fds[0] = -1;
@@ -88,11 +88,11 @@ void announced_add(struct announced *x, int session_dir, struct bundle *b)
 	bundle_close_fds(b);
 }
 
-void announced_drop(struct announced *x, int session_dir, const char *id)
+void announced_drop(struct announced *x, struct sys *s, int session_dir, const char *id)
 {
 	for (size_t i = 0; i < x->n; i++)
 		if (text_eq(x->calls[i].id, id)) {
-			drop_at(x, session_dir, i);
+			drop_at(x, s, session_dir, i);
 			return;
 		}
 }

@@ -80,9 +80,10 @@ struct announced {
 	} calls[ANNOUNCED_MAX];
 	size_t n;
 };
-void announced_add(
-	struct announced *x, int session_dir, struct bundle *b); /* takes the bundle's descriptors */
-void announced_drop(struct announced *x, int session_dir, const char *id); /* it came, by whatever way */
+void announced_add(struct announced *x, struct sys *s, int session_dir,
+	struct bundle *b); /* takes the bundle's descriptors */
+void announced_drop(
+	struct announced *x, struct sys *s, int session_dir, const char *id); /* it came, by whatever way */
 size_t announced_poll(const struct announced *x, struct pollfd *to); /* room for ANNOUNCED_MAX; how many */
 /* Have the refusal of such a call signed and told by a process of its own: the keeper has no key, and the wrapper, inside a client's own
  * sandbox, cannot write the record.  -1: it could not be started. */

@@ -48,9 +48,9 @@ static const char *const *texts_of(
 
 /* Can a file be made in this directory?  The keeper sees a read-only mount itself; what Landlock refuses only we can see.  A file system
  * that knows no files without a name says nothing. */
-static bool can_write(const char *dir)
+static bool can_write(struct sys *s, const char *dir)
 {
-	AUTO(close_fd) int fd = *dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
+	AUTO(close_fd) int fd = *dir ? s->open(s, AT_FDCWD, dir, O_TMPFILE | O_RDWR, 0600, 0) : -1;
 
 	return !*dir || fd >= 0 || (errno != EACCES && errno != EROFS && errno != EPERM);
 }
@@ -72,8 +72,8 @@ static int try_all(struct sys *s, struct arena *a, const char *home, const struc
 		if (rc)
 			return rc;
 		*ret_is_by_pipe = to.is_by_pipe;
-		b.number =
-			to.is_by_pipe && !can_write(json_get_text(ticket, "tree", "")) ? CALL_READS_ONLY : 0;
+		b.number = to.is_by_pipe && !can_write(s, json_get_text(ticket, "tree", "")) ? CALL_READS_ONLY
+											     : 0;
 		rc = contained_wait(a, to.socket, &b, ret_status, ret_word, e);
 		close(to.socket);
 		if (rc != E_IO || i == TRIES ||

@@ -322,7 +322,7 @@ static int begin(struct keeper *x, struct call *c, const struct bundle *b, struc
 		rc = ticket_redeem(&x->k, &c->a, c->ticket, &r, e);
 	if (rc)
 		return rc;
-	announced_drop(&x->announced, x->dir, b->texts[CALL_ID]);
+	announced_drop(&x->announced, x->sys, x->dir, b->texts[CALL_ID]);
 	c->reads_only = b->number == CALL_READS_ONLY ||
 		call_reads_only(&c->a, c->peer, task_tree(&x->base), c->announced);
 	return start(x, c, b, argc, e);
@@ -505,7 +505,7 @@ static void hear_wrapper(struct keeper *x, struct call *c)
 		return;
 	}
 	if (is_new && b.kind == CONTAINED_ANNOUNCED) {
-		announced_add(&x->announced, x->dir, &b);
+		announced_add(&x->announced, x->sys, x->dir, &b);
 		drop_call(x, c);
 		return;
 	}
@@ -555,7 +555,7 @@ static void take_announced(struct keeper *x, const struct pollfd *p, size_t n)
 			continue;
 		int fd = call_pipe_accept(x->announced.calls[i].pipe, &peer);
 		add_connection(x, fd, peer, x->announced.calls[i].id);
-		announced_drop(&x->announced, x->dir, x->announced.calls[i].id);
+		announced_drop(&x->announced, x->sys, x->dir, x->announced.calls[i].id);
 	}
 }
 
