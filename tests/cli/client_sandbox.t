@@ -124,7 +124,7 @@ done
 ok "the pipe of one call is no way for another" eval 'in_home python3 other.py "$H" >"$scratch/.other" 2>&1; grep -q "^3 this is the way of another call" "$scratch/.other" && grep -q "^nothing happened" "$scratch/.other" || { cat "$scratch/.other"; false; }'
 if $sandbox bwrap true 2>/dev/null; then
   inside="$sandbox bwrap --write $PWD --hide $scratch/home/.helm"
-  ok "a sandbox that hides the helm home: refused" says 25 "no call" redeem "echo hidden >> hidden" "$inside bash -c \"\$W\""
+  ok "a sandbox that hides the helm home: refused, with what to do" says 25 "codex --sandbox danger-full-access" redeem "echo hidden >> hidden" "$inside bash -c \"\$W\""
   ok "nothing has happened there" test ! -e hidden
 fi
 inside=

@@ -46,6 +46,19 @@ static const char *const *texts_of(
 	return texts;
 }
 
+/* No call is known.  Where a sandbox hides the whole directory, that says nothing about the call. */
+static int explain_hidden(struct sys *s, struct arena *a, const char *home, struct err *e)
+{
+	const char *dir = arena_printf(a, "%s/" CALLS_DIR, home);
+
+	if (file_is_dir(s, AT_FDCWD, dir))
+		return E_DENIED;
+	return err_set(e, E_DENIED, "CONTAINED_SANDBOX",
+		"not run: no call can be found here, because '%s' cannot be read; let the client's own sandbox read it, "
+		"or start the client without its sandbox: %s, or: %s",
+		dir, clients_find("codex")->sandbox->off, clients_find("claude-code")->sandbox->off);
+}
+
 /* Can a file be made in this directory?  The keeper sees a read-only mount itself; what Landlock refuses only we can see.  A file system
  * that knows no files without a name says nothing. */
 static bool can_write(struct sys *s, const char *dir)
@@ -67,6 +80,8 @@ static int try_all(struct sys *s, struct arena *a, const char *home, const struc
 	for (int i = 0;; i++) {
 		struct keeper_link to = { .socket = -1 };
 		rc = ticket_read(s, a, home, call->id, &ticket, e);
+		if (rc == E_DENIED)
+			return explain_hidden(s, a, home, e);
 		if (rc == OK)
 			rc = keeper_connect(s, a, home, ticket, &to, e);
 		if (rc)

@@ -66,7 +66,7 @@ static int refuse_sandbox(struct err *e, const struct json *ticket, int why)
 	const char *title = c ? c->title : "the client";
 
 	return err_set(e, E_DENIED, "CONTAINED_SANDBOX",
-		"not run: %s's own sandbox lets this call not reach Helm's sandbox (%s); start %s without its own: %s",
+		"not run: %s's own sandbox keeps this call from reaching Helm's (%s); start %s without it: %s",
 		title, strerror(why), title,
 		c && c->sandbox && c->sandbox->off ? c->sandbox->off : "see its manual");
 }
