@@ -13,6 +13,7 @@ const struct opt contained_opts[] = {
 	{ "state", OPT_INT, "FD", "a descriptor with what the client's shell has loaded, as commands", NULL,
 		false },
 	{ "input", OPT_INT, "FD", "the command's standard input; default: ours", NULL, false },
+	{ "start", OPT_FLAG, NULL, "start the session of the call, and do not run it", NULL, false },
 	{ 0 },
 };
 
@@ -27,6 +28,8 @@ int cmd_contained(struct cli *r, struct err *e)
 	const char *word = "";
 	int status;
 
+	if (opt_flag(r, "start"))
+		return contained_start(r->sys, r->a, call.id, e);
 	const char **args = arena_zalloc(r->a, r->child_count + 1, sizeof(*args));
 	for (size_t i = 2; i < r->child_count; i++)
 		args[i - 2] = r->child[i];

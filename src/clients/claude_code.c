@@ -155,7 +155,8 @@ static const struct client_setup setup = { .file = ".claude/settings.json",
  * entry that the settings have, too, is run once: it is the same command. */
 static const char *const *claude_arm(struct arena *a, const char *before, const char *after, bool is_armed)
 {
-	struct json *doc = json_new(a, JSON_OBJECT), *hooks = json_new(a, JSON_OBJECT);
+	struct json *doc = json_new(a, JSON_OBJECT), *hooks = json_new(a, JSON_OBJECT),
+		    *own = json_new(a, JSON_OBJECT);
 	const char **words = arena_zalloc(a, 3, sizeof(*words));
 	struct buf text;
 
@@ -169,6 +170,9 @@ static const char *const *claude_arm(struct arena *a, const char *before, const 
 	}
 	json_setb(a, doc, "disableAllHooks", false);
 	json_set(a, doc, "hooks", hooks);
+	/* Its own sandbox cannot be made inside Helm's, and then nothing runs. */
+	json_setb(a, own, "enabled", false);
+	json_set(a, doc, "sandbox", own);
 	buf_init(&text, a);
 	json_write(&text, doc, 0);
 	words[0] = "--settings";
@@ -188,6 +192,10 @@ static const struct client_session session = { .program = "claude",
 	.url_variable = "ANTHROPIC_BASE_URL",
 	.arm = claude_arm };
 
+static const struct client_sandbox sandbox = {
+	.off = "claude --settings '{\"sandbox\":{\"enabled\":false}}'"
+};
+
 const struct client client_claude_code = { .name = "claude-code",
 	.alias = "claude",
 	.title = "Claude Code",
@@ -198,4 +206,5 @@ const struct client client_claude_code = { .name = "claude-code",
 		{ ".mcp.json", CARE_ASK }),
 	.speech = &speech,
 	.setup = &setup,
-	.session = &session };
+	.session = &session,
+	.sandbox = &sandbox };

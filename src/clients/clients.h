@@ -112,6 +112,15 @@ struct client_session {
 	const char *const *(*arm)(struct arena *a, const char *before, const char *after, bool is_armed);
 };
 
+/* ---- its own sandbox ---- */
+
+/* In which it runs shell commands, beside ours. */
+struct client_sandbox {
+	const char *off; /* the line that starts it without */
+	const char *const *options; /* of its command line that choose it, ending in NULL; or NULL */
+	const char *off_value; /* the value of such an option that means none; or NULL */
+};
+
 /* ---- a client ---- */
 
 struct client {
@@ -122,6 +131,7 @@ struct client {
 	const struct client_speech *speech; /* NULL: we know no hook of it */
 	const struct client_setup *setup; /* NULL: its settings cannot be edited in place */
 	const struct client_session *session; /* NULL: we do not know what it needs */
+	const struct client_sandbox *sandbox; /* NULL: it has none that we know */
 	const char *const *
 		commands; /* names under which its own program is a command for the shells it starts; ends in NULL; or NULL */
 	const char *

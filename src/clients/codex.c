@@ -160,7 +160,7 @@ static const char *const *codex_arm(struct arena *a, const char *before, const c
 {
 	static const char *const labels[] = { "pre_tool_use", "post_tool_use" };
 	struct json *hooks = json_new(a, JSON_OBJECT), *states = json_new(a, JSON_OBJECT);
-	const char **words = arena_zalloc(a, 5, sizeof(*words));
+	const char **words = arena_zalloc(a, 7, sizeof(*words));
 	struct buf text;
 
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
@@ -179,8 +179,11 @@ static const char *const *codex_arm(struct arena *a, const char *before, const c
 	write_toml(a, &text, hooks);
 	words[0] = "-c";
 	words[1] = "features.hooks=true";
-	words[2] = is_armed ? NULL : "-c";
-	words[3] = text.p;
+	/* Its own sandbox cannot be made inside Helm's, and then nothing runs. */
+	words[2] = "-c";
+	words[3] = "sandbox_mode=\"danger-full-access\"";
+	words[4] = is_armed ? NULL : "-c";
+	words[5] = text.p;
 	return words;
 }
 
@@ -193,6 +196,10 @@ static const struct client_session session = { .program = "codex",
 	.url_variable = "OPENAI_BASE_URL",
 	.arm = codex_arm };
 
+static const struct client_sandbox sandbox = { .off = "codex --sandbox danger-full-access",
+	.options = NAMES("-s", "--sandbox"),
+	.off_value = "danger-full-access" };
+
 const struct client client_codex = { .name = "codex",
 	.title = "Codex",
 	.marks = MARKS("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"),
@@ -201,4 +208,5 @@ const struct client client_codex = { .name = "codex",
 	.speech = &speech,
 	.setup = &setup,
 	.session = &session,
+	.sandbox = &sandbox,
 	.commands = NAMES("apply_patch", "applypatch") };

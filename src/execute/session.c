@@ -42,7 +42,7 @@
 enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CALLS_MAX = 512, CONTROL_FD = 3, NURSE_FD, GROUP_FD };
 enum { RUN_CALL = 1, SIGNAL_CALL, CLOSE_PLACES, ASK_EMPTY };
 /* The texts of RUN_CALL, in this order; argv and environment follow, each ended by an empty list mark. */
-enum { T_PROGRAM, T_CWD, T_NOTE, T_UMASK, T_LIMITS, T_ARGC, T_FIRST };
+enum { T_PROGRAM, T_CWD, T_NOTE, T_UMASK, T_LIMITS, T_READS_ONLY, T_ARGC, T_FIRST };
 
 struct session {
 	int warden_socket, nurse_socket;
@@ -129,6 +129,12 @@ static int become_call(void *arg)
 			_exit(EXIT_REFUSED);
 	if (chdir(cwd)) {
 		snprintf(x->one->refused, sizeof(x->one->refused), "cannot enter '%.150s': %s", cwd,
+			strerror(errno));
+		_exit(EXIT_REFUSED);
+	}
+	if (text_eq(x->b->texts[T_READS_ONLY], "1") && reads_only_lock(x->in->rules, &x->in->report)) {
+		snprintf(x->one->refused, sizeof(x->one->refused),
+			"the client's own sandbox lets nothing be written, and Landlock cannot be had for that: %s",
 			strerror(errno));
 		_exit(EXIT_REFUSED);
 	}
@@ -497,6 +503,7 @@ int session_run(struct session *x, uint32_t call, const struct session_call *how
 	texts[T_NOTE] = how->note ? how->note : "";
 	texts[T_UMASK] = arena_printf(&a, "%o", how->umask);
 	texts[T_LIMITS] = how->limits ? how->limits : "";
+	texts[T_READS_ONLY] = how->reads_only ? "1" : "";
 	texts[T_ARGC] = arena_printf(&a, "%zu", argc);
 	memcpy(texts + T_FIRST, how->argv, argc * sizeof(*texts));
 	texts[T_FIRST + argc] = ""; /* becomes the end of argv */

@@ -47,6 +47,7 @@ struct session_call {
 	const char *limits; /* as session_limits() gives them; or NULL */
 	int streams[3];
 	int extra; /* the command has it as descriptor SESSION_EXTRA; or -1 */
+	bool reads_only; /* it writes nothing but the session's own directories */
 };
 enum { SESSION_EXTRA = 9, SESSION_NOTE = 4096 };
 
@@ -80,7 +81,16 @@ char *session_limits(struct arena *a);
 
 /* Messages between wrapper and keeper.  CALL has the texts of `struct contained_call` and the descriptors 0, 1, 2 and, if there is
  * one, the state of the client's shell; all others have a number. */
-enum { CONTAINED_CALL = 1, CONTAINED_SIGNAL, CONTAINED_REFUSED, CONTAINED_STOPPED, CONTAINED_ENDED };
+enum {
+	CONTAINED_CALL = 1,
+	CONTAINED_SIGNAL,
+	CONTAINED_REFUSED,
+	CONTAINED_STOPPED,
+	CONTAINED_ENDED,
+	CONTAINED_ANNOUNCED /* from the hook: a call's id, and its FIFO */
+};
+/* The number of a CALL: the wrapper stands in a client's sandbox in which it cannot write the work tree. */
+enum { CALL_READS_ONLY = 1 };
 
 /* Hand the call over and wait for its end: signals are passed on, a stop is ours, too.  *ret is a wait status; `texts` of the last
  * message stay in `a`.  E_DENIED with the keeper's reason when it was refused, E_IO SESSION_LOST when the keeper went away. */
@@ -98,6 +108,20 @@ int session_accept(int listener, pid_t *ret_peer); /* from a process of this use
 /* fn(arg, kept) in a process that belongs to no terminal, directory or parent and has no descriptor open but `kept`; it does not return.
  * 0, or -1 when it could not be started. */
 int session_detach(struct sys *s, int kept, void (*fn)(void *arg, int kept), void *arg);
+
+/* ---- call_pipe.c: the same from inside a client's own sandbox ---- */
+
+/* In the hook: the FIFO of a call in this directory.  A descriptor, or -1 with errno. */
+int call_pipe_make(int dir, const char *name);
+/* In the wrapper: a socket to the keeper, or -1 with errno.  Writes nothing and connects to nothing. */
+int call_pipe_connect(int dir, const char *name);
+/* In the keeper, once the FIFO has room: a socket to the wrapper, or -1 with errno. */
+int call_pipe_accept(int fifo, pid_t *ret_peer);
+
+/* ---- reads_only.c ---- */
+
+/* In the process that becomes a call: from now on it writes nothing but the session's own directories.  0, or -1 with errno. */
+int reads_only_lock(const struct sandbox_rules *rules, const struct sandbox_report *report);
 
 /* ---- strays.c ---- */
 

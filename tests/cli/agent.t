@@ -823,6 +823,7 @@ words = open("args").read().split("\n")
 assert words[0] == "--settings" and words[2:4] == ["-p", "hello"], words
 settings = json.loads(words[1])
 assert settings["disableAllHooks"] is False
+assert settings["sandbox"] == {"enabled": False}
 assert " hook pre-tool --client claude-code " in settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
 PY
 }
@@ -835,8 +836,8 @@ by_words() {
   python3 - <<'PY'
 import hashlib, json, re
 words = open("args").read().split("\n")
-assert words[:3] == ["-c", "features.hooks=true", "-c"] and words[4:6] == ["exec", "it"], words
-text = words[3]
+assert words[:5] == ["-c", "features.hooks=true", "-c", 'sandbox_mode="danger-full-access"', "-c"] and words[6:8] == ["exec", "it"], words
+text = words[5]
 assert text.startswith("hooks={")
 hooks = json.loads(re.sub(r'("(?:[^"\\]|\\.)*")=', r"\1:", text[len("hooks="):]))
 for event, label in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_use")):
@@ -849,6 +850,14 @@ for event, label in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_
 PY
 }
 ok "Codex is told on its command line which hooks it has, that they are trusted and on" by_words
+own_sandbox() { # own_sandbox WORD...: asked for by name, it is refused before anything is started
+  rm -f args
+  PATH=$scratch/bin:$PATH says 2 "own sandbox" session codex -- exec "$@" it && [ ! -e args ]
+}
+ok "a client's own sandbox, which cannot be made inside, is not dropped without a word" own_sandbox -s read-only
+ok "in either spelling" own_sandbox --sandbox=workspace-write
+none_of_its_own() { PATH=$scratch/bin:$PATH session codex -- exec -s danger-full-access it; }
+ok "none of its own is what it has anyway" none_of_its_own
 unarmed() { says 25 "'helm setup hermes' puts it in" session hermes; }
 ok "a client that would not ask is not started, and the remedy is named" unarmed
 finish

@@ -18,7 +18,8 @@ has() { grep -qxF -e "$1" "$scratch/lines" && typed=$((typed + $(grep -cxF -e "$
 # A client that says which version it is and does nothing.
 mkdir -p "$scratch/bin" my-project
 printf '#!/bin/sh\ncase "$*" in *--version*) echo "2.1.0 (Claude Code)" ;; esac\nexit 0\n' >"$scratch/bin/claude"
-chmod +x "$scratch/bin/claude"
+cp "$scratch/bin/claude" "$scratch/bin/codex"
+chmod +x "$scratch/bin/claude" "$scratch/bin/codex"
 PATH=$scratch/bin:$PATH
 
 has "helm init" && ok "helm init" helm init
@@ -28,6 +29,8 @@ has "helm setup claude-code" && ok "the guard is put in front of the client" say
 has "helm setup status" && ok "and its status says so" shows claude-code helm setup status
 has "helm doctor" && ok "doctor looks, among other checks" shows workspace helm doctor
 has "helm setup claude-code --contain off" && ok "judge only, by a person" says 0 "claude-code" terminal APPROVE -- helm setup claude-code --contain off
+has "codex --sandbox danger-full-access" && ok "Codex without its own sandbox" exits 0 codex --sandbox danger-full-access
+has "claude --settings '{\"sandbox\":{\"enabled\":false}}'" && ok "Claude Code without" exits 0 claude --settings '{"sandbox":{"enabled":false}}'
 has "helm profile use workspace_edit --destructive checkpoint" && ok "a profile, by a person" says 0 "workspace_edit" terminal YES -- helm profile use workspace_edit --destructive checkpoint
 has "helm agent claude-code" && ok "the client on a terminal of its own" exits 0 terminal -- helm agent claude-code
 has 'helm agent claude-code --profile service_ops -- -p "fix the tests"' && ok "under another profile, with words of its own" exits 0 terminal -- helm agent claude-code --profile service_ops -- -p "fix the tests"

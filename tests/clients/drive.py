@@ -2,7 +2,8 @@
 """drive.py CLIENT PROGRAM HOME PROJECT LOG [--bypass-trust] CALL...: a real agent client against a model that is none.
 
 A server on loopback answers like the client's model and makes one shell call per CALL, in order, then says it is done.  The
-client runs with an environment of its own and nothing of ours; with HELM_AGENT in the environment, in a supervised session.  LOG receives what the model was told about each call, as JSON.
+client runs with an environment of its own and nothing of ours; with HELM_AGENT in the environment, in a supervised session; with
+CLIENT_SANDBOX, in its own sandbox (Codex: this mode of it).  LOG receives what the model was told about each call, as JSON.
 The calls are data: nothing here runs them.  Exit 0 when the client asked for all of them within its time.
 
 drive.py --trust FILE: what Codex writes into its config.toml when a person trusts the hooks of FILE.
@@ -117,7 +118,8 @@ def claude_command(program, home, port, _bypass, address="127.0.0.1"):
              "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
     if os.getuid() == 0:
         extra["IS_SANDBOX"] = "1"
-    return [program, "-p", "do it", "--output-format", "json", "--allowedTools", "Bash Edit Read Write"], extra
+    words = [program, "-p", "do it", "--output-format", "json", "--allowedTools", "Bash Edit Read Write"]
+    return words + (["--settings", '{"sandbox":{"enabled":true}}'] if os.environ.get("CLIENT_SANDBOX") else []), extra
 
 
 def codex_command(program, home, port, bypass, address="127.0.0.1"):
@@ -128,7 +130,9 @@ def codex_command(program, home, port, bypass, address="127.0.0.1"):
         f.write('model = "m"\nmodel_provider = "x"\n[model_providers.x]\nname = "x"\nbase_url = "http://%s:%d/v1"\n'
                 'wire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n# end of the model\n%s' % (address, port, rest))
     flags = ["--dangerously-bypass-hook-trust"] if bypass else []
-    return [program, "exec", "--dangerously-bypass-approvals-and-sandbox"] + flags + ["do it"], {"OPENAI_API_KEY": "x"}
+    own = os.environ.get("CLIENT_SANDBOX")
+    flags += ["--sandbox", own] if own else ["--dangerously-bypass-approvals-and-sandbox"]
+    return [program, "exec"] + flags + ["do it"], {"OPENAI_API_KEY": "x"}
 
 
 def codex_trust(hooks):

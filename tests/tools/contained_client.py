@@ -13,16 +13,18 @@ Runs the commands one after the other as Claude Code does: in a fresh shell, by 
   --then TEXT   run TEXT in bash instead of the answer, which is $W; its ticket is $T and its number $ID
   --tty         on a pseudo-terminal; what is read from it is printed
   --say         print the exit code behind each command's output
+  --inside W    the shell is started by these words, as by a client that has a sandbox of its own (client_sandbox.py)
   --after       tell the hook what each command printed, and print what it remarks
 A command "@until FILE" is the client's own: it waits until there is such a file.
 The exit code is that of the last command; 99 when the hook did not answer with another command."""
-import json, os, pty, re, subprocess, sys, tempfile, time
+import json, os, pty, re, shlex, subprocess, sys, tempfile, time
 
 
 class Client:
-    def __init__(self, helm, shell="bash", state="", bare=False, plain=False, session="s1", client="claude-code", cwd=None):
+    def __init__(self, helm, shell="bash", state="", bare=False, plain=False, session="s1", client="claude-code", cwd=None, inside=""):
         self.helm, self.shell, self.state, self.bare, self.plain = helm, shell, state, bare, plain
         self.session, self.client, self.cwd, self.uses = session, client, cwd or os.getcwd(), 0
+        self.inside = shlex.split(inside)
 
     def hook(self, verb, command, more=None, said=""):
         doc = {"session_id": self.session, "cwd": self.cwd, "tool_name": "Bash", "tool_use_id": "use%d" % self.uses,
@@ -45,10 +47,10 @@ class Client:
 
     def argv(self, text, keep):
         if self.plain:
-            return [self.shell, "-c", text]
+            return self.inside + [self.shell, "-c", text]
         quoted = "'" + text.replace("'", "'\"'\"'") + "'"
         head = self.state + "\n" if self.state else ""
-        return [self.shell, "-c", head + "eval " + quoted + " && pwd -P >| " + keep]
+        return self.inside + [self.shell, "-c", head + "eval " + quoted + " && pwd -P >| " + keep]
 
     def start(self, text, keep="/dev/null", **how):
         return subprocess.Popen(self.argv(text, keep), cwd=self.cwd, **how)
@@ -58,7 +60,7 @@ class Client:
         text = self.wrapped(command)
         if text is None:
             return 99, b"", b"not wrapped\n"
-        with tempfile.NamedTemporaryFile() as keep:
+        with tempfile.NamedTemporaryFile(dir=os.environ.get("KEEP")) as keep:
             p = self.start(text, keep.name, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             out, err = p.communicate(stdin)
             went = open(keep.name).read().strip()
@@ -96,7 +98,7 @@ def main(words):
     how, stdin, tty, say, show, then, after = {}, b"", False, False, False, None, False
     while words and words[0].startswith("--"):
         w = words.pop(0)
-        if w in ("--shell", "--state", "--session", "--client", "--cwd"):
+        if w in ("--shell", "--state", "--session", "--client", "--cwd", "--inside"):
             how[w[2:]] = words.pop(0)
         elif w == "--stdin":
             stdin = words.pop(0).encode()

@@ -91,6 +91,25 @@ static bool has_armed_settings(const struct setup *s, const struct client *c)
 	return false;
 }
 
+/* A client's own sandbox cannot be made inside Helm's: one that the person asks for by name is refused, not dropped. */
+static int refuse_own_sandbox(const struct agent_spec *spec, const struct client *c, struct err *e)
+{
+	for (size_t i = 0; c && c->sandbox && i < spec->arg_count; i++)
+		for (const char *const *o = c->sandbox->options; o && *o; o++) {
+			const char *arg = spec->args[i], *value = NULL;
+			if (text_eq(arg, *o))
+				value = i + 1 < spec->arg_count ? spec->args[i + 1] : "";
+			else if (text_starts(arg, *o) && arg[strlen(*o)] == '=')
+				value = arg + strlen(*o) + 1;
+			if (value && !text_eq(value, c->sandbox->off_value))
+				return err_set(e, E_USAGE, "AGENT_SANDBOX",
+					"%s's own sandbox (%s %s) cannot be made inside Helm's; leave it out: in a session the "
+					"profile says what the whole client may do",
+					c->title, *o, value);
+		}
+	return OK;
+}
+
 /* PROGRAM, the words that arm it, and what the person gave.  The commands are those that setup writes, so that a client which has
  * both runs one. */
 static int make_argv(const struct setup *s, const struct agent_spec *spec, const struct client *c,
@@ -109,6 +128,9 @@ static int make_argv(const struct setup *s, const struct agent_spec *spec, const
 		return err_set(e, E_DENIED, "AGENT_NOT_ARMED",
 			"%s would not ask about its calls: its hook is not armed; 'helm setup %s' puts it in, 'helm setup status' says what is missing",
 			c->title, c->name);
+	int rc = refuse_own_sandbox(spec, c, e);
+	if (rc)
+		return rc;
 	argv[n++] = needs ? needs->program : spec->client;
 	for (; arming && *arming; arming++)
 		argv[n++] = *arming;

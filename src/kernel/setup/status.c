@@ -145,6 +145,22 @@ static bool is_contained(const struct look *l)
 	return is_on;
 }
 
+/* A call inside the client's own sandbox hands a descriptor to its session, which Yama can forbid for good. */
+static void warn_of_yama(const struct look *l)
+{
+	struct bytes text;
+
+	if (l->c->sandbox &&
+		file_read(l->s->sys, l->s->a, AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", 16, 0, &text,
+			NULL) == OK &&
+		text.n && text.p[0] == '3')
+		json_pushs(l->s->a, l->at.warnings,
+			arena_printf(l->s->a,
+				"kernel.yama.ptrace_scope is 3: no shell command runs while %s's own sandbox is on; "
+				"start it without: %s",
+				l->c->title, l->c->sandbox->off));
+}
+
 /* A client without settings in this place gives no row, unless we could install there. */
 static void add_row(const struct setup *s, const struct client *c, const char *scope, const char *root,
 	const struct json *records, struct json *rows)
@@ -187,6 +203,8 @@ static void add_row(const struct setup *s, const struct client *c, const char *s
 	json_set(a, row, "settings", settings);
 	json_sets(a, row, "state", l.at.state);
 	bool is_armed = text_eq(l.at.state, "armed"), has_walls = is_armed && is_contained(&l);
+	if (has_walls)
+		warn_of_yama(&l);
 	json_setb(a, row, "armed", is_armed);
 	json_sets(a, row, "containment", has_walls ? "walls" : "none");
 	json_sets(a, row, "detail",

@@ -54,6 +54,9 @@ struct contained_call {
 int contained_run(struct sys *s, struct arena *a, const struct contained_call *call, int *ret_status,
 	const char **ret_word, struct err *e);
 
+/* Start the session of a call that was offered, and nothing else: for the hook, which holds a key that a session must not have. */
+int contained_start(struct sys *s, struct arena *a, const char *id, struct err *e);
+
 /* $SHELL where that speaks sh's language, as commands are judged; else /bin/sh. */
 const char *shell_of_person(struct sys *s);
 

@@ -5,10 +5,14 @@
 #include "kernel/task/contain.h"
 #include "kernel/task/parts.h"
 
+#include <poll.h>
+
 /* Below the helm home. */
 #define CALLS_DIR "calls"
 #define SESSIONS_DIR "sessions"
 #define SESSION_CWD "cwd" /* directory of links: where a call ended, for the client's shell */
+#define SESSION_PIPES \
+	"calls" /* directory of FIFOs, one for each call that was allowed and has not come yet */
 
 /* The texts of a CONTAINED_CALL bundle; the shell's arguments follow, then the environment. */
 enum { CALL_ID, CALL_TEXT, CALL_CWD, CALL_SHELL, CALL_NAME, CALL_UMASK, CALL_LIMITS, CALL_ARGC, CALL_ARGS };
@@ -42,9 +46,59 @@ void tickets_sweep(struct sys *s, struct arena *a, const char *helm_home);
 
 /* ---- keeper.c ---- */
 
-/* A socket to the keeper of this ticket's session, which is started in a process of its own when there is none. */
-int keeper_connect(struct sys *s, struct arena *a, const char *helm_home, const struct json *ticket, int *ret,
-	struct err *e);
+/* Start the keeper of this ticket's session, in a process of its own.  Returns when it listens. */
+int keeper_start(
+	struct sys *s, struct arena *a, const char *helm_home, const struct json *ticket, struct err *e);
+
+/* ---- sessions.c ---- */
+
+/* How a wrapper and the keeper of its session are connected. */
+struct keeper_link {
+	int socket; /* the caller's; -1: none */
+	bool is_by_pipe; /* from inside a client's own sandbox */
+};
+/* To the keeper of this ticket's session, which is started when there is none.  E_DENIED CONTAINED_SANDBOX: a client's own sandbox lets
+ * no way through. */
+int keeper_connect(struct sys *s, struct arena *a, const char *helm_home, const struct json *ticket,
+	struct keeper_link *ret, struct err *e);
+/* Remove what keepers that were killed left behind.  The caller holds the lock under which keepers are started. */
+void sessions_sweep(struct sys *s, struct arena *a, const char *helm_home);
+
+/* ---- announce.c ---- */
+
+/* In the hook: see to it that the keeper of this call's session is there, and that the call can reach it from inside a client's own
+ * sandbox.  Where that fails, the wrapper finds out. */
+void call_announce(struct sys *s, struct arena *a, const char *program, const char *helm_home,
+	const struct json *ticket);
+
+/* In the keeper: calls that may come by a pipe.  The oldest goes when there are too many. */
+enum { ANNOUNCED_MAX = 64, ANNOUNCED_ID = 96 };
+struct announced {
+	struct announced_call {
+		char id[ANNOUNCED_ID];
+		int pipe;
+	} calls[ANNOUNCED_MAX];
+	size_t n;
+};
+void announced_add(struct announced *x, struct sys *s, int session_dir,
+	struct bundle *b); /* takes the bundle's descriptors */
+void announced_drop(
+	struct announced *x, struct sys *s, int session_dir, const char *id); /* it came, by whatever way */
+size_t announced_poll(const struct announced *x, struct pollfd *to); /* room for ANNOUNCED_MAX; how many */
+/* Have the refusal of such a call signed and told by a process of its own: the keeper has no key, and the wrapper, inside a client's own
+ * sandbox, cannot write the record.  -1: it could not be started. */
+int announced_refuse(
+	struct sys *s, const char *helm_home, int socket, const struct bundle *b, const struct err *e);
+/* The environment without proxies that listen in the client's own sandbox only. */
+const char *const *announced_environment(struct arena *a, const char *const *given);
+/* Does the process `peer` see the work tree read-only?  is_sandboxed: it stands in a client's own sandbox, so a doubt is a yes. */
+bool call_reads_only(struct arena *a, pid_t peer, const char *tree, bool is_sandboxed);
+
+/* ---- contained.c ---- */
+
+/* Sign that a call was refused, for the reason in *e.  E_DENIED; *e says so when even that is not possible. */
+int contained_refused(struct sys *s, struct arena *a, const char *helm_home,
+	const struct contained_call *call, const char *cwd, struct err *e);
 
 /* ---- shell.c ---- */
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "kernel/task/contain_parts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,9 +46,31 @@ static const char *const *texts_of(
 	return texts;
 }
 
+/* No call is known.  Where a sandbox hides the whole directory, that says nothing about the call. */
+static int explain_hidden(struct sys *s, struct arena *a, const char *home, struct err *e)
+{
+	const char *dir = arena_printf(a, "%s/" CALLS_DIR, home);
+
+	if (file_is_dir(s, AT_FDCWD, dir))
+		return E_DENIED;
+	return err_set(e, E_DENIED, "CONTAINED_SANDBOX",
+		"not run: no call can be found here, because '%s' cannot be read; let the client's own sandbox read it, "
+		"or start the client without its sandbox: %s, or: %s",
+		dir, clients_find("codex")->sandbox->off, clients_find("claude-code")->sandbox->off);
+}
+
+/* Can a file be made in this directory?  The keeper sees a read-only mount itself; what Landlock refuses only we can see.  A file system
+ * that knows no files without a name says nothing. */
+static bool can_write(struct sys *s, const char *dir)
+{
+	AUTO(close_fd) int fd = *dir ? s->open(s, AT_FDCWD, dir, O_TMPFILE | O_RDWR, 0600, 0) : -1;
+
+	return !*dir || fd >= 0 || (errno != EACCES && errno != EROFS && errno != EPERM);
+}
+
 /* A keeper may end between our connecting and its reading: then the ticket still lies there, and another one is started. */
 static int try_all(struct sys *s, struct arena *a, const char *home, const struct contained_call *call,
-	const char *cwd, int *ret_status, const char **ret_word, struct err *e)
+	const char *cwd, bool *ret_is_by_pipe, int *ret_status, const char **ret_word, struct err *e)
 {
 	struct bundle b = { .kind = CONTAINED_CALL, .fds = { call->input_fd, 1, 2, call->state_fd, -1 } };
 	struct json *ticket;
@@ -55,21 +78,27 @@ static int try_all(struct sys *s, struct arena *a, const char *home, const struc
 
 	b.texts = texts_of(s, a, call, cwd, &b.text_count);
 	for (int i = 0;; i++) {
-		AUTO(close_fd) int to = -1;
+		struct keeper_link to = { .socket = -1 };
 		rc = ticket_read(s, a, home, call->id, &ticket, e);
+		if (rc == E_DENIED)
+			return explain_hidden(s, a, home, e);
 		if (rc == OK)
 			rc = keeper_connect(s, a, home, ticket, &to, e);
 		if (rc)
 			return rc;
-		rc = contained_wait(a, to, &b, ret_status, ret_word, e);
+		*ret_is_by_pipe = to.is_by_pipe;
+		b.number = to.is_by_pipe && !can_write(s, json_get_text(ticket, "tree", "")) ? CALL_READS_ONLY
+											     : 0;
+		rc = contained_wait(a, to.socket, &b, ret_status, ret_word, e);
+		close(to.socket);
 		if (rc != E_IO || i == TRIES ||
 			!file_exists(s, AT_FDCWD, arena_printf(a, "%s/" CALLS_DIR "/%s", home, call->id)))
 			return rc;
 	}
 }
 
-/* Signed and on disk, like any other denial; *e says both when even that is not possible. */
-static int record_refusal(struct sys *s, struct arena *a, const char *home, const struct contained_call *call,
+/* Signed and on disk, like any other denial. */
+int contained_refused(struct sys *s, struct arena *a, const char *home, const struct contained_call *call,
 	const char *cwd, struct err *e)
 {
 	struct err late = { 0 }, why = *e;
@@ -119,11 +148,28 @@ int contained_run(struct sys *s, struct arena *a, const struct contained_call *c
 {
 	char *here = realpath(".", NULL);
 	const char *cwd = here ? arena_strdup(a, here) : "", *home;
+	bool is_by_pipe = false;
 	int rc = workspace_helm_home(s, a, &home, e);
 
 	free(here);
 	if (rc)
 		return rc;
-	rc = try_all(s, a, home, call, cwd, ret_status, ret_word, e);
-	return rc == E_DENIED ? record_refusal(s, a, home, call, cwd, e) : rc;
+	rc = try_all(s, a, home, call, cwd, &is_by_pipe, ret_status, ret_word, e);
+	/* Inside a client's own sandbox the keeper has it recorded. */
+	return rc == E_DENIED && !is_by_pipe ? contained_refused(s, a, home, call, cwd, e) : rc;
+}
+
+int contained_start(struct sys *s, struct arena *a, const char *id, struct err *e)
+{
+	struct keeper_link to = { .socket = -1 };
+	struct json *ticket;
+	const char *home;
+	int rc = workspace_helm_home(s, a, &home, e);
+
+	if (rc == OK)
+		rc = ticket_read(s, a, home, id, &ticket, e);
+	if (rc == OK)
+		rc = keeper_connect(s, a, home, ticket, &to, e);
+	close_fd(&to.socket);
+	return rc;
 }

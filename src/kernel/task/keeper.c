@@ -28,7 +28,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MAX = 256, HEARD = 4, START_MS = 10000, WALK_REST_US = 20000, HEARD_ENTRIES = 2000 };
+enum {
+	CONNECTIONS_MAX = 256,
+	HEARD = 4,
+	POLLED_MAX = HEARD + CONNECTIONS_MAX + ANNOUNCED_MAX,
+	START_MS = 10000,
+	WALK_REST_US = 20000,
+	HEARD_ENTRIES = 2000
+};
 static const int64_t IDLE_US = 15LL * 60 * 1000000, ALONE_US = 60LL * 60 * 1000000;
 
 #define COMMANDS_DIR ".helm-commands"
@@ -38,6 +45,9 @@ struct call {
 	uint32_t number;
 	int socket;
 	pid_t peer;
+	const char *
+		announced; /* it came by the call pipe of this id, from inside a client's own sandbox; or NULL */
+	bool reads_only; /* in that sandbox the work tree cannot be written */
 	struct json *ticket;
 	struct task *task; /* NULL: not running */
 	int said; /* its standard error, where that is a file, to be read once it failed; else -1 */
@@ -63,6 +73,7 @@ struct keeper {
 	int dir, listener, client;
 	struct call *calls;
 	size_t call_count;
+	struct announced announced; /* calls that may come by a pipe */
 	uint32_t last;
 	bool has_mounts; /* what is read-only is so by a mount */
 	int64_t used_us, look_us; /* when a call last began or ended; when to look whether it is still used */
@@ -245,7 +256,9 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 	struct arena *a = &c->a;
 	struct task *t = task_of(x, c);
 	const char **texts = (const char **)b->texts;
-	const char *const *environment = contained_environment(t, texts + CALL_ARGS + argc + 1);
+	const char *const *environment = contained_environment(t,
+		c->announced ? announced_environment(a, texts + CALL_ARGS + argc + 1)
+			     : texts + CALL_ARGS + argc + 1);
 	const char *note = t->tmpdir ? arena_printf(a, "%s/.%s.cwd", t->tmpdir, t->id) : NULL;
 	struct run_result *result = arena_zalloc(a, 1, sizeof(*result));
 	struct session_call how = { .program = b->texts[CALL_SHELL],
@@ -255,7 +268,8 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 		.umask = (mode_t)strtoul(b->texts[CALL_UMASK], NULL, 8),
 		.limits = b->texts[CALL_LIMITS],
 		.streams = { b->fds[0], b->fds[1], b->fds[2] },
-		.extra = b->fds[3] };
+		.extra = b->fds[3],
+		.reads_only = c->reads_only };
 
 	struct run_spec *spec = arena_zalloc(a, 1, sizeof(*spec));
 	*spec = x->spec;
@@ -299,12 +313,19 @@ static int begin(struct keeper *x, struct call *c, const struct bundle *b, struc
 
 	if (!is_sound(b, &argc))
 		return err_set(e, E_DENIED, "CONTAINED_FORM", "the call cannot be read");
+	if (c->announced && !text_eq(c->announced, b->texts[CALL_ID]))
+		return err_set(e, E_DENIED, "CONTAINED_FORM", "this is the way of another call");
 	r.text = b->texts[CALL_TEXT];
 	r.cwd = b->texts[CALL_CWD];
 	int rc = ticket_read(x->sys, &c->a, x->home, b->texts[CALL_ID], &c->ticket, e);
 	if (rc == OK)
 		rc = ticket_redeem(&x->k, &c->a, c->ticket, &r, e);
-	return rc ? rc : start(x, c, b, argc, e);
+	if (rc)
+		return rc;
+	announced_drop(&x->announced, x->sys, x->dir, b->texts[CALL_ID]);
+	c->reads_only = b->number == CALL_READS_ONLY ||
+		call_reads_only(&c->a, c->peer, task_tree(&x->base), c->announced);
+	return start(x, c, b, argc, e);
 }
 
 /* The client's shell goes there, if it is a place outside, too: not into a directory of the session's own. */
@@ -340,6 +361,8 @@ static void put_row(struct keeper *x, struct call *c)
 	json_seti(a, t->row, "exit_code", t->result->exit_code);
 	if (t->result->exit_signal)
 		json_seti(a, t->row, "exit_signal", t->result->exit_signal);
+	if (c->reads_only)
+		json_setb(a, t->row, "reads_only", true);
 	task_protections(a, t->row, &x->base.rules, &t->result->report);
 	/* A note that is lost costs nobody his result; where it binds connections, they are the last ones. */
 	if (ledger_note(x->sys, a, x->ws->state_fd, TOOL_CALLS, t->row, &e) &&
@@ -483,8 +506,14 @@ static void hear_wrapper(struct keeper *x, struct call *c)
 		drop_call(x, c);
 		return;
 	}
+	if (is_new && b.kind == CONTAINED_ANNOUNCED) {
+		announced_add(&x->announced, x->sys, x->dir, &b);
+		drop_call(x, c);
+		return;
+	}
 	if (is_new && begin(x, c, &b, &e)) {
-		answer(c, CONTAINED_REFUSED, 0, e.text, e.code);
+		if (!c->announced || announced_refuse(x->sys, x->home, c->socket, &b, &e))
+			answer(c, CONTAINED_REFUSED, 0, e.text, e.code);
 		bundle_close_fds(&b);
 		drop_call(x, c);
 		return;
@@ -494,10 +523,9 @@ static void hear_wrapper(struct keeper *x, struct call *c)
 	bundle_close_fds(&b);
 }
 
-static void take_connection(struct keeper *x)
+/* A wrapper, or a hook that announces a call; by its call pipe: the id of that. */
+static void add_connection(struct keeper *x, int fd, pid_t peer, const char *announced)
 {
-	pid_t peer;
-	int fd = session_accept(x->listener, &peer);
 	struct call *c = fd >= 0 && x->call_count < CONNECTIONS_MAX ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
@@ -505,9 +533,32 @@ static void take_connection(struct keeper *x)
 		return;
 	}
 	*c = (struct call){ .number = ++x->last, .socket = fd, .peer = peer, .said = -1, .next = x->calls };
+	if (announced)
+		c->announced = arena_strdup(&c->a, announced);
 	x->calls = c;
 	x->call_count++;
 	x->used_us = x->sys->mono_us(x->sys);
+}
+
+static void take_connection(struct keeper *x)
+{
+	pid_t peer = 0;
+	int fd = session_accept(x->listener, &peer);
+
+	add_connection(x, fd, peer, NULL);
+}
+
+/* Wrappers that have read the byte of their pipe. */
+static void take_announced(struct keeper *x, const struct pollfd *p, size_t n)
+{
+	for (size_t i = n; i-- > 0;) {
+		pid_t peer = 0;
+		if (!(p[i].revents & POLLOUT))
+			continue;
+		int fd = call_pipe_accept(x->announced.calls[i].pipe, &peer);
+		add_connection(x, fd, peer, x->announced.calls[i].id);
+		announced_drop(&x->announced, x->sys, x->dir, x->announced.calls[i].id);
+	}
 }
 
 /* Below the roots: everything that changed since the last time.  `all`: also what nobody has heard of. */
@@ -590,7 +641,7 @@ static void keep(struct keeper *x)
 {
 	for (;;) {
 		struct run_request *door = &x->base.run; /* what goes through it is heard here, too */
-		struct pollfd p[HEARD + CONNECTIONS_MAX] = { { session_fd(x->session), POLLIN, 0 },
+		struct pollfd p[POLLED_MAX] = { { session_fd(x->session), POLLIN, 0 },
 			{ x->listener, POLLIN, 0 }, { x->client, POLLIN, 0 },
 			{ door->side_fd ? *door->side_fd : -1, POLLIN, 0 } };
 		struct call *of[CONNECTIONS_MAX];
@@ -603,7 +654,8 @@ static void keep(struct keeper *x)
 			of[n] = c;
 			p[HEARD + n++] = (struct pollfd){ c->socket, POLLIN, 0 };
 		}
-		int ready = poll(p, HEARD + n, patience_ms(x));
+		size_t pipes = announced_poll(&x->announced, p + HEARD + n);
+		int ready = poll(p, HEARD + n + pipes, patience_ms(x));
 		if (ready < 0 && errno != EINTR)
 			return;
 		if (p[2].revents)
@@ -614,6 +666,7 @@ static void keep(struct keeper *x)
 			continue;
 		if (p[3].revents)
 			door->on_side(door->side_arg);
+		take_announced(x, p + HEARD + n, pipes);
 		for (size_t i = 0; i < n; i++)
 			if (p[HEARD + i].revents)
 				hear_wrapper(x, of[i]);
@@ -625,36 +678,6 @@ static void keep(struct keeper *x)
 }
 
 /* ---- the beginning and the end ---- */
-
-/* A socket to the keeper, or -1. */
-static int connect_to(struct sys *s, const char *dir)
-{
-	AUTO(close_fd) int at = -1;
-
-	return file_open_dir(s, AT_FDCWD, dir, &at, NULL) ? -1 : session_connect(at);
-}
-
-/* What keepers that were killed left behind.  Nobody starts another one meanwhile: whoever starts us holds the lock. */
-static void sweep_sessions(struct keeper *x)
-{
-	const char *all = arena_printf(&x->a, "%s/" SESSIONS_DIR, x->home);
-	char **names;
-	size_t n;
-
-	if (file_list(x->sys, &x->a, AT_FDCWD, all, &names, &n, NULL))
-		return;
-	for (size_t i = 0; i < n; i++) {
-		const char *dir = arena_printf(&x->a, "%s/%s", all, names[i]);
-		if (names[i][0] == '.')
-			continue;
-		int fd = connect_to(x->sys, dir);
-		/* Any other error says something about us, not about the one who may listen there. */
-		if (fd < 0 && (errno == ECONNREFUSED || errno == ENOENT))
-			file_remove_tree(x->sys, AT_FDCWD, dir);
-		if (fd >= 0)
-			close(fd);
-	}
-}
 
 /* Commands that its client has for the shells it starts, and finds by another way than PATH when nobody stands in between: links to the
  * client's own program, in the session's temporary directory.  Without them such a command is not found, which harms nobody. */
@@ -699,7 +722,7 @@ static int open_all(struct keeper *x, struct err *e)
 	const char *dir = arena_printf(&x->a, "%s/" SESSIONS_DIR "/%s", x->home, x->name);
 	const char *tree = json_get_text(x->ticket, "tree", "");
 
-	sweep_sessions(x);
+	sessions_sweep(s, &x->a, x->home);
 	int rc = workspace_open(s, &x->a, json_get_text(x->ticket, "workspace", ""), 0, &x->ws, e);
 
 	if (rc == OK)
@@ -711,6 +734,8 @@ static int open_all(struct keeper *x, struct err *e)
 		rc = ticket_narrow(&x->k, &x->a, x->ticket, &x->base.profile, e);
 	if (rc == OK)
 		rc = file_mkdirs(s, AT_FDCWD, arena_printf(&x->a, "%s/" SESSION_CWD, dir), 0700, e);
+	if (rc == OK)
+		rc = file_mkdirs(s, AT_FDCWD, arena_printf(&x->a, "%s/" SESSION_PIPES, dir), 0700, e);
 	if (rc == OK)
 		rc = file_open_dir(s, AT_FDCWD, dir, &x->dir, e);
 	if (rc)
@@ -839,7 +864,7 @@ static void be_keeper(void *arg, int ready)
 	_exit(0);
 }
 
-static int keeper_start(
+int keeper_start(
 	struct sys *s, struct arena *a, const char *helm_home, const struct json *ticket, struct err *e)
 {
 	struct beginning b = { s, helm_home, ticket_session(a, ticket), ticket };
@@ -858,29 +883,4 @@ static int keeper_start(
 	if (said.rc)
 		*e = said;
 	return said.rc;
-}
-
-/* ---- in the wrapper ---- */
-
-int keeper_connect(struct sys *s, struct arena *a, const char *helm_home, const struct json *ticket, int *ret,
-	struct err *e)
-{
-	const char *all = arena_printf(a, "%s/" SESSIONS_DIR, helm_home), *name = ticket_session(a, ticket);
-	const char *dir = arena_printf(a, "%s/%s", all, name);
-	AUTO(close_fd) int lock = -1;
-	int rc;
-
-	*ret = connect_to(s, dir);
-	if (*ret >= 0)
-		return OK;
-	rc = file_mkdirs(s, AT_FDCWD, all, 0700, e);
-	if (rc == OK)
-		rc = file_lock(s, AT_FDCWD, arena_printf(a, "%s/.lock", all), START_MS, &lock, e);
-	if (rc == OK && (*ret = connect_to(s, dir)) < 0) {
-		rc = keeper_start(s, a, helm_home, ticket, e);
-		*ret = rc ? -1 : connect_to(s, dir);
-	}
-	return rc || *ret >= 0
-		? rc
-		: err_sys(e, "SESSION_START", "the session that was started cannot be reached");
 }

@@ -160,10 +160,12 @@ int contain_offer(struct kernel *k, struct arena *a, const struct contain_offer 
 	buf_init(&text, a);
 	json_write(&text, ticket, 0);
 	rc = file_put(k->sys, AT_FDCWD, arena_printf(a, "%s/%s", dir, id), 0600, buf_bytes(&text), e);
-	if (rc == OK)
-		*ret_command = shell_wrapped(
-			a, program, home, ticket_session(a, ticket), id, contain_text_of(o->call));
-	return rc;
+	if (rc)
+		return rc;
+	call_announce(k->sys, a, program, home, ticket);
+	*ret_command =
+		shell_wrapped(a, program, home, ticket_session(a, ticket), id, contain_text_of(o->call));
+	return OK;
 }
 
 /* ---- redeemed by the keeper ---- */
