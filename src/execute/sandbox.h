@@ -78,7 +78,8 @@ struct sandbox_report {
 	char missing[256]; /* names of walls that were wanted and are not there, comma separated */
 	uid_t uid; /* of the caller; set by sandbox_start */
 	gid_t gid;
-	int mapped[2]; /* root in a user namespace of its own: the warden reads here whether its ids are mapped */
+	int mapped
+		[2]; /* root in a user namespace of its own: the warden reads here whether its ids are mapped */
 	int desk; /* in the ward: the descriptor on which its calls for us are heard; 0: there is none */
 	int exec_errno; /* why the command could not be executed, or 0 */
 	char refused[256]; /* why the run was refused before the command was executed, or "" */
