@@ -406,7 +406,7 @@ PY
   ok "where the network is by name, the client's service is named for it and nothing else" by_name
   rm "$scratch/port"
 else
-  ok "curl is not there: nothing leaves the walls in this test # SKIP" true
+  skip "what leaves the walls" "curl is not installed"
 fi
 
 # ---- what the session wrote meanwhile ----
@@ -438,7 +438,7 @@ said() { # said LINE...: all of them
     grep -q -e "$line" "$scratch/said" || { echo "no $line"; cat "$scratch/said"; return 1; }
   done
 }
-if command -v git >/dev/null 2>&1; then
+if needs git "a repository in a session"; then
   # A remote that needs no network: what a person has set up to be run in ssh's place.
   cat >"$scratch/ssh" <<SH
 #!/bin/sh

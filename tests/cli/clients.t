@@ -102,7 +102,7 @@ if runs "$claude"; then
   nothing_left() { terminal -- helm setup remove claude-code --yes >/dev/null && ! test -e .claude; }
   ok "claude-code: removed, and nothing is left" nothing_left
 else
-  echo "# SKIP claude-code: the client does not run here: $(tail -n 1 "$scratch/.version")"
+  skip "claude-code" "the client does not run here: $(tail -n 1 "$scratch/.version")"
 fi
 
 if runs "$codex"; then
@@ -141,7 +141,7 @@ if runs "$codex"; then
   ok "codex: with trust waived for automation" drive codex --bypass-trust "$asked"
   ok "codex: the call does not happen" test -d "$project/victim"
 else
-  echo "# SKIP codex: the client does not run here: $(tail -n 1 "$scratch/.version")"
+  skip "codex" "the client does not run here: $(tail -n 1 "$scratch/.version")"
 fi
-[ "$count" -gt 0 ] || skip_all "no client runs here"
+[ "$count" -gt "$skipped" ] || skip_all "no client runs here"
 finish

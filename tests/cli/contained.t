@@ -61,7 +61,7 @@ ok "a command that is too long to be quoted twice is kept" sh -c 'test $(printf 
 
 # ---- as without us ----
 for shell in bash zsh dash; do
-  command -v $shell >/dev/null 2>&1 || continue
+  needs $shell "$shell: as without us" || continue
   ok "$shell: output" gives "hello" --shell $shell "$H" "echo hello"
   ok "$shell: exit code" exits 7 client --shell $shell "$H" "exit 7"
   ok "$shell: quotes and expansions" gives "a'b|\"|3|x  y|\\" --shell $shell "$H" 'printf "%s" "a'"'"'b" "|" \" "|" $((1+2)) "|" "x  y" "|" \\'
@@ -73,7 +73,7 @@ for shell in bash zsh dash; do
   ok "$shell: its own options" gives "on" --shell $shell --state "set -u" "$H" 'case $- in *u*) echo on ;; esac'
 done
 for shell in bash zsh; do
-  command -v $shell >/dev/null 2>&1 || continue
+  needs $shell "$shell: functions and aliases" || continue
   state='f() { echo "f $1"; }; if [ -n "${BASH_VERSION:-}" ]; then shopt -s expand_aliases; fi; alias ll="echo aliased"'
   ok "$shell: functions that were loaded" gives "f 1" --shell $shell --state "$state" "$H" "f 1"
   ok "$shell: aliases" gives "aliased x" --shell $shell --state "$state" "$H" "ll x"

@@ -11,6 +11,7 @@ mkdir "$scratch/home"
 cd "$scratch" || exit 1
 count=0
 failures=0
+skipped=0
 # The same answers when an agent runs the tests.
 # shellcheck disable=SC2046 # names on purpose
 unset $(sh "$HELM_SOURCE/tools/clients.sh" marks)
@@ -138,7 +139,18 @@ is_json() {
     helm canonical "$scratch/.stdout" >/dev/null
   fi
 }
-skip_all() { # skip_all "reason": the whole file is skipped, loudly
+skip() { # skip "description" "reason": a check is left out; ./check lists it
+  count=$((count + 1))
+  skipped=$((skipped + 1))
+  echo "ok $count - $1 # SKIP $2"
+}
+needs() { # needs PROGRAM "description": is it installed?  Where it is not, what takes it is skipped
+  command -v "$1" >/dev/null 2>&1 || {
+    skip "$2" "$1 is not installed"
+    return 1
+  }
+}
+skip_all() { # skip_all "reason": the whole file is skipped
   echo "1..0 # SKIP $1"
   exit 77
 }

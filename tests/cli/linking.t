@@ -41,5 +41,5 @@ if [ -e "$HELM_BUILD/libhelmserve.a" ]; then ok "no name is used by helm and by 
 no_paths() {
   ! strings -a "$HELM_REAL" | grep -F -e "$HELM_SOURCE/" -e "$HELM_BUILD/" | head -5 | grep .
 }
-if command -v strings >/dev/null; then ok "no path of the machine that built it" no_paths; fi
+if needs strings "no path of the machine that built it"; then ok "no path of the machine that built it" no_paths; fi
 finish

@@ -138,7 +138,7 @@ not_root() { (cd / && as_nobody sh -s <"$HELM_SOURCE/tools/fresh.sh"); }
 ok "a fresh machine needs root, and says so" says 77 "SKIPPED: only root" not_root
 
 # mutants: where a mistake may be put.  Not in comments, texts, macros, tables, what is static, or labels.
-if command -v python3 >/dev/null 2>&1; then
+if needs python3 "where a mistake may be put"; then
   cat >"$scratch/sample.c" <<'EOC'
 #define M(x) ((x) == 1)
 /* if (a == b) return 1; */
