@@ -4,7 +4,7 @@
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 needs_terminal
 
-[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --clients"
+[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --all"
 for tool in npm node python3 git; do
   command -v $tool >/dev/null 2>&1 || skip_all "$tool is not there"
 done

@@ -5,7 +5,7 @@
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 needs_terminal
 
-[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are driven only by ./check --clients"
+[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are driven only by ./check --all"
 ! grep -q __asan_init "$HELM_REAL" || skip_all "a day takes too long under the sanitizers; clients.t drives the same clients there"
 for tool in npm node python3 git curl setsid; do
   command -v $tool >/dev/null 2>&1 || skip_all "$tool is not there"
