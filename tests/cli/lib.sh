@@ -130,6 +130,17 @@ says() {
   cat "$scratch/.stdout" "$scratch/.stderr"
   return 1
 }
+# is_alive PID: it runs.  One that has ended stays in the list of processes where process 1 does not reap what it inherits, as in a container.
+is_alive() {
+  case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in
+    "" | [ZX]*) return 1 ;;
+  esac
+}
+# can_mount_proc: a process namespace gets a /proc of its own.  Containers that cover parts of /proc forbid that, also to root.
+can_mount_proc() {
+  unshare --pid --fork --mount-proc true 2>/dev/null || unshare --user --map-root-user --pid --fork --mount-proc true 2>/dev/null
+}
+no_proc="no /proc can be mounted in a namespace here, so sandboxes show the one outside"
 # is_json command...: exit code aside, standard output is one JSON document (judged by another program where there is one).
 is_json() {
   "$@" >"$scratch/.stdout" 2>"$scratch/.stderr"

@@ -3,12 +3,7 @@
 
 #include "base/text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tools/unit.h"
 #include <stdio.h>
 #include <string.h>
 
