@@ -140,6 +140,7 @@ is_alive() {
 can_mount_proc() {
   unshare --pid --fork --mount-proc true 2>/dev/null || unshare --user --map-root-user --pid --fork --mount-proc true 2>/dev/null
 }
+# shellcheck disable=SC2034 # for the tests
 no_proc="no /proc can be mounted in a namespace here, so sandboxes show the one outside"
 # is_json command...: exit code aside, standard output is one JSON document (judged by another program where there is one).
 is_json() {
