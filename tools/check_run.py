@@ -87,7 +87,7 @@ def skipped_checks(output):
     found = {}
     reason = None
     for line in output.splitlines():
-        tap = re.match(r"(?:not )?ok\b\s*\d*\s*(?:- )?(.*?)\s*# SKIP\b:?\s*(.*)", line, re.IGNORECASE)
+        tap = re.match(r"(?:# )?(?:not )?ok\b\s*\d*\s*(?:- )?(.*?)\s*# SKIP\b:?\s*(.*)", line, re.IGNORECASE)
         if tap:
             found.setdefault(tap[1] or "a check", tap[2] or NO_REASON)
             continue

@@ -51,7 +51,7 @@ rules:
   - {id: not-that, action: "*", verdict: DENY, when: "has(input.params.command) && input.params.command.contains('other.txt') || has(input.params.cmd) && input.params.cmd.contains('other.txt')", text: The other file is not to be made.}
 """
 for client, program in programs.items():
-    if not os.access(program, os.X_OK): print("# SKIP %s is not there" % client); continue
+    if not os.access(program, os.X_OK): skip(client, "it is not there"); continue
     for on_deny in ("error", "rewrite"):
         os.makedirs(project, exist_ok=True); os.makedirs(home, exist_ok=True)
         subprocess.run(["git", "init", "-q", project])

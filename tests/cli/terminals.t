@@ -136,10 +136,10 @@ os.kill(first, 9)
 sys.exit(code)
 END
 in_spaces() { by_agent python3 "$scratch/spaces.py" "$@" "$HELM_SOURCE/tests/tools/terminal.py" "$scratch/approve"; }
-if unshare -Ur --pid --fork true 2>/dev/null; then
+if unshare -Ur --pid --fork --mount-proc true 2>/dev/null; then
   ok "a pid namespace of its own, entered from outside" answered 25 "could be the agent's" in_spaces pid
 else
-  skip "a pid namespace of its own" "a plain user gets no namespaces here"
+  skip "a pid namespace of its own" "a plain user cannot make a pid namespace with a /proc of its own here"
 fi
 if unshare -Ur --time --fork true 2>/dev/null; then
   ok "a time namespace of its own, in which everything is old" answered 25 "time namespace" in_spaces time
