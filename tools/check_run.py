@@ -118,11 +118,12 @@ def read_junit(path):
         status = case.get("status")
         if status == "run":
             tests[case.get("name")] = ("passed", "", skipped_checks(output))
-        elif case.find("skipped") is not None and status != "fail":
+            continue
+        # A test whose program is missing is "notrun", too, and that is a failure.
+        why = next((e.get("message") or "" for e in case if e.tag in ("failure", "skipped")), "")
+        if status == "notrun" and why.startswith("SKIP_"):
             tests[case.get("name")] = ("skipped", whole_reason(output), [])
         else:
-            failure = case.find("failure")
-            why = (failure.get("message") if failure is not None else "") or ""
             tests[case.get("name")] = ("failed", why, skipped_checks(output))
     return tests
 

@@ -152,6 +152,8 @@ ok "also one of a unit test, once" passes_with "release cli/one (give_away): not
 fails_with() { checked 1 "$1" 0 8 && last_line "$2"; }
 tests='<testcase name="cli/bad" status="fail"><failure message="Timeout"/></testcase>'
 ok "a check whose tests fail fails" fails_with "release cli/bad: Timeout" "4 passed, 1 failed, 3 skipped"
+tests='<testcase name="cli/missing" status="notrun"><skipped message="Unable to find executable"/></testcase>'
+ok "a test whose program is missing has failed" fails_with "release cli/missing: Unable to find executable" "4 passed, 1 failed, 3 skipped"
 tests=
 ok "also where no test is said to have failed" fails_with "release ctest: exit code 8" "4 passed, 1 failed, 3 skipped"
 no_results=yes
