@@ -34,6 +34,7 @@ work=$(mktemp -d)
 root=${HELM_CONTAINER_ROOT:-$work/kept}
 # Images and state of podman's own stay untouched.
 in_podman() { podman --root "$work/storage" --runroot "$work/run" --runtime runc --cgroup-manager cgroupfs "$@"; }
+start() { in_podman run --rm --network host --ulimit nofile=1024:1024 --ulimit nproc=4096:4096 "$@"; }
 clean_up() {
   in_podman rm -f -t 0 "$name" >/dev/null 2>&1 || true
   rm -rf --one-file-system "$work" || echo "container.sh: could not remove $work" >&2
@@ -64,9 +65,8 @@ if [ $user = yes ]; then
   set -- --user 1000:1000 --env HOME=/home/person "$@"
 fi
 [ "$profile" = podman ] || set -- --security-opt seccomp="$source/tests/container/docker-seccomp.json" "$@"
-set -- --rm --name "$name" --network host --ulimit nofile=1024:1024 --ulimit nproc=4096:4096 --volume "$root/helm:/helm" "$@"
 
-in_podman run --rm --network none --rootfs "$root/debian" true >"$work/said" 2>&1 || skipped "podman cannot start a container: $(tail -n 1 "$work/said")"
+start --rootfs "$root/debian" true >"$work/said" 2>&1 || skipped "podman cannot start a container: $(tail -n 1 "$work/said")"
 code=0
-in_podman run "$@" || code=$?
+start --name "$name" --volume "$root/helm:/helm" "$@" || code=$?
 exit "$code"
