@@ -7,7 +7,7 @@ set -eu
 build="gcc libc6-dev cmake ninja-build pkg-config git
   libsodium-dev libssl-dev libsqlite3-dev libpcre2-dev libyaml-dev libzstd-dev libutf8proc-dev zlib1g-dev
   libmicrohttpd-dev libgnutls28-dev libcurl4-openssl-dev libpq-dev"
-check="make zstd libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl openssh-client"
+check="make zstd libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl openssh-client curl"
 oracle="ca-certificates nodejs npm zsh fish mandoc tmux screen expect cmark-gfm chromium-headless-shell golang-go golang-golang-x-mod-dev"
 # Tests start clusters of their own (tests/fleet/); where systemd runs, the package would start one that nobody asked for.
 [ -d /run/systemd/system ] || oracle="$oracle postgresql"
@@ -41,7 +41,7 @@ missing=""
 for package in $wanted; do
   # A tool that is there already need not come from its package.
   case $package in
-    cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | mmdebstrap | podman | runc | shfmt | minisign | openssl | zstd | npm | zsh | fish | mandoc | tmux | screen | expect)
+    cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | curl | mmdebstrap | podman | runc | shfmt | minisign | openssl | zstd | npm | zsh | fish | mandoc | tmux | screen | expect)
       command -v "$package" >/dev/null 2>&1 && continue ;;
     openssh-client) command -v ssh-keygen >/dev/null 2>&1 && continue ;;
     nodejs) command -v node >/dev/null 2>&1 && continue ;;
