@@ -110,7 +110,8 @@ if(NOT HELM_SANITIZE)
   # Each starts a database server of its own, which only ./check --all installs.
   file(GLOB fleet_tests RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/fleet/*.t)
   list(TRANSFORM fleet_tests REPLACE "\\.t$" "")
-  list(APPEND slow ${fleet_tests} cli/archive cli/archive_back unit/fleet_pack_test)
+  list(APPEND slow ${fleet_tests} cli/archive cli/archive_back cli/beside cli/serve_held crash/archive_crash_test
+    unit/fleet_pack_test unit/large_test)
 endif()
 foreach(name ${slow})
   set_tests_properties(${name} PROPERTIES LABELS slow)
