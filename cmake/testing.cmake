@@ -95,7 +95,7 @@ foreach(check layers invariants reason_codes)
   endif()
 endforeach()
 
-# The slowest tests. ./check leaves them out; it has five minutes on two cores. ./check --all, which is what CI runs and which has sixty, runs
+# The slowest tests. ./check leaves them out (its target: five minutes on two cores). ./check --all, which CI runs (target: sixty), runs
 # them in the release build. Under the sanitizers everything takes longer: ./check --all --slow runs them there, too.
 set(slow cli/key_order cli/long cli/skill_crash cli/undo oracle/doors oracle/kinds oracle/mutations oracle/pack fleet/bytes)
 if(HELM_SANITIZE)
