@@ -4,7 +4,7 @@
 # plain user without sudo, for whom root has installed it.  The tree in there is a clone of HEAD: what is not committed is not tried.
 # tools/debian_root.sh says where packages come from.  Nothing is left behind, also when interrupted.
 # Needs root (a new root, mounts); 77 means "skipped".
-# HELM_FRESH_SUITE names another Debian than 12; HELM_FRESH_CHECK other arguments for ./check than --quick.
+# HELM_FRESH_SUITE names another Debian than 12; HELM_FRESH_CHECK arguments for ./check.
 set -eu
 
 if [ "${1:-}" != inside ]; then
@@ -118,4 +118,4 @@ cd /
 umount -l /.outside
 rmdir /.outside
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-  CHECK="${HELM_FRESH_CHECK:---quick}" PROXIES="$proxies" STARTED="$started" sh /inside
+  CHECK="${HELM_FRESH_CHECK:-}" PROXIES="$proxies" STARTED="$started" sh /inside

@@ -379,6 +379,7 @@ bool proc_look(struct sys *s, int64_t pid, struct proc_info *ret)
 {
 	char path[64] = "/proc/self/stat", text[1024];
 	long long parent, group, session, tty, start;
+	char state;
 
 	if (pid)
 		snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
@@ -391,15 +392,16 @@ bool proc_look(struct sys *s, int64_t pid, struct proc_info *ret)
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	if (!open || !close || close < open ||
 		sscanf(close + 1,
-			" %*c %lld %lld %lld %lld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			" %c %lld %lld %lld %lld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
 			"%lld",
-			&parent, &group, &session, &tty, &start) != 5)
+			&state, &parent, &group, &session, &tty, &start) != 6)
 		return false;
 	*ret = (struct proc_info){ .pid = strtoll(text, NULL, 10),
 		.parent = parent,
 		.session = session,
 		.tty = tty,
-		.start_ticks = start };
+		.start_ticks = start,
+		.has_ended = state == 'Z' || state == 'X' };
 	size_t len = (size_t)(close - open - 1);
 	memcpy(ret->name, open + 1, len < sizeof(ret->name) ? len : sizeof(ret->name) - 1);
 	return true;
@@ -409,7 +411,7 @@ int64_t proc_start_ticks(struct sys *s, int64_t pid)
 {
 	struct proc_info info;
 
-	return proc_look(s, pid, &info) ? info.start_ticks : 0;
+	return proc_look(s, pid, &info) && !info.has_ended ? info.start_ticks : 0;
 }
 
 const char *proc_boot_id(struct sys *s, struct arena *a)

@@ -64,12 +64,13 @@ const char *proc_boot_id(struct sys *s, struct arena *a);
 /* One process as the kernel knows it.  pid 0: our own.  False when it is not there. */
 struct proc_info {
 	int64_t pid, parent, session, tty, start_ticks;
+	bool has_ended; /* its parent has not reaped it */
 	char name[32]; /* what it calls itself: no proof of anything */
 };
 bool proc_look(struct sys *s, int64_t pid, struct proc_info *ret);
 
-/* When a process started (pid 0: our own), in clock ticks since the machine did; 0 when it is not there.  With its pid this names
- * a process for good: pids are used again. */
+/* When a process started (pid 0: our own), in clock ticks since the machine did; 0 when it is not there or has ended.  With its
+ * pid this names a process for good: pids are used again.  In a container process 1 often reaps nothing: orphans that have ended stay. */
 int64_t proc_start_ticks(struct sys *s, int64_t pid);
 
 #endif

@@ -59,7 +59,7 @@ struct inside {
 	int socket, signals;
 	int notify[2]; /* SANDBOX_SUPERVISED: the nurse gives the warden the listener of its filter */
 	struct supervisor supervisor; /* the warden is it */
-	pid_t nurse;
+	pid_t nurse, nurse_listed; /* the second: as /proc numbers it */
 	char *stack; /* of the nurse, and then of a ward until it has become the command */
 	struct one_call {
 		uint32_t call;
@@ -330,18 +330,35 @@ static int close_places(const struct inside *in, const struct bundle *b)
 	return rc;
 }
 
-/* Has the process `pid` (0: this one) no child but `known`? */
-static bool has_no_child(pid_t pid, pid_t known)
+/* Reads the list of children of the process `pid` (0: this one) into `text`.  Returns its length, or -1. */
+static ssize_t read_children(pid_t pid, char *text, size_t size)
 {
-	char path[64], text[256];
+	char path[64];
 
 	if (pid)
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
 	else
 		snprintf(path, sizeof(path), "/proc/thread-self/children");
 	AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	ssize_t n = fd >= 0 ? read(fd, text, size - 1) : -1;
 	text[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+/* The number of this process's first child, or 0.  Where no /proc of our own could be mounted, as in many containers, /proc has the
+ * numbers of another pid namespace: not the one that fork() gave. */
+static pid_t listed_child(void)
+{
+	char text[256];
+
+	return read_children(0, text, sizeof(text)) > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+/* Has the process `pid` (0: this one) no child but `known`?  Both are numbers of /proc. */
+static bool has_no_child(pid_t pid, pid_t known)
+{
+	char text[256];
+	ssize_t n = read_children(pid, text, sizeof(text));
 	char *end = text;
 	bool is_known = n <= 0 || strtol(text, &end, 10) == known;
 	return n >= 0 && is_known && strspn(end, " \n") == strlen(end);
@@ -362,7 +379,8 @@ static void serve_keeper(struct inside *in)
 	if (b.kind == CLOSE_PLACES)
 		answer.number = close_places(in, &b);
 	else if (b.kind == ASK_EMPTY)
-		answer.number = has_no_child(0, in->nurse) && has_no_child(in->nurse, 0);
+		answer.number = in->nurse_listed && has_no_child(0, in->nurse_listed) &&
+			has_no_child(in->nurse_listed, 0);
 	bundle_close_fds(&b);
 	(void)bundle_send(in->socket, &answer);
 }
@@ -420,6 +438,7 @@ static int be_warden(void *arg)
 	in->nurse = fork();
 	if (in->nurse == 0)
 		be_nurse(in);
+	in->nurse_listed = listed_child();
 	close(NURSE_FD);
 	in->socket = CONTROL_FD;
 	for (;;) {

@@ -47,7 +47,7 @@ for c in json.load(sys.stdin)["commands"]: print(c["name"])')
     helm $name --help | grep -Eq '^usage:( helm|$)' || { echo "no help for $name"; exit 1; }
   done
 }
-if command -v python3 >/dev/null; then ok "each command explains itself" every_help; fi
+if needs python3 "each command explains itself"; then ok "each command explains itself" every_help; fi
 ok "no colour in a pipe" sh -c '! env -i HOME="$1" TERM=xterm "$0" --help | grep -q "$(printf "\033")"' "$HELM_REAL" "$scratch/home"
 ok "a closed pipe ends quietly" sh -c '"$0" help --json 2>err | head -c 1 >/dev/null; ! test -s err' "$HELM_REAL"
 ok "a full disk is an error, not silence" sh -c '"$0" help --json >/dev/full 2>err; test $? -eq 1 && grep -q "cannot write" err' "$HELM_REAL"
@@ -82,14 +82,14 @@ echo '{' >"$scratch/home/.helm/workspace/.helm/approvals.json"
 ok "a broken file is answered with nothing" quiet approval approve ''
 mkdir -p "$scratch/home/.helm/workspace/.helm/checkpoints" && printf '[{"checkpoint_id":"a b$(x)"},{"checkpoint_id":"fine"}]' >"$scratch/home/.helm/workspace/.helm/checkpoints/index.json"
 ok "a name that a shell would read is not offered" sh -c '! env -i HOME="$1" "$0" completion words -- checkpoint show "" | grep "x)"' "$HELM_REAL" "$scratch/home"
-if command -v bash >/dev/null; then
+if needs bash "the bash script completes"; then
   ok "the bash script completes names" env -i HOME="$scratch/home" PATH="$HELM_BUILD:$PATH" bash -c '. <(helm completion bash); COMP_WORDS=(helm task show task-o); COMP_CWORD=3; _helm; [ "${COMPREPLY[0]}" = task-one ]'
   ok "and options' values" env -i HOME="$scratch/home" PATH="$HELM_BUILD:$PATH" bash -c '. <(helm completion bash); COMP_WORDS=(helm run --profile ri); COMP_CWORD=3; _helm; [ "${COMPREPLY[0]}" = risky_edit ]'
   ok "the bash script completes" bash -c 'PATH="$1:$PATH"; . <("$1/helm" completion bash); COMP_WORDS=(helm doc); COMP_CWORD=1; _helm; [ "${COMPREPLY[0]}" = doctor ]' - "$HELM_BUILD"
 fi
-if command -v zsh >/dev/null; then ok "the zsh script parses" sh -c '"$0" completion zsh >z && zsh -n z' "$HELM_REAL"; fi
-if command -v fish >/dev/null; then ok "the fish script parses" sh -c '"$0" completion fish >f && fish --no-execute f' "$HELM_REAL"; fi
-if command -v mandoc >/dev/null; then ok "the man page has no errors" sh -c '"$0" help --man >helm.1 && mandoc -T lint -W error helm.1' "$HELM_REAL"; fi
+if needs zsh "the zsh script parses"; then ok "the zsh script parses" sh -c '"$0" completion zsh >z && zsh -n z' "$HELM_REAL"; fi
+if needs fish "the fish script parses"; then ok "the fish script parses" sh -c '"$0" completion fish >f && fish --no-execute f' "$HELM_REAL"; fi
+if needs mandoc "the man page has no errors"; then ok "the man page has no errors" sh -c '"$0" help --man >helm.1 && mandoc -T lint -W error helm.1' "$HELM_REAL"; fi
 
 # A stack too small for deep input: nothing is begun, and a hook blocks.
 small_stack() { sh -c 'ulimit -s 256; exec "$@"' - env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" "$@"; }

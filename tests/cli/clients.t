@@ -4,7 +4,7 @@
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 needs_terminal
 
-[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --clients"
+[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --all"
 for tool in npm node python3 git; do
   command -v $tool >/dev/null 2>&1 || skip_all "$tool is not there"
 done
@@ -102,7 +102,7 @@ if runs "$claude"; then
   nothing_left() { terminal -- helm setup remove claude-code --yes >/dev/null && ! test -e .claude; }
   ok "claude-code: removed, and nothing is left" nothing_left
 else
-  echo "# SKIP claude-code: the client does not run here: $(tail -n 1 "$scratch/.version")"
+  skip "claude-code" "the client does not run here: $(tail -n 1 "$scratch/.version")"
 fi
 
 if runs "$codex"; then
@@ -141,7 +141,7 @@ if runs "$codex"; then
   ok "codex: with trust waived for automation" drive codex --bypass-trust "$asked"
   ok "codex: the call does not happen" test -d "$project/victim"
 else
-  echo "# SKIP codex: the client does not run here: $(tail -n 1 "$scratch/.version")"
+  skip "codex" "the client does not run here: $(tail -n 1 "$scratch/.version")"
 fi
-[ "$count" -gt 0 ] || skip_all "no client runs here"
+[ "$count" -gt "$skipped" ] || skip_all "no client runs here"
 finish

@@ -258,17 +258,17 @@ start_run looked-at
 ok "it is closed in" sh -c 'grep -q "Seccomp:.2" looked && grep -q "NoNewPrivs:.1" looked'
 touch go
 wait $run
-ok "and gone with its run" sh -c '! kill -0 "$0" 2>/dev/null' "$door"
+ok "and gone with its run" eval '! is_alive "$door"'
 start_run killed
 kill -9 $run
 wait $run 2>/dev/null
 gone() {
   waited=0
-  while kill -0 "$door" 2>/dev/null && [ $waited -lt 250 ]; do
+  while is_alive "$door" && [ $waited -lt 250 ]; do
     sleep 0.02
     waited=$((waited + 1))
   done
-  ! kill -0 "$door" 2>/dev/null
+  ! is_alive "$door"
 }
 ok "also when helm is killed" gone
 start_run orphaned

@@ -44,7 +44,7 @@ ok "where nobody has spoken, it is no default" says 1 "workspace.json" helm guar
 terminal -- helm workspace trust >/dev/null
 
 # A grant that would answer is named.
-if command -v python3 >/dev/null 2>&1; then
+if needs python3 "a grant that would answer is named"; then
   ok "before a grant nothing is said" sh -c '! HOME="$1/home" "$0" guard check -- rm -rf build | grep -q "granted already"' "$HELM_REAL" "$scratch"
   terminal APPROVE -- helm approval grant --principal agent:codex --shape -- rm -rf build >grant.txt 2>&1
   ok "a grant that answers it is said" says 0 "granted already to agent:codex" helm guard check -- rm -rf build
@@ -56,7 +56,7 @@ if command -v python3 >/dev/null 2>&1; then
 fi
 
 # Over all cases: a profile that is named permits what was refused.
-command -v python3 >/dev/null 2>&1 || { finish; exit; }
+needs python3 "a profile that is named permits what was refused" || { finish; exit; }
 cat >advice.py <<'PY'
 import json, subprocess, sys
 helm, cases, home = sys.argv[1:4]

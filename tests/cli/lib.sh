@@ -11,6 +11,7 @@ mkdir "$scratch/home"
 cd "$scratch" || exit 1
 count=0
 failures=0
+skipped=0
 # The same answers when an agent runs the tests.
 # shellcheck disable=SC2046 # names on purpose
 unset $(sh "$HELM_SOURCE/tools/clients.sh" marks)
@@ -129,6 +130,18 @@ says() {
   cat "$scratch/.stdout" "$scratch/.stderr"
   return 1
 }
+# is_alive PID: it runs.  One that has ended stays in the list of processes where process 1 does not reap what it inherits, as in a container.
+is_alive() {
+  case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in
+    "" | [ZX]*) return 1 ;;
+  esac
+}
+# can_mount_proc: a process namespace gets a /proc of its own.  Containers that cover parts of /proc forbid that, also to root.
+can_mount_proc() {
+  unshare --pid --fork --mount-proc true 2>/dev/null || unshare --user --map-root-user --pid --fork --mount-proc true 2>/dev/null
+}
+# shellcheck disable=SC2034 # for the tests
+no_proc="no /proc can be mounted in a namespace here, so sandboxes show the one outside"
 # is_json command...: exit code aside, standard output is one JSON document (judged by another program where there is one).
 is_json() {
   "$@" >"$scratch/.stdout" 2>"$scratch/.stderr"
@@ -138,7 +151,18 @@ is_json() {
     helm canonical "$scratch/.stdout" >/dev/null
   fi
 }
-skip_all() { # skip_all "reason": the whole file is skipped, loudly
+skip() { # skip "description" "reason": a check is left out; ./check lists it
+  count=$((count + 1))
+  skipped=$((skipped + 1))
+  echo "ok $count - $1 # SKIP $2"
+}
+needs() { # needs PROGRAM "description": is it installed?  Where it is not, what takes it is skipped
+  command -v "$1" >/dev/null 2>&1 || {
+    skip "$2" "$1 is not installed"
+    return 1
+  }
+}
+skip_all() { # skip_all "reason": the whole file is skipped
   echo "1..0 # SKIP $1"
   exit 77
 }

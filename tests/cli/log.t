@@ -51,7 +51,7 @@ ok "a tree head verifies" says 0 "ADMISSIBLE" helm verify "$scratch/old-head.jso
 
 ok "anchor to a file" says 0 "anchored at $scratch/anchor.json" helm log anchor --to "$scratch/anchor.json"
 ok "not into the state itself" says 1 "inside the workspace" helm log anchor --to "$ws/.helm/x.json"
-if command -v git >/dev/null 2>&1; then
+if needs git "anchor to a git reference"; then
   git init -q "$ws" 2>/dev/null
   ok "anchor to a git reference" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
   record 1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The gateway with the official clients, servers, conformance suite and inspector, and with Claude Code and Codex themselves.  All from npm into build/.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
-[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --clients"
+[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --all"
 for tool in npm node python3 git; do
   command -v $tool >/dev/null 2>&1 || skip_all "$tool is not there"
 done

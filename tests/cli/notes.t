@@ -44,7 +44,7 @@ ok "put back, it is sound again" says 0 "sound" helm log check
 helm evidence export --all --out "$scratch/e.tar" >/dev/null
 ok "an export carries it" sh -c 'tar -xOf "$0" | grep -q "\"notes\":{\"range\":\""' "$scratch/e.tar"
 ok "and verifies" says 0 "ADMISSIBLE" helm verify "$scratch/e.tar" --key "$scratch/home/.helm/keys/root.pub"
-if command -v python3 >/dev/null; then
+if needs python3 "a second verifier"; then
   second() {
     python3 "$HELM_SOURCE/tests/oracle/verify_receipt.py" "$state/receipts.jsonl" --key "$(cat "$scratch/home/.helm/keys/root.pub")" --ledgers "$state"
   }

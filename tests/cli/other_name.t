@@ -9,7 +9,7 @@ ok "nothing is called helm where programs are" test ! -e "$usr/bin/helm"
 ok "man pages have that name" test -s "$usr/share/man/man1/warden.1" -a -s "$usr/share/man/man1/warden-policy.1"
 ok "and speak of it" sh -c 'grep -q "^.B warden policy use" "$1" && ! grep -qE "^\.B helm |.helm (run|policy|status)" "$1"' - "$usr/share/man/man1/warden-policy.1"
 ok "completions ask it" sh -c 'grep -q "(warden completion words" "$1/bash-completion/completions/warden" && grep -q "^#compdef warden" "$1/zsh/site-functions/_warden" && grep -q "complete -c warden" "$1/fish/vendor_completions.d/warden.fish"' - "$usr/share"
-if command -v bash >/dev/null 2>&1; then
+if needs bash "bash completes its words"; then
   ok "bash completes its words" sh -c 'PATH="$1/bin:$PATH" bash -c ". \"$1/share/bash-completion/completions/warden\"; COMP_WORDS=(warden polic); COMP_CWORD=1; _warden; printf \"%s\n\" \"\${COMPREPLY[@]}\"" - "$1" | grep -qx policy' - "$usr"
 fi
 

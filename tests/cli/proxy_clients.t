@@ -1,7 +1,7 @@
 #!/bin/sh
 # Real clients through helm proxy: the vendors' libraries in all their ways to stream, Claude Code and Codex, against a model that misbehaves on demand.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
-[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --clients"
+[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --all"
 for tool in npm node python3 git; do
   command -v $tool >/dev/null 2>&1 || skip_all "$tool is not there"
 done
@@ -51,7 +51,7 @@ rules:
   - {id: not-that, action: "*", verdict: DENY, when: "has(input.params.command) && input.params.command.contains('other.txt') || has(input.params.cmd) && input.params.cmd.contains('other.txt')", text: The other file is not to be made.}
 """
 for client, program in programs.items():
-    if not os.access(program, os.X_OK): print("# SKIP %s is not there" % client); continue
+    if not os.access(program, os.X_OK): skip(client, "it is not there"); continue
     for on_deny in ("error", "rewrite"):
         os.makedirs(project, exist_ok=True); os.makedirs(home, exist_ok=True)
         subprocess.run(["git", "init", "-q", project])

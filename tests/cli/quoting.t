@@ -3,7 +3,7 @@
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 command -v python3 >/dev/null 2>&1 || skip_all "python3 is needed"
 shells=
-for one in bash zsh dash; do command -v $one >/dev/null 2>&1 && shells="$shells $one"; done
+for one in bash zsh dash; do needs $one "commands of $one" && shells="$shells $one"; done
 helm init >/dev/null
 mkdir project
 cd project || exit 1

@@ -63,7 +63,7 @@ PY
     at=$((at + 211))
   done
 }
-if command -v python3 >/dev/null 2>&1; then ok "no byte changes unnoticed" flips; fi
+if needs python3 "no byte changes unnoticed"; then ok "no byte changes unnoticed" flips; fi
 
 ok "tail" says 0 "DENY" helm receipts tail --limit 1
 exits 0 helm receipts tail --limit 3 --json

@@ -50,7 +50,7 @@ ok "its history, too" says 0 "queued" helm task show first --history
 ok "every row is what receipts say" says 0 "sound" helm log check --all
 ok "the receipt of the piece" says 0 "helm.ledger/rotate" sh -c 'cat "$0"' "$state/receipts.jsonl"
 ok "doctor reads all of it" says 0 "40006 rows" helm doctor
-if command -v zstd >/dev/null; then
+if needs zstd "zstd reads it"; then
   ok "zstd reads it" sh -c 'zstd -dqc "$0" | grep -q "\"task_id\": \"first\""' "$state/segments/task-ledger-000001.jsonl.zst"
 fi
 printf x | dd of="$state/segments/task-ledger-000001.jsonl.zst" bs=1 seek=1000 conv=notrunc 2>/dev/null

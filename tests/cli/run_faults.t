@@ -63,10 +63,8 @@ ok "the next run works" go touch after
 ok "nothing is left open" exits 0 helm task doctor --path "$ws"
 ok "the record is whole" exits 0 helm log check --path "$ws"
 small_disk() { # a real one, where we may mount
-  command -v unshare >/dev/null || return 0
-  unshare -m sh -c 'mkdir -p "$1/small" && mount -t tmpfs -o size=300k tmpfs "$1/small"' - "$scratch" 2>/dev/null || return 0
   unshare -m sh -c '
-    mount -t tmpfs -o size=300k tmpfs "$1/small" || exit 0
+    mount -t tmpfs -o size=300k tmpfs "$1/small" || exit 1
     export HOME="$1/home"
     "$2" init --path "$1/small" >/dev/null 2>&1 || "$2" init "$1/small" >/dev/null || exit 1
     cd "$1/small" && dd if=/dev/zero of=filler bs=1k count=1000 2>/dev/null
@@ -75,7 +73,11 @@ small_disk() { # a real one, where we may mount
     test $code -ne 0 && test ! -e effect && test "$(grep -c "^helm: " "$1/.se")" -eq 1 && grep -qi "no space" "$1/.se" && exit 0
     echo "exit $code"; cat "$1/.se"; exit 1' - "$scratch" "$HELM_REAL"
 }
-ok "a really full disk, too" small_disk
+if unshare -m sh -c 'mkdir -p "$1/small" && mount -t tmpfs -o size=300k tmpfs "$1/small"' - "$scratch" 2>/dev/null; then
+  ok "a really full disk, too" small_disk
+else
+  skip "a really full disk, too" "this user cannot mount here"
+fi
 
 # ---- state that cannot be written ----
 broken() { # broken FILE: a directory stands where a file should be
@@ -138,7 +140,7 @@ swapped() { # swapped COMMAND...: the file changes after the decision, while the
   cat "$scratch/.e" "$ws/said"
   return 1
 }
-if command -v flock >/dev/null; then
+if needs flock "a program that was swapped after it was judged"; then
   ok "a program that was swapped after it was judged is not run" swapped ./tool.sh
   ok "and its row says why" last_says 'no longer the program that was judged'
   printf '#!/bin/sh\necho judged >said\n' >"$ws/tool.sh"

@@ -47,8 +47,13 @@ waited=0
 while ! grep -q ready ready && [ $waited -lt 300 ]; do sleep 0.1; waited=$((waited + 1)); done
 url=$(grep -o 'http[^"]*' ready)
 asked() {
-  curl -s "$url/api/v1/evaluate" -H 'Authorization: Bearer 0123456789abcdef0123456789abcdef' -H 'X-Helm-Tenant-ID: default' -H 'X-Helm-Principal-ID: system-admin' \
-    -H 'Content-Type: application/json' -d '{"tool":"Bash","effect_level":"w","session_id":"s","args":{"command":"'"$1"'"}}'
+  python3 - "$url/api/v1/evaluate" "$1" <<'PY'
+import json, sys, urllib.request
+body = {"tool": "Bash", "effect_level": "w", "session_id": "s", "args": {"command": sys.argv[2]}}
+head = {"Authorization": "Bearer 0123456789abcdef0123456789abcdef", "X-Helm-Tenant-ID": "default",
+        "X-Helm-Principal-ID": "system-admin", "Content-Type": "application/json"}
+print(urllib.request.urlopen(urllib.request.Request(sys.argv[1], json.dumps(body).encode(), head)).read().decode())
+PY
 }
 ok "over HTTP, too" sh -c 'printf %s "$1" | grep -q "\"verdict\":\"DENY\""' - "$(asked 'Warden-1.2 unfreeze')"
 ok "other words pass" sh -c 'printf %s "$1" | grep -q "\"verdict\":\"ALLOW\""' - "$(asked 'ls')"

@@ -125,7 +125,8 @@ for c in callers:
     c.close()
 busy = [a for a in answers if a[0] == 503]
 ok("every one of %d is answered, %d with 503" % (len(answers), len(busy)), {a[0] for a in answers} <= {200, 503}, {a[0] for a in answers})
-ok("who is refused is told when to come again, and why", busy and all(b"retry-after: 1" in a[1] and b"x-helm-limiter-reason" in a[1] and is_error(a[2], 503) for a in busy), len(busy))
+if most < 2000: skip("who is refused is told when to come again, and why", "only %d files can be open here, fewer than requests can wait" % most)
+else: ok("who is refused is told when to come again, and why", busy and all(b"retry-after: 1" in a[1] and b"x-helm-limiter-reason" in a[1] and is_error(a[2], 503) for a in busy), len(busy))
 on_record = [r for r in p.receipts() if r.get("correlation_id") == "many"]
 ok("and is not on record, while all the others are", len(on_record) == len(answers) - len(busy), len(on_record))
 strangers = {s.ask("GET", "/api/v1/approvals", key=None)[0] for i in range(300)}

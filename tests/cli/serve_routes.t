@@ -14,7 +14,8 @@ add --principal agent:reader --scope read >reader
 add --principal agent:asker --scope evaluate >asker
 add --principal user:anna --scope approve >approver
 add --principal agent:other --tenant other --scope evaluate,read,admin >foreign
-add --principal agent:late --scope admin --expires 1s >late
+add --principal agent:late --scope admin --expires 5s >late
+late=$(($(date +%s) + 6))
 add --principal agent:gone --scope admin >gone
 add --principal agent:turned --scope evaluate,read >turned
 add --principal agent:asker --tenant other --scope evaluate >namesake
@@ -89,6 +90,7 @@ for r in closed: expect("wrong key", r, 401, key="wrong", tenant=None, principal
 for r in closed: expect("a key that is none of ours", r, 401, key="helm_000000000000_AAAA", tenant=None, principal=None)
 for r in closed: expect("basic", r, 401, headers={"Authorization": "Basic eDp5"}, key=None)
 held("nor with one that is not known, or in another form")
+time.sleep(max(0, float(sys.argv[2]) - time.time()))
 for name in ("late", "gone", "turned"):
     for r in closed: expect(name, r, 401, key=keys[name], tenant=None, principal=None)
 held("nor with one that has expired, was revoked or was replaced")
@@ -292,7 +294,7 @@ ok("all is answered after that", s.evaluate("read_ticket", {"n": 4})[0] == 200)
 ok("and it ends well", s.stop() == 0 and p.helm("log", "check").returncode == 0)
 finish()
 PY
-PYTHONPATH=$HELM_SOURCE/tests/tools python3 routes.py "$scratch" | sed 's/^1\.\..*/# the routes/; s/^ok [0-9]*/# ok/; s/^not ok [0-9]*/# NOT ok/' >routes.out
+PYTHONPATH=$HELM_SOURCE/tests/tools python3 routes.py "$scratch" "$late" | sed 's/^1\.\..*/# the routes/; s/^ok [0-9]*/# ok/; s/^not ok [0-9]*/# NOT ok/' >routes.out
 cat routes.out
 ok "everything that the table says holds ($(grep -c '^# ok' routes.out) checks)" sh -c '! grep -q "^# NOT" routes.out && grep -q "^# the routes" routes.out'
 

@@ -92,7 +92,7 @@ if [ "$keeper" -ne "$(id -u)" ]; then
 import socket,sys
 s=socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(sys.argv[1]); s.sendall(bytes(4)+b\"x\"); sys.exit(0 if s.recv(1) else 1)" "$0"' "$socket"
 else
-  echo "# two users: skipped, this test does not run as root"
+  skip "two users" "takes root"
 fi
 
 # What only a person may say.
@@ -127,7 +127,7 @@ if command -v ssh-keygen >/dev/null 2>&1; then
   ok "registered with the signer it grants" says 0 "Granted" helm approval approve "$id" --signed "$scratch/answer" --workspace "$ws"
   ok "and what it granted runs" exits 0 helm run --workspace "$ws" -- rm -rf build
 else
-  echo "# a grant by an ssh key: skipped, there is no ssh-keygen (openssh-client)"
+  skip "a grant by an ssh key" "ssh-keygen is not installed (openssh-client)"
 fi
 
 # Asking the signer oneself.

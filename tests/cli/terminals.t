@@ -90,19 +90,18 @@ answered() {
   cat "$scratch/.shown" "$scratch/.said"
   [ "$(cat "$scratch/.code")" -eq "$want_code" ] && cat "$scratch/.shown" "$scratch/.said" | grep -qF -e "$want_text"
 }
-needs() { command -v "$1" >/dev/null 2>&1 || { echo "# $1: skipped, it is not installed"; return 1; }; }
 
 # Made by a process that is governed.
 question one
 with_script() { printf 'APPROVE\n' | "$@" script -qec "$scratch/approve" /dev/null; }
-needs script && ok "script" answered 25 "agent client" with_script by_agent
-needs expect && ok "expect" answered 25 "agent client" by_agent expect -c "spawn $scratch/approve; expect {: } {send APPROVE\\r}; expect eof"
+needs script "script" && ok "script" answered 25 "agent client" with_script by_agent
+needs expect "expect" && ok "expect" answered 25 "agent client" by_agent expect -c "spawn $scratch/approve; expect {: } {send APPROVE\\r}; expect eof"
 with_tmux() { "$@" sh -c 'tmux -S "$0/.tmux" -f /dev/null new-session -d "$0/approve" && sleep 0.5 && tmux -S "$0/.tmux" send-keys APPROVE Enter; true' "$scratch"; }
-needs tmux && ok "a tmux of its own" answered 25 "could be the agent's" with_tmux by_agent
+needs tmux "a tmux of its own" && ok "a tmux of its own" answered 25 "could be the agent's" with_tmux by_agent
 mkdir -m 700 "$scratch/.screen"
 with_screen() { "$@" sh -c 'export SCREENDIR="$0/.screen"; screen -dmS of-agent "$0/approve" && sleep 0.5 && screen -S of-agent -X stuff "APPROVE
 "; true' "$scratch"; }
-needs screen && ok "a screen of its own" answered 25 "could be the agent's" with_screen by_agent
+needs screen "a screen of its own" && ok "a screen of its own" answered 25 "could be the agent's" with_screen by_agent
 # A pseudo-terminal in a namespace of its own: left parents behind, and seems to come from outside, or to be as old as it likes.
 cat >"$scratch/spaces.py" <<'END'
 import ctypes, os, subprocess, sys
@@ -137,13 +136,15 @@ os.kill(first, 9)
 sys.exit(code)
 END
 in_spaces() { by_agent python3 "$scratch/spaces.py" "$@" "$HELM_SOURCE/tests/tools/terminal.py" "$scratch/approve"; }
-if unshare -Ur --pid --fork true 2>/dev/null; then
+if unshare -Ur --pid --fork --mount-proc true 2>/dev/null; then
   ok "a pid namespace of its own, entered from outside" answered 25 "could be the agent's" in_spaces pid
 else
-  echo "# namespaces of a plain user: skipped, this machine gives none"
+  skip "a pid namespace of its own" "a plain user cannot make a pid namespace with a /proc of its own here"
 fi
 if unshare -Ur --time --fork true 2>/dev/null; then
   ok "a time namespace of its own, in which everything is old" answered 25 "time namespace" in_spaces time
+else
+  skip "a time namespace of its own" "a plain user gets no time namespace here"
 fi
 # A program with the set-user-id bit, under a name that somebody chose for it.
 if [ -n "${TERMINALS_ROOT:-}" ]; then
@@ -153,14 +154,14 @@ if [ -n "${TERMINALS_ROOT:-}" ]; then
   }
   ok "a program of root's that is called sshd and was started by anybody" answered 25 "could be the agent's" with_set_id
 else
-  echo "# a program with the set-user-id bit: skipped, that takes root"
+  skip "a program with the set-user-id bit" "takes root and a mount namespace"
 fi
 ok "nothing of that was granted" sh -c '! grep -q "helm.approval/grant" .helm/receipts.jsonl'
 
 # An sshd that anybody can start.
 own=
-if [ ! -x /usr/sbin/sshd ] || ! needs ssh || ! id -un >/dev/null 2>&1; then
-  echo "# an sshd of its own: skipped, that takes openssh-server, and a user who has a name"
+if [ ! -x /usr/sbin/sshd ] || ! command -v ssh >/dev/null 2>&1 || ! id -un >/dev/null 2>&1; then
+  skip "an sshd of its own" "takes openssh-server, and a user who has a name"
 else
   ssh-keygen -q -t ed25519 -N '' -f "$scratch/own_host"
   ssh-keygen -q -t ed25519 -N '' -f "$scratch/own_id"
@@ -195,7 +196,7 @@ if [ -n "$port" ]; then
   question three
   ok "then that is refused" answered 25 "only a registered key" with_ssh "$TERMINALS_ROOT/id" "$port" "$scratch/approve" by_agent
 else
-  echo "# a login by root's sshd: skipped, that takes root and openssh-server"
+  skip "a login by root's sshd" "takes root, a mount namespace and openssh-server"
 fi
 plain tmux -S "$scratch/.tmux" kill-server 2>/dev/null
 finish

@@ -113,23 +113,60 @@ ok "a time in the program is found" program 1 "the two builds differ" __TIME__
 # ./check with a cmake and a ctest that only say how they end.
 checked() { # checked EXIT MESSAGE CMAKE-EXIT CTEST-EXIT OPTION...
   fresh
-  mkdir -p "$tree/tools" "$tree/bin" "$tree/build/release"
+  mkdir -p "$tree/tools" "$tree/bin" "$tree/build/release" "$tree/build/asan"
   cp "$HELM_SOURCE/check" "$tree/check"
+  cp "$HELM_SOURCE/tools/check_run.py" "$tree/tools/"
   : >"$tree/tools/packages.sh"
-  : >"$tree/build/release/passed" # by the run before
+  printf '<testsuite><testcase name="cli/before" status="run"/></testsuite>' >"$tree/build/release/tests.xml" # by the run before
   printf 'echo "SKIPPED: not now"\nexit 77\n' >"$tree/tools/fresh.sh"
   printf '#!/bin/sh\necho "cmake $*"\nexit %s\n' "$3" >"$tree/bin/cmake"
-  printf '#!/bin/sh\necho "ctest $*"\nexit %s\n' "$4" >"$tree/bin/ctest"
-  for tool in clang-format shellcheck git; do printf '#!/bin/sh\nexit 0\n' >"$tree/bin/$tool"; done
+  cat >"$tree/bin/ctest" <<SH
+#!/bin/sh
+echo "ctest \$*"
+while [ "\$1" != --output-junit ]; do shift; done
+cat >"\$2" <<XML
+<testsuite><testcase name="cli/one" status="run"><system-out>ok 1 - one
+ok 2 - two # SKIP no sshd
+SKIPPED: not root
+[  SKIPPED ] give_away
+[  SKIPPED ] 1 test(s), listed below:
+[  SKIPPED ] give_away</system-out></testcase>
+<testcase name="cli/two" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>1..0 # SKIP no node</system-out></testcase>
+${tests:-}</testsuite>
+XML
+${no_results:+rm "\$2"}
+exit $4
+SH
+  for tool in clang-format shellcheck git; do printf '#!/bin/sh\necho x\n' >"$tree/bin/$tool"; done
   chmod +x "$tree"/bin/*
   want=$1 text=$2
   shift 4
-  says "$want" "$text" env PATH="$tree/bin:$PATH" sh "$tree/check" --quick "$@"
+  says "$want" "$text" env PATH="$tree/bin:$PATH" sh "$tree/check" "$@"
 }
-ok "a check whose tests pass passes" checked 0 "all checks passed" 0 0
-ok "a check whose tests fail, or are not there, fails" checked 1 "failed: release" 0 8
+# One for the format, one for the scripts, one for the build, and the test that ran.
+last_line() { [ "$(tail -n 1 "$scratch/.stdout")" = "$1" ] || { cat "$scratch/.stdout"; return 1; }; }
+passes_with() { checked 0 "$1" 0 0 && last_line "4 passed, 0 failed, 3 skipped"; }
+ok "a check whose tests pass passes, and counts" passes_with "release cli/two: no node"
+ok "a check that a test left out is listed" passes_with "release cli/one (two): no sshd"
+ok "also one of a unit test, once" passes_with "release cli/one (give_away): not root"
+fails_with() { checked 1 "$1" 0 8 && last_line "$2"; }
+tests='<testcase name="cli/bad" status="fail"><failure message="Timeout"/></testcase>'
+ok "a check whose tests fail fails" fails_with "release cli/bad: Timeout" "4 passed, 1 failed, 3 skipped"
+tests='<testcase name="cli/missing" status="notrun"><skipped message="Unable to find executable"/></testcase>'
+ok "a test whose program is missing has failed" fails_with "release cli/missing: Unable to find executable" "4 passed, 1 failed, 3 skipped"
+tests=
+ok "also where no test is said to have failed" fails_with "release ctest: exit code 8" "4 passed, 1 failed, 3 skipped"
+no_results=yes
+ok "a run that leaves no results fails" checked 1 "cannot be read" 0 0
+no_results=
 ok "a check that cannot configure insists on the tests, and fails" checked 1 "-DHELM_REQUIRE_TESTS=ON" 1 0
-ok "what was skipped is said" checked 0 "all checks passed (SKIPPED: fresh machine)" 0 0 --fresh
+ok "what was skipped is said" checked 0 "check fresh machine: see its output above" 0 0 --fresh
+only_release() { checked 0 "== test release" 0 0 "$@" && ! grep -q asan "$scratch/.stdout" && grep -q 'LE slow' "$scratch/.stdout"; }
+ok "by default only the release build, without the slow tests" only_release
+ok "--quick is the same" only_release --quick
+everything() { checked 0 "== test asan" 0 0 "$@" && grep -q '^ctest --preset release.*-j [0-9]* *$' "$scratch/.stdout" && last_line "6 passed, 0 failed, 6 skipped"; }
+ok "--all has the sanitizers and the slow tests" everything --all
+ok "--clients is the same" everything --clients
 ok "an option it does not know is refused" checked 2 "usage: ./check" 0 0 --frsh
 as_nobody() { # the test's user, or nobody where that is root; the script comes in as text, since nobody may not read our home
   if [ "$(id -u)" -ne 0 ]; then "$@"; else setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; fi
@@ -138,7 +175,7 @@ not_root() { (cd / && as_nobody sh -s <"$HELM_SOURCE/tools/fresh.sh"); }
 ok "a fresh machine needs root, and says so" says 77 "SKIPPED: only root" not_root
 
 # mutants: where a mistake may be put.  Not in comments, texts, macros, tables, what is static, or labels.
-if command -v python3 >/dev/null 2>&1; then
+if needs python3 "where a mistake may be put"; then
   cat >"$scratch/sample.c" <<'EOC'
 #define M(x) ((x) == 1)
 /* if (a == b) return 1; */

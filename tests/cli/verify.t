@@ -56,7 +56,7 @@ ok "without a key it is unchanged, no more" says 1 "UNVERIFIED" helm verify prox
 ok "under another key it is not what it says" says 1 "a signature by a given key" helm verify proxy.jsonl --key $other
 
 # decisions of others: the cases hold them together with the key, so they are taken out first
-if command -v python3 >/dev/null 2>&1; then
+if needs python3 "decisions of others"; then
   for name in trusted edited; do
     python3 -c 'import json, sys; json.dump(json.load(open(sys.argv[1]))["document"], sys.stdout)' "$cases/external-decision/$name.json" >$name-decision.json
   done

@@ -3,7 +3,7 @@
 # answers; hostile texts; the keyboard; three widths in both schemes.
 # shellcheck disable=SC2317,SC2016
 . "${HELM_SOURCE:-.}/tests/fleet/lib.sh"
-[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "a real browser is driven only by ./check --clients"
+[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "a real browser is driven only by ./check --all"
 needs_terminal
 
 fleet_make

@@ -3,7 +3,7 @@
 # ten thousand of everything.
 # shellcheck disable=SC2317,SC2016
 . "${HELM_SOURCE:-.}/tests/fleet/lib.sh"
-[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "a real browser is driven only by ./check --clients"
+[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "a real browser is driven only by ./check --all"
 ! grep -qa __asan_init "$HELM_REAL" || skip_all "pages lie the same under the sanitizers; front_browser.t drives the server there"
 needs_terminal
 

@@ -103,7 +103,7 @@ serve_start() {
 	waited=0
 	while ! grep -q '"ready":true' "$name.out" 2>/dev/null; do
 		waited=$((waited + 1))
-		if [ $waited -gt 300 ] || ! kill -0 "$(cat "$name.pid")" 2>/dev/null; then
+		if [ $waited -gt 300 ] || ! is_alive "$(cat "$name.pid")"; then
 			cat "$name.log"
 			return 1
 		fi

@@ -26,5 +26,5 @@ ok "nothing is sent twice" says 0 "Sent 0 receipts" machine anna fleet sync
 ok "the machine has checked the checkpoint" says 0 "checked" machine anna fleet status
 ok "the centre sees the machine" says 0 unarmed centre nodes
 kill -TERM "$(cat front.pid)"
-ok "the front end ends" wait_for 20 sh -c "! kill -0 $(cat front.pid)"
+ok "the front end ends" wait_for 20 eval '! is_alive "$(cat front.pid)"'
 finish

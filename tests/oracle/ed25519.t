@@ -74,15 +74,11 @@ minisign_verifies() {
   minisign -V -p ours.pub -m message -x message.minisig
 }
 
-if command -v openssl >/dev/null; then
+if needs openssl "openssl"; then
   ok "openssl: same keys, same signatures, each accepts the other's" openssl_agrees
-else
-  echo "# openssl is not here"
 fi
-if command -v minisign >/dev/null; then
+if needs minisign "minisign"; then
   ok "minisign's signature is accepted here" minisign_signs
   ok "our signature is accepted by minisign" minisign_verifies
-else
-  echo "# minisign is not here"
 fi
 finish

@@ -3,7 +3,7 @@
 An answer is (status, headers, pieces): pieces are bytes that are sent one after the other, each flushed; DIE cuts the connection, a number waits so many seconds."""
 import gzip, http.client, json, os, signal, socket, struct, subprocess, sys, threading, time, urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from serve import BUILD, HELM, Place, finish, ok
+from serve import BUILD, HELM, Place, finish, ok, skip
 
 DIE = object()
 TOOLS = """format: helm.policy.v1

@@ -9,4 +9,12 @@
 
 #include <cmocka.h>
 
+/* Ends the test as skipped.  ./check lists it with the reason (tools/check_run.py). */
+#define skip_because(...) \
+	do { \
+		print_message("SKIPPED: " __VA_ARGS__); \
+		print_message("\n"); \
+		skip(); \
+	} while (0)
+
 #endif

@@ -67,14 +67,14 @@ static void capabilities_and_devices_stay_away(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip(); /* only root can make them */
+		skip_because("only root can make devices and capabilities");
 	scratch_put(&t, "tool", "x");
 	scratch_put(&t, "plain", "y");
 	snprintf(path, sizeof(path), "%s/tool", t.path);
 	if (setxattr(path, "security.capability", capability, sizeof(capability), 0) ||
 		mknodat(t.fd, "disk", S_IFBLK | 0666, makedev(7, 0)) ||
 		mknodat(t.fd, "null", S_IFCHR | 0666, makedev(1, 3)))
-		skip(); /* nor can root, in some containers */
+		skip_because("root cannot make devices and capabilities here");
 	assert_true(getxattr(path, "security.capability", value, sizeof(value)) > 0);
 	create();
 	assert_int_equal(made.skipped_count, 2);
@@ -188,10 +188,8 @@ static void sparse_files(void **state)
 	assert_int_equal(ftruncate(fd, 10 << 20), 0);
 	close(fd);
 	struct stat was = stat_of("hole");
-	if (was.st_blocks * 512 > 1 << 20) {
-		print_message("no holes on this file system\n");
-		skip();
-	}
+	if (was.st_blocks * 512 > 1 << 20)
+		skip_because("no holes on this file system");
 	create();
 	assert_true(made.bytes < 1 << 20);
 	preview();
@@ -251,7 +249,7 @@ static void unreadable_files(void **state)
 {
 	(void)state;
 	if (geteuid() == 0)
-		skip();
+		skip_because("root can read every file");
 	make_tree();
 	assert_int_equal(fchmodat(t.fd, "src/a.c", 0, 0), 0);
 	assert_int_equal(fchmodat(t.fd, "src/deep", 0, 0), 0);

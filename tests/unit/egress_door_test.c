@@ -6,12 +6,7 @@
 
 #include "base/text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tools/unit.h"
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -299,10 +294,15 @@ static void who_takes_too_long_is_ended(void **state)
 static void who_says_nothing_makes_room(void **state)
 {
 	static int silent[EGRESS_LINKS + 50];
-	size_t n = 0;
+	struct rlimit files;
+	size_t n = 0, most = ARRAY_SIZE(silent);
 
 	(void)state;
-	for (; n < ARRAY_SIZE(silent); n++)
+	/* start() has raised the limit as far as it goes.  Where it is low, the door has fewer places: two files for each. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	if (files.rlim_cur < most + 100)
+		most = (size_t)files.rlim_cur - 100;
+	for (; n < most; n++)
 		silent[n] = reach();
 	assert_int_equal(try("good.test", 3000), 200);
 	while (n)

@@ -297,8 +297,7 @@ static void shared_vectors(void **state)
 
 	(void)state;
 	if (!f) {
-		print_message("SKIPPED: %s is not here\n", path);
-		skip();
+		skip_because("%s is not here", path);
 	}
 	fclose(f);
 	if (json_parse(&a, cases_read(&a, path), path, NULL, &doc, &e))

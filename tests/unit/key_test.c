@@ -147,7 +147,7 @@ static void load_owner(void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
-		skip(); /* only root can give a file away */
+		skip_because("only root can give a file away");
 	assert_int_equal(fchownat(t.fd, "k/root.key", 12345, 12345, 0), 0);
 	load_refuses("KEY_OWNER");
 	assert_int_equal(fchownat(t.fd, "k/root.key", 0, 0, 0), 0);

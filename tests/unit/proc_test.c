@@ -201,6 +201,20 @@ static void given_up(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
+static void ended_but_not_reaped(void **state)
+{
+	siginfo_t info;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(proc_start_ticks(sys_real(), pid), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(proc_start_ticks(sys_real(), getpid()) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +225,7 @@ int main(void)
 		cmocka_unit_test_teardown(cannot_start, teardown),
 		cmocka_unit_test_teardown(ends_with_all_it_started, teardown),
 		cmocka_unit_test_teardown(given_up, teardown),
+		cmocka_unit_test(ended_but_not_reaped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

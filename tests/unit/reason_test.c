@@ -3,12 +3,7 @@
 
 #include "base/text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tools/unit.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -90,8 +85,7 @@ static void agrees_with_the_published_registry(void **state)
 
 	(void)state;
 	if (!f) {
-		print_message("SKIPPED: %s is not here\n", path);
-		skip();
+		skip_because("%s is not here", path);
 	}
 	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
 	fclose(f);

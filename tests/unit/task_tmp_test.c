@@ -62,7 +62,7 @@ static struct task_tmp take_spare(void)
 	struct statx x;
 
 	if (statx(dir.fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) || !(x.stx_mask & STATX_BTIME))
-		skip();
+		skip_because("no times of birth on this file system");
 	task_tmp_take(&later, &a, dir.path, &tmp);
 	if (!tmp.name) {
 		task_tmp_give(&later, &tmp);

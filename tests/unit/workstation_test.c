@@ -461,8 +461,7 @@ static void the_published_runs_have_the_published_hashes(void **state)
 
 	(void)state;
 	if (!f) {
-		print_message("SKIPPED: %s is not here\n", base);
-		skip();
+		skip_because("%s is not here", base);
 	}
 	fclose(f);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

@@ -39,7 +39,10 @@ static int read_file(
 {
 	struct stat st;
 
-	if (w->sys->stat(w->sys, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+	/* The mode is that of the new file: without it nothing is written. */
+	if (w->sys->stat(w->sys, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW))
+		return err_sys(e, "FILE_OPEN", "cannot open '%s'", path);
+	if (S_ISLNK(st.st_mode))
 		return err_set(e, E_INPUT, "SETUP_LINK",
 			"'%s' is a symbolic link; settings are only edited where they really lie", path);
 	int rc = file_read(w->sys, w->a, AT_FDCWD, path, FILE_BYTES, 0, ret, e);
