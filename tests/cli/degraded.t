@@ -78,7 +78,7 @@ for what in landlock namespaces landlock,namespaces; do
 done
 ok "an agent cannot accept less" says 25 "only a person" agent workspace trust --degraded write --workspace "$ws"
 all=write,read,network,processes,state,end,privilege,own,autorun
-ok "where every guarantee is met there is nothing to accept" says 1 "nothing to accept" helm workspace trust --degraded yes --workspace "$ws"
+ok "where every guarantee is met there is nothing to accept" says 1 "nothing to accept" terminal -- helm workspace trust --degraded yes --workspace "$ws"
 ok "another name is none" says 2 "not 'gravity'" helm workspace trust --degraded write,gravity --workspace "$ws"
 # Exactly those that are named.
 ok "an operator accepts one guarantee less" terminal TRUST -- helm workspace trust --degraded write --workspace "$ws"
