@@ -41,8 +41,7 @@ static const char *why_no_namespaces(struct arena *a, struct machine *m)
 	return NULL;
 }
 
-/* A kernel that is too old for the supervisor, by its release; or NULL. */
-static const char *old_kernel(struct arena *a)
+const char *machine_old_kernel(struct arena *a)
 {
 	struct utsname host;
 	char *end;
@@ -60,7 +59,7 @@ static const char *why_not(struct arena *a, enum sandbox_kind kind, struct machi
 {
 	const char *text = kind == SANDBOX_NAMESPACES ? why_no_namespaces(a, m)
 		: !m->landlock_abi		      ? "the kernel offers no Landlock"
-						      : old_kernel(a);
+						      : machine_old_kernel(a);
 
 	if (text)
 		return text;

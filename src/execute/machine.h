@@ -65,6 +65,9 @@ const char *machine_volume(struct sys *s, const char *place, const char *helm_ho
 /* What would help here, one line; NULL: nothing is missing. */
 const char *machine_remedy(struct sys *s, struct arena *a, const struct machine *m);
 
+/* Why this kernel is too old for the supervisor, by its release; or NULL. */
+const char *machine_old_kernel(struct arena *a);
+
 /* Names of guarantees, with `between` between them. */
 const char *guarantees_text(struct arena *a, unsigned demands, const char *between);
 struct json *guarantees_list(struct arena *a, unsigned demands);

@@ -204,13 +204,11 @@ static const struct {
 			"another runtime than gVisor (docker run --runtime=runc)" } },
 	{ "docker",
 		{ HOST_LANDLOCK,
-			"docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or a host with Linux 5.19 or newer" } },
-	{ "podman",
-		{ HOST_LANDLOCK,
-			"podman run --security-opt seccomp=unconfined, or a host with Linux 5.19 or newer" } },
+			"docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined" } },
+	{ "podman", { HOST_LANDLOCK, "podman run --security-opt seccomp=unconfined" } },
 	{ "kubernetes",
 		{ "a node whose kernel has Landlock (Linux 5.13 or newer, lsm=landlock,...)",
-			"securityContext: {seccompProfile: {type: Unconfined}} in the pod, or a node with Linux 5.19 or newer" } },
+			"securityContext: {seccompProfile: {type: Unconfined}} in the pod" } },
 	{ "devcontainer",
 		{ HOST_LANDLOCK,
 			"\"runArgs\": [\"--security-opt\", \"seccomp=unconfined\", \"--security-opt\", \"apparmor=unconfined\"] in devcontainer.json" } },
@@ -226,7 +224,7 @@ static const struct {
 			"a job on the runner itself, or container options: --security-opt seccomp=unconfined" } },
 	{ "",
 		{ "a kernel with Landlock: Linux 5.13 or newer, with lsm=landlock,... on its command line",
-			"a user who may make user namespaces, or Linux 5.19 or newer" } },
+			"a user who may make user namespaces" } },
 };
 
 static const char *remedy_for(struct sys *s, struct arena *a, enum lack lack)
@@ -235,11 +233,12 @@ static const char *remedy_for(struct sys *s, struct arena *a, enum lack lack)
 		   *setting = lack == LACKS_NAMESPACES ? closed_setting(s) : NULL;
 	size_t i = 0;
 
-	if (setting)
-		return setting;
 	while (i + 1 < ARRAY_SIZE(remedies) && !text_eq(remedies[i].place, place))
 		i++;
-	return remedies[i].by_lack[lack];
+	const char *text = setting ? setting : remedies[i].by_lack[lack];
+	return lack == LACKS_NAMESPACES && machine_old_kernel(a)
+		? arena_printf(a, "%s, or Linux 5.19 or newer", text)
+		: text;
 }
 
 const char *machine_remedy(struct sys *s, struct arena *a, const struct machine *m)
