@@ -43,6 +43,14 @@ ok "one that cannot be written does no harm" helm run -- true
 rmdir "$cache"
 helm run -- true
 
+fits() { # fits SCHEMA FILE
+  helm schema validate "$HELM_SOURCE/schemas/$1.schema.json" "$2"
+}
+protections() { tail -n 1 .helm/task-ledger.jsonl | python3 -c 'import json, sys; print(json.dumps(json.loads(sys.stdin.read())["protections"]))' >"$scratch/protections.json"; }
+ok "the cache fits its schema" fits machine "$cache"
+protections
+ok "what the row says of the sandbox fits its schema" fits protections "$scratch/protections.json"
+
 # A filter in front is another machine: the cache of the whole one is not used for it.
 lesser() {
   lack=$1
@@ -91,6 +99,8 @@ plain() { # a profile without layers
   return 1
 }
 ok "a profile without layers keeps its variables" plain
+protections
+ok "of the other kind, too" fits protections "$scratch/protections.json"
 ok "the row says which sandbox stood, and how" sh -c 'tail -n 1 .helm/task-ledger.jsonl | grep "\"sandbox\": *\"supervised\"" | grep -q "\"own\": *\"environment\""'
 ok "and what it does not give" sh -c 'tail -n 1 .helm/task-ledger.jsonl | grep -q "\"not_given\": *\[\"existence and size of hidden files"'
 finish
