@@ -94,7 +94,7 @@ static bool mentions(struct sys *s, const char *path, const char *word)
 }
 
 /* The narrower place first: a devcontainer is a docker container, too. */
-const char *machine_place(struct sys *s, struct arena *a)
+const char *machine_place(struct sys *s)
 {
 	enum how { BY_VARIABLE, BY_FILE, BY_TEXT };
 	static const struct {
@@ -124,7 +124,6 @@ const char *machine_place(struct sys *s, struct arena *a)
 		{ "ci", BY_VARIABLE, "CI", NULL },
 	};
 
-	(void)a;
 	for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
 		const char *value = signs[i].how == BY_VARIABLE ? s->getenv(s, signs[i].at) : NULL;
 		if ((value && *value) || (signs[i].how == BY_FILE && file_exists(s, AT_FDCWD, signs[i].at)) ||
@@ -229,8 +228,7 @@ static const struct {
 
 static const char *remedy_for(struct sys *s, struct arena *a, enum lack lack)
 {
-	const char *place = machine_place(s, a),
-		   *setting = lack == LACKS_NAMESPACES ? closed_setting(s) : NULL;
+	const char *place = machine_place(s), *setting = lack == LACKS_NAMESPACES ? closed_setting(s) : NULL;
 	size_t i = 0;
 
 	while (i + 1 < ARRAY_SIZE(remedies) && !text_eq(remedies[i].place, place))
