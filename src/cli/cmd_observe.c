@@ -240,6 +240,8 @@ int cmd_status(struct cli *r, struct err *e)
 	if (opt_text(r, "url", NULL))
 		return remote_status(r, e);
 	struct observed o = observed_from(r);
+	struct machine m;
+	machine_look(r->sys, r->a, r->ws->helm_home, &m); /* for standing(), which only recalls it */
 	struct json *doc, *session, *now = standing(r->sys, r->a, r->ws);
 	bool brief = opt_flag(r, "brief");
 	const bool is_inside = agent_ask_status(r->sys, r->a, &session, e) == OK;

@@ -148,25 +148,12 @@ static char *offer_text(struct cli *r, const struct json *offer)
 	return text.p;
 }
 
-/* What --degraded says, as DEMAND_*.  "yes" is found out by trying. */
-static int read_degraded(struct cli *r, const char *text, unsigned *ret, struct err *e)
+/* The names that --degraded has, as DEMAND_*. */
+static int read_names(struct cli *r, const char *text, unsigned *ret, struct err *e)
 {
 	struct bytes rest = bytes_of(text);
-	struct machine m;
 
 	*ret = 0;
-	if (text_eq(text, "no"))
-		return OK;
-	if (text_eq(text, "yes")) {
-		walls_probe(r->sys, r->a, r->ws, &m);
-		*ret = machine_unmet(&m);
-		return *ret
-			? OK
-			: err_set(e, E_INPUT, "TRUST_DEGRADED",
-				  "this machine meets every guarantee now, so there is nothing to accept; "
-				  "guarantees can be named: %s",
-				  guarantees_text(r->a, DEMAND_ALL, ","));
-	}
 	while (rest.p) {
 		struct bytes one = text_cut(&rest, ',');
 		const char *name = arena_strndup(r->a, (const char *)one.p, one.n);
@@ -180,33 +167,59 @@ static int read_degraded(struct cli *r, const char *text, unsigned *ret, struct 
 	return OK;
 }
 
+/* "yes": what this machine cannot meet, found out by trying. */
+static int find_unmet(struct cli *r, unsigned *ret, struct err *e)
+{
+	struct machine m;
+
+	walls_probe(r->sys, r->a, r->ws, &m);
+	*ret = machine_unmet(&m);
+	return *ret ? OK
+		    : err_set(e, E_INPUT, "TRUST_DEGRADED",
+			      "this machine meets every guarantee now, so there is nothing to accept; "
+			      "guarantees can be named: %s",
+			      guarantees_text(r->a, DEMAND_ALL, ","));
+}
+
+/* Adds to the offer what --degraded makes possible. */
+static int offer_degraded(
+	struct cli *r, const char *degraded, unsigned *waived, struct json *offer, struct err *e)
+{
+	int rc = text_eq(degraded, "yes") ? find_unmet(r, waived, e) : OK;
+
+	if (rc == OK && *waived)
+		json_pushs(r->a, json_get(offer, "becomes_possible"),
+			arena_printf(r->a,
+				"runs go on where this machine cannot guarantee %s, and say so each time",
+				guarantees_text(r->a, *waived, ", ")));
+	return rc;
+}
+
 /* With --json it is only shown: a program that reads cannot give a person's word. */
 int cmd_workspace_trust(struct cli *r, struct err *e)
 {
 	static const char *const words[] = { "TRUST", NULL };
 	const char *typed, *degraded = opt_text(r, "degraded", NULL);
+	bool asks_less = degraded && !text_eq(degraded, "no");
 	unsigned waived = 0;
 	struct person who = { 0 };
 	struct json *offer, *receipt;
 	struct kernel k;
-	int rc = degraded ? read_degraded(r, degraded, &waived, e) : OK;
+	int rc = asks_less && !text_eq(degraded, "yes") ? read_names(r, degraded, &waived, e) : OK;
 
 	if (rc == OK)
 		rc = accepted_offer(r->sys, r->a, r->ws, &offer, e);
-	if (rc)
+	if (rc == OK && !r->is_json)
+		rc = asks_less || json_get(offer, "becomes_possible")->n ? person_loosens(r, &who, e)
+									 : person_here(r, &who, e);
+	if (rc == OK && asks_less)
+		rc = offer_degraded(r, degraded, &waived, offer, e);
+	if (rc || r->is_json) {
+		key_free(&who.key);
+		if (rc == OK)
+			out_json(r, offer);
 		return rc;
-	if (waived)
-		json_pushs(r->a, json_get(offer, "becomes_possible"),
-			arena_printf(r->a,
-				"runs go on where this machine cannot guarantee %s, and say so each time",
-				guarantees_text(r->a, waived, ", ")));
-	if (r->is_json) {
-		out_json(r, offer);
-		return 0;
 	}
-	rc = json_get(offer, "becomes_possible")->n ? person_loosens(r, &who, e) : person_here(r, &who, e);
-	if (rc)
-		return rc;
 	const char *text = offer_text(r, offer);
 	if (who.key)
 		out(r, "%s", text);

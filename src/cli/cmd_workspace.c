@@ -134,8 +134,7 @@ static void say_untracked(struct cli *r, const struct json *created)
 static void put_machine(struct cli *r, struct json *done)
 {
 	struct json *part = json_new(r->a, JSON_OBJECT);
-	const char *place = machine_place(r->sys, r->a),
-		   *keep = machine_volume(r->sys, place, r->ws->helm_home);
+	const char *place = machine_place(r->sys), *keep = machine_volume(r->sys, place, r->ws->helm_home);
 	struct machine m;
 
 	machine_look(r->sys, r->a, r->ws->helm_home, &m);

@@ -41,8 +41,7 @@ static const char *why_no_namespaces(struct arena *a, struct machine *m)
 	return NULL;
 }
 
-/* A kernel that is too old for the supervisor, by its release; or NULL. */
-static const char *old_kernel(struct arena *a)
+const char *machine_old_kernel(struct arena *a)
 {
 	struct utsname host;
 	char *end;
@@ -60,7 +59,7 @@ static const char *why_not(struct arena *a, enum sandbox_kind kind, struct machi
 {
 	const char *text = kind == SANDBOX_NAMESPACES ? why_no_namespaces(a, m)
 		: !m->landlock_abi		      ? "the kernel offers no Landlock"
-						      : old_kernel(a);
+						      : machine_old_kernel(a);
 
 	if (text)
 		return text;
@@ -253,19 +252,26 @@ static const char *place_to_hide(struct sys *s, const char *helm_home)
 	return NULL;
 }
 
+static const char *cache_path(struct arena *a, const char *helm_home)
+{
+	return arena_printf(a, "%s/" MACHINE_FILE, helm_home);
+}
+
+bool machine_recall(struct sys *s, struct arena *a, const char *helm_home, struct machine *ret)
+{
+	return helm_home && read_cache(s, a, cache_path(a, helm_home), key_of(s, a), ret);
+}
+
 void machine_look(struct sys *s, struct arena *a, const char *helm_home, struct machine *ret)
 {
-	const char *path = helm_home ? arena_printf(a, "%s/" MACHINE_FILE, helm_home) : NULL,
-		   *key = path ? key_of(s, a) : NULL;
-
-	if (path && read_cache(s, a, path, key, ret))
-		return;
-	const struct machine_places at = { helm_home, path ? arena_printf(a, "%s/keys", helm_home) : NULL,
-		place_to_hide(s, helm_home) };
-	try_machine(s, a, &at, false, ret);
 	/* Where no sandbox stands, each run tries anew: what helps may have been done meanwhile. */
-	if (path && !machine_unmet(ret) && !ret->may_pass)
-		write_cache(s, a, path, key, ret);
+	if (machine_recall(s, a, helm_home, ret) && !machine_unmet(ret))
+		return;
+	const struct machine_places at = { helm_home,
+		helm_home ? arena_printf(a, "%s/keys", helm_home) : NULL, place_to_hide(s, helm_home) };
+	try_machine(s, a, &at, false, ret);
+	if (helm_home && !ret->may_pass)
+		write_cache(s, a, cache_path(a, helm_home), key_of(s, a), ret);
 }
 
 enum sandbox_kind machine_kind(struct sys *s, struct arena *a, const char *helm_home)

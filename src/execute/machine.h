@@ -41,9 +41,13 @@ struct machine_places {
 
 /* Tries both kinds, now. */
 void machine_probe(struct sys *s, struct arena *a, const struct machine_places *at, struct machine *ret);
-/* From the cache; else tries namespaces, and the supervisor where those do not meet everything.  An answer with every guarantee met is
- * cached.  A cache that cannot be read, understood or written does no harm.  helm_home NULL: tries. */
+/* From the cache where that says that every guarantee is met; else tries namespaces, and the supervisor where those do not meet everything,
+ * and writes the cache.  A cache that cannot be read, understood or written does no harm.  helm_home NULL: tries.  Starts processes: not
+ * for programs with threads. */
 void machine_look(struct sys *s, struct arena *a, const char *helm_home, struct machine *ret);
+
+/* From the cache alone, whatever it says; false when there is none that counts.  For views, also in programs with threads. */
+bool machine_recall(struct sys *s, struct arena *a, const char *helm_home, struct machine *ret);
 
 /* The kind for this machine.  Where neither meets every guarantee, namespaces: the run is then refused by the guarantee it lacks. */
 enum sandbox_kind machine_sandbox(const struct machine *m);
@@ -59,11 +63,14 @@ const char *const *sandbox_not_given(enum sandbox_kind kind);
 const char *machine_line(struct arena *a, const struct machine *m);
 
 /* docker, podman, kubernetes, devcontainer, codespaces, lxc, gvisor, wsl, ci; "": no sign of any. */
-const char *machine_place(struct sys *s, struct arena *a);
+const char *machine_place(struct sys *s);
 /* The line that keeps the helm home on a volume, in a container whose helm home lies on none; NULL: there is nothing to say. */
 const char *machine_volume(struct sys *s, const char *place, const char *helm_home);
 /* What would help here, one line; NULL: nothing is missing. */
 const char *machine_remedy(struct sys *s, struct arena *a, const struct machine *m);
+
+/* Why this kernel is too old for the supervisor, by its release; or NULL. */
+const char *machine_old_kernel(struct arena *a);
 
 /* Names of guarantees, with `between` between them. */
 const char *guarantees_text(struct arena *a, unsigned demands, const char *between);

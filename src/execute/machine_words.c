@@ -94,7 +94,7 @@ static bool mentions(struct sys *s, const char *path, const char *word)
 }
 
 /* The narrower place first: a devcontainer is a docker container, too. */
-const char *machine_place(struct sys *s, struct arena *a)
+const char *machine_place(struct sys *s)
 {
 	enum how { BY_VARIABLE, BY_FILE, BY_TEXT };
 	static const struct {
@@ -124,7 +124,6 @@ const char *machine_place(struct sys *s, struct arena *a)
 		{ "ci", BY_VARIABLE, "CI", NULL },
 	};
 
-	(void)a;
 	for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
 		const char *value = signs[i].how == BY_VARIABLE ? s->getenv(s, signs[i].at) : NULL;
 		if ((value && *value) || (signs[i].how == BY_FILE && file_exists(s, AT_FDCWD, signs[i].at)) ||
@@ -204,13 +203,11 @@ static const struct {
 			"another runtime than gVisor (docker run --runtime=runc)" } },
 	{ "docker",
 		{ HOST_LANDLOCK,
-			"docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined, or a host with Linux 5.19 or newer" } },
-	{ "podman",
-		{ HOST_LANDLOCK,
-			"podman run --security-opt seccomp=unconfined, or a host with Linux 5.19 or newer" } },
+			"docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined" } },
+	{ "podman", { HOST_LANDLOCK, "podman run --security-opt seccomp=unconfined" } },
 	{ "kubernetes",
 		{ "a node whose kernel has Landlock (Linux 5.13 or newer, lsm=landlock,...)",
-			"securityContext: {seccompProfile: {type: Unconfined}} in the pod, or a node with Linux 5.19 or newer" } },
+			"securityContext: {seccompProfile: {type: Unconfined}} in the pod" } },
 	{ "devcontainer",
 		{ HOST_LANDLOCK,
 			"\"runArgs\": [\"--security-opt\", \"seccomp=unconfined\", \"--security-opt\", \"apparmor=unconfined\"] in devcontainer.json" } },
@@ -226,20 +223,20 @@ static const struct {
 			"a job on the runner itself, or container options: --security-opt seccomp=unconfined" } },
 	{ "",
 		{ "a kernel with Landlock: Linux 5.13 or newer, with lsm=landlock,... on its command line",
-			"a user who may make user namespaces, or Linux 5.19 or newer" } },
+			"a user who may make user namespaces" } },
 };
 
 static const char *remedy_for(struct sys *s, struct arena *a, enum lack lack)
 {
-	const char *place = machine_place(s, a),
-		   *setting = lack == LACKS_NAMESPACES ? closed_setting(s) : NULL;
+	const char *place = machine_place(s), *setting = lack == LACKS_NAMESPACES ? closed_setting(s) : NULL;
 	size_t i = 0;
 
-	if (setting)
-		return setting;
 	while (i + 1 < ARRAY_SIZE(remedies) && !text_eq(remedies[i].place, place))
 		i++;
-	return remedies[i].by_lack[lack];
+	const char *text = setting ? setting : remedies[i].by_lack[lack];
+	return lack == LACKS_NAMESPACES && machine_old_kernel(a)
+		? arena_printf(a, "%s, or Linux 5.19 or newer", text)
+		: text;
 }
 
 const char *machine_remedy(struct sys *s, struct arena *a, const struct machine *m)

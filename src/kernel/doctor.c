@@ -428,7 +428,7 @@ static struct json *sandbox_table(struct exam *x, const struct machine *m, unsig
 		json_pushs(x->a, not_given, *one);
 	json_sets(x->a, doc, "kind", machine_unmet(m) ? NULL : sandbox_kind_name(kind));
 	json_sets(x->a, doc, "text", machine_line(x->a, m));
-	json_sets(x->a, doc, "place", machine_place(x->s, x->a));
+	json_sets(x->a, doc, "place", machine_place(x->s));
 	json_seti(x->a, doc, "landlock_abi", m->landlock_abi);
 	json_set(x->a, doc, "guarantees", rows);
 	json_set(x->a, doc, "not_given", not_given);
@@ -728,6 +728,8 @@ struct json *doctor_run(
 	static const char *const directories[] = { "skills", "skill_drafts", "memory" };
 	struct exam x = { s, a, ws, json_new(a, JSON_ARRAY), true, options, NULL };
 	x.key_says = key_says(&x);
+	struct machine m;
+	machine_look(s, a, ws->helm_home, &m); /* for standing(), which only recalls it */
 	struct json *doc = json_new(a, JSON_OBJECT), *now = standing(s, a, ws);
 
 	check(&x, "workspace", ws->exists,

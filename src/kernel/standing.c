@@ -289,16 +289,19 @@ static void look_at_walls(struct look_around *x)
 	const char *inside = contained_clients(x);
 	struct machine m;
 
-	machine_look(x->s, x->a, x->ws->helm_home, &m);
+	const bool is_tried = machine_recall(x->s, x->a, x->ws->helm_home, &m);
 	json_sets(x->a, part, "agent_calls", inside ? "walls" : "judged");
 	if (inside)
 		json_sets(x->a, part, "contained_clients", inside);
 	json_sets(x->a, part, "runs", abi || filter ? "walls" : "judged");
 	json_seti(x->a, part, "landlock_abi", abi);
 	json_setb(x->a, part, "seccomp", filter);
-	put_sandbox(x, &m, part);
+	if (is_tried)
+		put_sandbox(x, &m, part);
 	json_sets(x->a, part, "text",
-		arena_printf(x->a, "Sandbox of runs: %s. %s", machine_line(x->a, &m),
+		arena_printf(x->a, "Sandbox of runs: %s. %s",
+			is_tried ? machine_line(x->a, &m)
+				 : "not tried since this machine started (helm doctor tries it)",
 			inside ? arena_printf(x->a,
 					 "Agents: shell commands of %s are sandboxed; their other calls are checked, not sandboxed.",
 					 inside)

@@ -22,7 +22,7 @@ trap clean EXIT
 [ -e "$place/cgroup.kill" ] || skip_all "this kernel's control groups cannot kill (5.14)"
 "$machine" --without namespaces true || skip_all "no filter can be installed here"
 fresh_workspace
-terminal TRUST -- helm workspace trust --degraded yes --workspace "$ws" >/dev/null 2>&1
+terminal TRUST -- helm workspace trust --degraded write,read,network,processes,state,end,privilege,own,autorun --workspace "$ws" >/dev/null 2>&1
 
 # grouped WHAT helm ARGS...: alone in a delegated group, on a machine without WHAT.
 turn=0

@@ -302,7 +302,7 @@ EOF" 2>&1
 }
 ok "a command of the client itself is found inside" eval 'own_command codex | grep -q SyntaxError || { own_command codex; false; }'
 ok "for the client that has it" eval 'own_command claude-code | grep -q "not found"'
-ok "status says what is contained, and not what nobody has trusted yet" says 0 "Shell commands of claude-code run inside the walls" helm status
+ok "status says what is contained, and not what nobody has trusted yet" says 0 "shell commands of claude-code are sandboxed" helm status
 ok "setup status, too" says 0 "judged, not contained" sh -c '"$@"; true' - env -i PATH="$PATH" HOME="$scratch/home" "$H" setup status
 
 # ---- redeeming ----
@@ -394,10 +394,10 @@ machine=$HELM_BUILD/tests/lesser_machine_test
 if [ -x "$machine" ] && "$machine" --without landlock true; then
   lesser() { in_home "$machine" --without "$1" python3 "$HELM_SOURCE/tests/tools/contained_client.py" "$H" "echo made > lesser"; }
   for what in landlock namespaces; do
-    ok "a machine without $what: refused, with the remedy" says 25 "helm workspace trust --degraded yes" lesser $what
+    ok "a machine without $what: refused, with the remedy" says 25 "helm workspace trust --degraded write" lesser $what
   done
   ok "nothing has happened there" test ! -e lesser
-  ok "a person accepts less" terminal TRUST -- helm workspace trust --degraded yes
+  ok "a person accepts less" terminal TRUST -- helm workspace trust --degraded write,read,network,processes,state,end,privilege,own,autorun
   ok "then it runs without namespaces" lesser namespaces
   ok "as it should" test -s lesser
   ok "and the row says what is missing" sh -c 'printf %s "$0" | grep -q "\"degraded\": *true"' "$(row_of)"

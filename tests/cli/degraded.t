@@ -1,5 +1,6 @@
 #!/bin/sh
-# Machines that cannot put up every wall: runs are refused with the remedy, until a person has accepted less; then each run says so.
+# Machines that cannot meet every guarantee of the sandbox: runs are refused by name and with the remedy, until an operator has accepted less;
+# then each run says so.
 #
 # The machine is made by a filter in front of helm that takes Landlock or namespaces away (lesser_machine_test --without), so what is tried is
 # what such a kernel would do.  Whatever a row claims is tried from inside.
@@ -36,13 +37,19 @@ run_in() { # run_in WHAT PROFILE PROBE...: as $said
 }
 refused() {
   run_in "$1" "$2" write /dev/null
-  [ $code -eq 25 ] && [ -z "$said" ] && grep -q "helm workspace trust .*--degraded yes" "$scratch/.attempt" && return 0
+  [ $code -eq 25 ] && [ -z "$said" ] && grep -q "cannot guarantee: .*what helps here: .*helm workspace trust .*--degraded [a-z,]*write" "$scratch/.attempt" && return 0
+  cat "$scratch/.attempt"
+  return 1
+}
+refused_by() { # refused_by WHAT GUARANTEES
+  run_in "$1" workspace_edit write /dev/null
+  [ $code -eq 25 ] && [ -z "$said" ] && grep -q "cannot guarantee: $2;" "$scratch/.attempt" && return 0
   cat "$scratch/.attempt"
   return 1
 }
 told() {
   run_in "$1" "$2" write /dev/null
-  [ "$said" = 0 ] && grep -q "degraded: this machine cannot put up: .*$3" "$scratch/.attempt" &&
+  [ "$said" = 0 ] && grep -q "degraded: not guaranteed on this machine: .*$3" "$scratch/.attempt" &&
     tail -n 1 "$ws/.helm/receipts.jsonl" | grep -q '"degraded": *true' && return 0
   cat "$scratch/.attempt"
   return 1
@@ -60,24 +67,39 @@ unwell() { # unwell WHAT TEXT
   cat "$scratch/.said"
   return 1
 }
-well() { helm doctor --skip-discovery | grep "walls" | grep -q "all stand"; }
+well() { helm doctor --skip-discovery | grep "walls" | grep -q "every guarantee is met"; }
 
-ok "the whole machine: all walls stand" well
+ok "the whole machine: every guarantee is met" well
 for what in landlock namespaces landlock,namespaces; do
   for p in inspect_local workspace_edit risky_edit service_ops; do
     ok "without $what: $p is refused, with the remedy" refused "$what" $p
   done
   ok "without $what: doctor is not healthy" unwell "$what" "runs are refused"
 done
-ok "an agent cannot accept less" says 25 "only a person" agent workspace trust --degraded yes --workspace "$ws"
-ok "a person can" terminal TRUST -- helm workspace trust --degraded yes --workspace "$ws"
-ok "it is shown" says 0 "degraded=yes" helm workspace show --workspace "$ws"
-unwell_here() { ! helm doctor --skip-discovery >"$scratch/.said" 2>&1 && grep -q "a person has accepted" "$scratch/.said"; }
+ok "an agent cannot accept less" says 25 "only a person" agent workspace trust --degraded write --workspace "$ws"
+all=write,read,network,processes,state,end,privilege,own,autorun
+ok "where every guarantee is met there is nothing to accept" says 1 "nothing to accept" terminal -- helm workspace trust --degraded yes --workspace "$ws"
+ok "another name is none" says 2 "not 'gravity'" helm workspace trust --degraded write,gravity --workspace "$ws"
+# Exactly those that are named.
+ok "an operator accepts one guarantee less" terminal TRUST -- helm workspace trust --degraded write --workspace "$ws"
+ok "it is shown" says 0 "degraded_guarantees=write" helm workspace show --workspace "$ws"
+ok "in the document, too" says 0 '"degraded_guarantees": ' helm workspace show --json --workspace "$ws"
+ok "without landlock: then a run goes on without it" told landlock workspace_edit write
+ok "without both: another one that is unmet refuses it" refused_by landlock,namespaces "read, processes, state, own"
+offered() { # yes stands for those that cannot be met now
+  lesser landlock,namespaces helm workspace trust --degraded yes --json --workspace "$ws" >"$scratch/.said" 2>&1
+  grep -q "cannot guarantee write, read, processes, state, own," "$scratch/.said" && return 0
+  cat "$scratch/.said"
+  return 1
+}
+ok "yes stands for what cannot be met here" offered
+ok "all of them can be accepted" terminal TRUST -- helm workspace trust --degraded $all --workspace "$ws"
+ok "it is shown as before" says 0 "degraded=yes" helm workspace show --workspace "$ws"
+unwell_here() { ! helm doctor --skip-discovery >"$scratch/.said" 2>&1 && grep -q "an operator has accepted" "$scratch/.said"; }
 ok "the whole machine is not healthy, either" unwell_here
 for what in landlock namespaces landlock,namespaces; do
   for p in inspect_local workspace_edit; do
-    case $what in *landlock*) word=Landlock ;; *) word="a mount namespace" ;; esac
-    ok "without $what: $p runs and says so" told "$what" $p "$word"
+    ok "without $what: $p runs and says so" told "$what" $p write
     ok "without $what: $p: keys that are said to be hidden are" claim_is_true "$what" $p keys_hidden read "$key"
     [ ! -r /etc/shadow ] || ok "without $what: $p: the passwords of the machine, too" claim_is_true "$what" $p keys_hidden read /etc/shadow
     ok "without $what: $p: credentials, too" claim_is_true "$what" $p keys_hidden read "$home/.ssh/id_ed25519"

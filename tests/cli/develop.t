@@ -18,7 +18,7 @@ helm init --path "$ws" >/dev/null || exit 1
 cd "$ws" || exit 1
 run() { helm run --profile develop -- "$@"; }
 wall() { helm run --profile develop --guard-mode audit -- "$@"; }
-protects() { tail -n 1 .helm/task-ledger.jsonl | grep -o '"protections": *{[^}]*}' | grep -q "\"$1\": *$2"; }
+protects() { tail -n 1 .helm/task-ledger.jsonl | grep -o '"protections": *{.*' | grep -q "\"$1\": *$2"; }
 
 # ---- temporary directories of its own ----
 run true || skip_all "this machine cannot put up the walls"

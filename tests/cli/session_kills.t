@@ -130,10 +130,10 @@ if [ -x "$machine" ] && "$machine" --without landlock true; then
     env -i PATH="$PATH" HOME="$home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without "$1" "$HELM_REAL" agent --profile workspace_edit sh -- -c 'echo made >lesser'
   }
   for lack in landlock namespaces landlock,namespaces; do
-    ok "a machine without $lack: refused, with the remedy" says 25 "helm workspace trust --degraded yes" lesser $lack
+    ok "a machine without $lack: refused, with the remedy" says 25 "helm workspace trust --degraded write" lesser $lack
   done
   ok "nothing has happened there" test ! -e lesser
-  terminal TRUST -- helm workspace trust --degraded yes >/dev/null
+  terminal TRUST -- helm workspace trust --degraded write,read,network,processes,state,end,privilege,own,autorun >/dev/null
   for lack in landlock namespaces; do
     rm -f lesser
     ok "without $lack: what a person accepted runs" lesser $lack

@@ -58,7 +58,7 @@ ok "nor does the doctor" sh -c 'printf %s "$0" | grep -q "agent:claude-code:proj
 terminal -- helm setup claude-code --yes --workspace "$scratch/other" --contain on >/dev/null
 helm init --path "$scratch/third" >/dev/null
 ok "also from a workspace that contains nothing itself" says 0 "inside walls" helm setup status claude-code --path "$scratch/third"
-ok "where the doctor says the same" says 0 "Shell commands of claude-code run inside the walls" helm doctor --skip-discovery --path "$scratch/third"
+ok "where the doctor says the same" says 0 "shell commands of claude-code are sandboxed" helm doctor --skip-discovery --path "$scratch/third"
 helm setup claude-code --yes >/dev/null
 removed_whole() { terminal -- helm setup remove claude-code --yes >/dev/null && cmp "$settings" before.json; }
 ok "removed, byte for byte" removed_whole
@@ -101,7 +101,7 @@ ok "codex is installed" says 1 "NOT ARMED YET" helm setup codex --yes
 ok "and never called armed before it is trusted" says 1 "not_armed" helm setup status codex
 ok "nor contained: a hook that the client skips holds no walls" says 1 "not contained yet: once it is armed" helm setup codex --yes
 ok "also in the document" says 1 '"containment": "none"' helm setup codex --yes --json
-contains() { helm status --brief | grep -q "Shell commands of .*codex"; } # do the views say that its commands run inside walls?
+contains() { helm status --brief | grep -q "shell commands of .*codex.* are sandboxed"; } # do the views say that its commands run inside walls?
 ok "and no view says that its commands run inside walls" exits 1 contains
 ok "and says that once" sh -c '! printf %s "$0" | grep -qi "not_armed.*not armed"' "$(helm setup status codex)"
 ok "the doctor says so and is not content" says 1 "trust it with /hooks" helm doctor --skip-discovery

@@ -44,8 +44,8 @@ ok "and healthy" says 0 "healthy=yes" helm doctor --skip-discovery
 ok "and the doctor calls nothing degraded that nobody needs" sh -c '! printf %s "$0" | grep -qi "degraded\|unavailable"' "$(helm doctor)"
 ok "lists of the newest say so" says 0 "recent_tasks=0 (the newest; 'helm task list')" helm status
 ok "and says which profile is in force" says 0 "workspace_edit" helm status --brief
-ok "and what holds agents' calls" says 0 "judged" helm status --brief
-ok "or that no client asks at all" says 0 "No agent client asks here before it acts" helm status --brief
+ok "and what holds agents' calls" says 0 "checked, not sandboxed" helm status --brief
+ok "or that no client asks at all" says 0 "Agents: none connected" helm status --brief
 ok "which doctor says too" says 0 "containment" helm doctor --skip-discovery
 ok "nobody has called" says 0 "No agent has called yet" helm status --brief
 helm init --path "$scratch/longer" >/dev/null

@@ -35,7 +35,7 @@ static void check(struct crash *c, const struct crash_end *end)
 	assert_int_equal(machine_sandbox(&m), machine_sandbox(&fresh));
 	assert_int_equal(machine_unmet(&m), machine_unmet(&fresh));
 	if (machine_unmet(&fresh))
-		return; /* such an answer is not cached */
+		return; /* such an answer is not used again */
 	machine_look(sys_real(), &a, c->t.path, &m);
 	assert_true(m.is_cached);
 	assert_int_equal(fstatat(c->t.fd, MACHINE_FILE, &st, AT_SYMLINK_NOFOLLOW), 0);

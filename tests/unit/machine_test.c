@@ -41,7 +41,7 @@ static struct machine look(void)
 	return m;
 }
 
-/* For tests of the cache: an answer without every guarantee is not cached. */
+/* For tests of the cache: an answer without every guarantee is not used by runs. */
 static struct machine look_whole(void)
 {
 	struct machine m = look();
@@ -137,6 +137,29 @@ static void a_damaged_cache_is_made_anew(void **state)
 	assert_true(look().is_cached);
 }
 
+/* Views show it; a run tries again. */
+static void an_answer_with_less_is_for_views_alone(void **state)
+{
+	struct machine first = look_whole(), m;
+	char *text = arena_strdup(&a, scratch_get(&home, MACHINE_FILE)),
+	     *at = strstr(text, "\"namespaces\": []");
+
+	(void)state;
+	assert_true(machine_recall(sys_real(), &a, home.path, &m));
+	assert_true(is_same(&first, &m));
+	if (!at)
+		skip();
+	scratch_put(&home, MACHINE_FILE,
+		arena_printf(&a, "%.*s\"namespaces\": [\"own\"]%s", (int)(at - text), text,
+			at + strlen("\"namespaces\": []")));
+	assert_true(machine_recall(sys_real(), &a, home.path, &m));
+	assert_int_equal(m.unmet[SANDBOX_NAMESPACES], DEMAND_OWN);
+	m = look();
+	assert_false(m.is_cached);
+	assert_int_equal(machine_unmet(&m), 0);
+	assert_false(machine_recall(sys_real(), &a, NULL, &m));
+}
+
 static void a_home_that_cannot_be_written_does_no_harm(void **state)
 {
 	struct machine first = look(), m;
@@ -180,7 +203,7 @@ static const char *place_with(const char *variable)
 
 	fault_init(&f);
 	f.env = env;
-	return machine_place(&f.sys, &a);
+	return machine_place(&f.sys);
 }
 
 static void a_place_is_known_by_its_signs(void **state)
@@ -261,6 +284,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_second_look_is_from_the_cache, begin, end),
 		cmocka_unit_test_setup_teardown(a_cache_about_something_else_is_not_used, begin, end),
 		cmocka_unit_test_setup_teardown(a_damaged_cache_is_made_anew, begin, end),
+		cmocka_unit_test_setup_teardown(an_answer_with_less_is_for_views_alone, begin, end),
 		cmocka_unit_test_setup_teardown(a_home_that_cannot_be_written_does_no_harm, begin, end),
 		cmocka_unit_test_setup_teardown(namespaces_first_then_the_supervisor, begin, end),
 		cmocka_unit_test_setup_teardown(a_place_is_known_by_its_signs, begin, end),

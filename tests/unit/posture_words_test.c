@@ -59,6 +59,44 @@ static void of_two_choices_neither_holds(void **state)
 	a = (struct arena){ 0 };
 }
 
+/* Settings that name no guarantees, as older versions wrote them, waive all; of two only what both waive counts. */
+static void only_what_both_waive_is_waived(void **state)
+{
+#define ON(machine, rest) "{\"degraded\":true,\"degraded_machine\":\"" machine "\"" rest "}"
+	static const struct {
+		const char *x, *y, *names;
+	} cases[] = {
+		{ ON("m", ",\"degraded_guarantees\":[\"read\",\"own\"]"),
+			ON("m", ",\"degraded_guarantees\":[\"own\",\"write\"]"), "own" },
+		{ ON("m", ""), ON("m", ",\"degraded_guarantees\":[\"own\"]"), "own" },
+		{ ON("m", ",\"degraded_guarantees\":[\"own\"]"), ON("m", ""), "own" },
+		{ ON("m", ",\"degraded_guarantees\":[\"own\"]"),
+			ON("m", ",\"degraded_guarantees\":[\"read\"]"), NULL },
+		{ ON("m", ",\"degraded_guarantees\":[\"own\"]"),
+			ON("n", ",\"degraded_guarantees\":[\"own\"]"), NULL },
+		{ ON("m", ",\"degraded_guarantees\":[\"gravity\"]"), ON("m", ""), NULL },
+		{ ON("m", ""), "{\"degraded\":false}", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct json *both = posture_strictest(&a, word_of(cases[i].x), word_of(cases[i].y)),
+			    *names = json_get(both, "degraded_guarantees");
+		assert_int_equal(json_get_bool(both, "degraded", false), cases[i].names != NULL);
+		assert_int_equal(names != NULL, cases[i].names != NULL);
+		if (names) {
+			assert_int_equal(names->n, 1);
+			assert_string_equal(json_text(json_at(names, 0)), cases[i].names);
+		}
+	}
+	struct json *all = posture_strictest(&a, word_of(ON("m", "")), word_of(ON("m", "")));
+	assert_true(json_get_bool(all, "degraded", false));
+	assert_null(json_get(all, "degraded_guarantees"));
+	arena_done(&a);
+	a = (struct arena){ 0 };
+#undef ON
+}
+
 /* Whatever a word about the place around says binds the one inside; a word that says nothing does not. */
 static void every_part_of_a_word_binds(void **state)
 {
@@ -91,6 +129,7 @@ int main(void)
 		cmocka_unit_test(all_policies_of_both_words_hold),
 		cmocka_unit_test(of_two_choices_neither_holds),
 		cmocka_unit_test(every_part_of_a_word_binds),
+		cmocka_unit_test(only_what_both_waive_is_waived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
