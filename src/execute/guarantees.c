@@ -98,10 +98,10 @@ const char *guarantee_mechanism(
 	case GUARANTEE_PROCESSES:
 		return process_mechanism(r);
 	case GUARANTEE_STATE:
-		return !r->state_protected    ? NULL
-			: r->read_only_mounts ? "mounts"
-			: r->supervised	      ? "supervisor"
-					      : "Landlock";
+		return !r->state_protected	      ? NULL
+			: r->supervised		      ? "supervisor"
+			: r->read_only_held && mounts ? "mounts"
+						      : "Landlock";
 	case GUARANTEE_END:
 		return end_mechanism(r);
 	case GUARANTEE_PRIVILEGE:
@@ -114,9 +114,9 @@ const char *guarantee_mechanism(
 			: !r->own_directories	 ? NULL
 						 : "mounts";
 	case GUARANTEE_AUTORUN:
-		return r->read_only_mounts ? "mounts, then a scan"
-			: r->supervised	   ? "supervisor, then a scan"
-					   : "a scan after the run";
+		return r->supervised	    ? "supervisor, then a scan"
+			: r->read_only_held ? "mounts, then a scan"
+					    : "a scan after the run";
 	case GUARANTEE_COUNT:
 		break;
 	}

@@ -364,7 +364,7 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 		report->state_protected &= pin_parents(rules->write_paths, *p) == 0;
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		report->state_protected &= freeze_dir(*p) == 0;
-	report->read_only_mounts = report->state_protected;
+	report->read_only_held = report->state_protected;
 }
 
 /* Runs in the warden, still with the capabilities that its new namespaces gave it. */
@@ -480,7 +480,7 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 static void note_supervised(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	report->metadata_confined = report->files_confined;
-	report->state_protected = report->files_confined;
+	report->state_protected = report->read_only_held = report->files_confined;
 	report->signals_confined = report->files_confined;
 	report->own_directories = rules->own_by_environment;
 	report->has_door = rules->network == NETWORK_NAMED && rules->proxy_port;

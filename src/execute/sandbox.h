@@ -72,7 +72,7 @@ struct sandbox_report {
 	bool shared_closed; /* terminals and shared memory of others are out of reach */
 	bool keys_hidden; /* hidden directories and files cannot be read */
 	bool places_covered; /* they are covered by mounts: sockets in them cannot be reached, either */
-	bool read_only_mounts; /* all of read_only that exist are mounts of their own, read-only for everything in the run */
+	bool read_only_held; /* nothing in the run can change what of read_only exists */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
 	bool capabilities_dropped;
 	bool sum_of_processes,

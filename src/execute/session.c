@@ -156,8 +156,28 @@ static void tell(const struct inside *in, const struct session_news *news)
 		;
 }
 
+/* A supervisor carries it out, and must be able to look at who asks; the nurse cannot be looked at.  So a process does it that has nothing
+ * but the path. */
+static void remove_note(const char *path, bool is_supervised)
+{
+	pid_t pid = is_supervised ? _Fork() : -1;
+
+	if (!is_supervised) {
+		(void)unlink(path);
+		return;
+	}
+	if (pid == 0) {
+		(void)syscall(SYS_close_range, 3, ~0U, 0);
+		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+		(void)unlink(path);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* One line that the command left; the file is gone afterwards.  Whatever else lies there says nothing. */
-static void read_note(const char *path, char to[SESSION_NOTE])
+static void read_note(const char *path, bool is_supervised, char to[SESSION_NOTE])
 {
 	struct stat st;
 	AUTO(close_fd) int fd = *path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
@@ -168,7 +188,7 @@ static void read_note(const char *path, char to[SESSION_NOTE])
 	ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, to, SESSION_NOTE - 1) : 0;
 	to[n > 0 ? n : 0] = '\0';
 	to[strcspn(to, "\n")] = '\0';
-	(void)unlink(path);
+	remove_note(path, is_supervised);
 }
 
 static void tell_end(struct inside *in, size_t i, int status)
@@ -178,7 +198,7 @@ static void tell_end(struct inside *in, size_t i, int status)
 	news.report = in->report;
 	news.report.exec_errno = in->calls[i].exec_errno;
 	memcpy(news.report.refused, in->calls[i].refused, sizeof(news.report.refused));
-	read_note(in->calls[i].note, news.note);
+	read_note(in->calls[i].note, in->report.supervised, news.note);
 	in->calls[i] = in->calls[--in->call_count];
 	tell(in, &news);
 }

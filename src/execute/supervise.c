@@ -61,9 +61,11 @@ int supervisor_init(struct supervisor *s, const struct sandbox_rules *rules)
 		rc |= add_place(s->writable, &s->writable_count, s->pool, &s->pool_n, rules->own_dir);
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		rc |= supervisor_close_place(s, *p);
-	for (const char *const *p = rules->hidden; p && *p; p++)
+	for (const char *const *p = rules->hidden; p && *p; p++) {
+		rc |= add_place(s->hidden, &s->hidden_count, s->pool, &s->pool_n, *p);
 		if (path_is_in_one(*p, rules->write_paths))
 			rc |= supervisor_close_place(s, *p);
+	}
 	return rc;
 }
 
@@ -161,6 +163,14 @@ void notified_answer(struct notified *c, int64_t result)
 	struct seccomp_notif_resp resp = {
 		.id = c->asked.id, .val = result >= 0 ? result : 0, .error = result < 0 ? (int32_t)result : 0
 	};
+
+	c->is_answered = true;
+	(void)!ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+}
+
+void notified_continue(struct notified *c)
+{
+	struct seccomp_notif_resp resp = { .id = c->asked.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 
 	c->is_answered = true;
 	(void)!ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);

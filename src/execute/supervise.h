@@ -18,7 +18,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 
-enum { SUPERVISED_PATHS = 256, SUPERVISED_SOCKETS = 128, SUPERVISED_PORTS = 128, SUPERVISED_POOL = 32 << 10 };
+enum { SUPERVISED_PATHS = 256, SUPERVISED_SOCKETS = 128, SUPERVISED_PORTS = 128, SUPERVISED_POOL = 64 << 10 };
 
 /* A socket that the supervisor has made and may still have to bind, connect or set listening. */
 struct supervised_socket {
@@ -36,9 +36,9 @@ struct supervisor {
 	int desk; /* requests to the supervisor socket (desk.c) are passed on through this one; -1: nobody takes them */
 	const char *shm; /* the run's own directory for /dev/shm; or NULL */
 	uint16_t proxy_port; /* the egress proxy on the loopback; 0: there is none */
-	const char *writable[SUPERVISED_PATHS],
-		*closed[SUPERVISED_PATHS]; /* real paths, NULL behind the last */
-	size_t writable_count, closed_count;
+	const char *writable[SUPERVISED_PATHS], *closed[SUPERVISED_PATHS],
+		*hidden[SUPERVISED_PATHS]; /* real paths */
+	size_t writable_count, closed_count, hidden_count;
 	struct supervised_socket sockets[SUPERVISED_SOCKETS];
 	size_t socket_count;
 	struct supervised_port ports[SUPERVISED_PORTS];
@@ -77,6 +77,8 @@ struct notified {
 int notified_read(const struct notified *c, uint64_t from, void *to, size_t n);
 int notified_read_text(const struct notified *c, uint64_t from, char *to, size_t room);
 bool notified_is_valid(const struct notified *c); /* still waits: what was read is its own */
+/* The kernel goes on with the call itself.  Only for a call that is allowed whatever its memory says: Landlock still judges it. */
+void notified_continue(struct notified *c);
 int64_t notified_give(struct notified *c, int fd, bool is_cloexec); /* as the call's result */
 void notified_answer(struct notified *c, int64_t result);
 /* In a process of its own, because it may wait: fn answers.  Fails when too many wait already. */

@@ -72,12 +72,17 @@ static bool is_in(const char *path, const char *const *list, size_t n)
 	return false;
 }
 
-static bool holds_closed(const struct supervisor *s, const char *path)
+static bool holds_one(const char *path, const char *const *list, size_t n)
 {
-	for (size_t i = 0; i < s->closed_count; i++)
-		if (path_is_below(s->closed[i], path))
+	for (size_t i = 0; i < n; i++)
+		if (path_is_below(list[i], path))
 			return true;
 	return false;
+}
+
+static bool holds_closed(const struct supervisor *s, const char *path)
+{
+	return holds_one(path, s->closed, s->closed_count);
 }
 
 /* What has no name in the file system is the caller's own. */
@@ -448,11 +453,45 @@ static int64_t make_file(struct notified *c, const struct object *o, int flags, 
 	return fd < 0 ? -why : notified_give(c, fd, flags & O_CLOEXEC);
 }
 
+/* A directory to be listed.  Landlock gives the right to list only with all that lies below, so a directory above a hidden place has none:
+ * the caller gets it from us, and with it only names.  Every other one it opens itself. */
+static int64_t do_list(struct notified *c, int at, uint64_t address, int flags)
+{
+	AUTO(object_done) struct object o = { .dir = -1, .fd = -1 };
+	const struct supervisor *s = c->s;
+	char link[64];
+
+	int64_t rc = flags & O_PATH ? -ENOENT : find_at(c, at, address, !(flags & O_NOFOLLOW), &o);
+	bool is_above = rc == 0 && o.fd >= 0 && S_ISDIR(o.st.st_mode) && where(o.fd, o.path) == 0 &&
+		!is_in(o.path, s->hidden, s->hidden_count) && !path_is_below(o.path, "/dev") &&
+		!path_is_below(o.path, "/proc") &&
+		(text_eq(o.path, "/") || holds_one(o.path, s->hidden, s->hidden_count));
+	if (!is_above) {
+		notified_continue(c);
+		return 0;
+	}
+	struct owner owner;
+	be_caller(c, &owner);
+	AUTO(close_fd)
+	int fd = open(link_to(o.fd, link), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (flags & O_NONBLOCK));
+	int why = errno;
+	be_self(&owner);
+	return fd < 0 ? -why : notified_give(c, fd, flags & O_CLOEXEC);
+}
+
+static bool is_changing(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC) ||
+		(flags & O_TMPFILE) == O_TMPFILE;
+}
+
 static int64_t do_open(struct notified *c, int at, uint64_t address, int flags, mode_t mode)
 {
 	const bool follow = !(flags & O_NOFOLLOW) && (flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
 	int64_t rc = -EEXIST;
 
+	if (!is_changing(flags))
+		return do_list(c, at, address, flags);
 	for (int i = 0; i < LINKS_MOST && rc == -EEXIST; i++) {
 		AUTO(object_done) struct object o;
 		rc = find_at(c, at, address, follow, &o);
@@ -481,7 +520,7 @@ static int64_t find_new(const struct notified *c, int at, uint64_t address, stru
 	return o->fd >= 0 ? -EEXIST : may_change_name(c->s, o->path) ? 0 : OUTSIDE;
 }
 
-/* What has this name is to lose it. */
+/* What has this name is to lose it.  A directory that holds a closed place is said to lie elsewhere, as if that were a mount: mv copies it. */
 static int64_t find_old(const struct notified *c, int at, uint64_t address, struct object *o)
 {
 	int64_t rc = find_at(c, at, address, false, o);
@@ -492,7 +531,9 @@ static int64_t find_old(const struct notified *c, int at, uint64_t address, stru
 		return -ENOENT;
 	if (!o->name[0])
 		return -EBUSY;
-	return may_change_name(c->s, o->path) && !holds_closed(c->s, o->path) ? 0 : OUTSIDE;
+	if (!may_change_name(c->s, o->path))
+		return OUTSIDE;
+	return holds_closed(c->s, o->path) ? -EXDEV : 0;
 }
 
 static int64_t do_mkdir(struct notified *c, int at, uint64_t address, mode_t mode)
@@ -584,8 +625,10 @@ static int64_t do_rename(
 		return rc;
 	if (!o.name[0])
 		return -EBUSY;
-	if (!may_change_name(c->s, o.path) || (o.fd >= 0 && holds_closed(c->s, o.path)))
+	if (!may_change_name(c->s, o.path))
 		return OUTSIDE;
+	if (o.fd >= 0 && holds_closed(c->s, o.path))
+		return -EXDEV;
 	if ((old.is_dir_wanted || o.is_dir_wanted) && !S_ISDIR(old.st.st_mode))
 		return -ENOTDIR;
 	be_caller(c, &owner);
@@ -600,6 +643,8 @@ static int64_t do_unlink(struct notified *c, int at, uint64_t address, int flags
 	struct owner owner;
 	int64_t rc = find_old(c, at, address, &o);
 
+	if (rc == -EXDEV)
+		return -EBUSY;
 	if (rc)
 		return rc == -EBUSY && flags & AT_REMOVEDIR ? -EINVAL : rc;
 	if (o.is_dir_wanted && !S_ISDIR(o.st.st_mode))

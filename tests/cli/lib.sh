@@ -162,6 +162,8 @@ needs() { # needs PROGRAM "description": is it installed?  Where it is not, what
     return 1
   }
 }
+# Which sandbox stands here: namespaces or supervised (docs/formats/machine.md).  What only mounts can give is not asked of the other.
+sandbox_kind() { helm status --json 2>/dev/null | sed -n 's/.*"sandbox": *"\(namespaces\|supervised\)".*/\1/p' | head -n 1; }
 skip_all() { # skip_all "reason": the whole file is skipped
   echo "1..0 # SKIP $1"
   exit 77

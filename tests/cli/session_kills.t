@@ -129,12 +129,14 @@ if [ -x "$machine" ] && "$machine" --without landlock true; then
   lesser() { # lesser WHAT: a session there
     env -i PATH="$PATH" HOME="$home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without "$1" "$HELM_REAL" agent --profile workspace_edit sh -- -c 'echo made >lesser'
   }
-  for lack in landlock namespaces landlock,namespaces; do
+  for lack in landlock landlock,namespaces; do
     ok "a machine without $lack: refused, with the remedy" says 25 "helm workspace trust --degraded write" lesser $lack
   done
   ok "nothing has happened there" test ! -e lesser
+  ok "a machine without namespaces: the supervised sandbox stands" lesser namespaces
+  ok "the row says so" sh -c 'tail -n 1 "$0" | grep "\"sandbox\": *\"supervised\"" | grep -q "\"degraded\": *false"' "$ledger"
   terminal TRUST -- helm workspace trust --degraded write,read,network,processes,state,end,privilege,own,autorun >/dev/null
-  for lack in landlock namespaces; do
+  for lack in landlock landlock,namespaces; do
     rm -f lesser
     ok "without $lack: what a person accepted runs" lesser $lack
     ok "without $lack: as it should" test -s lesser

@@ -506,7 +506,7 @@ static bool was_closed(const struct task *t, const char *root, const char *path)
 {
 	const char *full = arena_printf(t->a, "%s/%s", root, path);
 
-	for (const char *const *p = t->rules.read_only; p && *p && t->result->report.read_only_mounts; p++)
+	for (const char *const *p = t->rules.read_only; p && *p && t->result->report.read_only_held; p++)
 		if (path_is_below(full, *p))
 			return true;
 	return false;

@@ -206,7 +206,7 @@ static void begin_between(struct keeper *x)
 	x->between = (struct call){ .ticket = (struct json *)x->ticket };
 	result = arena_zalloc(&x->between.a, 1, sizeof(*result));
 	result->started_us = x->sys->now_us(x->sys);
-	result->report.read_only_mounts = x->has_mounts;
+	result->report.read_only_held = x->has_mounts;
 	x->between.task = task_of(x, &x->between);
 	x->between.task->result = result;
 	armed_note(x->between.task);
@@ -434,7 +434,7 @@ static void end(struct keeper *x, struct call *c, const struct session_news *new
 	struct run_result *result = (struct run_result *)t->result;
 
 	result->report = news->report;
-	x->has_mounts = news->report.read_only_mounts;
+	x->has_mounts = news->report.read_only_held;
 	result->exit_signal = WIFSIGNALED(news->status) ? WTERMSIG(news->status) : 0;
 	result->exit_code = result->exit_signal ? 128 + result->exit_signal : WEXITSTATUS(news->status);
 	if (news->report.refused[0]) {
@@ -574,7 +574,7 @@ static void walk(struct keeper *x, bool all)
 		!all && nested_is_whole(x->base.nested) && watch_walk_part_begins(x->watch, &c.a, &news);
 
 	t->result = &result;
-	result.report.read_only_mounts = x->has_mounts;
+	result.report.read_only_held = x->has_mounts;
 	/* What was closed only since may be what a call has made. */
 	const char **closed = arena_zalloc(&c.a, x->closed_before + 1, sizeof(*closed));
 	for (size_t i = 0; i < x->closed_before; i++)
@@ -799,7 +799,7 @@ static void cut_off_calls(struct keeper *x)
 	while (x->calls) {
 		struct call *c = x->calls;
 		if (c->task && c->task->profile->writes == ALLOWANCE_YES) {
-			((struct run_result *)c->task->result)->report.read_only_mounts = x->has_mounts;
+			((struct run_result *)c->task->result)->report.read_only_held = x->has_mounts;
 			armed_check(c->task);
 			note_left(x, &c->a, c->task, x->sys->now_us(x->sys));
 			x->walk_due_us = 1; /* and below the roots */
