@@ -228,7 +228,8 @@ static void print_report(struct cli *r, const struct json *doc)
 	if (why)
 		out(r, "  %s\n", text_safe(r->a, why, strlen(why), false));
 	if (*missing)
-		out(r, "  %swithout these guarantees: %s%s\n", paint(r, PAINT_BAD), missing, paint(r, PAINT_OFF));
+		out(r, "  %swithout these guarantees: %s%s\n", paint(r, PAINT_BAD), missing,
+			paint(r, PAINT_OFF));
 	out(r, "  %s: %lld only read, %lld allowed, %lld asked, %lld refused; %lld carried out outside the walls\n",
 		text_count(r->a, json_get_int(calls, "all", 0), "call"),
 		(long long)json_get_int(calls, "only_read", 0), (long long)json_get_int(calls, "allowed", 0),

@@ -279,8 +279,8 @@ void run_tell(struct cli *r, const struct run_report *report)
 		buf_addf(&text, "Hint: %s\n",
 			hint(r, text_safe(r->a, report->hint, strlen(report->hint), true)));
 	if (report->result && report->result->report.missing[0])
-		buf_addf(&text, "%s: warning: degraded: not guaranteed on this machine: %s\n", command_program(),
-			report->result->report.missing);
+		buf_addf(&text, "%s: warning: degraded: not guaranteed on this machine: %s\n",
+			command_program(), report->result->report.missing);
 	out_say(r, text.p, text.n);
 }
 

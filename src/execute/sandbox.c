@@ -576,7 +576,8 @@ int sandbox_lock(const struct sandbox_rules *rules, const struct cgroup *group, 
 	judge_state(rules, report);
 	if (is_in_group)
 		note_group(group, report);
-	report->network_closed = rules->network != NETWORK_FULL; /* lock_calls() closes it, or refuses the run */
+	report->network_closed =
+		rules->network != NETWORK_FULL; /* lock_calls() closes it, or refuses the run */
 	if (judge(rules, report))
 		return -1;
 	return lock_calls(rules, report);

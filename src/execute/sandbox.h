@@ -49,7 +49,8 @@ struct sandbox_rules {
 	struct run_limits limits;
 	bool desk; /* everything inside can ask us: desk.c */
 	enum sandbox_kind kind; /* how it is built here */
-	unsigned waived; /* DEMAND_*: the run goes on without these where they cannot be met; 0: all must be met */
+	unsigned
+		waived; /* DEMAND_*: the run goes on without these where they cannot be met; 0: all must be met */
 	bool off; /* no walls at all: asked for, and recorded */
 	int landlock_abi_limit; /* tests: pretend that the kernel knows no newer one; 0 = what it knows */
 };
@@ -82,7 +83,8 @@ struct sandbox_report {
 	char missing[256]; /* their names, comma separated */
 	uid_t uid; /* of the caller; set by sandbox_start */
 	gid_t gid;
-	int mapped[2]; /* root in a user namespace of its own: the warden reads here whether its ids are mapped */
+	int mapped
+		[2]; /* root in a user namespace of its own: the warden reads here whether its ids are mapped */
 	int desk; /* in the ward: the descriptor on which its calls for us are heard; 0: there is none */
 	int exec_errno; /* why the command could not be executed, or 0 */
 	char refused[256]; /* why the run was refused before the command was executed, or "" */

@@ -204,8 +204,7 @@ enum containment guard_walls(struct sys *s, const struct workspace *ws, const st
 {
 	AUTO(arena_done) struct arena a = { 0 };
 
-	return p->requires == WALL_ALL && !posture_waived(s, &a, ws) ? CONTAINMENT_WALLS
-									  : CONTAINMENT_NONE;
+	return p->requires == WALL_ALL && !posture_waived(s, &a, ws) ? CONTAINMENT_WALLS : CONTAINMENT_NONE;
 }
 
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,

@@ -12,7 +12,8 @@ struct own_environment {
 	const char *home; /* or NULL */
 	const char *const *layers; /* caches of the profile, below the home */
 	size_t layer_count;
-	const char *const *write_paths; /* a cache that lies in one of them stays where it is; NULL-terminated; or NULL */
+	const char *const *
+		write_paths; /* a cache that lies in one of them stays where it is; NULL-terminated; or NULL */
 };
 
 enum { OWN_ENVIRONMENT_MAX = 32 }; /* so many entries are added at most */
