@@ -201,9 +201,7 @@ static int grant_programs(int ruleset, const struct landlock_rules *rules, uint6
 	return rc;
 }
 
-/* Closes the calling thread in, for good; everything it executes inherits that.  -1 with errno when any
- * rule could not be added: then nothing is in force and the caller must not go on. */
-int landlock_confine(const struct landlock_rules *rules)
+int landlock_build(const struct landlock_rules *rules)
 {
 	int abi = rules->abi;
 	uint64_t known = known_fs_rights(abi);
@@ -237,5 +235,22 @@ int landlock_confine(const struct landlock_rules *rules)
 			return -1;
 	if (rules->own_dir && grant(ruleset, rules->own_dir, write, known, 0))
 		return -1;
-	return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+	int built = ruleset;
+	ruleset = -1;
+	return built;
+}
+
+int landlock_apply(int ruleset)
+{
+	int rc = ruleset < 0 ? -1 : (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+
+	close_fd(&ruleset);
+	return rc;
+}
+
+/* Closes the calling thread in, for good; everything it executes inherits that.  -1 with errno when any
+ * rule could not be added: then nothing is in force and the caller must not go on. */
+int landlock_confine(const struct landlock_rules *rules)
+{
+	return landlock_apply(landlock_build(rules));
 }

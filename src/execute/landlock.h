@@ -19,7 +19,10 @@ struct landlock_rules {
 /* The kernel's level, 0 when there is none. */
 int landlock_abi(void);
 
-/* Restrict this process and its children for ever; needs no_new_privs.  0 or -1 with errno. */
-int landlock_confine(const struct landlock_rules *rules);
+/* The rules as the kernel has them: a descriptor, or -1 with errno when one of them could not be told. */
+int landlock_build(const struct landlock_rules *rules);
+/* Restrict this process and its children for ever; needs no_new_privs.  The descriptor is closed.  0 or -1 with errno. */
+int landlock_apply(int ruleset);
+int landlock_confine(const struct landlock_rules *rules); /* both */
 
 #endif

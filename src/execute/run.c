@@ -210,19 +210,23 @@ static void say(const struct stage *st, char what)
 	(void)!write(st->pipes.control[1], &what, 1);
 }
 
-/* Calls of the sandbox are carried out here until a signal comes or the time is over.  Returns the signal, or 0. */
+/* Calls of the sandbox are carried out here until a signal comes or the time is over, also when they never stop coming.  Returns the
+ * signal, or 0. */
 static int supervise(struct stage *st, int signals, int64_t for_ms)
 {
-	for (;;) {
+	const int64_t until_us = st->s->mono_us(st->s) + for_ms * 1000;
+
+	for (int64_t left_us; (left_us = until_us - st->s->mono_us(st->s)) > 0;) {
 		struct pollfd p[] = { { signals, POLLIN, 0 },
 			supervisor_await(st->supervisor, st->pipes.notify[0]) };
 		struct signalfd_siginfo info;
-		if (poll(p, 2, (int)for_ms) <= 0)
+		if (poll(p, 2, (int)(left_us / 1000) + 1) <= 0)
 			return 0;
 		if (p[0].revents && read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			return (int)info.ssi_signo;
 		supervisor_act(st->supervisor, st->pipes.notify, p[1].revents);
 	}
+	return 0;
 }
 
 /* Until a signal comes, or some time has passed. */

@@ -443,12 +443,12 @@ static int drop_capabilities(void)
 
 /* Where mounts could not hide the keys, Landlock has to: then the hidden paths are left out of what may be
  * read. */
-static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *report)
+static int build_files(
+	const struct sandbox_rules *rules, const struct sandbox_report *report, bool is_supervised)
 {
-	int abi = usable_abi(rules);
 	const char *own[OWN_MAX + 1];
 	struct landlock_rules lock = {
-		.abi = abi,
+		.abi = usable_abi(rules),
 		.no_network = rules->network == NETWORK_NONE ||
 			(has_own_loopback(rules) && !report->network_namespace),
 		.write_paths = rules->write_paths,
@@ -456,13 +456,22 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 		.own = own,
 		.own_dir = rules->own_dir,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
-		.is_supervised = report->supervised,
+		.is_supervised = is_supervised,
 		.is_shared = !report->shared_closed,
 	};
+
+	own_list(rules, report, own);
+	return landlock_build(&lock);
+}
+
+/* `built`: made before the supervised filter, which hands over calls that building takes; or -1. */
+static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *report, int built)
+{
+	int abi = usable_abi(rules);
+
 	if (!abi)
 		return 0;
-	own_list(rules, report, own);
-	if (landlock_confine(&lock))
+	if (landlock_apply(report->supervised ? built : build_files(rules, report, false)))
 		return refuse(report, "Landlock refused the rules: %s", strerror(errno));
 	report->landlock_abi = abi;
 	report->files_confined = true;
@@ -536,15 +545,20 @@ static int install_filter(
 	return 0;
 }
 
-/* The supervised filter comes first, because whether there can be a supervisor is known by trying: an older kernel, or something above
- * that supervises calls already, refuses it.  Nothing that follows here is a call that it hands over. */
-static void lock_supervised(const struct sandbox_rules *rules, struct sandbox_report *report)
+/* The supervised filter comes before Landlock, because whether there can be a supervisor is known by trying: an older kernel, or something
+ * above that supervises calls already, refuses it.  Nothing that follows here is a call that it hands over.  Returns the rules for Landlock
+ * in that case, or -1. */
+static int lock_supervised(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	if (rules->kind != SANDBOX_SUPERVISED)
-		return;
-	report->supervised = usable_abi(rules) && install_filter(rules, report, true) == 0;
-	if (!report->supervised)
-		report->supervisor_errno = usable_abi(rules) ? errno : ENOSYS;
+		return -1;
+	int built = usable_abi(rules) ? build_files(rules, report, true) : -1;
+	report->supervised = built >= 0 && install_filter(rules, report, true) == 0;
+	if (report->supervised)
+		return built;
+	report->supervisor_errno = usable_abi(rules) ? errno : ENOSYS;
+	close_fd(&built);
+	return -1;
 }
 
 static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *report)
@@ -607,8 +621,7 @@ int sandbox_lock(const struct sandbox_rules *rules, const struct cgroup *group, 
 	report->no_new_privileges = true;
 	report->capabilities_dropped = drop_capabilities() == 0;
 	report->signals_confined = report->pid_namespace;
-	lock_supervised(rules, report);
-	if (lock_files(rules, report))
+	if (lock_files(rules, report, lock_supervised(rules, report)))
 		return -1;
 	if (report->supervised)
 		note_supervised(rules, report);

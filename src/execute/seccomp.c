@@ -302,6 +302,7 @@ static void argument_rule(struct program *p, uint32_t call, size_t at, uint32_t 
 static void file_request_rules(struct program *p)
 {
 	static const uint32_t requests[] = { 0x40086602 /* FS_IOC_SETFLAGS */, 0x40046602,
+		0x40086604 /* EXT4_IOC_SETVERSION */, 0x40046604, 0x6609 /* EXT4_IOC_MIGRATE */,
 		0x401c5820 /* FS_IOC_FSSETXATTR */, 0x40087602 /* FS_IOC_SETVERSION */, 0x40047602,
 		0x40806685 /* FS_IOC_ENABLE_VERITY */, 0x800c6613 /* FS_IOC_SET_ENCRYPTION_POLICY */,
 		0x40047211 /* FAT_IOCTL_SET_ATTRIBUTES */, 0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */ };
@@ -323,15 +324,41 @@ static void file_request_rules(struct program *p)
 	p->steps[jump].jf = (uint8_t)(p->n - jump - 1);
 }
 
-/* fcntl(F_SETOWN): a descriptor that signals another process. */
+/* fcntl(F_SETOWN): a descriptor that signals another process.  F_SETLEASE: the supervisor would wait for whoever holds it. */
 static void owner_rule(struct program *p)
 {
-	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 5);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 6);
 	load(p, ARG(1));
-	add(p, BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN, 1, 0);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN, 2, 0);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, F_SETLEASE, 1, 0);
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, 15 /* F_SETOWN_EX */, 0, 1);
 	answer(p, REFUSE);
 	load(p, offsetof(struct seccomp_data, nr));
+}
+
+/* setsockopt(level, name): options that send a connection another way than its address says, or data before it is judged. */
+static void option_rules(struct program *p)
+{
+	static const struct {
+		uint32_t level, name;
+	} options[] = { { 0, 4 /* IP_OPTIONS */ }, { 6, 30 /* TCP_FASTOPEN_CONNECT */ },
+		{ 6, 34 /* TCP_FASTOPEN_NO_COOKIE */ }, { 6, 19 /* TCP_REPAIR */ },
+		{ 41, 5 /* IPV6_2292RTHDR */ }, { 41, 6 /* IPV6_2292PKTOPTIONS */ },
+		{ 41, 1 /* IPV6_ADDRFORM */ }, { 41, 54 /* IPV6_HOPOPTS */ },
+		{ 41, 55 /* IPV6_RTHDRDSTOPTS */ }, { 41, 57 /* IPV6_RTHDR */ },
+		{ 41, 59 /* IPV6_DSTOPTS */ } };
+	unsigned short jump = p->n;
+
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_setsockopt, 0, 0); /* else: skip this part; patched below */
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		load(p, ARG(1));
+		add(p, BPF_JMP | BPF_JEQ | BPF_K, options[i].level, 0, 3);
+		load(p, ARG(2));
+		add(p, BPF_JMP | BPF_JEQ | BPF_K, options[i].name, 0, 1);
+		answer(p, REFUSE);
+	}
+	load(p, offsetof(struct seccomp_data, nr));
+	p->steps[jump].jf = (uint8_t)(p->n - jump - 1);
 }
 
 /* TCP sockets are made by the supervisor; routes and addresses may be asked for; there are no others. */
@@ -352,6 +379,7 @@ static void supervised_socket_rules(struct program *p)
 	answer(p, REFUSE);
 	p->steps[jump].jf = (uint8_t)(p->n - jump - 1);
 	ANSWER(p, socket_calls, SECCOMP_RET_USER_NOTIF);
+	option_rules(p);
 	argument_rule(p, SYS_sendto, 3, MSG_FASTOPEN, REFUSE);
 	argument_rule(p, SYS_sendmsg, 2, MSG_FASTOPEN, REFUSE);
 	argument_rule(p, SYS_sendmmsg, 3, MSG_FASTOPEN, REFUSE);
@@ -374,15 +402,14 @@ static void supervised_rules(struct program *p, const struct seccomp_rules *rule
 	file_request_rules(p);
 	/* A process of its own is 0; the number of another one may be that of one outside. */
 	argument_rule(p, SYS_prlimit64, 0, 0, REFUSE);
-	argument_rule(p, SYS_setpriority, 0, 2 /* PRIO_USER */, REFUSE);
+	argument_rule(p, SYS_setpriority, 0, 3 /* a group or a user */, REFUSE);
 	argument_rule(p, SYS_setpriority, 1, 0, REFUSE);
 	argument_rule(p, SYS_ioprio_set, 0, 2 /* a group or a user */, REFUSE);
 	argument_rule(p, SYS_ioprio_set, 1, 0, REFUSE);
 	argument_rule(p, SYS_sched_setaffinity, 0, 0, SECCOMP_RET_USER_NOTIF);
-	if (rules->signals) {
+	if (rules->signals)
 		ANSWER(p, signal_calls, SECCOMP_RET_USER_NOTIF);
-		owner_rule(p);
-	}
+	owner_rule(p);
 	/* A pair of datagram sockets can be sent to any other that has a name. */
 	if (!rules->unix_socket)
 		argument_rule(p, SYS_socketpair, 1, SOCK_DGRAM, REFUSE);

@@ -63,7 +63,8 @@ int supervisor_init(struct supervisor *s, const struct sandbox_rules *rules)
 		rc |= supervisor_close_place(s, *p);
 	for (const char *const *p = rules->hidden; p && *p; p++) {
 		rc |= add_place(s->hidden, &s->hidden_count, s->pool, &s->pool_n, *p);
-		if (path_is_in_one(*p, rules->write_paths))
+		if (path_is_in_one(s->hidden[s->hidden_count ? s->hidden_count - 1 : 0], s->writable) ||
+			path_is_in_one(*p, rules->write_paths))
 			rc |= supervisor_close_place(s, *p);
 	}
 	return rc;
@@ -80,8 +81,10 @@ void supervisor_note_terminals(struct supervisor *s)
 	size_t n = 0;
 
 	for (int fd = 0; fd <= 2; fd++)
-		if (isatty(fd) && fstat(fd, &st) == 0)
-			s->terminals[n++] = st.st_rdev;
+		if (isatty(fd) && fstat(fd, &st) == 0) {
+			s->terminals[n].dev = st.st_dev;
+			s->terminals[n++].ino = st.st_ino;
+		}
 }
 
 static void begin(struct supervisor *s, int listener)
@@ -176,17 +179,33 @@ void notified_continue(struct notified *c)
 	(void)!ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
 }
 
-int64_t notified_give(struct notified *c, int fd, bool is_cloexec)
+/* Our own copy must be gone before the caller goes on: a program that is open for writing cannot be executed.  So the descriptor is put in
+ * first, and the answer follows.  The caller closes `fd` between the two by giving its address; NULL: it stays open. */
+static int64_t put_descriptor(struct notified *c, int fd, int *closing, bool is_cloexec)
 {
-	struct seccomp_notif_addfd give = { .id = c->asked.id,
-		.flags = SECCOMP_ADDFD_FLAG_SEND,
-		.srcfd = (uint32_t)fd,
-		.newfd_flags = is_cloexec ? O_CLOEXEC : 0 };
+	struct seccomp_notif_addfd give = {
+		.id = c->asked.id, .srcfd = (uint32_t)fd, .newfd_flags = is_cloexec ? O_CLOEXEC : 0
+	};
+	int number = ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give);
 
-	if (ioctl(c->s->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &give) < 0)
+	if (number < 0)
 		return errno == ENOENT ? -EINTR : -errno;
-	c->is_answered = true;
+	if (closing) {
+		close(*closing);
+		*closing = -1;
+	}
+	notified_answer(c, number);
 	return 0;
+}
+
+int64_t notified_give(struct notified *c, int *fd, bool is_cloexec)
+{
+	return put_descriptor(c, *fd, fd, is_cloexec);
+}
+
+int64_t notified_lend(struct notified *c, int fd, bool is_cloexec)
+{
+	return put_descriptor(c, fd, NULL, is_cloexec);
 }
 
 /* A place among those that wait; those that have ended make room.  NULL: all still wait. */
@@ -218,7 +237,8 @@ int64_t notified_later(
 	}
 	if (pid < 0)
 		return -EAGAIN;
-	*slot = (int)syscall(SYS_pidfd_open, pid, 0);
+	int ended = (int)syscall(SYS_pidfd_open, pid, 0);
+	*slot = ended > 0 ? ended : 0;
 	c->is_answered = true;
 	return 0;
 }
@@ -280,11 +300,13 @@ static int64_t pass_to_desk(struct notified *c)
 	int pair[2];
 	pid_t pid = (pid_t)c->asked.pid;
 
-	if (c->s->desk < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+	struct pollfd room = { c->s->desk, POLLOUT, 0 };
+	if (c->s->desk < 0 || poll(&room, 1, 0) <= 0 ||
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -ECONNREFUSED;
 	int64_t rc = fds_send(c->s->desk, (struct bytes){ (const uint8_t *)&pid, sizeof(pid) }, pair, 1)
 		? -ECONNREFUSED
-		: notified_give(c, pair[1], true);
+		: notified_lend(c, pair[1], true);
 	close(pair[0]);
 	close(pair[1]);
 	return rc;

@@ -43,7 +43,10 @@ struct supervisor {
 	size_t socket_count;
 	struct supervised_port ports[SUPERVISED_PORTS];
 	size_t port_at; /* the oldest is replaced */
-	dev_t terminals[4]; /* that the run was given; 0 behind the last */
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} terminals[4]; /* that the run was given; ino 0 behind the last */
 	int waiting[64]; /* pidfds of processes that wait in the place of a caller; 0: none */
 	pid_t self; /* the warden: everything inside descends from it */
 	bool is_root;
@@ -79,7 +82,9 @@ int notified_read_text(const struct notified *c, uint64_t from, char *to, size_t
 bool notified_is_valid(const struct notified *c); /* still waits: what was read is its own */
 /* The kernel goes on with the call itself.  Only for a call that is allowed whatever its memory says: Landlock still judges it. */
 void notified_continue(struct notified *c);
-int64_t notified_give(struct notified *c, int fd, bool is_cloexec); /* as the call's result */
+int64_t notified_give(
+	struct notified *c, int *fd, bool is_cloexec); /* as the call's result; ours is closed */
+int64_t notified_lend(struct notified *c, int fd, bool is_cloexec); /* the same; ours stays open */
 void notified_answer(struct notified *c, int64_t result);
 /* In a process of its own, because it may wait: fn answers.  Fails when too many wait already. */
 int64_t notified_later(

@@ -328,7 +328,7 @@ static void open_waiting(struct notified *c, int fd, int flags)
 {
 	char link[64];
 	int got = open(link_to(fd, link), flags);
-	int64_t rc = got < 0 ? -errno : notified_give(c, got, flags & O_CLOEXEC);
+	int64_t rc = got < 0 ? -errno : notified_give(c, &got, flags & O_CLOEXEC);
 
 	if (rc)
 		notified_answer(c, rc);
@@ -350,12 +350,22 @@ static dev_t terminal_of(const struct notified *c)
 	return makedev((unsigned)tty >> 8 & 0xfff, ((unsigned)tty & 0xff) | ((unsigned)tty >> 12 & 0xfff00));
 }
 
-static bool is_own_terminal(const struct notified *c, dev_t device)
+/* By file system and inode: each devpts counts its terminals from 0. */
+static bool is_own_terminal(const struct notified *c, const struct stat *st)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(c->s->terminals); i++)
-		if (device && c->s->terminals[i] == device)
+		if (c->s->terminals[i].ino && c->s->terminals[i].dev == st->st_dev &&
+			c->s->terminals[i].ino == st->st_ino)
 			return true;
-	return device && terminal_of(c) == device;
+	return false;
+}
+
+static bool is_in_our_devpts(const struct stat *st)
+{
+	struct stat pts;
+
+	return major(st->st_rdev) >= PTS_MAJOR_FIRST && major(st->st_rdev) <= PTS_MAJOR_LAST &&
+		stat("/dev/pts", &pts) == 0 && pts.st_dev == st->st_dev;
 }
 
 /* Does the caller hold the other side of this pseudo-terminal?  Then somebody inside has made it. */
@@ -382,26 +392,27 @@ static int64_t open_device(struct notified *c, const struct object *o, int flags
 		"/dev/urandom", "/dev/ptmx", "/dev/pts/ptmx" };
 	char link[64];
 	const char *path = link_to(o->fd, link);
-	bool is_allowed = is_own_terminal(c, o->st.st_rdev);
+	bool is_allowed = is_own_terminal(c, &o->st);
 
 	for (size_t i = 0; i < ARRAY_SIZE(sinks); i++)
 		is_allowed |= text_eq(o->path, sinks[i]);
 	if (text_eq(o->path, "/dev/tty")) {
 		dev_t own = terminal_of(c);
+		struct stat st;
 		if (!own)
 			return -ENXIO;
-		is_allowed = true;
-		if (major(own) >= PTS_MAJOR_FIRST && major(own) <= PTS_MAJOR_LAST) {
-			snprintf(link, sizeof(link), "/dev/pts/%u", minor(own));
-			path = link;
-		}
+		snprintf(link, sizeof(link), "/dev/pts/%u", minor(own));
+		path = link;
+		is_allowed = major(own) >= PTS_MAJOR_FIRST && major(own) <= PTS_MAJOR_LAST &&
+			stat(link, &st) == 0 &&
+			(is_own_terminal(c, &st) || (is_in_our_devpts(&st) && holds_master(c, minor(own))));
 	}
-	if (!is_allowed && major(o->st.st_rdev) >= PTS_MAJOR_FIRST && major(o->st.st_rdev) <= PTS_MAJOR_LAST)
+	if (!is_allowed && is_in_our_devpts(&o->st))
 		is_allowed = holds_master(c, minor(o->st.st_rdev));
 	if (!is_allowed)
 		return -EACCES;
 	AUTO(close_fd) int fd = open(path, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : notified_give(c, fd, flags & O_CLOEXEC);
+	return fd < 0 ? -errno : notified_give(c, &fd, flags & O_CLOEXEC);
 }
 
 /* The object exists: opened once more, for what the flags say. */
@@ -418,21 +429,21 @@ static int64_t open_object(struct notified *c, const struct object *o, int flags
 	if (S_ISCHR(o->st.st_mode))
 		return open_device(c, o, flags);
 	if (S_ISDIR(o->st.st_mode) && !is_unnamed)
-		return flags & O_PATH ? notified_give(c, o->fd, flags & O_CLOEXEC) : -EISDIR;
+		return flags & O_PATH ? notified_lend(c, o->fd, flags & O_CLOEXEC) : -EISDIR;
 	if (!S_ISDIR(o->st.st_mode) && (o->is_dir_wanted || flags & O_DIRECTORY))
 		return -ENOTDIR;
 	if (flags & O_PATH)
-		return notified_give(c, o->fd, flags & O_CLOEXEC);
+		return notified_lend(c, o->fd, flags & O_CLOEXEC);
 	if (!may_change(c->s, o->path) && !is_nameless(o->path))
 		return OUTSIDE;
 	if (S_ISFIFO(o->st.st_mode) && !(flags & O_NONBLOCK) && (flags & O_ACCMODE) != O_RDWR)
 		return notified_later(c, open_waiting, o->fd, again);
 	struct owner owner;
 	be_caller(c, &owner);
-	AUTO(close_fd) int fd = open(link_to(o->fd, link), again, mode & ~owner.umask & 07777);
+	AUTO(close_fd) int fd = open(link_to(o->fd, link), again, mode & ~owner.umask & 01777);
 	int why = errno;
 	be_self(&owner);
-	return fd < 0 ? -why : notified_give(c, fd, flags & O_CLOEXEC);
+	return fd < 0 ? -why : notified_give(c, &fd, flags & O_CLOEXEC);
 }
 
 /* A new file.  -EEXIST: somebody else was faster, which is tried again. */
@@ -447,10 +458,10 @@ static int64_t make_file(struct notified *c, const struct object *o, int flags, 
 	be_caller(c, &owner);
 	AUTO(close_fd)
 	int fd = openat(o->dir, o->name, flags | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC,
-		mode & ~owner.umask & 07777 & ~(mode_t)S_ISUID);
+		mode & ~owner.umask & 01777);
 	int why = errno;
 	be_self(&owner);
-	return fd < 0 ? -why : notified_give(c, fd, flags & O_CLOEXEC);
+	return fd < 0 ? -why : notified_give(c, &fd, flags & O_CLOEXEC);
 }
 
 /* A directory to be listed.  Landlock gives the right to list only with all that lies below, so a directory above a hidden place has none:
@@ -476,7 +487,7 @@ static int64_t do_list(struct notified *c, int at, uint64_t address, int flags)
 	int fd = open(link_to(o.fd, link), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (flags & O_NONBLOCK));
 	int why = errno;
 	be_self(&owner);
-	return fd < 0 ? -why : notified_give(c, fd, flags & O_CLOEXEC);
+	return fd < 0 ? -why : notified_give(c, &fd, flags & O_CLOEXEC);
 }
 
 static bool is_changing(int flags)
@@ -493,7 +504,7 @@ static int64_t do_open(struct notified *c, int at, uint64_t address, int flags, 
 	if (!is_changing(flags))
 		return do_list(c, at, address, flags);
 	for (int i = 0; i < LINKS_MOST && rc == -EEXIST; i++) {
-		AUTO(object_done) struct object o;
+		AUTO(object_done) struct object o = { .dir = -1, .fd = -1 };
 		rc = find_at(c, at, address, follow, &o);
 		if (rc)
 			return rc;
@@ -578,6 +589,8 @@ static int64_t do_symlink(struct notified *c, uint64_t to, int at, uint64_t addr
 		rc = find_new(c, at, address, &o);
 	if (rc)
 		return rc;
+	if (holds_closed(c->s, o.path))
+		return OUTSIDE;
 	be_caller(c, &owner);
 	rc = o.is_dir_wanted ? -ENOENT : symlinkat(text, o.dir, o.name) ? -errno : 0;
 	be_self(&owner);
@@ -627,7 +640,7 @@ static int64_t do_rename(
 		return -EBUSY;
 	if (!may_change_name(c->s, o.path))
 		return OUTSIDE;
-	if (o.fd >= 0 && holds_closed(c->s, o.path))
+	if (holds_closed(c->s, o.path))
 		return -EXDEV;
 	if ((old.is_dir_wanted || o.is_dir_wanted) && !S_ISDIR(old.st.st_mode))
 		return -ENOTDIR;
@@ -683,7 +696,7 @@ static int64_t find_existing(const struct notified *c, int at, uint64_t address,
 
 static int64_t do_chmod(struct notified *c, int at, uint64_t address, mode_t mode, int flags)
 {
-	AUTO(object_done) struct object o;
+	AUTO(object_done) struct object o = { .dir = -1, .fd = -1 };
 	struct owner owner;
 	char link[64];
 
@@ -702,7 +715,7 @@ static int64_t do_chmod(struct notified *c, int at, uint64_t address, mode_t mod
 
 static int64_t do_chown(struct notified *c, int at, uint64_t address, uid_t uid, gid_t gid, int flags)
 {
-	AUTO(object_done) struct object o;
+	AUTO(object_done) struct object o = { .dir = -1, .fd = -1 };
 	struct owner owner;
 	int64_t rc = find_existing(c, at, address, flags, &o);
 
@@ -761,7 +774,7 @@ static int64_t do_times(
 
 static int64_t do_truncate(struct notified *c, uint64_t address, off_t length)
 {
-	AUTO(object_done) struct object o;
+	AUTO(object_done) struct object o = { .dir = -1, .fd = -1 };
 	struct owner owner;
 	char link[64];
 	int64_t rc = find_existing(c, AT_FDCWD, address, 0, &o);
@@ -781,13 +794,12 @@ static int64_t do_truncate(struct notified *c, uint64_t address, off_t length)
 static int64_t do_attribute(struct notified *c, int at, uint64_t address, int flags, bool is_removed)
 {
 	char value[ATTRIBUTE_MOST];
-	AUTO(object_done) struct object o;
+	AUTO(object_done) struct object o = { .dir = -1, .fd = -1 };
 	char name[XATTR_NAME_MAX + 1], link[64];
 	size_t n = is_removed ? 0 : (size_t)ARGUMENT(c, 3);
 	struct owner owner;
 	int64_t rc = notified_read_text(c, ARGUMENT(c, 1), name, sizeof(name));
 
-	o = (struct object){ .dir = -1, .fd = -1 };
 	if (rc)
 		return rc == -ENAMETOOLONG ? -ERANGE : rc;
 	if (!text_starts(name, "user.") && !text_starts(name, "system.posix_acl_"))

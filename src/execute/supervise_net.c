@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BACKLOG_MOST = 4096, CONNECT_MS = 120000 };
+enum { BACKLOG_MOST = 4096 };
 
 union address {
 	struct sockaddr any;
@@ -123,7 +122,7 @@ static int64_t do_socket(struct notified *c)
 	int fd = socket(domain, (type & SOCK_NONBLOCK) | SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	int64_t rc = fstat(fd, &st) ? -errno : notified_give(c, fd, type & SOCK_CLOEXEC);
+	int64_t rc = fstat(fd, &st) ? -errno : notified_lend(c, fd, type & SOCK_CLOEXEC);
 	if (rc) {
 		close(fd);
 		return rc;
@@ -273,7 +272,7 @@ static int may_connect(const struct supervisor *s, const union address *to)
 
 	if (is_any(&host) || !is_loopback(&host))
 		return is_any(&host) ? -ECONNREFUSED : -ENETUNREACH;
-	if (s->proxy_port && port == s->proxy_port)
+	if (s->proxy_port && port == s->proxy_port && memcmp(&host, &mapped_loopback, sizeof(host)) == 0)
 		return 0;
 	enum listener v4 = who_listens(s, "/proc/self/net/tcp", &host, port),
 		      v6 = who_listens(s, "/proc/self/net/tcp6", &host, port);
@@ -282,20 +281,21 @@ static int may_connect(const struct supervisor *s, const union address *to)
 
 /* ---- the calls ---- */
 
-/* In a process of its own: until the connection stands. */
+/* In a process of its own, which may wait: the caller shares the socket's flags and can make it a waiting one at any moment. */
 static void connect_waiting(struct notified *c, int fd, int flags)
 {
-	struct pollfd ready = { fd, POLLOUT, 0 };
-	int why = ETIMEDOUT;
-	socklen_t n = sizeof(why);
+	union address to;
+	int rc = read_address(c, &to);
 
 	(void)flags;
-	if (poll(&ready, 1, CONNECT_MS) > 0)
-		(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &n);
-	notified_answer(c, -why);
+	if (rc == 0)
+		rc = may_connect(c->s, &to);
+	if (rc == 0 && connect(fd, &to.any, size_of(&to)))
+		rc = -errno;
+	notified_answer(c, rc);
 }
 
-/* The socket is made not to wait for a moment, so that nobody can make the supervisor wait. */
+/* The duplicate goes with the attempt: a socket that could not be connected is made anew by every program. */
 static int64_t do_connect(struct notified *c)
 {
 	struct supervised_socket *x = find_socket(c, (int)ARGUMENT(c, 0));
@@ -306,18 +306,9 @@ static int64_t do_connect(struct notified *c)
 		return -EPERM;
 	if (rc == 0)
 		rc = may_connect(c->s, &to);
-	if (rc)
-		return rc;
-	int flags = fcntl(x->fd, F_GETFL), why = 0;
-	if (!(flags & O_NONBLOCK))
-		(void)fcntl(x->fd, F_SETFL, flags | O_NONBLOCK);
-	if (connect(x->fd, &to.any, size_of(&to)))
-		why = errno;
-	if (!(flags & O_NONBLOCK))
-		(void)fcntl(x->fd, F_SETFL, flags);
-	rc = why == EINPROGRESS && !(flags & O_NONBLOCK) ? notified_later(c, connect_waiting, x->fd, 0)
-							 : -why;
-	if (!why || why == EINPROGRESS || why == EISCONN)
+	if (rc == 0)
+		rc = notified_later(c, connect_waiting, x->fd, 0);
+	if (rc == 0)
 		let_go(c->s, x);
 	return rc;
 }
@@ -340,8 +331,23 @@ static int narrow(int fd, union address *at)
 	return 0;
 }
 
+/* A socket that asks for routes binds itself before it asks.  It needs no address, so nothing has to be done. */
+static bool is_for_routes(const struct notified *c)
+{
+	struct {
+		sa_family_t family;
+		unsigned short pad;
+		uint32_t pid, groups;
+	} at = { 0 };
+
+	return ARGUMENT(c, 2) == sizeof(at) && notified_read(c, ARGUMENT(c, 1), &at, sizeof(at)) == 0 &&
+		at.family == AF_NETLINK && !at.groups;
+}
+
 static int64_t do_bind(struct notified *c)
 {
+	if (is_for_routes(c))
+		return 0;
 	struct supervised_socket *x = find_socket(c, (int)ARGUMENT(c, 0));
 	union address at;
 	int64_t rc = read_address(c, &at);

@@ -38,7 +38,7 @@ ok "and in its receipt" grep -q '"self_test":true' "$ws/.helm/receipts.jsonl"
 ok "the receipt is on record and verifies" says 0 ADMISSIBLE helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
 ok "no recovery file is left" test ! -e "$ws/.helm/setup-recovery.json"
 ok "status says armed" says 0 "armed" helm setup status claude-code
-ok "and no view that nobody asks" exits 1 sh -c 'printf %s "$0" | grep "No agent client asks"' "$(helm status --brief)"
+ok "and no view that nobody asks" exits 1 sh -c 'printf %s "$0" | grep "Agents: none connected"' "$(helm status --brief)"
 ok "also when it is asked about all" says 0 "armed" helm setup status
 ok "so does the doctor" says 0 "agent:claude-code:project" helm doctor --skip-discovery
 cp "$settings" installed.json
