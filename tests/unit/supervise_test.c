@@ -432,13 +432,139 @@ static int probe_other_user(void)
 	return 0;
 }
 
+/* ---- found by attacking; each of these fails until its hole is closed ---- */
+
+/* A file that runs as its owner is not made without a name, either. */
+static int probe_unnamed_setuid(void)
+{
+	struct stat st;
+	int fd = open(".", O_TMPFILE | O_RDWR, 04755);
+
+	MUST(fd < 0 || (fstat(fd, &st) == 0 && !(st.st_mode & S_ISUID)));
+	return 0;
+}
+
+/* Refusing a mode closes nothing of the supervisor's: its descriptor 0 stays taken, and later sockets are their own. */
+static int probe_refused_mode(void)
+{
+	struct sockaddr_in at = at_port(INADDR_LOOPBACK, 0), one = at, two = at;
+	socklen_t n = sizeof(one), m = sizeof(two);
+
+	REFUSED(chmod("file", 04755));
+	int first = socket(AF_INET, SOCK_STREAM, 0);
+	REFUSED(chmod("file", 04755));
+	int second = socket(AF_INET, SOCK_STREAM, 0);
+	MUST(first >= 0 && second >= 0 && bind(first, (struct sockaddr *)&at, sizeof(at)) == 0);
+	MUST(getsockname(first, (struct sockaddr *)&one, &n) == 0 &&
+		getsockname(second, (struct sockaddr *)&two, &m) == 0);
+	MUST(one.sin_port && !two.sin_port);
+	return 0;
+}
+
+/* The group of the run holds the warden; another one of the same session may be helm's. */
+static int probe_group_priority(void)
+{
+	REFUSED(setpriority(PRIO_PGRP, 0, 5));
+	return 0;
+}
+
+/* A closed place that does not exist yet does not come into being with what holds it. */
+static int probe_closed_later(void)
+{
+	MUST(mkdir("made", 0700) == 0 && put_text("made/rules", "x") == 0);
+	REFUSED(rename("made", "later"));
+	REFUSED(symlink("made", "later"));
+	return 0;
+}
+
+/* Routing headers lead elsewhere than the address that was judged. */
+static int probe_routing_header(void)
+{
+	struct {
+		uint8_t next, length, type, left, first, flags;
+		uint16_t tag;
+		struct in6_addr way[2];
+	} header = { .length = 4, .type = 4, .left = 1, .first = 1 };
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		return 0; /* no IPv6 here */
+	header.way[1] = (struct in6_addr){ { { 0xfd, 0x99, [15] = 9 } } };
+	MUST(setsockopt(fd, IPPROTO_IPV6, IPV6_RTHDR, &header, sizeof(header)) == -1);
+	return 0;
+}
+
+/* Who holds a lease on a file makes everybody wait who opens it. */
+static int probe_lease(void)
+{
+	int fd = open("file", O_RDONLY);
+
+	usleep(100000);
+	MUST(fd >= 0 && fcntl(fd, F_SETLEASE, F_RDLCK) == -1);
+	return 0;
+}
+
+/* What was written a moment ago can be executed: nobody else has it open for writing. */
+static int probe_text_busy(void)
+{
+	static char text[1 << 20];
+	int from = open("/bin/true", O_RDONLY);
+	ssize_t n = read(from, text, sizeof(text));
+
+	MUST(n > 0);
+	for (int i = 0; i < 200; i++) {
+		int fd = open("program", O_WRONLY | O_CREAT | O_TRUNC, 0755), status;
+		MUST(fd >= 0 && write(fd, text, (size_t)n) == n && close(fd) == 0);
+		pid_t pid = vfork();
+		if (pid == 0) {
+			execl("program", "program", (char *)NULL);
+			_exit(errno == ETXTBSY ? 26 : 1);
+		}
+		MUST(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		MUST(unlink("program") == 0);
+	}
+	return 0;
+}
+
+/* getifaddrs() binds a socket of netlink's. */
+static int probe_routes(void)
+{
+	struct {
+		uint16_t family, pad;
+		uint32_t pid, groups;
+	} at = { .family = AF_NETLINK };
+	int fd = socket(AF_NETLINK, SOCK_RAW, 0);
+
+	MUST(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
+	return 0;
+}
+
+/* EXT4_IOC_SETVERSION: the generation of a file that may only be read. */
+static int probe_generation(void)
+{
+	long generation = 7;
+	int fd = open("../out/file", O_RDONLY);
+
+	MUST(fd >= 0 && ioctl(fd, 0x40086604, &generation) == -1 && errno == EPERM);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(void);
 } probes[] = { { "everyday", probe_everyday }, { "outside", probe_outside }, { "closed", probe_closed },
 	{ "races", probe_races }, { "network", probe_network }, { "network-races", probe_network_races },
 	{ "fifo", probe_fifo }, { "processes", probe_processes }, { "shm", probe_shm },
-	{ "other-user", probe_other_user } };
+	{ "other-user", probe_other_user },
+	{ "unnamed-setuid", probe_unnamed_setuid },
+	{ "refused-mode", probe_refused_mode },
+	{ "group-priority", probe_group_priority },
+	{ "closed-later", probe_closed_later },
+	{ "routing-header", probe_routing_header },
+	{ "lease", probe_lease },
+	{ "text-busy", probe_text_busy },
+	{ "routes", probe_routes },
+	{ "generation", probe_generation } };
 
 static int probe(const char *name)
 {
@@ -495,7 +621,7 @@ static int run_in_sandbox(
 	const char *const *argv, const char *const *environment, int64_t timeout_ms, struct err *e)
 {
 	const char *writes[] = { at("in"), at("shm"), NULL },
-		   *closed[] = { at("in/deep/closed"), NULL }, *const none[] = { NULL };
+		   *closed[] = { at("in/deep/closed"), at("in/later/rules"), NULL }, *const none[] = { NULL };
 	const struct sandbox_rules rules = { .network = NETWORK_LOOPBACK,
 		.kind = SANDBOX_SUPERVISED,
 		.landlock_abi_limit = abi_limit,
@@ -581,6 +707,15 @@ ATTEMPT(network_races, "network-races")
 ATTEMPT(fifo, "fifo")
 ATTEMPT(processes, "processes")
 ATTEMPT(shm, "shm")
+ATTEMPT(unnamed_setuid, "unnamed-setuid")
+ATTEMPT(refused_mode, "refused-mode")
+ATTEMPT(group_priority, "group-priority")
+ATTEMPT(closed_later, "closed-later")
+ATTEMPT(routing_header, "routing-header")
+ATTEMPT(lease, "lease")
+ATTEMPT(text_busy, "text-busy")
+ATTEMPT(routes, "routes")
+ATTEMPT(generation, "generation")
 
 static void test_other_user(void **state)
 {
@@ -647,6 +782,15 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_fifo),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_shm),
+		cmocka_unit_test(test_unnamed_setuid),
+		cmocka_unit_test(test_refused_mode),
+		cmocka_unit_test(test_group_priority),
+		cmocka_unit_test(test_closed_later),
+		cmocka_unit_test(test_routing_header),
+		cmocka_unit_test(test_lease),
+		cmocka_unit_test(test_text_busy),
+		cmocka_unit_test(test_routes),
+		cmocka_unit_test(test_generation),
 		cmocka_unit_test(test_other_user),
 		cmocka_unit_test(test_nothing_outlives_helm),
 	};
