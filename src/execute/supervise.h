@@ -17,6 +17,7 @@
 #include <limits.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sys/stat.h>
 
 enum { SUPERVISED_PATHS = 256, SUPERVISED_SOCKETS = 128, SUPERVISED_PORTS = 128, SUPERVISED_POOL = 64 << 10 };
 
@@ -97,6 +98,8 @@ bool supervisor_has_inside(const struct supervisor *s, pid_t pid);
 
 int64_t supervise_file(struct notified *c); /* -ENOSYS: none of its calls */
 int64_t supervise_network(struct notified *c);
+/* A character device, open as `device` without access, whose path is `name`. */
+int64_t supervise_device(struct notified *c, int device, const char *name, const struct stat *st, int flags);
 int64_t supervise_signal(struct notified *c);
 
 #endif

@@ -21,7 +21,6 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -33,7 +32,6 @@ enum {
 	OUTSIDE = -EROFS,
 	RENAME_FLAGS = 3 /* NOREPLACE, EXCHANGE */
 };
-enum { PTS_MAJOR_FIRST = 136, PTS_MAJOR_LAST = 143 };
 
 /* What a path names: a name in a directory, and the object of that name if there is one. */
 struct object {
@@ -334,87 +332,6 @@ static void open_waiting(struct notified *c, int fd, int flags)
 		notified_answer(c, rc);
 }
 
-/* The number of the caller's controlling terminal; 0: it has none. */
-static dev_t terminal_of(const struct notified *c)
-{
-	char path[64], text[1024];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)c->asked.pid);
-	AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-	text[n > 0 ? n : 0] = '\0';
-	const char *at = strrchr(text, ')');
-	int tty = 0;
-	if (at)
-		(void)!sscanf(at + 1, " %*c %*d %*d %*d %d", &tty);
-	return makedev((unsigned)tty >> 8 & 0xfff, ((unsigned)tty & 0xff) | ((unsigned)tty >> 12 & 0xfff00));
-}
-
-/* By file system and inode: each devpts counts its terminals from 0. */
-static bool is_own_terminal(const struct notified *c, const struct stat *st)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(c->s->terminals); i++)
-		if (c->s->terminals[i].ino && c->s->terminals[i].dev == st->st_dev &&
-			c->s->terminals[i].ino == st->st_ino)
-			return true;
-	return false;
-}
-
-static bool is_in_our_devpts(const struct stat *st)
-{
-	struct stat pts;
-
-	return major(st->st_rdev) >= PTS_MAJOR_FIRST && major(st->st_rdev) <= PTS_MAJOR_LAST &&
-		stat("/dev/pts", &pts) == 0 && pts.st_dev == st->st_dev;
-}
-
-/* Does the caller hold the other side of this pseudo-terminal?  Then somebody inside has made it. */
-static bool holds_master(const struct notified *c, unsigned index)
-{
-	char path[96], text[512], wanted[32];
-
-	snprintf(wanted, sizeof(wanted), "tty-index:\t%u\n", index);
-	for (int fd = 0; fd < 256; fd++) {
-		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)c->asked.pid, fd);
-		AUTO(close_fd) int info = open(path, O_RDONLY | O_CLOEXEC);
-		ssize_t n = info >= 0 ? read(info, text, sizeof(text) - 1) : -1;
-		text[n > 0 ? n : 0] = '\0';
-		if (strstr(text, wanted))
-			return true;
-	}
-	return false;
-}
-
-/* Devices that nearly every program needs, and terminals of the run's own. */
-static int64_t open_device(struct notified *c, const struct object *o, int flags)
-{
-	static const char *const sinks[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
-		"/dev/urandom", "/dev/ptmx", "/dev/pts/ptmx" };
-	char link[64];
-	const char *path = link_to(o->fd, link);
-	bool is_allowed = is_own_terminal(c, &o->st);
-
-	for (size_t i = 0; i < ARRAY_SIZE(sinks); i++)
-		is_allowed |= text_eq(o->path, sinks[i]);
-	if (text_eq(o->path, "/dev/tty")) {
-		dev_t own = terminal_of(c);
-		struct stat st;
-		if (!own)
-			return -ENXIO;
-		snprintf(link, sizeof(link), "/dev/pts/%u", minor(own));
-		path = link;
-		is_allowed = major(own) >= PTS_MAJOR_FIRST && major(own) <= PTS_MAJOR_LAST &&
-			stat(link, &st) == 0 &&
-			(is_own_terminal(c, &st) || (is_in_our_devpts(&st) && holds_master(c, minor(own))));
-	}
-	if (!is_allowed && is_in_our_devpts(&o->st))
-		is_allowed = holds_master(c, minor(o->st.st_rdev));
-	if (!is_allowed)
-		return -EACCES;
-	AUTO(close_fd) int fd = open(path, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : notified_give(c, &fd, flags & O_CLOEXEC);
-}
-
 /* The object exists: opened once more, for what the flags say. */
 static int64_t open_object(struct notified *c, const struct object *o, int flags, mode_t mode)
 {
@@ -427,7 +344,7 @@ static int64_t open_object(struct notified *c, const struct object *o, int flags
 	if (S_ISBLK(o->st.st_mode))
 		return -EACCES;
 	if (S_ISCHR(o->st.st_mode))
-		return open_device(c, o, flags);
+		return supervise_device(c, o->fd, o->path, &o->st, flags);
 	if (S_ISDIR(o->st.st_mode) && !is_unnamed)
 		return flags & O_PATH ? notified_lend(c, o->fd, flags & O_CLOEXEC) : -EISDIR;
 	if (!S_ISDIR(o->st.st_mode) && (o->is_dir_wanted || flags & O_DIRECTORY))
