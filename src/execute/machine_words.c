@@ -18,11 +18,11 @@ const char *const *sandbox_not_given(enum sandbox_kind kind)
 {
 	static const char *const nothing[] = { NULL };
 	static const char *const supervised[] = {
-		"existence and size of hidden files, and command lines of other processes, stay visible",
+		"names and sizes of hidden files, and command lines of other processes, stay visible",
 		"its loopback is the machine's: other local programs can reach servers it starts",
 		"System V IPC and message queues are refused",
 		"/tmp is not writable: TMPDIR is",
-		"a directory above hidden places (/, home) cannot be listed",
+		"if its guardian process is killed from outside, what the run started may live on",
 		NULL,
 	};
 

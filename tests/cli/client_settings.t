@@ -73,7 +73,7 @@ done
 mkdir .gemini
 echo '{}' >.gemini/settings.json
 ok "doctor knows a client that has no hook" doctor_knows gemini
-ok "and says what to do" says 0 "helm run" helm doctor --skip-discovery
+ok "and says what to do" says 0 "helm agent" helm doctor --skip-discovery
 ok "setup says that there is none" says 1 "no hook for Gemini CLI" helm setup gemini --yes
 rm -r .gemini
 

@@ -80,11 +80,11 @@ whole() { # whole PROFILE: without namespaces the supervised sandbox meets every
 for p in inspect_local workspace_edit risky_edit service_ops develop; do
   ok "without namespaces: $p runs, and every guarantee is met" whole $p
 done
-for what in landlock landlock,namespaces; do
+for lacking in landlock landlock,namespaces; do
   for p in inspect_local workspace_edit risky_edit service_ops; do
-    ok "without $what: $p is refused, with the remedy" refused "$what" "$p"
+    ok "without $lacking: $p is refused, with the remedy" refused "$lacking" "$p"
   done
-  ok "without $what: doctor is not healthy" unwell "$what" "runs are refused"
+  ok "without $lacking: doctor is not healthy" unwell "$lacking" "runs are refused"
 done
 ok "an agent cannot accept less" says 25 "only a person" agent workspace trust --degraded write --workspace "$ws"
 all=write,read,network,processes,state,end,privilege,own,autorun
@@ -111,19 +111,19 @@ ok "all of them can be accepted" terminal TRUST -- helm workspace trust --degrad
 ok "it is shown as before" says 0 "degraded=yes" helm workspace show --workspace "$ws"
 unwell_here() { ! helm doctor --skip-discovery >"$scratch/.said" 2>&1 && grep -q "an operator has accepted" "$scratch/.said"; }
 ok "the whole machine is not healthy, either" unwell_here
-for what in landlock namespaces landlock,namespaces; do
+for lacking in landlock namespaces landlock,namespaces; do
   for p in inspect_local workspace_edit; do
-    [ $what = namespaces ] || ok "without $what: $p runs and says so" told "$what" $p write
-    ok "without $what: $p: keys that are said to be hidden are" claim_is_true "$what" $p keys_hidden read "$key"
-    [ ! -r /etc/shadow ] || ok "without $what: $p: the passwords of the machine, too" claim_is_true "$what" $p keys_hidden read /etc/shadow
-    ok "without $what: $p: credentials, too" claim_is_true "$what" $p keys_hidden read "$home/.ssh/id_ed25519"
-    ok "without $what: $p: and single files of them" claim_is_true "$what" $p keys_hidden read "$home/.netrc"
-    ok "without $what: $p: state that is said to be protected is" claim_is_true "$what" $p state_protected write "$ws/.helm/receipts.jsonl.x"
-    ok "without $what: $p: files that are said to be confined are" claim_is_true "$what" $p files_confined write "$scratch/outside/file"
-    ok "without $what: $p: shared memory that is said to be closed is" claim_is_true "$what" $p shared_closed read "$shm"
-    ok "without $what: $p: modes that are said to be confined are" claim_is_true "$what" $p metadata_confined chmod "$scratch/outside/file"
+    [ $lacking = namespaces ] || ok "without $lacking: $p runs and says so" told "$lacking" $p write
+    ok "without $lacking: $p: keys that are said to be hidden are" claim_is_true "$lacking" $p keys_hidden read "$key"
+    [ ! -r /etc/shadow ] || ok "without $lacking: $p: the passwords of the machine, too" claim_is_true "$lacking" $p keys_hidden read /etc/shadow
+    ok "without $lacking: $p: credentials, too" claim_is_true "$lacking" $p keys_hidden read "$home/.ssh/id_ed25519"
+    ok "without $lacking: $p: and single files of them" claim_is_true "$lacking" $p keys_hidden read "$home/.netrc"
+    ok "without $lacking: $p: state that is said to be protected is" claim_is_true "$lacking" $p state_protected write "$ws/.helm/receipts.jsonl.x"
+    ok "without $lacking: $p: files that are said to be confined are" claim_is_true "$lacking" $p files_confined write "$scratch/outside/file"
+    ok "without $lacking: $p: shared memory that is said to be closed is" claim_is_true "$lacking" $p shared_closed read "$shm"
+    ok "without $lacking: $p: modes that are said to be confined are" claim_is_true "$lacking" $p metadata_confined chmod "$scratch/outside/file"
   done
-  ok "without $what: doctor is not healthy" unwell "$what" "runs go on without"
+  ok "without $lacking: doctor is not healthy" unwell "$lacking" "runs go on without"
 done
 # Nothing of a run is left, also where no pid namespace ends it: whatever left its session, ignores signals, or lost its parents.
 mark=4$$

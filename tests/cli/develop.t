@@ -22,15 +22,15 @@ protects() { tail -n 1 .helm/task-ledger.jsonl | grep -o '"protections": *{.*' |
 
 # ---- temporary directories of its own ----
 run true || skip_all "this machine cannot put up the walls"
-ok "the shared temporary directory is not to be seen" exits 0 run sh -c "! test -e '$outside/theirs'"
-ok "its own is empty, and can be written" exits 0 run sh -c 'echo x >"/tmp/$1" && test -f "/var/tmp/$1" && [ "$TMPDIR" = /tmp ]' - "gone-$$"
+ok_mounts "the shared temporary directory is not to be seen" exits 0 run sh -c "! test -e '$outside/theirs'"
+ok_mounts "its own is empty, and can be written" exits 0 run sh -c 'echo x >"/tmp/$1" && test -f "/var/tmp/$1" && [ "$TMPDIR" = /tmp ]' - "gone-$$"
 ok "the report says so" protects own_directories true
 ok "it is gone afterwards" test ! -e "/tmp/gone-$$"
 ok "the next run has another one" exits 0 run test ! -e "/tmp/gone-$$"
-ok "deleting all of it is not asked about" exits 0 run sh -c "mkdir -p '$outside' && rm -rf '$outside' && rm -rf /tmp/a /var/tmp/b"
+ok_mounts "deleting all of it is not asked about" exits 0 run sh -c "mkdir -p '$outside' && rm -rf '$outside' && rm -rf /tmp/a /var/tmp/b"
 ok "and touches nobody else's" grep -q theirs "$outside/theirs"
 ok "outside the walls it is asked about" exits 24 helm guard check --profile develop --containment none -- rm -rf "$outside"
-ok "a read-only directory left there goes, too" exits 0 run sh -c 'mkdir -p /tmp/ro/sub && touch /tmp/ro/sub/f && chmod 555 /tmp/ro/sub /tmp/ro'
+ok_mounts "a read-only directory left there goes, too" exits 0 run sh -c 'mkdir -p /tmp/ro/sub && touch /tmp/ro/sub/f && chmod 555 /tmp/ro/sub /tmp/ro'
 left() { find "/tmp/helm-$(id -u)" -path '*/ro*' 2>/dev/null | grep . && return 1; return 0; }
 ok "nothing stays behind" left
 
@@ -43,8 +43,8 @@ ok "and nothing takes its place" there sh -c "! (echo x >'$outside/build/helm') 
 ok "nor outside" cmp -s "$HELM_REAL" "$outside/build/helm"
 printf '#!/bin/sh\necho ran\n' >"$outside/build/tool"
 chmod +x "$outside/build/tool"
-ok "another program there is said to be out of sight" says 25 "it lies where the run has a directory of its own" there "$outside/build/tool"
-ok "nothing else of that directory is to be seen" exits 0 there sh -c "! test -e '$outside/theirs'"
+ok_mounts "another program there is said to be out of sight" says 25 "it lies where the run has a directory of its own" there "$outside/build/tool"
+ok_mounts "nothing else of that directory is to be seen" exits 0 there sh -c "! test -e '$outside/theirs'"
 
 # ---- caches ----
 if protects layers 3; then

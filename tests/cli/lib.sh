@@ -164,6 +164,10 @@ needs() { # needs PROGRAM "description": is it installed?  Where it is not, what
 }
 # Which sandbox stands here: namespaces or supervised (docs/formats/machine.md).  What only mounts can give is not asked of the other.
 sandbox_kind() { helm status --json 2>/dev/null | sed -n 's/.*"sandbox": *"\(namespaces\|supervised\)".*/\1/p' | head -n 1; }
+ok_mounts() { # ok_mounts "description" COMMAND...: a check of what only a sandbox with mounts gives
+  [ -n "${kind_here:-}" ] || kind_here=$(sandbox_kind)
+  if [ "$kind_here" = supervised ]; then skip "$1" "the sandbox here has no mounts"; else ok "$@"; fi
+}
 skip_all() { # skip_all "reason": the whole file is skipped
   echo "1..0 # SKIP $1"
   exit 77

@@ -102,5 +102,5 @@ ok "a profile without layers keeps its variables" plain
 protections
 ok "of the other kind, too" fits protections "$scratch/protections.json"
 ok "the row says which sandbox stood, and how" sh -c 'tail -n 1 .helm/task-ledger.jsonl | grep "\"sandbox\": *\"supervised\"" | grep -q "\"own\": *\"environment\""'
-ok "and what it does not give" sh -c 'tail -n 1 .helm/task-ledger.jsonl | grep -q "\"not_given\": *\[\"existence and size of hidden files"'
+ok "and what it does not give" sh -c 'tail -n 1 .helm/task-ledger.jsonl | grep -q "\"not_given\": *\[\"names and sizes of hidden files"'
 finish

@@ -118,7 +118,7 @@ sweep() { # sweep KIND ROUNDS
   return 1
 }
 ok "the supervisor killed at any moment: nothing runs on, and what was told is on record" sweep supervisor 6
-ok "what holds the walls killed at any moment, too" sweep warden 4
+ok_mounts "what holds the walls killed at any moment, too" sweep warden 4
 ok "hooks killed at any moment leave the session and its record whole" sweep hook 2
 ended() { helm agent true && ! helm agent list --all | grep -e running -e lost; }
 ok "the next session finds and ends what was lost" ended

@@ -245,7 +245,7 @@ for p in inspect_local workspace_edit risky_edit; do
   ok "$p: secrets of the environment stay outside" secret_variable $p ""
 done
 ok "service_ops: others can be reached" open service_ops connect "$port"
-ok "service_ops: a socket in the file system can be reached" open service_ops unix "$scratch/outside/socket"
+ok_mounts "service_ops: a socket in the file system can be reached" open service_ops unix "$scratch/outside/socket"
 mkdir -p "$me/.screen"
 mkfifo "$scratch/served"
 "$probe" --serve "$me/.screen/1.pts" <"$scratch/served" >"$scratch/port2" &
@@ -255,7 +255,7 @@ ok "service_ops: not one behind which somebody types for it" closed service_ops 
 HELM_ENV="XDG_RUNTIME_DIR=$me/.screen"
 ok "service_ops: nor any of a person's session" closed service_ops unix "$me/.screen/1.pts"
 HELM_ENV="XDG_RUNTIME_DIR=$scratch/outside SSH_AUTH_SOCK=$scratch/outside/socket"
-ok "service_ops: but the agent that holds the keys it may read" open service_ops unix "$scratch/outside/socket"
+ok_mounts "service_ops: but the agent that holds the keys it may read" open service_ops unix "$scratch/outside/socket"
 ok "service_ops: with nothing beside it" closed service_ops read "$scratch/outside/file"
 HELM_ENV="XDG_RUNTIME_DIR=$scratch/outside"
 ok "service_ops: and without a name it is one of them" closed service_ops unix "$scratch/outside/socket"
@@ -264,7 +264,7 @@ ok "service_ops: nor one that starts containers" closed service_ops unix "$scrat
 HELM_ENV="TMUX=$scratch/outside/socket,12,0"
 ok "service_ops: nor the terminal it was started in" closed service_ops unix "$scratch/outside/socket"
 HELM_ENV=
-ok "service_ops: and that one is still there" open service_ops unix "$scratch/outside/socket"
+ok_mounts "service_ops: and that one is still there" open service_ops unix "$scratch/outside/socket"
 exec 6>&-
 ok "service_ops: the environment is handed down" secret_variable service_ops sesame
 

@@ -442,7 +442,7 @@ static void lead_to_own(struct task *t)
 
 	t->rules.own_by_environment = true;
 	t->rules.own_dir = t->tmp.path;
-	t->rules.shm = make_below(t, "shm");
+	t->rules.shm = t->profile->writes == ALLOWANCE_YES ? make_below(t, "shm") : NULL;
 	t->tmpdir = tmp ? tmp : t->tmp.path;
 }
 
