@@ -132,6 +132,7 @@ def menu(pages, here):
 def links(body, pages, here):
     """Pages that are named become links: `docs/guides/policy.md`, docs/formats/x.md, links to .md files."""
     up = "../" * here.count("/")
+    body = re.sub(r'href="docs/([\w/.-]+\.md)(#[^"]*)?"', lambda m: f'href="{target(m.group(1), up)}{m.group(2) or ""}"', body)
     body = re.sub(r'href="(?!https?:|#)([^"]+?)\.md(#[^"]*)?"', r'href="\1.html\2"', body)
 
     def page(m):
