@@ -300,9 +300,7 @@ static int64_t pass_to_desk(struct notified *c)
 	int pair[2];
 	pid_t pid = (pid_t)c->asked.pid;
 
-	struct pollfd room = { c->s->desk, POLLOUT, 0 };
-	if (c->s->desk < 0 || poll(&room, 1, 0) <= 0 ||
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+	if (c->s->desk < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -ECONNREFUSED;
 	int64_t rc = fds_send(c->s->desk, (struct bytes){ (const uint8_t *)&pid, sizeof(pid) }, pair, 1)
 		? -ECONNREFUSED
@@ -310,6 +308,25 @@ static int64_t pass_to_desk(struct notified *c)
 	close(pair[0]);
 	close(pair[1]);
 	return rc;
+}
+
+/* In a process of its own: helm has not taken those before yet. */
+static void pass_waiting(struct notified *c, int fd, int flags)
+{
+	int64_t rc = pass_to_desk(c);
+
+	(void)fd;
+	(void)flags;
+	if (rc)
+		notified_answer(c, rc);
+}
+
+static int64_t call_desk(struct notified *c)
+{
+	struct pollfd room = { c->s->desk, POLLOUT, 0 };
+
+	return c->s->desk < 0 || poll(&room, 1, 0) > 0 ? pass_to_desk(c)
+						       : notified_later(c, pass_waiting, -1, 0);
 }
 
 static bool is_for_desk(const struct notified *c)
@@ -325,7 +342,7 @@ static void serve(struct supervisor *s)
 	/* Who asked may have been killed meanwhile. */
 	if (ioctl(s->listener, SECCOMP_IOCTL_NOTIF_RECV, &c.asked))
 		return;
-	int64_t result = is_for_desk(&c) ? pass_to_desk(&c) : supervise_file(&c);
+	int64_t result = is_for_desk(&c) ? call_desk(&c) : supervise_file(&c);
 	if (result == -ENOSYS && !c.is_answered)
 		result = supervise_network(&c);
 	if (result == -ENOSYS && !c.is_answered)
