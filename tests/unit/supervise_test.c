@@ -555,15 +555,10 @@ static const struct {
 } probes[] = { { "everyday", probe_everyday }, { "outside", probe_outside }, { "closed", probe_closed },
 	{ "races", probe_races }, { "network", probe_network }, { "network-races", probe_network_races },
 	{ "fifo", probe_fifo }, { "processes", probe_processes }, { "shm", probe_shm },
-	{ "other-user", probe_other_user },
-	{ "unnamed-setuid", probe_unnamed_setuid },
-	{ "refused-mode", probe_refused_mode },
-	{ "group-priority", probe_group_priority },
-	{ "closed-later", probe_closed_later },
-	{ "routing-header", probe_routing_header },
-	{ "lease", probe_lease },
-	{ "text-busy", probe_text_busy },
-	{ "routes", probe_routes },
+	{ "other-user", probe_other_user }, { "unnamed-setuid", probe_unnamed_setuid },
+	{ "refused-mode", probe_refused_mode }, { "group-priority", probe_group_priority },
+	{ "closed-later", probe_closed_later }, { "routing-header", probe_routing_header },
+	{ "lease", probe_lease }, { "text-busy", probe_text_busy }, { "routes", probe_routes },
 	{ "generation", probe_generation } };
 
 static int probe(const char *name)
