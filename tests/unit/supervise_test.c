@@ -181,14 +181,23 @@ static int probe_closed(void)
 
 /* One thread changes the path while another one uses it. */
 static char changing[PATH_MAX];
-static volatile bool is_over;
+static volatile int is_over; /* no bool: GCC 12 reads one only once where undefined behaviour is looked for */
+
+/* Each byte really is written. */
+static void write_changing(const char *text)
+{
+	volatile char *to = changing;
+
+	for (size_t i = 0; i <= strlen(text); i++)
+		to[i] = text[i];
+}
 
 static void *change_path(void *arg)
 {
 	(void)arg;
 	while (!is_over) {
-		memcpy(changing, "aaaaaa/victim", 14);
-		memcpy(changing, "../out/victim", 14);
+		write_changing("aaaaaa/victim");
+		write_changing("../out/victim");
 	}
 	return NULL;
 }
@@ -220,10 +229,10 @@ static int probe_races(void)
 		(void)mkdir(changing, 0700);
 		(void)rmdir(changing);
 	}
-	is_over = true;
+	is_over = 1;
 	pthread_join(thread, NULL);
 	MUST(stat("../out/victim", &st) == -1);
-	is_over = false;
+	is_over = 0;
 	MUST(pthread_create(&thread, NULL, change_link, NULL) == 0);
 	for (int i = 0; i < 3000; i++) {
 		int fd = open("turn/victim", O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -232,7 +241,7 @@ static int probe_races(void)
 		(void)rename("aaaaaa", "turn/victim");
 		(void)rename("turn/victim", "aaaaaa");
 	}
-	is_over = true;
+	is_over = 1;
 	pthread_join(thread, NULL);
 	MUST(stat("../out/victim", &st) == -1);
 	return 0;
@@ -309,8 +318,8 @@ static void *change_address(void *arg)
 	const int own = *(int *)arg;
 
 	while (!is_over) {
-		changing_address.sin_port = htons((uint16_t)own);
-		changing_address.sin_port = htons((uint16_t)outside_port());
+		*(volatile in_port_t *)&changing_address.sin_port = htons((uint16_t)own);
+		*(volatile in_port_t *)&changing_address.sin_port = htons((uint16_t)outside_port());
 	}
 	return NULL;
 }
@@ -339,7 +348,7 @@ static int probe_network_races(void)
 		close(fd);
 	}
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	is_over = true;
+	is_over = 1;
 	pthread_join(thread, NULL);
 	at.sin_port = htons((uint16_t)outside_port());
 	MUST(sendto(fd, "x", 1, MSG_FASTOPEN, (struct sockaddr *)&at, sizeof(at)) == -1);
