@@ -73,7 +73,8 @@ static bool try_kind(struct sys *s, struct arena *a, const struct machine_places
 {
 	/* Any directory shows whether one can be put over another. */
 	static const struct sandbox_own own[] = { { "/etc", "/etc" }, { NULL, NULL } };
-	const char *const argv[] = { "true", NULL }, *const none[] = { NULL };
+	/* Opening for writing is a call that a supervisor must carry out: where it cannot look at who asks (Yama), this fails. */
+	const char *const argv[] = { "/bin/sh", "-c", ": >/dev/null", NULL }, *const none[] = { NULL };
 	const char *const write[] = { at->write, NULL }, *const state[] = { at->state, NULL },
 			  *const hidden[] = { at->hidden, NULL };
 	const struct sandbox_rules rules = { .network = NETWORK_LOOPBACK,
@@ -102,7 +103,10 @@ static bool try_kind(struct sys *s, struct arena *a, const struct machine_places
 			m->unmet[kind] &= ~(1u << g);
 	}
 	m->group_kill |= is_up && report->group_kill;
-	is_up &= !m->unmet[kind] && (kind == SANDBOX_NAMESPACES || report->supervised);
+	is_up &= !m->unmet[kind] &&
+		(kind == SANDBOX_NAMESPACES || (report->supervised && result->exit_code == 0));
+	if (!is_up && !m->unmet[kind])
+		m->unmet[kind] = DEMAND_WRITE;
 	const char *why = is_up ? NULL : why_not(a, kind, m, refused);
 	if (kind == SANDBOX_NAMESPACES)
 		m->why_not_namespaces = why;
