@@ -74,7 +74,8 @@ def day(web):
         ("delete", "rm -rf build", ""),
         ("it is gone", "ls build 2>&1 || true", "No such file"),
         ("build again", "npm run --silent build && wc -c build/out.js", "build/out.js"),
-        ("start a server", "setsid nohup node server.js >server.log 2>&1 & echo $! >server.pid; sleep 1; echo started", "started"),
+        # setsid makes a process of its own where the shell has job control, as Claude Code's has: the server notes its own number.
+        ("start a server", "setsid nohup sh -c 'echo $$ >server.pid; exec node server.js' >server.log 2>&1 & sleep 1; echo started", "started"),
         ("ask it", "curl -s http://127.0.0.1:8123/", "served 42"),
         ("ask it again", "node -e \"fetch('http://localhost:8123/').then(r => r.text()).then(console.log)\"", "served 42"),
         ("end it", "kill $(cat server.pid) && rm server.pid server.log && echo ended", "ended"),
