@@ -23,9 +23,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef SECCOMP_ADDFD_FLAG_SEND
-#define SECCOMP_ADDFD_FLAG_SEND (1UL << 1)
-#endif
 #define NOTIF_SET_FLAGS _IOW('!', 4, uint64_t) /* Linux 6.6; the headers of Debian 12 lack its name */
 enum { SYNC_WAKE_UP = 1, ANCESTORS_MOST = 4096 };
 

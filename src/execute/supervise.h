@@ -74,6 +74,7 @@ struct notified {
 	struct supervisor *s;
 	struct seccomp_notif asked;
 	bool is_answered;
+	const void *arg; /* for what answers later: that process has no way into the caller's memory (Yama) */
 };
 #define ARGUMENT(c, n) ((c)->asked.data.args[n])
 

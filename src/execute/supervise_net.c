@@ -284,15 +284,10 @@ static int may_connect(const struct supervisor *s, const union address *to)
 /* In a process of its own, which may wait: the caller shares the socket's flags and can make it a waiting one at any moment. */
 static void connect_waiting(struct notified *c, int fd, int flags)
 {
-	union address to;
-	int rc = read_address(c, &to);
+	const union address *to = c->arg; /* a copy, which was judged */
 
 	(void)flags;
-	if (rc == 0)
-		rc = may_connect(c->s, &to);
-	if (rc == 0 && connect(fd, &to.any, size_of(&to)))
-		rc = -errno;
-	notified_answer(c, rc);
+	notified_answer(c, connect(fd, &to->any, size_of(to)) ? -errno : 0);
 }
 
 /* The duplicate goes with the attempt: a socket that could not be connected is made anew by every program. */
@@ -306,10 +301,12 @@ static int64_t do_connect(struct notified *c)
 		return -EPERM;
 	if (rc == 0)
 		rc = may_connect(c->s, &to);
+	c->arg = &to;
 	if (rc == 0)
 		rc = notified_later(c, connect_waiting, x->fd, 0);
 	if (rc == 0)
 		let_go(c->s, x);
+	c->arg = NULL;
 	return rc;
 }
 
