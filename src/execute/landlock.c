@@ -151,9 +151,11 @@ static const char *const *all_hidden(struct arena *a, const struct landlock_rule
 
 	while (paths && paths[n])
 		n++;
-	const char **all = arena_zalloc(a, n + 4, sizeof(*all));
+	const char **all = arena_zalloc(a, n + HOMES_MAX + 4, sizeof(*all));
 	for (; i < n; i++)
 		all[i] = realpath(paths[i], real) ? arena_strdup(a, real) : paths[i];
+	for (const struct sandbox_home *h = rules->homes; h && h->at && i < n + HOMES_MAX; h++)
+		all[i++] = realpath(h->at, real) ? arena_strdup(a, real) : h->at;
 	all[i++] =
 		"/dev"; /* who may read a disk needs no files; of devices those are granted that nearly every program needs */
 	if (rules->is_shared) {
@@ -219,11 +221,14 @@ int landlock_build(const struct landlock_rules *rules)
 	AUTO(close_fd) int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	if (ruleset < 0 || grant_devices(ruleset, known, rules->is_shared))
 		return -1;
-	if (grant_read_around(ruleset, &a, "/", all_hidden(&a, rules), read, known) ||
-		grant_programs(ruleset, rules, known))
+	const char *const *hidden = all_hidden(&a, rules);
+	if (grant_read_around(ruleset, &a, "/", hidden, read, known) || grant_programs(ruleset, rules, known))
 		return -1;
+	for (const char *const *p = rules->homes ? rules->shown : NULL; p && *p; p++)
+		if (grant_read_around(ruleset, &a, *p, hidden, read, known))
+			return -1;
 	/* The right to list holds for everything below, so "/" has it only where mounts cover what is hidden. */
-	if (!rules->hidden && grant(ruleset, "/", FS_READ_DIR, known, 0))
+	if (!rules->hidden && !rules->homes && grant(ruleset, "/", FS_READ_DIR, known, 0))
 		return -1;
 	uint64_t write = rules->is_supervised ? read : read | WRITE_RIGHTS;
 	for (const char *const *p = rules->write_paths; p && *p; p++)

@@ -2,6 +2,8 @@
 #ifndef EXECUTE_LANDLOCK_H
 #define EXECUTE_LANDLOCK_H
 
+#include "execute/sandbox.h"
+
 #include <stdbool.h>
 
 struct landlock_rules {
@@ -12,6 +14,8 @@ struct landlock_rules {
 	const char *const *own; /* the same, of the run alone; or NULL */
 	const char *own_dir; /* open although it lies in a hidden place; or NULL */
 	const char *const *hidden; /* not readable either; NULL when mounts cover them */
+	const struct sandbox_home *homes; /* the same, but for `shown` below them; or NULL */
+	const char *const *shown; /* read-only; or NULL */
 	bool is_supervised; /* all that is changed is changed by the supervisor: nothing is granted but reading */
 	bool is_shared; /* /dev/pts and /dev/shm are everybody's: closed */
 };

@@ -1,7 +1,7 @@
-/* own.c — a /tmp that is the run's alone, and toolchain caches that it may soil.
+/* own.c — a /tmp that is the run's alone, homes of which it sees little, and toolchain caches that it may soil.
  *
  * A private directory is bound over the shared one: what is deleted, filled or planted there concerns nobody else, and is gone
- * with the run.  A layer is an overlay: the run reads what lies in the cache, and what it writes goes to an upper directory
+ * with the run.  A home is covered in the same way, read-only.  A layer is an overlay: the run reads what lies in the cache, and what it writes goes to an upper directory
  * of ours, so a poisoned cache does not outlive it.
  *
  * Layers come first, because their lower directories may lie below a place that a private directory is about to cover.
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* The newer mount calls, for which older C libraries have no names. */
-enum { SYS_OPEN_TREE = 428, SYS_MOVE_MOUNT = 429, TREE_CLONE = 1, MOVE_FROM_EMPTY = 4, KEPT_MAX = 48 };
+enum { SYS_OPEN_TREE = 428, SYS_MOVE_MOUNT = 429, TREE_CLONE = 1, MOVE_FROM_EMPTY = 4, KEPT_MAX = 192 };
 
 /* ---- layers ---- */
 
@@ -88,11 +88,13 @@ bool own_covers(const struct sandbox_rules *rules, const char *path)
 	for (const struct sandbox_own *o = rules->own; o && o->at; o++)
 		if (path_is_below(path, o->at) && !text_eq(path, o->at))
 			return true;
+	for (const struct sandbox_home *h = rules->homes; h && h->at; h++)
+		if (path_is_below(path, h->at) && !text_eq(path, h->at))
+			return true;
 	return false;
 }
 
-static bool keep_all(const struct sandbox_rules *rules, const char *program,
-	const struct sandbox_report *report, struct kept *k)
+static bool keep_all(const struct sandbox_rules *rules, const char *program, struct kept *k)
 {
 	bool ok = !own_covers(rules, program) || keep(k, program);
 
@@ -103,7 +105,7 @@ static bool keep_all(const struct sandbox_rules *rules, const char *program,
 		if (own_covers(rules, *p))
 			ok &= keep(k, *p);
 	for (size_t i = 0; rules->layers && rules->layers[i].at && i < LAYERS_MAX; i++)
-		if (is_up(report, i) && own_covers(rules, rules->layers[i].at))
+		if (own_covers(rules, rules->layers[i].at)) /* one that is not up is read-only */
 			ok &= keep(k, rules->layers[i].at);
 	return ok;
 }
@@ -147,32 +149,69 @@ static bool put_back(struct kept *k)
 	return ok;
 }
 
-/* ---- private directories ---- */
+/* ---- private directories and homes ---- */
+
+/* Puts the mount that `fd` holds at `at`.  A place that does not exist needs no cover. */
+static bool put_at(int fd, const char *at)
+{
+	return access(at, F_OK) || syscall(SYS_MOVE_MOUNT, fd, "", AT_FDCWD, at, MOVE_FROM_EMPTY) == 0;
+}
+
+static bool write_git_config(const struct sandbox_home *h)
+{
+	char path[4096];
+	const size_t n = strlen(h->git_config);
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/.gitconfig", h->at) >= sizeof(path))
+		return false;
+	AUTO(close_fd) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	return fd >= 0 && write(fd, h->git_config, n) == (ssize_t)n;
+}
+
+/* A home below a private directory was covered with it, and is made there.  `fd`: holds h->from, or -1. */
+static bool put_home(const struct sandbox_home *h, int fd)
+{
+	if (access(h->at, F_OK) && !make_way(h->at, S_IFDIR))
+		return false;
+	if (fd >= 0)
+		return put_at(fd, h->at);
+	return mount("none", h->at, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=0755") == 0 &&
+		(!h->git_config || write_git_config(h));
+}
 
 /* The first bind hides the place where the directories themselves lie, so all of them are taken first, too. */
-static bool put_private(
-	const struct sandbox_rules *rules, const char *program, const struct sandbox_report *report)
+static void put_private(const struct sandbox_rules *rules, const char *program, struct sandbox_report *report)
 {
 	struct kept own = { .n = 0 }, kept = { .n = 0 };
+	int homes[HOMES_MAX] = { 0 };
 	bool ok = true;
 
-	for (const struct sandbox_own *o = rules->own; o->at && ok; o++)
+	for (const struct sandbox_own *o = rules->own; o && o->at && ok; o++)
 		ok = keep(&own, o->from) && own.n == (size_t)(o - rules->own) + 1;
-	ok = ok && keep_all(rules, program, report, &kept);
-	for (size_t i = 0; i < own.n; i++) {
-		const char *at = rules->own[i].at;
-		/* A place that does not exist needs no cover. */
-		if (ok && access(at, F_OK) == 0)
-			ok = syscall(SYS_MOVE_MOUNT, own.fd[i], "", AT_FDCWD, at, MOVE_FROM_EMPTY) == 0;
-		close(own.fd[i]);
+	const size_t own_count = own.n;
+	for (size_t i = 0; ok && rules->homes && rules->homes[i].at; i++) {
+		ok = i < HOMES_MAX &&
+			(!rules->homes[i].from || (keep(&own, rules->homes[i].from) && own.n > own_count));
+		if (ok)
+			homes[i] = rules->homes[i].from ? own.fd[own.n - 1] : -1;
 	}
-	return put_back(&kept) && ok;
+	ok = ok && keep_all(rules, program, &kept);
+	for (size_t i = 0; i < own_count && ok; i++)
+		ok = put_at(own.fd[i], rules->own[i].at);
+	for (size_t i = 0; ok && rules->homes && rules->homes[i].at; i++)
+		ok = put_home(&rules->homes[i], homes[i]);
+	for (size_t i = 0; i < own.n; i++)
+		close(own.fd[i]);
+	ok = put_back(&kept) && ok;
+	report->own_directories = rules->own && ok;
+	report->homes_covered = rules->homes && ok;
 }
 
 void own_put_up(const struct sandbox_rules *rules, const char *program, struct sandbox_report *report)
 {
 	put_layers(rules, report);
-	report->own_directories = rules->own && put_private(rules, program, report);
+	if (rules->own || rules->homes)
+		put_private(rules, program, report);
 }
 
 void own_list(const struct sandbox_rules *rules, const struct sandbox_report *report, const char **ret)
@@ -180,8 +219,12 @@ void own_list(const struct sandbox_rules *rules, const struct sandbox_report *re
 	size_t n = 0;
 
 	for (const struct sandbox_own *o = rules->own;
-		report->own_directories && o && o->at && n < OWN_MAX - LAYERS_MAX; o++)
+		report->own_directories && o && o->at && n < OWN_MAX - LAYERS_MAX - HOMES_MAX; o++)
 		ret[n++] = o->at;
+	for (const struct sandbox_home *h = rules->homes;
+		report->homes_covered && h && h->at && n < OWN_MAX - LAYERS_MAX; h++)
+		if (h->is_writable)
+			ret[n++] = h->at;
 	for (size_t i = 0; rules->layers && rules->layers[i].at && i < LAYERS_MAX; i++)
 		if (is_up(report, i))
 			ret[n++] = rules->layers[i].at;

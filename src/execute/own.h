@@ -4,7 +4,7 @@
 
 #include "execute/sandbox.h"
 
-enum { OWN_MAX = LAYERS_MAX + 8 };
+enum { OWN_MAX = LAYERS_MAX + HOMES_MAX + 8 };
 
 /* `program` stays visible where it is covered, for hooks inside that call it: the caller makes it read-only.
  * In the warden, before anything is made read-only.  What stands is in the report; a layer that the kernel refuses is left

@@ -283,31 +283,42 @@ static int pin_parents(const char *const *write_paths, const char *path)
 
 /* Makes everything read-only but the writable places.  Landlock guards the content of files; this guards
  * what Landlock does not see: modes, owners, times and attributes. */
-static int freeze_world(const char *const *write_paths, const char *const *own)
+static int freeze_world(const struct sandbox_rules *rules, const char *const *own)
 {
-	for (const char *const *p = write_paths; p && *p; p++)
+	for (const char *const *p = rules->write_paths; p && *p; p++)
 		if (bind_to_itself(*p) && errno != ENOENT)
 			return -1;
 	if (set_read_only("/", true))
 		return -1;
-	for (const char *const *p = write_paths; p && *p; p++)
-		if (set_read_only(*p, false) && errno != ENOENT)
-			return -1;
 	for (; *own; own++) /* mounts already */
 		if (set_read_only(*own, false) && errno != ENOENT)
 			return -1;
 	return 0;
 }
 
-/* What is shown above an own directory, which may be written as a whole, is not; what may be written below it is. */
-static bool freeze_shown(const struct sandbox_rules *rules)
+static bool is_layer_up(const struct sandbox_report *report, size_t i)
+{
+	return report->layers_up >> i & 1;
+}
+
+/* An own directory may be written with all that is mounted in it.  What is only shown there may not, nor a home; what may be written below
+ * them is opened again. */
+static bool freeze_shown(const struct sandbox_rules *rules, const struct sandbox_report *report)
 {
 	bool ok = true;
 
+	for (const struct sandbox_home *h = rules->homes; report->homes_covered && h && h->at; h++)
+		if (!h->is_writable)
+			ok &= set_read_only(h->at, true) == 0;
 	for (const char *const *p = rules->shown; p && *p; p++)
 		if (own_covers(rules, *p))
 			ok &= set_read_only(*p, true) == 0 || errno == ENOENT;
-	for (const char *const *p = rules->shown ? rules->write_paths : NULL; p && *p; p++)
+	for (size_t i = 0; rules->layers && rules->layers[i].at && i < LAYERS_MAX; i++)
+		if (is_layer_up(report, i))
+			ok &= set_read_only(rules->layers[i].at, false) == 0;
+		else if (own_covers(rules, rules->layers[i].at))
+			ok &= set_read_only(rules->layers[i].at, true) == 0;
+	for (const char *const *p = rules->write_paths; p && *p; p++)
 		ok &= set_read_only(*p, false) == 0 || errno == ENOENT;
 	return ok;
 }
@@ -351,11 +362,11 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 		errno == ENOENT;
 	own_put_up(rules, program, report);
 	own_list(rules, report, own);
-	report->metadata_confined = freeze_world(rules->write_paths, own) == 0 && freeze_shown(rules);
+	report->metadata_confined = freeze_world(rules, own) == 0 && freeze_shown(rules, report);
 	/* Hooks inside call it by its name: nothing else may take its place. */
-	if (report->own_directories && own_covers(rules, program))
+	if ((report->own_directories || report->homes_covered) && own_covers(rules, program))
 		report->metadata_confined &= pin_parents(own, program) == 0 && freeze_dir(program) == 0;
-	report->keys_hidden = true;
+	report->keys_hidden = report->homes_covered || !rules->homes;
 	for (const char *const *p = rules->hidden; p && *p; p++)
 		report->keys_hidden &= cover(*p, &empty) == 0;
 	report->places_covered = report->keys_hidden;
@@ -456,6 +467,8 @@ static int build_files(
 		.own = own,
 		.own_dir = rules->own_dir,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
+		.homes = report->keys_hidden ? NULL : rules->homes,
+		.shown = rules->shown,
 		.is_supervised = is_supervised,
 		.is_shared = !report->shared_closed,
 	};

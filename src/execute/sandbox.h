@@ -26,6 +26,14 @@
 struct sandbox_own {
 	const char *at, *from;
 };
+enum { HOMES_MAX = 8 };
+/* A home directory, of which the run sees only write_paths, layers and `shown`.  Otherwise it is what lies in `from`, or empty where
+ * that is NULL. */
+struct sandbox_home {
+	const char *at, *from;
+	const char *git_config; /* text of .gitconfig in an empty one; or NULL */
+	bool is_writable; /* `from` may be written */
+};
 /* The run reads what lies at `at`, and writes into `upper`; `work` is the kernel's.  Both are empty and on one file system. */
 struct sandbox_layer {
 	const char *at, *upper, *work;
@@ -36,7 +44,8 @@ struct sandbox_rules {
 	int door; /* NETWORK_NAMED: the listening socket is handed out through this one (egress/egress.h); 0: nobody serves it */
 	const char *const *write_paths; /* directories or files below which it may write; NULL-terminated */
 	const char *const *
-		shown; /* directories or files that are seen although `own` covers them; read-only; NULL-terminated; or NULL */
+		shown; /* directories or files that are seen although `own` or `homes` cover them, read-only; none lies in another or in a writable place; NULL-terminated; or NULL */
+	const struct sandbox_home *homes; /* ended by at NULL, at most HOMES_MAX; or NULL */
 	const char *const *exec_paths; /* the only files it may execute; NULL: any */
 	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */
 	const char *const
@@ -71,6 +80,7 @@ struct sandbox_report {
 	bool signals_confined; /* cannot signal or trace processes outside */
 	bool shared_closed; /* terminals and shared memory of others are out of reach */
 	bool keys_hidden; /* hidden directories and files cannot be read */
+	bool homes_covered; /* mounts cover the homes */
 	bool places_covered; /* they are covered by mounts: sockets in them cannot be reached, either */
 	bool read_only_held; /* nothing in the run can change what of read_only exists */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */

@@ -1,4 +1,4 @@
-/* allow.c — a person's act that lets runs write in one more place, and takes it back.
+/* allow.c — an operator's act that lets runs write or read in one more place, and takes it back.
  *
  * What must stay closed to every run cannot be allowed: Helm's own places, credentials, the home directory as a whole, the
  * system, and whatever lies above one of them.  A path is allowed as it really is: one that leads through a link would mean
@@ -17,10 +17,10 @@
 #include <string.h>
 
 #define ALLOWED "allowed_paths"
+#define READABLE "readable_paths"
 
-const char *const *allowed_paths(struct sys *s, struct arena *a, const struct workspace *ws)
+static const char *const *list_paths(struct arena *a, const struct json *all)
 {
-	const struct json *all = json_get(posture_of(s, ws)->word, ALLOWED);
 	const char **list = arena_zalloc(a, (all ? (size_t)all->n : 0) + 1, sizeof(*list));
 	size_t n = 0;
 
@@ -28,6 +28,16 @@ const char *const *allowed_paths(struct sys *s, struct arena *a, const struct wo
 		if (m->name[0] == '/')
 			list[n++] = arena_strdup(a, m->name);
 	return list;
+}
+
+const char *const *allowed_paths(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	return list_paths(a, json_get(posture_of(s, ws)->word, ALLOWED));
+}
+
+const char *const *allowed_to_read(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	return list_paths(a, json_get(posture_of(s, ws)->word, READABLE));
 }
 
 static int refuse(const char *path, const char *why, struct err *e)
@@ -67,37 +77,42 @@ static int check(struct kernel *k, const char *path, struct err *e)
 
 struct change {
 	const char *path, *at;
-	bool is_removed;
+	enum allowing what;
 };
 
 static int edit(void *arg, struct arena *a, struct json *word, struct err *e)
 {
 	const struct change *c = arg;
-	struct json *all = doc_part(a, word, ALLOWED);
+	struct json *all = doc_part(a, word, c->what == ALLOW_READ ? READABLE : ALLOWED);
 
-	if (!c->is_removed) {
+	if (c->what != ALLOW_NO_MORE) {
 		json_sets(a, all, c->path, c->at);
 		/* Whoever lets more happen here than around it is a person, and lets it stand alone. */
 		json_setb(a, word, "stands_alone", true);
 		return OK;
 	}
-	if (!json_remove(all, c->path))
+	bool was_written = json_remove(all, c->path),
+	     was_read = json_remove(json_get(word, READABLE), c->path);
+	if (!was_written && !was_read)
 		return err_set(e, E_MISSING, "ALLOW_UNKNOWN", "nobody has allowed '%s' here", c->path);
 	return OK;
 }
 
-int allow_path(struct kernel *k, struct arena *a, const char *path, bool is_removed, const char *executor,
+int allow_path(struct kernel *k, struct arena *a, const char *path, enum allowing what, const char *executor,
 	struct json **ret_receipt, struct err *e)
 {
-	struct change c = { path, text_time_iso(a, k->sys->now_us(k->sys)), is_removed };
+	static const char *const effects[] = { [ALLOW_WRITE] = "helm.path/allow",
+		[ALLOW_READ] = "helm.path/allow-read",
+		[ALLOW_NO_MORE] = "helm.path/forbid" };
+	struct change c = { path, text_time_iso(a, k->sys->now_us(k->sys)), what };
 	struct json *about = json_new(a, JSON_OBJECT);
-	int rc = is_removed ? OK : check(k, path, e);
+	int rc = what == ALLOW_NO_MORE ? OK : check(k, path, e);
 
 	if (rc)
 		return rc;
 	json_sets(a, about, "path", path);
 	return posture_change(k, a,
-		&(struct act){ .effect_id = is_removed ? "helm.path/forbid" : "helm.path/allow",
+		&(struct act){ .effect_id = effects[what],
 			.type = "setting",
 			.executor_id = executor,
 			.about = about },

@@ -5,7 +5,7 @@
  * snapshot of everything that was decided (docs/formats/posture.md):
  *
  *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded,
- *	  degraded_machine, degraded_guarantees, allowed_paths, egress }
+ *	  degraded_machine, degraded_guarantees, allowed_paths, readable_paths, egress }
  *
  * Files in the tree (freeze.json, workspace.json, profile-pause-state.json, references/) are what people and older tools read.
  * They may make things stricter.  What they say beyond the word counts for nothing, and is told. */

@@ -91,6 +91,8 @@ void harvest(struct arena *a, enum script_kind kind, struct bytes text, struct s
 
 /* What a git configuration file makes git start: ["core.pager=...", ...], empty for a harmless one. */
 struct json *propose_git_commands(struct arena *a, struct bytes text);
+/* Those of its settings that hold no credentials, addresses or programs, added to `to` as a configuration file. */
+void propose_git_plain(struct arena *a, struct bytes text, struct buf *to);
 /* Every directory that the person's or the repository's settings name as that of hooks in `tree`: absolute paths. */
 struct json *propose_git_hooks(struct arena *a, const struct surroundings *at, const char *tree);
 

@@ -134,7 +134,7 @@ in_file() { # a client that keeps what is printed in a file
   return 1
 }
 : >"$scratch/.file"
-ok "where the client keeps it in a file, a call that failed at a wall says at which, and how a person opens it" in_file "python3 evil.py $scratch/outside/new" "the walls refused $scratch/outside/new: the profile workspace_edit lets it write only in the work tree; a person allows that place with: helm allow path $scratch/outside"
+ok "where the client keeps it in a file, a call that failed at a wall says at which, and how a person opens it" in_file "python3 evil.py $scratch/outside/new" "the sandbox refused $scratch/outside/new: the profile workspace_edit lets it write only in the work tree; to allow that place: helm allow path $scratch/outside"
 ok "its row says so, too" sh -c 'grep "\"event\": *\"contained\"" "$0" | tail -n 1 | grep -q refused_by_wall' "$calls"
 by_pipe() { # the client tells afterwards what it read from a pipe
   client --after "$H" "$1" >"$scratch/.said" 2>&1
@@ -142,7 +142,7 @@ by_pipe() { # the client tells afterwards what it read from a pipe
   cat "$scratch/.said"
   return 1
 }
-ok "where it takes a pipe, its model is told after the call" by_pipe "python3 evil.py $scratch/outside/new" "remark: the walls refused $scratch/outside/new: the profile workspace_edit lets it write only in the work tree; a person allows that place with: helm allow path $scratch/outside"
+ok "where it takes a pipe, its model is told after the call" by_pipe "python3 evil.py $scratch/outside/new" "remark: the sandbox refused $scratch/outside/new: the profile workspace_edit lets it write only in the work tree; to allow that place: helm allow path $scratch/outside"
 ok "and the row of the call says so" sh -c 'tail -n 1 "$0" | grep -q refused_by_wall' "$calls"
 ok "a failure that no wall caused is not blamed on one" sh -c '! grep -q remark "$0"' "$(by_pipe "ls nothing-here; false" x >/dev/null; echo "$scratch/.said")"
 ok "nor is one in a call that went well" sh -c '! grep -q remark "$0"' "$(by_pipe "echo $scratch/outside/new: Permission denied >&2" x >/dev/null; echo "$scratch/.said")"

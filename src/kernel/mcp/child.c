@@ -13,6 +13,7 @@
 #include "execute/execute.h"
 #include "kernel/hosts.h"
 #include "kernel/posture.h"
+#include "kernel/task/homes.h"
 #include "kernel/task/own_environment.h"
 #include "kernel/task/tmp.h"
 #include "model/secret.h"
@@ -20,7 +21,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { HOMES_MAX = 256, LAYERS = 8 };
+enum { LAYERS = 8 };
 
 struct child {
 	struct sys *sys;
@@ -30,6 +31,7 @@ struct child {
 	const struct json *row;
 	struct task_tmp tmp;
 	const char *home; /* an empty one of its own lies there */
+	const char *empty_home; /* with mounts: the directory that lies over it */
 	const char *own_home, *own_tmp; /* as it sees them; HOME and TMPDIR */
 	struct egress_door *door;
 	int door_fd;
@@ -202,7 +204,9 @@ static int make_own(struct child *c, struct err *e)
 	int rc = add_own(c, own, &n, "/tmp", "tmp", e);
 	if (rc == OK)
 		rc = add_own(c, own, &n, "/var/tmp", "var", e);
-	return rc || !c->home ? rc : add_own(c, own, &n, c->home, "home", e);
+	if (rc == OK && !(c->empty_home = make_below(c, "home")))
+		rc = err_set(e, E_IO, "MCP_CHILD", "no private directory for server '%s'", c->id);
+	return rc;
 }
 
 /* Caches that it may soil: what it writes there goes with it. */
@@ -247,59 +251,32 @@ static const char *const *without_inner(struct child *c, const char *const *list
 	return list_of(c, kept);
 }
 
-/* Is it one of those that are open, or below one? */
-static bool is_open(struct child *c, const char *path)
+/* Homes are covered as for runs (homes.h), without toolchains: its own is an empty one that it may write. */
+static void cover_homes(struct child *c, struct json *hidden)
 {
-	json_each (layer, json_get(c->row, "layers"))
-		if (path_is_below(path, place(c, json_text(layer))))
-			return true;
-	return path_is_in_one(path, c->rules.write_paths) || path_is_in_one(path, c->rules.shown);
-}
+	struct homes_request q = { .s = c->sys,
+		.a = c->a,
+		.home = c->home,
+		.helm_home = c->ws->helm_home,
+		.rules = &c->rules,
+		.is_by_names = c->rules.own_by_environment,
+		.named = json_new(c->a, JSON_ARRAY),
+		.hidden = hidden };
 
-static bool leads_to_open(struct child *c, const char *dir)
-{
-	for (const char *const *p = c->rules.write_paths; *p; p++)
-		if (path_is_below(*p, dir))
-			return true;
 	for (const char *const *p = c->rules.shown; *p; p++)
-		if (path_is_below(*p, dir))
-			return true;
-	json_each (layer, json_get(c->row, "layers"))
-		if (path_is_below(place(c, json_text(layer)), dir))
-			return true;
-	return false;
-}
-
-static void hide_homes(struct child *c, struct json *list)
-{
-	char **names = NULL;
-	size_t n = 0;
-
-	if (file_list(c->sys, c->a, AT_FDCWD, "/home", &names, &n, NULL))
-		n = 0;
-	for (size_t i = 0; i <= n && i < HOMES_MAX; i++) {
-		const char *dir = i < n ? arena_printf(c->a, "/home/%s", names[i]) : "/root";
-		if (!(c->home && path_is_below(c->home, dir)) && !leads_to_open(c, dir))
-			json_pushs(c->a, list, dir);
-	}
-}
-
-/* Without mounts no empty home lies over the real one: everything in it is hidden that does not lead to an open place. */
-static void hide_around(struct child *c, const char *dir, struct json *list)
-{
-	char **names = NULL;
-	size_t n = 0;
-
-	if (is_open(c, dir))
-		return;
-	if (!leads_to_open(c, dir)) {
-		json_pushs(c->a, list, dir);
-		return;
-	}
-	if (file_list(c->sys, c->a, AT_FDCWD, dir, &names, &n, NULL))
-		n = 0;
-	for (size_t i = 0; i < n; i++)
-		hide_around(c, path_join(c->a, dir, names[i]), list);
+		json_pushs(c->a, q.named, *p);
+	if (q.is_by_names)
+		json_each (layer, json_get(c->row, "layers"))
+			json_pushs(c->a, q.named, place(c, json_text(layer)));
+	homes_look(&q);
+	for (struct sandbox_home *h = q.homes; h->at && !c->rules.own_by_environment; h++)
+		if (c->home && text_eq(h->at, c->home)) {
+			h->from = c->empty_home;
+			h->is_writable = true;
+		}
+	c->rules.homes = q.homes;
+	if (c->rules.own_by_environment) /* places of its layers are read where they are */
+		c->rules.shown = list_of(c, q.shown);
 }
 
 /* Also where a person named a directory above it. */
@@ -312,16 +289,12 @@ static void hide_places(struct child *c)
 	if (ws->helm_home)
 		json_pushs(c->a, list, ws->helm_home);
 	json_pushs(c->a, list, ws->state_dir);
-	hide_homes(c, list);
+	cover_homes(c, list);
 	for (size_t i = 0; (secret = secret_system_at(i)); i++)
 		json_pushs(c->a, list, path_clean(c->a, secret));
 	for (size_t i = 0; (secret = secret_door_at(i)); i++) /* its own home and /tmp have none */
 		if (secret[0] == '/' && !text_starts(secret, "/tmp/"))
 			json_pushs(c->a, list, path_clean(c->a, secret));
-	for (size_t i = 0; c->home && (secret = secret_place_at(i)); i++)
-		json_pushs(c->a, list, path_clean(c->a, arena_printf(c->a, "%s/%s", c->home, secret)));
-	if (c->rules.own_by_environment && c->home)
-		hide_around(c, c->home, list);
 	if (c->rules.own_by_environment && c->tmp.all)
 		json_pushs(c->a, list, c->tmp.all);
 	c->rules.hidden = list_of(c, list);

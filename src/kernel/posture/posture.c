@@ -250,6 +250,7 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 	both_policies(a, both, y);
 	intersect(a, both, "accepted", y);
 	intersect(a, both, "allowed_paths", y);
+	intersect(a, both, "readable_paths", y);
 	intersect_hosts(a, both, y);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (!text_eq(json_get_text(x, texts[i], ""), json_get_text(y, texts[i], "")))
@@ -438,7 +439,8 @@ unsigned posture_waived(struct sys *s, struct arena *a, const struct workspace *
 
 bool posture_binds(const struct posture *p)
 {
-	static const char *const parts[] = { "freezes", "pauses", "accepted", "egress", "allowed_paths" };
+	static const char *const parts[] = { "freezes", "pauses", "accepted", "egress", "allowed_paths",
+		"readable_paths" };
 	bool says = json_get(p->word, "default_profile") || json_get(p->word, "policy") ||
 		json_get(p->word, "destructive") || json_get_bool(p->word, "require_key", false) ||
 		json_get_bool(p->word, "degraded", false);

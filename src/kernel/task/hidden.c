@@ -1,20 +1,21 @@
-/* hidden.c — what a run must not see at all: Helm's keys and decisions, people's credentials, the machine's, and homes of others.
+/* hidden.c — places that a run must not see: Helm's keys and state, homes but for what homes.c shows of them, the machine's credentials.
  *
- * Files that nobody but their owner may read are closed by the system already, but a run of root's has no such limit, and a run of a
- * person's reads what that person reads.  So every place of the one list (model/secret.h) that exists and could be reached is
- * covered: below HOME, below the home of the account where HOME is another one, and those of the system.  Homes of others are covered
- * as wholes.  A profile opens a place by naming it; what the run works in stays open. */
+ * Files that nobody but their owner may read are closed by the system already, but a run of root has no such limit, and a run of an
+ * operator reads what that operator reads.  So every system place of the one list (model/secret.h) that exists and could be reached is
+ * covered.  A profile opens a place by naming it; the places the run works in stay open. */
 #include "base/file.h"
-#include "base/names.h"
 #include "base/text.h"
+#include "kernel/allow.h"
+#include "kernel/linked.h"
+#include "kernel/task/homes.h"
 #include "kernel/task/parts.h"
 #include "model/secret.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { HOMES_MAX = 256, PASSWD_BYTES = 1 << 20 };
 
 void place_add(struct arena *a, struct json *list, const char *path)
 {
@@ -68,19 +69,6 @@ static void hide_place(const struct task *t, const char *place, const char *path
 {
 	if (file_exists(t->k->sys, AT_FDCWD, path) && is_in_reach(t, path) && !is_open_place(t, place, path))
 		place_add(t->a, list, path);
-}
-
-/* People's credentials in one home: of all places that there are, most are in no home. */
-static void hide_in_home(const struct task *t, const char *home, struct json *list)
-{
-	struct names there;
-	const char *place;
-
-	names_look(t->k->sys, AT_FDCWD, home, &there);
-	for (size_t i = 0; (place = secret_place_at(i)); i++)
-		if (names_may_have(&there, place))
-			hide_place(
-				t, place, path_clean(t->a, arena_printf(t->a, "%s/%s", home, place)), list);
 }
 
 static void hide_system(const struct task *t, struct json *list)
@@ -159,78 +147,72 @@ static void hide_doors(const struct task *t, struct json *list)
 		hide_variable(t, variables[i][0], variables[i][1], list);
 }
 
-/* Is a program that the run may start looked for there? */
-static bool has_programs(const struct task *t, const char *dir)
-{
-	const char *path = t->k->sys->getenv(t->k->sys, "PATH");
-	struct bytes all = bytes_of(path ? path : "");
+/* ---- homes ---- */
 
-	while (all.p) {
-		struct bytes one = text_cut(&all, ':');
-		if (path_is_below(arena_strndup(t->a, (const char *)one.p, one.n), dir))
-			return true;
-	}
-	return t->program.path && path_is_below(t->program.path, dir);
+/* The directory that the program really lies in, with what is beside it; of one that lies in a home itself, the file. */
+static void name_program(const struct task *t, const char *path, struct json *named)
+{
+	char real[PATH_MAX];
+
+	if (!path || !realpath(path, real))
+		return;
+	const char *dir = arena_strndup(t->a, real, (size_t)(path_base(real) - real) - 1);
+	place_add(t->a, named, arena_strdup(t->a, path));
+	place_add(t->a, named, arena_strdup(t->a, real));
+	if (!text_eq(path_base(dir), "bin") && !secret_place_holds(dir))
+		place_add(t->a, named, dir);
 }
 
-static bool is_allowed_below(const struct task *t, const char *dir)
+/* Places that are shown wherever they lie: in which the run works or stands, which an operator allowed to read, and its programs. */
+static struct json *named_places(const struct task *t)
 {
+	struct json *named = json_new(t->a, JSON_ARRAY);
+	struct linked to;
+	const char *const *readable = allowed_to_read(t->k->sys, t->a, t->k->ws);
+	char helm[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", helm, sizeof(helm) - 1);
+
+	helm[n > 0 ? n : 0] = '\0';
+	place_add(t->a, named, task_tree(t));
+	if (!task_is_beside(t))
+		place_add(t->a, named, t->k->ws->root);
+	if (t->spec->cwd && !secret_place_holds(t->spec->cwd))
+		place_add(t->a, named, t->spec->cwd);
 	for (const char *const *p = t->at.allowed; p && *p; p++)
-		if (path_is_below(*p, dir))
-			return true;
-	return t->spec->cwd && path_is_below(t->spec->cwd, dir);
+		place_add(t->a, named, *p);
+	for (const char *const *p = readable; p && *p; p++)
+		place_add(t->a, named, *p);
+	if (linked_find(t->k->sys, t->a, task_tree(t), t->k->ws->home, &to))
+		place_add(t->a, named, to.common);
+	place_add(t->a, named, n > 0 ? arena_strdup(t->a, helm) : NULL);
+	name_program(t, t->program.path, named);
+	return named;
 }
 
-/* One that holds something of the run's loses only its credentials. */
-static void hide_home_of_other(const struct task *t, const char *dir, struct json *list)
+/* Which homes are covered and what is shown of them is settled once, when the sandbox is made; what is hidden is looked up for each call
+ * of a session. */
+static void look_at_homes(struct task *t, struct json *hidden)
 {
-	if (is_at_work_below(t, dir) || is_allowed_below(t, dir) || has_programs(t, dir))
-		hide_in_home(t, dir, list);
-	else if (is_in_reach(t, dir))
-		place_add(t->a, list, dir);
-}
+	struct homes_request q = { .s = t->k->sys,
+		.a = t->a,
+		.home = t->k->ws->home,
+		.helm_home = t->k->ws->helm_home,
+		.profile = t->profile,
+		.rules = &t->rules,
+		.own = t->spec->session ? t->spec->session->writable : NULL,
+		.is_by_names = t->rules.kind == SANDBOX_SUPERVISED,
+		.has_toolchains = true,
+		.named = named_places(t),
+		.hidden = hidden };
 
-/* The home of the account as /etc/passwd has it, or NULL: NAME:x:UID:GID:TEXT:HOME:SHELL. */
-static const char *account_home(const struct task *t)
-{
-	struct bytes all;
-
-	if (file_read(t->k->sys, t->a, AT_FDCWD, "/etc/passwd", PASSWD_BYTES, FILE_FOLLOW, &all, NULL))
-		return NULL;
-	while (all.p) {
-		struct bytes line = text_cut(&all, '\n'), field[6];
-		for (size_t i = 0; i < ARRAY_SIZE(field); i++)
-			field[i] = text_cut(&line, ':');
-		if (!field[5].p)
-			continue;
-		const char *uid = arena_strndup(t->a, (const char *)field[2].p, field[2].n);
-		const char *dir = arena_strndup(t->a, (const char *)field[5].p, field[5].n);
-		int64_t number;
-		if (text_int(uid, &number) && number == (int64_t)geteuid())
-			return dir[0] == '/' && dir[1] ? path_clean(t->a, dir) : NULL;
-	}
-	return NULL;
-}
-
-static void hide_homes(const struct task *t, struct json *list)
-{
-	const char *home = t->k->ws->home, *of_account = account_home(t);
-	char **names = NULL;
-	size_t n = 0;
-
-	if (home)
-		hide_in_home(t, home, list);
-	if (of_account && !(home && text_eq(home, of_account)))
-		hide_in_home(t, of_account, list);
-	if (file_list(t->k->sys, t->a, AT_FDCWD, "/home", &names, &n, NULL))
-		n = 0;
-	for (size_t i = 0; i <= n && i < HOMES_MAX; i++) {
-		const char *dir = i < n ? arena_printf(t->a, "/home/%s", names[i]) : "/root";
-		bool is_mine =
-			(home && path_is_below(home, dir)) || (of_account && path_is_below(of_account, dir));
-		if (!is_mine && file_is_dir(t->k->sys, AT_FDCWD, dir))
-			hide_home_of_other(t, dir, list);
-	}
+	homes_look(&q);
+	if (t->rules.homes)
+		return;
+	for (struct sandbox_home *h = q.homes; h->at; h++)
+		if (q.home && text_eq(h->at, q.home))
+			h->git_config = homes_git_config(&q);
+	t->rules.homes = q.homes;
+	t->rules.shown = place_list(t->a, q.shown);
 }
 
 /* ~/.helm is closed.  If the workspace itself lies in it, everything is that does not lead there. */
@@ -255,16 +237,21 @@ static void hide_helm_home(const struct task *t, struct json *list)
 	}
 }
 
-/* A run that may not write has no business in the state, either; and one that must not see all of the tree none in checkpoints and bundles. */
-const char *const *task_hidden(const struct task *t)
+/* Helm's state is not read inside.  Without mounts nothing can be hidden in a place that may be written: there it stays readable. */
+static bool can_hide_state(const struct task *t)
 {
-	const struct terms *terms = t->profile->terms;
+	return t->rules.kind == SANDBOX_NAMESPACES ||
+		!path_is_in_one(t->k->ws->state_dir, t->rules.write_paths);
+}
+
+const char *const *task_hidden(struct task *t)
+{
 	struct json *list = json_new(t->a, JSON_ARRAY);
 
 	hide_helm_home(t, list);
-	if (t->profile->writes != ALLOWANCE_YES || (terms && terms->hidden && *terms->hidden))
+	if (can_hide_state(t))
 		place_add(t->a, list, t->k->ws->state_dir);
-	hide_homes(t, list);
+	look_at_homes(t, list);
 	hide_system(t, list);
 	/* Without mounts the directories of other runs lie beside its own. */
 	if (t->rules.own_by_environment && t->tmp.all)

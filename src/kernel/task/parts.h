@@ -75,6 +75,7 @@ struct task {
 	int door_fd; /* what it says comes here; -1: nothing more */
 	struct egress_sums egress;
 	const char *tmpdir; /* as the run sees it; or NULL */
+	const char *own_home; /* without mounts: the run's HOME, with links to what it may read; or NULL */
 	const char *commands; /* a directory of its client's commands, as calls see it; or NULL */
 	struct sandbox_rules rules;
 	struct run_request run;
@@ -225,14 +226,16 @@ void task_places(struct task *t);
 const char *const *contained_environment(const struct task *t, const char *const *given);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
+bool task_is_beside(
+	const struct task *t); /* it works in a tree beside the workspace, which is none of its business */
 /* Lists of paths while they grow: NULL adds nothing; as an array that ends in NULL. */
 void place_add(struct arena *a, struct json *list, const char *path);
 const char *const *place_list(struct arena *a, const struct json *list);
 
 /* ---- hidden.c ---- */
 
-/* What must not be seen at all: keys, people's and the machine's credentials, homes of others. */
-const char *const *task_hidden(const struct task *t);
+/* Places that must not be seen: Helm's own, homes, credentials.  Sets t->rules.homes and .shown where they are not set. */
+const char *const *task_hidden(struct task *t);
 
 /* ---- refusal.c ---- */
 

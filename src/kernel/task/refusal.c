@@ -1,11 +1,12 @@
-/* refusal.c — when a run failed at a wall, one line says at which, and how a person opens just that.
+/* refusal.c — when a run failed at its sandbox, one line says at what, and how an operator opens just that.
  *
- * The kernel refuses without telling anybody, so this is read from what the command printed last: a path or a host in a line that
- * says why.  It is said only where it is so: the path lies where the walls let nobody write although its owner could, or
- * the run has no way to any host.  It explains, and decides nothing. */
+ * The kernel refuses without telling anybody.  So a run that failed is explained from the effects that were understood before it began, and
+ * from what it printed last: a path or a host in a line that says why.  A path is named only where the sandbox is the cause: it exists and
+ * is not shown, or its owner could write it.  This explains, and decides nothing. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
+#include "model/secret.h"
 #include "model/terms.h"
 
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 enum { LINE_MAX_BYTES = 1024 };
 
 struct refusal {
-	const char *what; /* "write", "fixed", "closed", "list", "network" */
+	const char *what; /* "write", "fixed", "closed", "unseen", "list", "network" */
 	const char *target;
 };
 
@@ -63,13 +64,54 @@ static bool is_above_hidden(const struct task *t, const char *path)
 	return text_eq(path, "/");
 }
 
-/* What the sandbox says about this path, if it is what refused it.  A program that could not read is never told where it may write. */
-static bool judge_path(const struct task *t, const char *text, bool is_read, struct refusal *ret)
+/* It exists in a home, and the sandbox does not show it. */
+static bool is_unseen(const struct task *t, const char *path)
+{
+	bool is_in_home = false;
+
+	for (const struct sandbox_home *h = t->rules.homes; h && h->at; h++)
+		is_in_home |= path_is_below(path, h->at) && !text_eq(path, h->at);
+	if (!is_in_home || path_is_in_one(path, t->rules.shown) ||
+		path_is_in_one(path, t->rules.write_paths) || is_private(t, path))
+		return false;
+	/* A directory on the way to a place that is shown is there. */
+	for (const char *const *p = t->rules.shown; p && *p; p++)
+		if (path_is_below(*p, path))
+			return false;
+	for (const char *const *p = t->rules.write_paths; p && *p; p++)
+		if (path_is_below(*p, path))
+			return false;
+	return file_exists(t->k->sys, AT_FDCWD, path);
+}
+
+/* As it is outside: without mounts HOME is a directory of the run's own. */
+static const char *outside_path(const struct task *t, const char *text)
 {
 	const char *path = path_clean(t->a, path_join(t->a, t->spec->cwd, text));
 
-	if (path_is_in_one(path, t->rules.hidden))
+	if (t->own_home && path_is_below(path, t->own_home) && t->k->ws->home)
+		return arena_printf(t->a, "%s%s", t->k->ws->home, path + strlen(t->own_home));
+	return path;
+}
+
+enum failed {
+	FAILED_READ,
+	FAILED_ABSENT, /* it said that there is no such file */
+	FAILED_WRITE
+};
+
+/* What the sandbox says about this path, if it is what refused it.  A program that could not read is never told where it may write. */
+static bool judge_path(const struct task *t, const char *text, enum failed how, struct refusal *ret)
+{
+	const char *path = outside_path(t, text);
+	const bool is_read = how != FAILED_WRITE;
+
+	if (path_is_in_one(path, t->rules.hidden) && file_exists(t->k->sys, AT_FDCWD, path))
 		*ret = (struct refusal){ "closed", path };
+	else if (is_unseen(t, path))
+		*ret = (struct refusal){ secret_place_holds(path) ? "closed" : "unseen", path };
+	else if (how == FAILED_ABSENT)
+		return false;
 	else if (is_read && is_above_hidden(t, path))
 		*ret = (struct refusal){ "list", path };
 	else if (is_read)
@@ -109,6 +151,7 @@ static bool next_word(const char **at, char *to, size_t room)
 	return true;
 }
 
+static const char *const absents[] = { "No such file or directory", "ENOENT", "not found", "does not exist" };
 /* How programs say that it was reading that failed. */
 static const char *const reads[] = { "open directory", "read directory", "reading directory", "cannot access",
 	"cannot stat", "cannot read", "can't read", "for reading", "scandir", "opendir" };
@@ -118,12 +161,14 @@ static bool find_path(const struct task *t, const char *line, struct refusal *re
 {
 	const size_t first = strcspn(line, " ");
 	char word[LINE_MAX_BYTES];
-	bool is_read = says_one(line, reads, ARRAY_SIZE(reads));
+	enum failed how = says_one(line, absents, ARRAY_SIZE(absents)) ? FAILED_ABSENT
+		: says_one(line, reads, ARRAY_SIZE(reads))	       ? FAILED_READ
+								       : FAILED_WRITE;
 
 	if (first > 1 && line[first] && line[first - 1] == ':')
 		line += first;
 	while (next_word(&line, word, sizeof(word)))
-		if (strchr(word, '/') && judge_path(t, word, is_read, ret))
+		if (strchr(word, '/') && judge_path(t, word, how, ret))
 			return true;
 	return false;
 }
@@ -150,9 +195,9 @@ static const char *const names[] = { "Could not resolve host", "Couldn't resolve
 
 static bool judge_line(const struct task *t, const char *line, struct refusal *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(writes); i++)
-		if (strstr(line, writes[i]) && find_path(t, line, ret))
-			return true;
+	if ((says_one(line, writes, ARRAY_SIZE(writes)) || says_one(line, absents, ARRAY_SIZE(absents))) &&
+		find_path(t, line, ret))
+		return true;
 	for (size_t i = 0; t->rules.network != NETWORK_FULL && i < ARRAY_SIZE(names); i++)
 		if (strstr(line, names[i]) &&
 			(find_host(t, strstr(line, names[i]), ret) || find_host(t, line, ret)))
@@ -209,34 +254,58 @@ static const char *sentence(const struct task *t, const struct refusal *r)
 	const char *shown = text_safe(a, r->target, strlen(r->target), false);
 
 	if (t->profile->terms && !text_eq(r->what, "fixed"))
-		return arena_printf(a, "the walls refused %s: the contract of skill '%s' does not have it",
+		return arena_printf(a, "the sandbox refused %s: the contract of skill '%s' does not have it",
 			shown, t->profile->terms->skill);
 	if (text_eq(r->what, "closed"))
-		return arena_printf(a, "the walls refused %s: the profile %s keeps credentials closed", shown,
+		return arena_printf(a, "the sandbox hides %s: the profile %s keeps credentials closed", shown,
 			t->profile->name);
+	if (text_eq(r->what, "unseen"))
+		return arena_printf(a,
+			"the sandbox does not show %s: of your home a run sees its work tree and toolchains; to let runs here "
+			"read it: helm allow path --read %s",
+			shown, shown);
 	if (text_eq(r->what, "list"))
 		return arena_printf(a,
-			"the walls refused to read %s: credentials lie below it, and this machine has no mounts to cover them; "
+			"the sandbox refused to read %s: credentials lie below it, and this machine has no mounts to cover them; "
 			"name what lies in it instead",
 			shown);
 	if (text_eq(r->what, "fixed"))
 		return arena_printf(a,
-			"the walls refused %s: what decides about runs, or starts programs later, is read-only in one",
+			"the sandbox refused %s: what decides about runs, or starts programs later, is read-only in one",
 			shown);
 	if (text_eq(r->what, "network") && t->rules.network == NETWORK_NAMED)
 		return arena_printf(a,
-			"the walls refused %s: the profile %s has no way there but its door; a person allows it with: "
+			"the sandbox refused %s: the profile %s has no way there but the egress proxy; to allow it: "
 			"helm allow host %s",
 			shown, t->profile->name, shown);
 	if (text_eq(r->what, "network"))
 		return arena_printf(a,
-			"the walls refused %s: the profile %s has no way there; under service_ops the network is open",
+			"the sandbox refused %s: the profile %s has no way there; under service_ops the network is open",
 			shown, t->profile->name);
 	const char *place = place_of(t, r->target);
+	if (place_is_too_much(t->k->ws->home, t->k->ws->helm_home, place))
+		return arena_printf(a,
+			"the sandbox refused %s: the profile %s lets it write only in the work tree; to let runs here write in a "
+			"directory of its own: helm allow path DIR",
+			shown, t->profile->name);
 	return arena_printf(a,
-		"the walls refused %s: the profile %s lets it write only in the work tree; a person allows that place with: "
+		"the sandbox refused %s: the profile %s lets it write only in the work tree; to allow that place: "
 		"helm allow path %s",
 		shown, t->profile->name, text_safe(a, place, strlen(place), false));
+}
+
+/* Files that the command was understood to read, and that the sandbox does not show. */
+static bool judge_effects(const struct task *t, struct refusal *ret)
+{
+	const struct proposal *p = &t->report->handling.proposal;
+
+	for (size_t i = 0; i < p->effect_count; i++) {
+		const struct effect *f = &p->effects[i];
+		if ((f->kind == FX_READ || f->kind == FX_SECRET_READ || f->kind == FX_SCRIPT) && f->target &&
+			*f->target == '/' && judge_path(t, f->target, FAILED_ABSENT, ret))
+			return true;
+	}
+	return false;
 }
 
 void task_tell_refusal(struct task *t)
@@ -244,8 +313,9 @@ void task_tell_refusal(struct task *t)
 	const struct run_result *r = t->result;
 	struct refusal found;
 
-	if (!r->exit_code || !r->captured || t->rules.off ||
-		(!judge_stream(t, &r->err, &found) && !judge_stream(t, &r->out, &found)))
+	if (!r->exit_code || t->rules.off ||
+		(!judge_effects(t, &found) && !judge_stream(t, &r->err, &found) &&
+			!judge_stream(t, &r->out, &found)))
 		return;
 	const char *text = sentence(t, &found);
 	json_sets(t->a, t->row, "refused_by_wall", text);
@@ -259,8 +329,9 @@ const char *refusal_in(struct kernel *k, struct arena *a, const struct profile *
 	struct task t = { .k = k, .a = a, .spec = &spec, .profile = p, .at = *at };
 	struct refusal found;
 
-	/* Most have nothing to do with a wall, and what the walls are takes a look at the tree. */
-	if (!says_one(said, writes, ARRAY_SIZE(writes)) && !says_one(said, names, ARRAY_SIZE(names)))
+	/* Most have nothing to do with the sandbox, and which places it shows takes a look at the tree. */
+	if (!says_one(said, writes, ARRAY_SIZE(writes)) && !says_one(said, absents, ARRAY_SIZE(absents)) &&
+		!says_one(said, names, ARRAY_SIZE(names)))
 		return NULL;
 	task_rules(&t);
 	return judge_text(&t, bytes_of(said), &found) ? sentence(&t, &found) : NULL;

@@ -121,6 +121,12 @@ static size_t put_own(const struct task *t, const char **env, size_t n)
 
 	for (size_t i = 0; t->tmpdir && i < (t->rules.own_by_environment ? ARRAY_SIZE(names) : 1); i++)
 		env[n++] = arena_printf(t->a, "%s=%s", names[i], t->tmpdir);
+	if (t->own_home) {
+		for (size_t i = 0; i < n; i++)
+			if (text_starts(env[i], "HOME="))
+				env[i] = arena_printf(t->a, "HOME=%s", t->own_home);
+		env[n++] = arena_printf(t->a, "HELM_HOME=%s", t->k->ws->helm_home);
+	}
 	return t->rules.own_by_environment ? own_environment(&own, env, n) : n;
 }
 
@@ -191,8 +197,7 @@ static bool is_own(const struct task *t, const char *path)
 	return false;
 }
 
-/* Where an agent works in a tree beside the workspace, the workspace itself is none of its business. */
-static bool is_beside(const struct task *t)
+bool task_is_beside(const struct task *t)
 {
 	const struct workspace *ws = t->k->ws;
 
@@ -257,7 +262,7 @@ static const char *const *writable_paths(const struct task *t)
 		return place_list(a, list);
 	}
 	if (t->profile->writes == ALLOWANCE_YES) {
-		if (!is_beside(t))
+		if (!task_is_beside(t))
 			place_add(a, list, t->k->ws->root);
 		place_add(a, list, t->at.work_tree);
 		if (!t->rules.own_by_environment) /* it has mounts, or the supervisor leads it to rules.shm */
@@ -367,6 +372,7 @@ static const char *const *frozen_paths(struct task *t, const char *const *writab
 	struct json *list = json_new(a, JSON_ARRAY);
 
 	place_add(a, list, t->k->ws->state_dir);
+	place_add(a, list, t->own_home);
 	for (const char *const *p = t->spec->session ? t->spec->session->closed : NULL; p && *p; p++)
 		freeze(t, writable, *p, list);
 	freeze(t, writable, arena_printf(a, "%s/references", t->k->ws->root), list);
@@ -446,6 +452,31 @@ static void lead_to_own(struct task *t)
 	t->tmpdir = tmp ? tmp : t->tmp.path;
 }
 
+/* Without mounts: the run's home is a directory of links to the places of the real one that it may read. */
+static void link_home(struct task *t)
+{
+	struct sys *s = t->k->sys;
+	const char *home = t->k->ws->home;
+	const size_t n = home ? strlen(home) : 0;
+
+	if (!home || !t->k->ws->helm_home || !t->rules.own_by_environment ||
+		!(t->own_home = make_below(t, "home")))
+		return;
+	for (int i = 0; i < 2; i++)
+		for (const char *const *p = i ? t->rules.write_paths : t->rules.shown; p && *p; p++) {
+			if (!path_is_below(*p, home) || !(*p)[n])
+				continue;
+			const char *to = arena_printf(t->a, "%s%s", t->own_home, *p + n);
+			(void)file_mkdirs(s, AT_FDCWD,
+				arena_strndup(t->a, to, (size_t)(path_base(to) - to) - 1), 0700, NULL);
+			(void)s->symlink(s, *p, AT_FDCWD, to);
+		}
+	for (const struct sandbox_home *h = t->rules.homes; h && h->at; h++)
+		if (h->git_config)
+			(void)file_replace(s, AT_FDCWD, arena_printf(t->a, "%s/.gitconfig", t->own_home),
+				0600, bytes_of(h->git_config), NULL);
+}
+
 /* One private directory serves all places.  Layers keep theirs beside it, out of the run's sight. */
 static void choose_own(struct task *t)
 {
@@ -498,7 +529,17 @@ void task_rules(struct task *t)
 	choose_own(t);
 	t->rules.exec_paths = task_programs(t);
 	t->rules.write_paths = writable_paths(t);
+	t->rules.hidden = task_hidden(t);
+	link_home(t);
 	task_places(t);
+}
+
+static const char *const *own_home_only(const struct task *t)
+{
+	const char **list = arena_zalloc(t->a, 2, sizeof(*list));
+
+	list[0] = t->own_home;
+	return t->own_home ? list : NULL;
 }
 
 void task_places(struct task *t)
@@ -506,7 +547,7 @@ void task_places(struct task *t)
 	t->rules.hidden = task_hidden(t);
 	t->rules.read_only = t->profile->writes == ALLOWANCE_YES || t->spec->session
 		? frozen_paths(t, t->rules.write_paths)
-		: NULL;
+		: own_home_only(t);
 }
 
 void task_walls(struct task *t)
