@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "kernel/allow.h"
+#include "kernel/task/homes.h"
 #include "kernel/workspace.h"
 #include "model/profile.h"
 
@@ -74,7 +76,12 @@ int cmd_profile_show(struct cli *r, struct err *e)
 
 	if (rc || (rc = profiles_get(&p, r->args[0], &found, e)))
 		return rc;
-	out_result(r, profile_document(r->a, found));
+	struct json *doc = json_copy(r->a, profile_document(r->a, found));
+	if (r->ws && r->ws->home)
+		json_set(r->a, doc, "home",
+			homes_list(r->sys, r->a, r->ws->home, r->ws->helm_home, found,
+				allowed_to_read(r->sys, r->a, r->ws)));
+	out_result(r, doc);
 	return 0;
 }
 

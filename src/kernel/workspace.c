@@ -412,6 +412,22 @@ int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace
 }
 
 /* Without flags the answer is a workspace with state, or an error that says how to make one. */
+/* Inside a sandbox Helm's state is covered (task/hidden.c): by an empty directory without rights on a file system of its own, with all that
+ * is around it, or by Landlock.  An empty record must not be taken for the record. */
+static bool is_covered(struct sys *s, const struct workspace *ws)
+{
+	const char *inside = s->getenv(s, "HELM_WORKSPACE");
+	struct stat root, state;
+
+	if (!s->getenv(s, "HELM_TASK_ID"))
+		return false;
+	if (s->stat(s, AT_FDCWD, ws->root, &root, 0))
+		return inside && text_eq(inside, ws->root);
+	if (s->stat(s, AT_FDCWD, ws->state_dir, &state, AT_SYMLINK_NOFOLLOW))
+		return false;
+	return ws->state_fd < 0 || (state.st_dev != root.st_dev && !(state.st_mode & 0777));
+}
+
 int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
 	struct err *e)
 {
@@ -437,6 +453,12 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	ws->tree_fd = ws->root_fd;
 	ws->points_dir = ws->state_dir;
 	ws->state_fd = open_quietly(s, ws->state_dir);
+	if (is_covered(s, ws) && !(flags & WORKSPACE_OPTIONAL && !path)) {
+		workspace_close(ws);
+		return err_set(e, E_DENIED, "STATE_INSIDE",
+			"Helm's record of '%s' is not shown inside the sandbox of task %s; run this command outside of it",
+			ws->root, s->getenv(s, "HELM_TASK_ID"));
+	}
 	/* Everything that decides or records needs state; only those who make or inspect a workspace do
 	 * without. */
 	if (!(flags & (WORKSPACE_NEW | WORKSPACE_ANY)) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN)) {

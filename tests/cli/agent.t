@@ -78,7 +78,7 @@ printf '{"tool_name":"Bash","tool_use_id":"w","session_id":"s","cwd":"%s","tool_
 SH
 wall_told() {
   session "$scratch/refused" >"$scratch/said" 2>&1
-  grep -q "additionalContext\":\"the sandbox refused $home/new: .*helm allow path $home" "$scratch/said" && return 0
+  grep -q "additionalContext\":\"the sandbox refused $home/new: .*helm allow path DIR" "$scratch/said" && return 0
   cat "$scratch/said"
   return 1
 }

@@ -20,9 +20,9 @@ ok "a path outside is named, with what a person can do" says 1 "helm allow path 
 ok "the row says so, too" sh -c 'printf %s "$0" | grep -q "\"refused_by_wall\": *\"the sandbox refused"' "$(row)"
 ok "a file in a place that does not exist is about the place above" says 1 "helm allow path $out" wall mkdir "$out/new"
 ok "what starts programs later is not to be allowed" sh -c '! printf %s "$0" | grep -q "allow path"' "$(wall sh -c 'mkdir -p .git/hooks; echo x >.git/hooks/pre-commit' 2>&1)"
-ok "an ordinary failure is not blamed on a wall" sh -c '! printf %s "$0" | grep -q "the walls"' "$(wall sh -c 'cat nothing-here; exit 3' 2>&1)"
-ok "nor is one in the tree" sh -c '! printf %s "$0" | grep -q "the walls"' "$(wall sh -c 'echo "./x: Permission denied" >&2; exit 1' 2>&1)"
-ok "nor what succeeds" sh -c '! printf %s "$0" | grep -q "the walls"' "$(wall sh -c 'echo "/etc/x: Permission denied"' 2>&1)"
+ok "an ordinary failure is not blamed on a wall" sh -c '! printf %s "$0" | grep -q "the sandbox"' "$(wall sh -c 'cat nothing-here; exit 3' 2>&1)"
+ok "nor is one in the tree" sh -c '! printf %s "$0" | grep -q "the sandbox"' "$(wall sh -c 'echo "./x: Permission denied" >&2; exit 1' 2>&1)"
+ok "nor what succeeds" sh -c '! printf %s "$0" | grep -q "the sandbox"' "$(wall sh -c 'echo "/etc/x: Permission denied"' 2>&1)"
 ok "a host is named" says 6 "the sandbox refused registry.example.org" wall sh -c 'echo "curl: (6) Could not resolve host: registry.example.org" >&2; exit 6'
 
 ok "the root directory can be listed" says 0 usr wall ls /

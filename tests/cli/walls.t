@@ -175,7 +175,7 @@ for p in inspect_local workspace_edit risky_edit service_ops; do
     [ ! -e $f ] || ok "$p: $f cannot be opened" closed $p read $f
   done
   ok "$p: nothing in ~/.helm but the workspace is seen" closed $p read "$home/later"
-  ok "$p: what lies beside them can" open $p read "$me/.config/plain"
+  ok "$p: nor can anything beside them" closed $p read "$me/.config/plain"
   ok "$p: reading outside is open" open $p read "$scratch/outside/file"
   ok "$p: the sink is open" open $p write /dev/null
   ok "$p: temporary files have a place of their own" private_place $p
@@ -189,7 +189,7 @@ ok "inspect_local: shared memory cannot be written" closed inspect_local write /
 for p in workspace_edit risky_edit service_ops; do
   ok "$p: the work tree can be written" open $p write "$scratch/project/made-$p"
   ok "$p: the workspace can be written" open $p write "$ws/made-$p"
-  ok "$p: the state can be read" open $p read "$ws/.helm/task-ledger.jsonl"
+  ok_mounts "$p: the state cannot be read" closed $p read "$ws/.helm/task-ledger.jsonl"
   ok "$p: a mode in the work tree can be changed" open $p chmod "$scratch/project/made-$p"
   ok "$p: no file is made to run as its owner" closed $p setuid "$scratch/project/made-$p"
   ok "$p: nothing leaves the work tree through a link" closed $p symlink-out "$scratch/project" "$scratch/outside/file"

@@ -362,3 +362,34 @@ const char *homes_git_config(const struct homes_request *q)
 	}
 	return all.n ? all.p : NULL;
 }
+
+struct json *homes_list(struct sys *s, struct arena *a, const char *home, const char *helm_home,
+	const struct profile *p, const char *const *readable)
+{
+	struct sandbox_layer *layers = arena_zalloc(a, p->layer_count + 1, sizeof(*layers));
+	struct json *doc = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY);
+	size_t n = 0;
+
+	for (size_t i = 0; home && i < p->layer_count; i++) {
+		const char *at = path_clean(a, arena_printf(a, "%s/%s", home, p->layers[i]));
+		if (!file_is_dir(s, AT_FDCWD, at))
+			continue;
+		layers[n++].at = at;
+		json_pushs(a, list, at);
+	}
+	const struct sandbox_rules rules = { .layers = layers };
+	struct homes_request q = { .s = s,
+		.a = a,
+		.home = home,
+		.helm_home = helm_home,
+		.profile = p,
+		.rules = &rules,
+		.has_toolchains = true,
+		.named = json_new(a, JSON_ARRAY) };
+	for (; readable && *readable; readable++)
+		json_pushs(a, q.named, *readable);
+	homes_look(&q);
+	json_set(a, doc, "readable", q.shown);
+	json_set(a, doc, "layers", list);
+	return doc;
+}

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/sys.h"
-#include "execute/sandbox.h"
+#include "execute/execute.h"
 #include "model/profile.h"
 
 struct homes_request {
@@ -27,6 +27,11 @@ struct homes_request {
 
 /* Fills in the answer.  A home that lies in a place that may be written is not covered: credentials in it are hidden one by one. */
 void homes_look(struct homes_request *q);
+
+/* For people: the places of their home that runs under this profile read here, besides the work tree: paths; and of those the layers, which a
+ * run may write and which are as before afterwards.  `readable`: those that an operator allowed. */
+struct json *homes_list(struct sys *s, struct arena *a, const char *home, const char *helm_home,
+	const struct profile *p, const char *const *readable);
 
 /* The operator's settings of git that start nothing and hold no credentials, as a configuration file; NULL when there are none, or when
  * `shown` has the operator's own file. */
