@@ -95,7 +95,7 @@ void place_close(struct place *p)
 
 void place_input(struct place *p, const char *text)
 {
-	snprintf(p->input, sizeof(p->input), "%s/payload", p->home);
+	snprintf(p->input, sizeof(p->input), "%s/ws/payload", p->home);
 	FILE *f = fopen(p->input, "w");
 
 	if (!f || fputs(text, f) < 0 || fclose(f))

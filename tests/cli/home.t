@@ -314,4 +314,7 @@ in_record() (cd "$scratch/ws" && helm "$@")
 ok "the record is not shown inside" says 25 "is not shown inside the sandbox" in_record run -- "$HELM_REAL" status
 # shellcheck disable=SC2016 # words of the shell inside
 ok_mounts "nor its files" says 0 "seen 0" in_record run --guard-mode audit -- sh -c 'echo seen $(cat .helm/* 2>/dev/null | wc -c)'
+mkdir "$scratch/ws/inner" && helm init --path "$scratch/ws/inner" >/dev/null
+# shellcheck disable=SC2016 # words of the shell inside
+ok_mounts "nor those of a workspace in the tree" says 0 "seen 0" in_record run --guard-mode audit -- sh -c 'echo seen $(cat inner/.helm/* 2>/dev/null | wc -c)'
 finish

@@ -32,7 +32,7 @@ struct nested {
 	struct nested_place *places;
 	size_t n, room, seen, most;
 	bool is_sorted, is_cut; /* is_cut: there is more than was looked at */
-	struct json *settings;
+	struct json *settings, *states;
 	struct watch *watch; /* or NULL */
 };
 
@@ -44,7 +44,8 @@ struct nested *nested_new(struct arena *a, const struct task *t)
 		.a = a,
 		.state_name = t->k->ws->state_name,
 		.most = task_walk_most(t),
-		.settings = json_new(a, JSON_ARRAY) };
+		.settings = json_new(a, JSON_ARRAY),
+		.states = json_new(a, JSON_ARRAY) };
 	return x;
 }
 
@@ -56,6 +57,11 @@ void nested_watch(struct nested *x, struct watch *w)
 const struct json *nested_settings(const struct nested *x)
 {
 	return x->settings;
+}
+
+const struct json *nested_states(const struct nested *x)
+{
+	return x->states;
 }
 
 /* ---- seeing ---- */
@@ -70,6 +76,8 @@ static void keep(struct nested *x, const char *rel, const struct stat *st)
 	}
 	x->places[x->n++] = (struct nested_place){ arena_strdup(x->a, rel), st->st_dev, st->st_ino };
 	x->is_sorted = false;
+	if (S_ISDIR(st->st_mode) && path_base(rel) > rel && text_eq(path_base(rel), x->state_name))
+		json_pushs(x->a, x->states, rel);
 }
 
 /* Only its kind is known of what a walk by names gives. */

@@ -74,7 +74,7 @@ struct task {
 	struct egress_door *door; /* NULL: there is none */
 	int door_fd; /* what it says comes here; -1: nothing more */
 	struct egress_sums egress;
-	const char *tmpdir; /* as the run sees it; or NULL */
+	const char *tmpdir, *tmp_from; /* as the run sees it, and as it is outside; or NULL */
 	const char *own_home; /* without mounts: the run's HOME, with links to what it may read; or NULL */
 	const char *commands; /* a directory of its client's commands, as calls see it; or NULL */
 	struct sandbox_rules rules;
@@ -332,6 +332,8 @@ bool nested_is_whole(const struct nested *x); /* there, and nothing of the tree 
 void nested_watch(
 	struct nested *x, struct watch *w); /* every directory that is seen is watched from then on */
 const struct json *nested_settings(const struct nested *x); /* of clients: ["a/.claude/settings.json", ...] */
+/* State of other workspaces deeper in the tree: paths in it. */
+const struct json *nested_states(const struct nested *x);
 void armed_tell(struct task *t); /* into row, receipt and hint */
 
 /* ---- again.c: the walk behind a call, where it is known what changed ---- */

@@ -130,6 +130,20 @@ static size_t put_own(const struct task *t, const char **env, size_t n)
 	return t->rules.own_by_environment ? own_environment(&own, env, n) : n;
 }
 
+/* The state cannot be read inside: the run gets a copy of the newest resume card among its temporary files.  NULL: there is none. */
+static const char *copy_card(const struct task *t)
+{
+	enum { CARD_BYTES = 256 << 10 };
+	const char *name = t->cards.newest ? path_base(t->cards.newest) : NULL;
+	struct bytes text;
+
+	if (!name || !t->tmp_from ||
+		file_read(t->k->sys, t->a, AT_FDCWD, t->cards.newest, CARD_BYTES, 0, &text, NULL) ||
+		file_put(t->k->sys, AT_FDCWD, path_join(t->a, t->tmp_from, name), 0600, text, NULL))
+		return NULL;
+	return path_join(t->a, t->tmpdir, name);
+}
+
 /* By profile, with the task's own variables. */
 static const char *const *environment_of(const struct task *t)
 {
@@ -147,7 +161,7 @@ static const char *const *environment_of(const struct task *t)
 	put(a, env, &n, "TASK_PROFILE", t->spec->profile);
 	put(a, env, &n, "TASK_SKILL", t->spec->skill);
 	put(a, env, &n, "TASK_NAME", t->spec->task_name);
-	put(a, env, &n, "PREVIOUS_STATE_SNAPSHOT", t->cards.newest);
+	put(a, env, &n, "PREVIOUS_STATE_SNAPSHOT", copy_card(t));
 	env[n++] = arena_printf(a, "HELM_WORKSPACE=%s", t->k->ws->root);
 	for (const char *const *one = egress_environment(a, t->door); *one; one++)
 		env[n++] = *one;
@@ -439,6 +453,7 @@ static void cover_others(struct task *t)
 	own[0] = (struct sandbox_own){ t->tmp.all, t->tmp.path };
 	t->rules.own = own;
 	t->tmpdir = t->tmp.all;
+	t->tmp_from = t->tmp.path;
 }
 
 /* Without mounts: temporary files, shared memory and caches have directories below the private one (own_environment.c). */
@@ -449,7 +464,7 @@ static void lead_to_own(struct task *t)
 	t->rules.own_by_environment = true;
 	t->rules.own_dir = t->tmp.path;
 	t->rules.shm = t->profile->writes == ALLOWANCE_YES ? make_below(t, "shm") : NULL;
-	t->tmpdir = tmp ? tmp : t->tmp.path;
+	t->tmpdir = t->tmp_from = tmp ? tmp : t->tmp.path;
 }
 
 /* Without mounts: the run's home is a directory of links to the places of the real one that it may read. */
@@ -473,7 +488,7 @@ static void link_home(struct task *t)
 		}
 	for (const struct sandbox_home *h = t->rules.homes; h && h->at; h++)
 		if (h->git_config)
-			(void)file_replace(s, AT_FDCWD, arena_printf(t->a, "%s/.gitconfig", t->own_home),
+			(void)file_put(s, AT_FDCWD, arena_printf(t->a, "%s/.gitconfig", t->own_home),
 				0600, bytes_of(h->git_config), NULL);
 }
 
@@ -482,7 +497,7 @@ static void choose_own(struct task *t)
 {
 	const struct profile *p = t->profile;
 
-	t->tmpdir = t->tmp.path;
+	t->tmpdir = t->tmp_from = t->tmp.path;
 	if (!t->tmp.path)
 		return;
 	if (t->rules.kind == SANDBOX_SUPERVISED) {
@@ -509,6 +524,7 @@ static void choose_own(struct task *t)
 	}
 	t->rules.own = own;
 	t->tmpdir = own[0].at;
+	t->tmp_from = from;
 }
 
 /* The lists live in the task's memory and must stay there until the run has ended. */
@@ -534,6 +550,20 @@ void task_rules(struct task *t)
 	task_places(t);
 }
 
+/* The state of other workspaces in the tree is not shown, either; see can_hide_state() in hidden.c. */
+static void hide_nested_states(struct task *t)
+{
+	struct json *list = json_new(t->a, JSON_ARRAY);
+
+	if (!t->nested || t->rules.kind != SANDBOX_NAMESPACES || !nested_states(t->nested)->n)
+		return;
+	for (const char *const *p = t->rules.hidden; *p; p++)
+		place_add(t->a, list, *p);
+	json_each (rel, nested_states(t->nested))
+		place_add(t->a, list, path_join(t->a, task_tree(t), json_text(rel)));
+	t->rules.hidden = place_list(t->a, list);
+}
+
 static const char *const *own_home_only(const struct task *t)
 {
 	const char **list = arena_zalloc(t->a, 2, sizeof(*list));
@@ -548,6 +578,7 @@ void task_places(struct task *t)
 	t->rules.read_only = t->profile->writes == ALLOWANCE_YES || t->spec->session
 		? frozen_paths(t, t->rules.write_paths)
 		: own_home_only(t);
+	hide_nested_states(t);
 }
 
 void task_walls(struct task *t)
