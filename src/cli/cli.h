@@ -28,6 +28,8 @@ enum needs {
 		8, /* words after -- are a child's argv, untouched; without -- the first unknown bare word starts it */
 	PATH_IS_VALUE =
 		16, /* --path after the verb is this command's own option; the workspace is --workspace */
+	SAYS_INSIDE =
+		256, /* inside a supervised session, where no record is shown, it answers for itself: run->ws is NULL */
 	OR_URL = 128, /* with --url it is about a boundary elsewhere, and nothing is opened here */
 	DOCUMENT =
 		32 /* prints a document that is meant to be kept or read by a program: bytes as they are, never wrapped */

@@ -233,12 +233,38 @@ void put_waiting(struct cli *r, struct json *doc, int64_t tasks)
 		sources_survey(&at, r->ws->home, layout_name(r->ws->layout), warnings));
 }
 
+static void print_session(struct cli *r, const struct json *session)
+{
+	out(r, "inside session %s (%s under %s): %lld calls, %lld asked, %lld refused\n",
+		json_get_text(session, "task_id", ""), json_get_text(session, "client", ""),
+		json_get_text(session, "profile", ""), (long long)json_get_int(session, "calls", 0),
+		(long long)json_get_int(session, "asked", 0), (long long)json_get_int(session, "refused", 0));
+}
+
+/* Inside a session the record is not shown: its supervisor tells about this session, and about nothing else. */
+static int inside_status(struct cli *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *session;
+	int rc = agent_ask_status(r->sys, r->a, &session, e);
+
+	if (rc)
+		return rc;
+	json_set(r->a, doc, "agent_session", session);
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		print_session(r, session);
+	return 0;
+}
+
 /* What was recorded is made public before `tree` is added, and `tree`, a local path, is left out of a
  * public status. */
 int cmd_status(struct cli *r, struct err *e)
 {
 	if (opt_text(r, "url", NULL))
 		return remote_status(r, e);
+	if (!r->ws)
+		return inside_status(r, e);
 	struct observed o = observed_from(r);
 	struct machine m;
 	machine_look(r->sys, r->a, r->ws->helm_home, &m); /* for standing(), which only recalls it */
@@ -262,11 +288,7 @@ int cmd_status(struct cli *r, struct err *e)
 	if (!text_eq(r->ws->tree, r->ws->root) && !opt_flag(r, "public"))
 		json_sets(r->a, doc, "tree", text_safe(r->a, r->ws->tree, strlen(r->ws->tree), false));
 	if (is_inside && !r->is_json)
-		out(r, "inside session %s (%s under %s): %lld calls, %lld asked, %lld refused\n",
-			json_get_text(session, "task_id", ""), json_get_text(session, "client", ""),
-			json_get_text(session, "profile", ""), (long long)json_get_int(session, "calls", 0),
-			(long long)json_get_int(session, "asked", 0),
-			(long long)json_get_int(session, "refused", 0));
+		print_session(r, session);
 	if (r->is_json)
 		out_json(r, doc);
 	else if (brief)

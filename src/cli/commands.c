@@ -129,14 +129,14 @@ static const struct cmd row_agent = { KNOWN(agent), "CLIENT [-- ARGS...]", 1, 1,
 	"The exit code is the client's own.",
 	"$ helm agent sh -- -c 'ls'   # any program; 'helm agent claude-code' and 'helm agent codex -- ARGS' work the same way\n"
 	"$ helm agent list",
-	agent_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_agent };
+	agent_opts, NEEDS_WORKSPACE | CHILD_ARGV | SAYS_INSIDE, cmd_agent };
 
 static const struct cmd row_agent_attach = { KNOWN(agent_attach), "[TASK]", 0, 1,
 	"sit down at the terminal of a session that was started with --detach",
 	"Without TASK the newest session.  You see what was shown last, and type as if you had started it there.  "
 	"Ctrl-] and then d leaves it, and it goes on; Ctrl-] twice sends one Ctrl-].  "
 	"Only one can sit there at a time, and nothing that runs inside a session can.",
-	NULL, NULL, NEEDS_WORKSPACE, cmd_agent_attach };
+	NULL, NULL, NEEDS_WORKSPACE | SAYS_INSIDE, cmd_agent_attach };
 
 static const struct cmd row_agent_list = { KNOWN(agent_list), "", 0, 0, "list the sessions that are running",
 	NULL, "$ helm agent list --all", agent_list_opts, NEEDS_WORKSPACE, cmd_agent_list };
@@ -229,7 +229,7 @@ static const struct cmd row_task_mark_stale = { KNOWN(task_mark_stale), "TASK", 
 static const struct cmd row_status = { KNOWN(status), "", 0, 0, "say how things stand",
 	"What is in force, what agents did, what waits, what is wrong and how to mend it.  "
 	"With --brief: a few plain sentences, and one command to go on with.",
-	"$ helm status --brief", status_opts, NEEDS_WORKSPACE | OR_URL, cmd_status };
+	"$ helm status --brief", status_opts, NEEDS_WORKSPACE | OR_URL | SAYS_INSIDE, cmd_status };
 
 static const struct cmd row_dashboard = { KNOWN(dashboard), "", 0, 0,
 	"recent tasks, checkpoints, what to do next", NULL, "$ helm dashboard", dashboard_opts,

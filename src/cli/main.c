@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/gen.h"
 #include "cli/opt.h"
+#include "kernel/agent/agent.h"
 #include "kernel/workspace.h"
 #include "model/command.h"
 
@@ -155,7 +156,10 @@ static int open_needs(struct cli *r, struct err *e)
 		: needs & ANY_WORKSPACE	     ? WORKSPACE_ANY
 		: needs & MAY_WORKSPACE	     ? WORKSPACE_OPTIONAL
 					     : 0;
-	return workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
+	int rc = workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
+	if (rc && needs & SAYS_INSIDE && text_eq(e->code, "STATE_INSIDE") && agent_is_inside())
+		return OK;
+	return rc;
 }
 
 /* Nothing is opened before the words have been understood. */
