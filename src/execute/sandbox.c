@@ -455,6 +455,7 @@ static int build_files(
 		.exec_paths = rules->exec_paths,
 		.own = own,
 		.own_dir = rules->own_dir,
+		.own_home = rules->own_home,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
 		.is_supervised = is_supervised,
 		.is_shared = !report->shared_closed,

@@ -59,7 +59,7 @@ static bool is_open_place(const struct task *t, const char *place, const char *p
 		if (strncmp(p->secrets[i], place, n) == 0 &&
 			(!p->secrets[i][n] || text_eq(p->secrets[i] + n, "/")))
 			return true;
-	if (t->spec->session && path_is_in_one(path, t->spec->session->writable))
+	if (t->spec->session && path_is_in_one(path, t->spec->session->own))
 		return true; /* the client's own credentials */
 	return is_at_work_below(t, path);
 }

@@ -124,6 +124,20 @@ static size_t put_own(const struct task *t, const char **env, size_t n)
 	return t->rules.own_by_environment ? own_environment(&own, env, n) : n;
 }
 
+/* Without mounts: where a session's client has its state.  `env` has room for one more of each. */
+static const char *const *lead_home(const char *const *to, const char **env, size_t n)
+{
+	for (; to && *to; to++) {
+		const size_t name_n = strcspn(*to, "=") + 1;
+		size_t i = 0;
+		while (i < n && strncmp(env[i], *to, name_n) != 0)
+			i++;
+		env[i] = *to;
+		n += i == n;
+	}
+	return env;
+}
+
 /* By profile, with the task's own variables. */
 static const char *const *environment_of(const struct task *t)
 {
@@ -148,7 +162,7 @@ static const char *const *environment_of(const struct task *t)
 	n = put_own(t, env, n);
 	if (t->tmpdir && t->spec->session && t->spec->session->tmp_variable)
 		env[n++] = arena_printf(a, "%s=%s", t->spec->session->tmp_variable, t->tmpdir);
-	return env;
+	return t->spec->session ? lead_home(t->spec->session->environment, env, n) : env;
 }
 
 /* The client's own, as far as the profile has it: without Helm's switches, and without credentials where the profile keeps those from
@@ -180,15 +194,6 @@ const char *const *contained_environment(const struct task *t, const char *const
 const char *task_tree(const struct task *t)
 {
 	return t->at.work_tree ? t->at.work_tree : t->k->ws->root;
-}
-
-/* What is the session's client's own, and nothing below it. */
-static bool is_own(const struct task *t, const char *path)
-{
-	for (const char *const *p = t->spec->session ? t->spec->session->writable : NULL; p && *p; p++)
-		if (text_eq(*p, path))
-			return true;
-	return false;
 }
 
 /* Where an agent works in a tree beside the workspace, the workspace itself is none of its business. */
@@ -268,8 +273,6 @@ static const char *const *writable_paths(const struct task *t)
 		place_add(a, list, *p);
 	for (size_t i = 0; i < t->profile->write_path_count && t->profile->writes == ALLOWANCE_YES; i++)
 		place_add(a, list, path_clean(a, path_join(a, t->k->ws->root, t->profile->write_paths[i])));
-	for (const char *const *p = t->spec->session ? t->spec->session->writable : NULL; p && *p; p++)
-		place_add(a, list, *p);
 	return place_list(a, list);
 }
 
@@ -311,10 +314,7 @@ static void freeze_armed(
 		for (const struct client_file *f = c->files; f->path; f++) {
 			if (!names_may_have(&there, f->path))
 				continue;
-			const char *path = holder(t->a, root, f->path);
-			/* The client of a session writes beside its settings; run_session.closed has what it must not. */
-			if (!is_own(t, path))
-				freeze(t, writable, path, list);
+			freeze(t, writable, holder(t->a, root, f->path), list);
 		}
 	for (size_t i = 0; (other = armed_closed_at(t->a, i)); i++)
 		if (names_may_have(&there, other))
@@ -368,7 +368,7 @@ static const char *const *frozen_paths(struct task *t, const char *const *writab
 
 	place_add(a, list, t->k->ws->state_dir);
 	for (const char *const *p = t->spec->session ? t->spec->session->closed : NULL; p && *p; p++)
-		freeze(t, writable, *p, list);
+		place_add(a, list, *p);
 	freeze(t, writable, arena_printf(a, "%s/references", t->k->ws->root), list);
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
 		if (roots[i])
@@ -446,6 +446,67 @@ static void lead_to_own(struct task *t)
 	t->tmpdir = tmp ? tmp : t->tmp.path;
 }
 
+/* The rest of the home stays visible beside what the session has of it; nothing in it may be written. */
+static void show_beside(const struct task *t, const char *dir, struct json *list)
+{
+	const struct run_session *session = t->spec->session;
+	char **names = NULL;
+	size_t n = 0;
+
+	if (file_list(t->k->sys, t->a, AT_FDCWD, dir, &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const char *path = path_join(t->a, dir, names[i]);
+		bool is_own = path_is_in_one(path, session->own) ||
+			(t->k->ws->helm_home && path_is_below(t->k->ws->helm_home, path)),
+		     is_above = false;
+		for (const struct sandbox_layer *l = t->rules.layers; l && l->at; l++) {
+			is_own |= path_is_below(path, l->at);
+			is_above |= path_is_below(l->at, path);
+		}
+		if (is_above && !is_own)
+			show_beside(t, path, list);
+		else if (!is_own)
+			place_add(t->a, list, path);
+	}
+}
+
+/* The session's home lies over the operator's, and its client's state as layers below it. */
+static void add_session_home(struct task *t)
+{
+	const struct run_session *session = t->spec->session;
+	size_t own_n = 0, n = 0, more = 0;
+
+	if (!session || !session->home)
+		return;
+	if (!session->is_home_mounted) {
+		t->rules.own_home = session->home;
+		return;
+	}
+	while (t->rules.own && t->rules.own[own_n].at)
+		own_n++;
+	while (t->rules.layers && t->rules.layers[n].at)
+		n++;
+	while (session->layers && session->layers[more].at)
+		more++;
+	struct sandbox_own *own = arena_zalloc(t->a, own_n + 2, sizeof(*own));
+	struct sandbox_layer *layers = arena_zalloc(t->a, n + more + 1, sizeof(*layers));
+	if (own_n)
+		memcpy(own, t->rules.own, own_n * sizeof(*own));
+	const char *home = real_path(t, t->k->ws->home);
+	own[own_n] = (struct sandbox_own){ home, session->home };
+	/* Those of its client first: there may be more than there is room for. */
+	if (more)
+		memcpy(layers, session->layers, more * sizeof(*layers));
+	if (n)
+		memcpy(layers + more, t->rules.layers, n * sizeof(*layers));
+	t->rules.own = own;
+	t->rules.layers = layers;
+	struct json *shown = json_new(t->a, JSON_ARRAY);
+	show_beside(t, home, shown);
+	t->rules.shown = place_list(t->a, shown);
+}
+
 /* One private directory serves all places.  Layers keep theirs beside it, out of the run's sight. */
 static void choose_own(struct task *t)
 {
@@ -496,6 +557,7 @@ void task_rules(struct task *t)
 	};
 	t->rules.proxy_port = t->door && t->rules.kind == SANDBOX_SUPERVISED ? egress_port(t->door) : 0;
 	choose_own(t);
+	add_session_home(t);
 	t->rules.exec_paths = task_programs(t);
 	t->rules.write_paths = writable_paths(t);
 	task_places(t);
@@ -533,7 +595,7 @@ void task_walls(struct task *t)
 void walls_probe(struct sys *s, struct arena *a, const struct workspace *ws, struct machine *ret)
 {
 	const struct machine_places at = { ws->root, ws->state_dir,
-		ws->helm_home ? arena_printf(a, "%s/keys", ws->helm_home) : NULL };
+		ws->helm_home ? arena_printf(a, "%s/keys", ws->helm_home) : NULL, NULL };
 
 	machine_probe(s, a, &at, ret);
 }
