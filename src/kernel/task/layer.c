@@ -420,28 +420,44 @@ static struct json *finish_one(struct sys *s, struct arena *a, const char *helm_
 	return has_ended ? NULL : result;
 }
 
-/* So old, or so many newer ones, that nobody will decide about it.  One without a lock has ended, or never began. */
-static bool is_spent(struct sys *s, struct arena *a, const char *helm_home, const char *id, size_t newer)
+/* How many have ended after this one. */
+static size_t count_newer(
+	struct sys *s, const char *layers, char *const *names, size_t n, const struct stat *than)
 {
-	const char *dir = layer_dir(a, helm_home, id);
+	AUTO(arena_done) struct arena a = { 0 };
+	struct stat st;
+	size_t newer = 0;
+
+	for (size_t i = 0; i < n; i++)
+		newer += s->stat(s, AT_FDCWD, path_join(&a, layers, names[i]), &st, AT_SYMLINK_NOFOLLOW) ==
+				0 &&
+			st.st_mtim.tv_sec > than->st_mtim.tv_sec;
+	return newer;
+}
+
+/* So old, or so many newer ones, that nobody will decide about it.  One without a lock has ended, or never began. */
+static bool is_spent(
+	struct sys *s, struct arena *a, const char *layers, char *const *names, size_t n, size_t i)
+{
+	const char *dir = path_join(a, layers, names[i]);
+	const int64_t now = s->now_us(s) / 1000000;
 	struct stat st;
 
 	return !file_exists(s, AT_FDCWD, arena_printf(a, "%s/" LAYER_LOCK, dir)) &&
 		s->stat(s, AT_FDCWD, dir, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		(newer >= KEPT_MOST ||
-			st.st_mtim.tv_sec < s->now_us(s) / 1000000 - (int64_t)KEPT_DAYS * 86400) &&
-		st.st_mtim.tv_sec < s->now_us(s) / 1000000 - 60;
+		(st.st_mtim.tv_sec < now - (int64_t)KEPT_DAYS * 86400 ||
+			(n > KEPT_MOST && st.st_mtim.tv_sec < now - 60 &&
+				count_newer(s, layers, names, n, &st) >= KEPT_MOST));
 }
 
-/* Task ids begin with the time, so the last names are the newest. */
 struct json *layers_finish(struct sys *s, struct arena *a, const char *helm_home)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
+	const char *layers = arena_printf(a, "%s/" LAYERS, helm_home ? helm_home : "");
 	char **names = NULL;
 	size_t n = 0;
 
-	if (!helm_home ||
-		file_list(s, a, AT_FDCWD, arena_printf(a, "%s/" LAYERS, helm_home), &names, &n, NULL))
+	if (!helm_home || file_list(s, a, AT_FDCWD, layers, &names, &n, NULL))
 		return list;
 	for (size_t i = 0; i < n; i++) {
 		struct json *one = text_is_id(names[i]) ? finish_one(s, a, helm_home, names[i]) : NULL;
@@ -449,8 +465,8 @@ struct json *layers_finish(struct sys *s, struct arena *a, const char *helm_home
 			json_push(a, list, one);
 	}
 	for (size_t i = 0; i < n; i++)
-		if (text_is_id(names[i]) && is_spent(s, a, helm_home, names[i], n - 1 - i))
-			file_remove_tree(s, AT_FDCWD, layer_dir(a, helm_home, names[i]));
+		if (is_spent(s, a, layers, names, n, i))
+			file_remove_tree(s, AT_FDCWD, path_join(a, layers, names[i]));
 	return list;
 }
 
@@ -501,35 +517,52 @@ static int open_kept(struct sys *s, struct arena *a, const char *helm_home, cons
 		task_id);
 }
 
-int layer_keep(struct sys *s, struct arena *a, const char *helm_home, const char *task_id, const char *path,
-	const char **ret_at, struct err *e)
+bool layer_is_kept(
+	struct sys *s, struct arena *a, const char *helm_home, const char *task_id, const char *path)
+{
+	struct json *doc;
+	struct stat st;
+	AUTO(close_fd) int kept = -1;
+
+	return helm_home && open_kept(s, a, helm_home, task_id, &doc, &kept, NULL) == OK && *path &&
+		s->stat(s, kept, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+int layer_read_kept(struct sys *s, struct arena *a, const char *helm_home, const char *task_id,
+	const char *path, struct bytes *ret, struct err *e)
 {
 	AUTO(close_fd) int kept = -1;
 	struct json *doc;
-	struct bytes text;
-	struct stat st;
-	const char *name, *rel = text_starts(path, "~/") ? path + 2 : path;
 	int rc = open_kept(s, a, helm_home, task_id, &doc, &kept, e);
 
-	if (rc)
-		return rc;
+	return rc ? rc : file_read(s, a, kept, path, LAYER_LINES_BYTES, FILE_BENEATH, ret, e);
+}
+
+int layer_keep(struct sys *s, struct arena *a, const char *helm_home, const char *task_id, const char *path,
+	struct bytes content, struct err *e)
+{
+	AUTO(close_fd) int kept = -1;
 	struct layer_ending x = { .s = s, .a = a };
-	rc = layer_read(&x, doc, e);
+	const char *name;
+	struct json *doc;
+	struct stat st;
+	int rc = open_kept(s, a, helm_home, task_id, &doc, &kept, e);
+
+	if (rc == OK)
+		rc = layer_read(&x, doc, e);
 	if (rc)
 		return rc;
-	rc = file_read(s, a, kept, rel, LAYER_LINES_BYTES, FILE_BENEATH, &text, e);
-	if (rc || s->stat(s, kept, rel, &st, AT_SYMLINK_NOFOLLOW))
-		return rc ? rc : err_sys(e, "LAYER_FILE", "cannot read '%s'", rel);
-	AUTO(close_fd) int parent = layer_open_real(&x, rel, true, &name);
+	if (s->stat(s, kept, path, &st, AT_SYMLINK_NOFOLLOW))
+		return err_sys(e, "LAYER_FILE", "cannot read '%s'", path);
+	AUTO(close_fd) int parent = layer_open_real(&x, path, true, &name);
 	if (parent < 0)
 		return err_sys(e, "LAYER_FILE",
-			"the directory of '~/%s' cannot be opened without following links", rel);
-	rc = file_replace(s, parent, name, (st.st_mode & 0100) | 0600, text, e);
-	if (rc)
-		return rc;
-	(void)s->unlink(s, kept, rel, 0);
-	*ret_at = arena_printf(a, "%s/%s", x.home.real, rel);
-	return OK;
+			"the directory of '%s/%s' cannot be opened without following links", x.home.real,
+			path);
+	rc = file_replace(s, parent, name, (st.st_mode & 0100) | 0600, content, e);
+	if (rc == OK)
+		(void)s->unlink(s, kept, path, 0);
+	return rc;
 }
 
 int layer_discard(struct sys *s, struct arena *a, const char *helm_home, const char *task_id, struct err *e)

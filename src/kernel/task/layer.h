@@ -54,9 +54,15 @@ void layer_tell(struct arena *a, const struct json *result, struct json *row);
 /* One line for the operator: what was not carried back, and what to type; NULL: there is nothing to tell. */
 const char *layer_line(struct arena *a, const struct json *result);
 
-/* The operator decides: puts a file that was kept aside into its place, or removes all of them.  E_MISSING LAYER_UNKNOWN, E_INPUT LAYER_FILE. */
+/* Is this file of it still kept aside? */
+bool layer_is_kept(
+	struct sys *s, struct arena *a, const char *helm_home, const char *task_id, const char *path);
+/* The operator decides: puts a file that was kept aside into its place, with this content, or removes all of them.  E_MISSING LAYER_UNKNOWN, E_INPUT
+ * LAYER_FILE. */
+int layer_read_kept(struct sys *s, struct arena *a, const char *helm_home, const char *task_id,
+	const char *path, struct bytes *ret, struct err *e);
 int layer_keep(struct sys *s, struct arena *a, const char *helm_home, const char *task_id, const char *path,
-	const char **ret_at, struct err *e);
+	struct bytes content, struct err *e);
 int layer_discard(struct sys *s, struct arena *a, const char *helm_home, const char *task_id, struct err *e);
 
 #endif
