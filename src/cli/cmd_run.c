@@ -287,7 +287,9 @@ void run_tell(struct cli *r, const struct run_report *report)
 
 int run_close_left(struct cli *r, bool all, size_t *ret_closed, struct err *e)
 {
-	json_each (one, layers_finish(r->sys, r->a, r->ws->helm_home)) {
+	const struct json *finished = layers_finish(r->sys, r->a, r->ws->helm_home);
+
+	json_each (one, finished) {
 		const char *id = json_get_text(one, "task_id", ""), *line = layer_line(r->a, one);
 		if (!json_get_text(one, "error", NULL))
 			warn(r, "session %s was ended with its helm; what it wrote in the home directory was put in order",

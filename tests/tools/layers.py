@@ -40,8 +40,8 @@ def samples():
         path, kind, suffix = (row + [""])[:3]
         yield (path + "p/s" + suffix if path.endswith("/") else path), kind
 
-places = [p if not p.endswith("/") else p + "x" for p in table.get("closed", [])]
-places += [f.replace("*", "x") if not f.endswith("/") else f + "x" for f in table.get("file", []) if any(f.startswith(s) for s in state)]
+places = [p if not p.endswith("/") else p + "y" for p in table.get("closed", [])]
+places += [f.replace("*", "x") if not f.endswith("/") else f + "y" for f in table.get("file", []) if any(f.startswith(s) for s in state)]
 places += [d + e for d in state if d.endswith("/") for e in EXTRA] + HOME
 places = sorted(set(places) - {p for p, _ in samples()})
 

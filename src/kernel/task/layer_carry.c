@@ -170,6 +170,27 @@ static size_t same_lines(struct bytes x, struct bytes y)
 	return line;
 }
 
+static struct json *parse(struct layer_ending *x, struct bytes text)
+{
+	struct json *doc = NULL;
+
+	return json_parse(&x->scratch, text, "session", NULL, &doc, NULL) ? NULL : doc;
+}
+
+/* Transcripts and histories are one object per line. */
+static bool is_objects(struct layer_ending *x, struct bytes lines)
+{
+	bool ok = true;
+
+	while (ok && lines.p && lines.n) {
+		struct arena_mark mark = arena_mark(&x->scratch);
+		struct bytes line = text_cut(&lines, '\n');
+		ok = !line.n || json_is(parse(x, line), JSON_OBJECT);
+		arena_release(&x->scratch, mark);
+	}
+	return ok;
+}
+
 /* Both files began as one and have only grown: what the session added is added.  Done once more, it adds nothing. */
 static const char *carry_lines(
 	struct layer_ending *x, int real, const char *name, struct bytes session, const char *rel)
@@ -189,19 +210,14 @@ static const char *carry_lines(
 	struct bytes fresh = { session.p + same, session.n - same };
 	if (!fresh.n || (now.n >= fresh.n && memcmp(now.p + now.n - fresh.n, fresh.p, fresh.n) == 0))
 		return NULL;
+	if (!is_objects(x, fresh))
+		return "not every line that was added is a JSON object";
 	buf_init(&all, &x->scratch);
 	buf_add(&all, now.p, now.n);
 	if (now.n && same != now.n && now.p[now.n - 1] != '\n')
 		buf_addc(&all, '\n');
 	buf_add(&all, fresh.p, fresh.n);
 	return put_back(x, real, name, (struct bytes){ (const uint8_t *)all.p, all.n }, rel, "lines");
-}
-
-static struct json *parse(struct layer_ending *x, struct bytes text)
-{
-	struct json *doc = NULL;
-
-	return json_parse(&x->scratch, text, "session", NULL, &doc, NULL) ? NULL : doc;
 }
 
 static const char *carry_json(
@@ -327,8 +343,11 @@ const char *layer_carry(
 	const char *real_name;
 	struct bytes text;
 	struct err e = { 0 };
+	struct stat st;
 	const size_t most = row->how == CARRY_LINES ? LAYER_LINES_BYTES : LAYER_JSON_BYTES;
 
+	if (x->s->stat(x->s, parent, name, &st, AT_SYMLINK_NOFOLLOW) || st.st_nlink != 1)
+		return "it is a file that has other names, too";
 	if (file_read(x->s, &x->scratch, parent, name, most, 0, &text, &e))
 		return arena_printf(x->a, "it cannot be carried back: %s", e.text);
 	AUTO(close_fd) int real = layer_open_real(x, rel, row->how != CARRY_LOGIN, &real_name);
