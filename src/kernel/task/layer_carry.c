@@ -233,6 +233,16 @@ static const char *carry_json(
 	return put_back(x, real, name, session, rel, "document");
 }
 
+/* The session chose the mode of its directories, the topmost ones, too. */
+static int open_top(const struct layer_ending *x, const char *name)
+{
+	AUTO(close_fd) int at = x->s->open(x->s, x->dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+
+	if (at >= 0)
+		(void)x->s->chmod(x->s, at, 0700);
+	return open_dir(x->s, x->dir, name, 0);
+}
+
 /* Where the session's own version of a file lies: in an overlay, or in its home. */
 static int open_source(const struct layer_ending *x, const char *rel, const char **ret_rest)
 {
@@ -244,11 +254,11 @@ static int open_source(const struct layer_ending *x, const char *rel, const char
 		const char *from = json_get_text(one, "rel", ""), *dir = json_get_text(one, "dir", "");
 		if (*from && text_starts(inner, from)) {
 			*ret_rest = inner + strlen(from);
-			return open_dir(x->s, x->dir, dir, 0);
+			return open_top(x, dir);
 		}
 	}
 	*ret_rest = inner;
-	return open_dir(x->s, x->dir, LAYER_HOME, 0);
+	return open_top(x, LAYER_HOME);
 }
 
 static struct json *read_json_at(struct layer_ending *x, int dir, const char *rel)
@@ -503,8 +513,10 @@ static void end_dir(struct layer_ending *x, int fd, const char *rel, int depth)
 	char **names = NULL;
 	size_t n = 0;
 
-	if (file_list(x->s, x->a, fd, ".", &names, &n, NULL))
+	if (file_list(x->s, x->a, fd, ".", &names, &n, NULL)) {
+		tell_left(x, rel, 0, "it cannot be looked at");
 		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		end_entry(x, fd, names[i],
 			arena_printf(x->a, "%s%s%s", rel, *rel && !text_ends(rel, "/") ? "/" : "", names[i]),
@@ -546,18 +558,24 @@ static int tell_kept(
 	return 0;
 }
 
+static void end_top(struct layer_ending *x, const char *dir, const char *rel)
+{
+	AUTO(close_fd) int fd = open_top(x, dir);
+
+	if (fd >= 0)
+		end_dir(x, fd, rel, 0);
+	else if (errno != ENOENT)
+		tell_left(x, rel, 0, arena_printf(x->a, "it cannot be looked at: %s", strerror(errno)));
+}
+
 static void end_sources(struct layer_ending *x)
 {
 	(void)file_walk(x->s, x->dir, LAYER_KEPT, tell_kept, x, NULL);
 	end_logins(x);
 	json_each (one, json_get(x->doc, "sources")) {
-		AUTO(close_fd) int fd = open_dir(x->s, x->dir, json_get_text(one, "dir", ""), 0);
-		if (fd >= 0)
-			end_dir(x, fd, json_get_text(one, "rel", ""), 0);
+		end_top(x, json_get_text(one, "dir", ""), json_get_text(one, "rel", ""));
 	}
-	AUTO(close_fd) int home = open_dir(x->s, x->dir, LAYER_HOME, 0);
-	if (home >= 0)
-		end_dir(x, home, "", 0);
+	end_top(x, LAYER_HOME, "");
 }
 
 static void remove_rest(struct layer_ending *x)
