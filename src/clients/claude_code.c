@@ -188,13 +188,14 @@ static const struct client_member kept_members[] = { { "numStartups", MEMBER_NUM
 	{ "lastReleaseNotesSeen", MEMBER_TEXT }, { "changelogLastFetched", MEMBER_NUMBER },
 	{ "tipsHistory.*", MEMBER_NUMBER }, { "memoryUsageCount", MEMBER_NUMBER },
 	{ "promptQueueUseCount", MEMBER_NUMBER }, { "subscriptionNoticeCount", MEMBER_NUMBER },
-	{ "hasSeenTasksHint", MEMBER_BOOL }, { "claudeCodeFirstTokenDate", MEMBER_TEXT },
-	{ "theme", MEMBER_TEXT }, { "projects.*.history", MEMBER_ANY },
-	{ "projects.*.projectOnboardingSeenCount", MEMBER_NUMBER }, { "projects.*.lastCost", MEMBER_NUMBER },
-	{ "projects.*.lastAPIDuration", MEMBER_NUMBER }, { "projects.*.lastToolDuration", MEMBER_NUMBER },
-	{ "projects.*.lastDuration", MEMBER_NUMBER }, { "projects.*.lastLinesAdded", MEMBER_NUMBER },
-	{ "projects.*.lastLinesRemoved", MEMBER_NUMBER }, { "projects.*.lastTotal*", MEMBER_NUMBER },
-	{ "projects.*.lastSessionId", MEMBER_TEXT }, { 0 } };
+	{ "hasSeenTasksHint", MEMBER_BOOL }, { "machineID", MEMBER_TEXT },
+	{ "migrationVersion", MEMBER_NUMBER }, { "*MigrationComplete", MEMBER_BOOL },
+	{ "claudeCodeFirstTokenDate", MEMBER_TEXT }, { "theme", MEMBER_TEXT },
+	{ "projects.*.history", MEMBER_ANY }, { "projects.*.projectOnboardingSeenCount", MEMBER_NUMBER },
+	{ "projects.*.lastCost", MEMBER_NUMBER }, { "projects.*.lastAPIDuration", MEMBER_NUMBER },
+	{ "projects.*.lastToolDuration", MEMBER_NUMBER }, { "projects.*.lastDuration", MEMBER_NUMBER },
+	{ "projects.*.lastLinesAdded", MEMBER_NUMBER }, { "projects.*.lastLinesRemoved", MEMBER_NUMBER },
+	{ "projects.*.lastTotal*", MEMBER_NUMBER }, { "projects.*.lastSessionId", MEMBER_TEXT }, { 0 } };
 
 /* The account stands beside the login, in another file. */
 static const struct client_login login = {

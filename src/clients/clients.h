@@ -106,7 +106,7 @@ enum client_carry_how {
 
 enum client_value { MEMBER_NUMBER, MEMBER_BOOL, MEMBER_TEXT, MEMBER_ANY };
 
-/* A member of a JSON document, "a.b"; a name "*" is every member there is, and one that ends in '*' those that begin so. */
+/* A member of a JSON document, "a.b"; a name "*" is every member there is, "x*" those that begin so and "*x" those that end so. */
 struct client_member {
 	const char *path;
 	enum client_value type;

@@ -18,13 +18,15 @@ static struct bytes first_name(const char *pattern, const char **ret_rest)
 	return (struct bytes){ (const uint8_t *)pattern, dot ? (size_t)(dot - pattern) : strlen(pattern) };
 }
 
-/* "*" is any, "text*" what begins so. */
+/* "*" is any, "text*" what begins so, "*text" what ends so. */
 static bool name_fits(struct bytes pattern, const struct json_member *m)
 {
 	size_t n = pattern.n;
 
 	if (strlen(m->name) != m->name_n)
 		return false;
+	if (n > 1 && pattern.p[0] == '*')
+		return m->name_n >= n - 1 && memcmp(m->name + m->name_n - (n - 1), pattern.p + 1, n - 1) == 0;
 	if (n && pattern.p[n - 1] == '*')
 		return m->name_n >= n - 1 && memcmp(m->name, pattern.p, n - 1) == 0;
 	return m->name_n == n && memcmp(m->name, pattern.p, n) == 0;
