@@ -320,7 +320,7 @@ int cmd_agent_keep(struct cli *r, struct err *e)
 
 int cmd_agent_discard(struct cli *r, struct err *e)
 {
-	int rc = person_is_outside(r->sys, r->a, r->ws, e);
+	int rc = person_is_there(r, e);
 
 	if (rc == OK)
 		rc = layer_discard(r->sys, r->a, r->ws->helm_home, r->args[0], e);

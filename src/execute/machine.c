@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CACHE_VERSION = 2, CACHE_BYTES = 64 << 10, KINDS = 2, OLDEST_MAJOR = 5, OLDEST_MINOR = 19 };
+enum { CACHE_VERSION = 1, CACHE_BYTES = 64 << 10, KINDS = 2, OLDEST_MAJOR = 5, OLDEST_MINOR = 19 };
 
 /* ---- probe ---- */
 
@@ -207,7 +207,7 @@ static bool read_cache(struct sys *s, struct arena *a, const char *path, const c
 	if (doc_read(s, a, AT_FDCWD, path, CACHE_BYTES, 0, &doc, NULL) || !json_is(doc, JSON_OBJECT) ||
 		json_get_int(doc, "version", 0) != CACHE_VERSION ||
 		!text_eq(json_get_text(doc, "key", ""), key) || !json_is_bool(json_get(doc, "namespaces")) ||
-		!json_is_bool(json_get(doc, "supervisor")))
+		!json_is_bool(json_get(doc, "supervisor")) || !json_is_bool(json_get(doc, "overlay")))
 		return false;
 	m.landlock_abi = (int)json_get_int(doc, "landlock_abi", 0);
 	m.namespaces = json_get_bool(doc, "namespaces", false);

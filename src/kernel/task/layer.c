@@ -403,11 +403,14 @@ static struct json *finish_one(struct sys *s, struct arena *a, const char *helm_
 
 	if (lock < 0 || s->lock(s, lock, LOCK_EX | LOCK_NB))
 		return NULL;
-	struct json *doc = read_doc(s, a, helm_home, id);
-	if (!doc) {
-		file_remove_tree(s, AT_FDCWD, dir); /* it never began */
+	struct stat st;
+	if (s->stat(s, AT_FDCWD, arena_printf(a, "%s/" LAYER_FILE, dir), &st, AT_SYMLINK_NOFOLLOW)
+			? errno == ENOENT
+			: !st.st_size) {
+		file_remove_tree(s, AT_FDCWD, dir); /* it never began, or a power cut took it */
 		return NULL;
 	}
+	struct json *doc = read_doc(s, a, helm_home, id);
 	const bool has_ended =
 		json_get_bool(doc, "ended", false); /* all but removing what it no longer needs */
 	struct err e = { 0 };

@@ -448,12 +448,12 @@ static void end_file(
 		x->dropped++;
 	else if (!is_same(x, parent, name, rel, st))
 		why = why_left(x, rel);
-	if (why)
-		tell_left(x, rel, (int64_t)st->st_size,
-			keep_aside(x, parent, name, rel)
-				? why
-				: arena_printf(x->a, "%s; it could not be kept aside", why));
-	(void)x->s->unlink(x->s, parent, name, 0);
+	if (why && keep_aside(x, parent, name, rel))
+		tell_left(x, rel, (int64_t)st->st_size, why);
+	else if (why)
+		x->is_stuck = true;
+	else
+		(void)x->s->unlink(x->s, parent, name, 0);
 }
 
 /* Links, pipes, sockets, devices.  A device 0:0 is the mark of an overlay for a name that was deleted. */
@@ -483,16 +483,19 @@ static void end_entry(struct layer_ending *x, int parent, const char *name, cons
 	AUTO(close_fd) int at = x->s->open(x->s, parent, name, O_PATH | O_NOFOLLOW, 0, 0);
 	struct stat st;
 
-	if (at < 0 || x->s->stat(x->s, at, "", &st, AT_EMPTY_PATH))
+	if (at < 0 || x->s->stat(x->s, at, "", &st, AT_EMPTY_PATH)) {
+		x->is_stuck |= at >= 0 || errno != ENOENT;
 		return;
+	}
 	/* The session chose the modes. */
 	if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))
 		(void)x->s->chmod(x->s, at, S_ISDIR(st.st_mode) ? 0700 : (st.st_mode & 0100) | 0600);
 	if (S_ISDIR(st.st_mode)) {
 		AUTO(close_fd) int sub = open_dir(x->s, parent, name, 0);
-		if (sub < 0 || depth >= LAYER_DEPTH)
-			tell_left(x, rel, 0,
-				sub < 0 ? "it cannot be opened" : "it is too deep to be looked at");
+		if (sub < 0)
+			x->is_stuck = true;
+		else if (depth >= LAYER_DEPTH)
+			tell_left(x, rel, 0, "directories so deep are not kept");
 		else
 			end_dir(x, sub, rel, depth + 1);
 		return;
@@ -514,7 +517,7 @@ static void end_dir(struct layer_ending *x, int fd, const char *rel, int depth)
 	size_t n = 0;
 
 	if (file_list(x->s, x->a, fd, ".", &names, &n, NULL)) {
-		tell_left(x, rel, 0, "it cannot be looked at");
+		x->is_stuck = true;
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -565,7 +568,7 @@ static void end_top(struct layer_ending *x, const char *dir, const char *rel)
 	if (fd >= 0)
 		end_dir(x, fd, rel, 0);
 	else if (errno != ENOENT)
-		tell_left(x, rel, 0, arena_printf(x->a, "it cannot be looked at: %s", strerror(errno)));
+		x->is_stuck = true;
 }
 
 static void end_sources(struct layer_ending *x)
@@ -578,15 +581,20 @@ static void end_sources(struct layer_ending *x)
 	end_top(x, LAYER_HOME, "");
 }
 
-static void remove_rest(struct layer_ending *x)
+static bool remove_rest(struct layer_ending *x)
 {
+	bool is_gone = true;
+
 	json_each (one, json_get(x->doc, "sources")) {
 		const char *dir = json_get_text(one, "dir", "");
 		file_remove_tree(x->s, x->dir, dir);
+		is_gone &= !file_exists(x->s, x->dir, dir);
 		file_remove_tree(x->s, x->dir, arena_printf(x->a, "w%s", *dir ? dir + 1 : ""));
 	}
 	file_remove_tree(x->s, x->dir, LAYER_HOME);
 	file_remove_tree(x->s, x->dir, LAYER_WAS);
+	is_gone &= !file_exists(x->s, x->dir, LAYER_HOME) && !file_exists(x->s, x->dir, LAYER_WAS);
+	return is_gone;
 }
 
 static int put_result(struct layer_ending *x, struct json *doc, struct err *e)
@@ -629,11 +637,18 @@ struct json *layer_end(
 		return NULL;
 	if (!json_get_bool(doc, "ended", false)) {
 		end_sources(&x);
+		if (x.is_stuck) {
+			(void)err_set(e, E_IO, "LAYER_STUCK",
+				"some of it in '%s' could neither be carried back nor kept aside (is the disk full?); the next start tries again",
+				path);
+			return NULL;
+		}
 		if (put_result(&x, doc, e))
 			return NULL;
 	}
-	remove_rest(&x);
-	(void)s->unlink(s, dir, LAYER_LOCK, 0);
+	/* Whoever finds the lock removes what is still there. */
+	if (remove_rest(&x))
+		(void)s->unlink(s, dir, LAYER_LOCK, 0);
 	if (!json_get_int(doc, "left_count", 0))
 		file_remove_tree(s, AT_FDCWD, path);
 	return doc;

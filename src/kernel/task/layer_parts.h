@@ -37,6 +37,7 @@ struct layer_ending {
 	bool is_moved; /* the client had its variable inside: files of `moved` lie in its directory */
 	bool is_moved_outside; /* and outside, too */
 	struct json *carried, *left; /* [{path, how}], [{path, bytes, why}] */
+	bool is_stuck; /* something could be neither carried nor kept aside, nor looked at: it stays for the next attempt */
 	int64_t carried_count, left_count, dropped, deleted;
 };
 
