@@ -403,12 +403,14 @@ int cmd_profile_run(struct cli *r, struct err *e);
 int cmd_run(struct cli *r, struct err *e);
 
 /* cmd_agent.c */
-extern const struct opt agent_opts[], agent_list_opts[];
+extern const struct opt agent_opts[], agent_list_opts[], agent_keep_opts[];
 int cmd_agent(struct cli *r, struct err *e);
 int cmd_agent_attach(struct cli *r, struct err *e);
 int cmd_agent_list(struct cli *r, struct err *e);
 int cmd_agent_report(struct cli *r, struct err *e);
 int cmd_agent_stop(struct cli *r, struct err *e);
+int cmd_agent_keep(struct cli *r, struct err *e);
+int cmd_agent_discard(struct cli *r, struct err *e);
 int cmd_outside(struct cli *r, struct err *e);
 
 /* cmd_contained.c */

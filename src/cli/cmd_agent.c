@@ -4,8 +4,10 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "cli/cmd_observe.h"
 #include "kernel/agent/agent.h"
 #include "kernel/posture.h"
+#include "kernel/task/layer.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,6 +24,10 @@ const struct opt agent_opts[] = {
 	{ "task-goal", OPT_VALUE, "TEXT", "what it is for", NULL, false },
 	{ "detach", OPT_FLAG, NULL, "without this terminal: 'helm agent attach' sits down at it", NULL,
 		false },
+	{ 0 },
+};
+const struct opt agent_keep_opts[] = {
+	PERSON_KEY,
 	{ 0 },
 };
 const struct opt agent_list_opts[] = {
@@ -112,7 +118,7 @@ int cmd_agent(struct cli *r, struct err *e)
 		return rc;
 	json_each (one, posture_differences(r->sys, r->a, r->ws))
 		warn(r, "%s (%s)", json_get_text(one, "text", ""), json_get_text(one, "remedy", ""));
-	rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
+	rc = run_close_left(r, false, &closed, e);
 	if (rc == OK && opt_flag(r, "detach"))
 		return start_detached(r, &spec, e);
 	if (rc == OK)
@@ -213,6 +219,39 @@ static void print_paths(struct cli *r, const struct json *list, const char *what
 	}
 }
 
+/* What the session wrote in the home directory: what came back, and what waits for the operator. */
+static void print_left(struct cli *r, const struct json *doc)
+{
+	const struct json *left = json_get(doc, "session_left"), *carried = json_get(doc, "session_carried");
+	const int64_t n = json_get_int(doc, "session_left_count", 0),
+		      dropped = json_get_int(doc, "session_dropped", 0);
+	const char *id = json_get_text(doc, "task_id", ""), *first = NULL;
+
+	if (carried && carried->n)
+		out(r, "\n%u file%s of the client's history came back into the home directory\n", carried->n,
+			carried->n == 1 ? "" : "s");
+	if (dropped)
+		out(r, "%s of caches and traces %s removed\n", text_count(r->a, dropped, "file"),
+			dropped == 1 ? "was" : "were");
+	if (n <= 0)
+		return;
+	out(r, "\n%s%s in the home directory %s not kept%s\n", paint(r, PAINT_BOLD),
+		text_count(r->a, n, "file"), n == 1 ? "was" : "were", paint(r, PAINT_OFF));
+	json_each (one, left) {
+		const char *path = json_get_text(one, "path", "");
+		const bool is_kept = json_get_bool(one, "kept_aside", false);
+		out(r, "  ~/%s  %lld bytes%s  (%s)\n", text_safe(r->a, path, strlen(path), false),
+			(long long)json_get_int(one, "bytes", 0), is_kept ? "" : ", no longer kept aside",
+			safe_member(r, one, "why"));
+		first = first || !is_kept ? first : path;
+	}
+	if (left && n > left->n)
+		out(r, "  ... and %lld more\n", (long long)(n - left->n));
+	if (first)
+		out(r, "To put one into its place, or to remove all of them:\n  helm agent keep %s %s\n  helm agent discard %s\n",
+			id, text_safe(r->a, first, strlen(first), false), id);
+}
+
 static void print_report(struct cli *r, const struct json *doc)
 {
 	const struct json *calls = json_get(doc, "calls");
@@ -241,6 +280,7 @@ static void print_report(struct cli *r, const struct json *doc)
 	print_calls(r, doc, "undo", "can be undone");
 	print_paths(r, json_get(doc, "touched_paths"), "changed");
 	print_paths(r, json_get(doc, "deleted_paths"), "deleted");
+	print_left(r, doc);
 }
 
 int cmd_agent_report(struct cli *r, struct err *e)
@@ -255,6 +295,38 @@ int cmd_agent_report(struct cli *r, struct err *e)
 	else
 		print_report(r, doc);
 	return 0;
+}
+
+int cmd_agent_keep(struct cli *r, struct err *e)
+{
+	struct person who = { 0 };
+	struct kernel k;
+	int rc = person_loosens(r, &who, e);
+
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK) {
+		for (size_t i = 1; i < r->arg_count && rc == OK; i++) {
+			const char *at = NULL;
+			rc = agent_keep(&k, r->a, r->args[0], r->args[i], who.name, &at, e);
+			if (rc == OK)
+				out(r, "kept=%s\n", text_safe(r->a, at, strlen(at), false));
+		}
+		kernel_close(&k);
+	}
+	key_free(&who.key);
+	return rc;
+}
+
+int cmd_agent_discard(struct cli *r, struct err *e)
+{
+	int rc = person_is_there(r, e);
+
+	if (rc == OK)
+		rc = layer_discard(r->sys, r->a, r->ws->helm_home, r->args[0], e);
+	if (rc == OK)
+		out(r, "discarded=%s\n", r->args[0]);
+	return rc;
 }
 
 int cmd_agent_stop(struct cli *r, struct err *e)

@@ -39,5 +39,7 @@ int approval_ask_person(struct cli *r, const char *id, struct err *e);
 
 /* cmd_run.c: what a person must know about a run, on standard error. */
 void run_tell(struct cli *r, const struct run_report *report);
+/* Ends what a helm that was killed left: layers of sessions, which is told, and open rows. */
+int run_close_left(struct cli *r, bool all, size_t *ret_closed, struct err *e);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
 #include "kernel/loop.h"
 #include "kernel/skill.h"
@@ -306,7 +307,7 @@ static int go(struct cli *r, struct kernel *k, const char *run, struct err *e)
 {
 	struct json *state;
 	size_t closed;
-	int kept = -1, rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
+	int kept = -1, rc = run_close_left(r, false, &closed, e);
 
 	if (rc == OK && r->is_json) /* the document alone */
 		rc = out_set_aside(r, &kept, e);

@@ -9,6 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "kernel/posture.h"
+#include "kernel/task/layer.h"
 #include "model/command.h"
 
 #include <fcntl.h>
@@ -284,6 +285,21 @@ void run_tell(struct cli *r, const struct run_report *report)
 	out_say(r, text.p, text.n);
 }
 
+int run_close_left(struct cli *r, bool all, size_t *ret_closed, struct err *e)
+{
+	const struct json *finished = layers_finish(r->sys, r->a, r->ws->helm_home);
+
+	json_each (one, finished) {
+		const char *id = json_get_text(one, "task_id", ""), *line = layer_line(r->a, one);
+		if (!json_get_text(one, "error", NULL))
+			warn(r, "session %s was ended with its helm; what it wrote in the home directory was put in order",
+				id);
+		if (line)
+			warn(r, "%s", line);
+	}
+	return task_close_orphans(r->sys, r->ws, all, ret_closed, e);
+}
+
 /* Runs that died without a last word are closed first, so that the ledger is right before a new one
  * begins. The exit code is that of the command. */
 static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
@@ -303,7 +319,7 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 	const struct json *differences = posture_differences(r->sys, r->a, r->ws);
 	json_each (one, differences)
 		warn(r, "%s (%s)", json_get_text(one, "text", ""), json_get_text(one, "remedy", ""));
-	rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
+	rc = run_close_left(r, false, &closed, e);
 	if (rc == OK)
 		rc = task_run_verified(&k, r->a, spec, &report, e);
 	kernel_close(&k);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
 #include "kernel/gates.h"
 #include "kernel/task/task.h"
@@ -363,7 +364,7 @@ int cmd_task_doctor(struct cli *r, struct err *e)
 	struct json *doc;
 	size_t closed = 0;
 	/* Closed first, so that the findings below are what is left. */
-	int rc = opt_flag(r, "fix") ? task_close_orphans(r->sys, r->ws, true, &closed, e) : OK;
+	int rc = opt_flag(r, "fix") ? run_close_left(r, true, &closed, e) : OK;
 
 	if (rc == OK)
 		rc = observe_task_doctor(&o, DOCTOR_TASKS, opt_int(r, "stale-minutes", 120), &doc, e);

@@ -148,6 +148,19 @@ static const struct cmd row_agent_report = { KNOWN(agent_report), "[TASK]", 0, 1
 static const struct cmd row_agent_stop = { KNOWN(agent_stop), "TASK", 1, 1,
 	"end a session with everything in it", NULL, NULL, NULL, NEEDS_WORKSPACE, cmd_agent_stop };
 
+static const struct cmd row_agent_keep = { KNOWN(agent_keep), "TASK PATH...", 2, -1,
+	"put files that a session wrote in the home directory into their place",
+	"A session writes into a layer.  At its end transcripts, history and the like come back; settings, hooks, servers and everything else are kept aside, and 'helm agent report' lists them.  "
+	"PATH is as listed there, below the home directory; the file takes the place of the one that is there.  Read it first: it was written by an agent, and may start programs later.  "
+	"Takes a person, and is on record.",
+	"$ helm agent keep 7d1c0b1e-6f3a-4a53-8f0e-1f2f4ff3a001 .claude/CLAUDE.md", agent_keep_opts,
+	NEEDS_WORKSPACE, cmd_agent_keep };
+
+static const struct cmd row_agent_discard = { KNOWN(agent_discard), "TASK", 1, 1,
+	"remove the files of a session that were kept aside",
+	"After 30 days, or when 50 newer sessions have some, they are removed without it.", NULL, NULL,
+	NEEDS_WORKSPACE, cmd_agent_discard };
+
 static const struct cmd row_profile_run = { KNOWN(profile_run), "PROFILE -- COMMAND [ARGS...]", 1, 1,
 	"run a command under a profile",
 	"The command is understood first; the decision is signed and on disk before anything starts; the kernel enforces the profile; what happened is recorded.  "

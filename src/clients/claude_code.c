@@ -180,11 +180,49 @@ static const char *const *claude_arm(struct arena *a, const char *before, const 
 	return words;
 }
 
+/* Counters, flags of what was shown once, and what a project's last session cost.  Servers, trust, permissions, keys and the account itself
+ * (mcpServers, hasTrustDialogAccepted, allowedTools, env, apiKeyHelper, customApiKeyResponses, oauthAccount ...) are not among them. */
+static const struct client_member kept_members[] = { { "numStartups", MEMBER_NUMBER },
+	{ "firstStartTime", MEMBER_TEXT }, { "userID", MEMBER_TEXT }, { "anonymousId", MEMBER_TEXT },
+	{ "hasCompletedOnboarding", MEMBER_BOOL }, { "lastOnboardingVersion", MEMBER_TEXT },
+	{ "lastReleaseNotesSeen", MEMBER_TEXT }, { "changelogLastFetched", MEMBER_NUMBER },
+	{ "tipsHistory.*", MEMBER_NUMBER }, { "memoryUsageCount", MEMBER_NUMBER },
+	{ "promptQueueUseCount", MEMBER_NUMBER }, { "subscriptionNoticeCount", MEMBER_NUMBER },
+	{ "hasSeenTasksHint", MEMBER_BOOL }, { "machineID", MEMBER_TEXT },
+	{ "migrationVersion", MEMBER_NUMBER }, { "*MigrationComplete", MEMBER_BOOL },
+	{ "claudeCodeFirstTokenDate", MEMBER_TEXT }, { "theme", MEMBER_TEXT },
+	{ "projects.*.history", MEMBER_ANY }, { "projects.*.projectOnboardingSeenCount", MEMBER_NUMBER },
+	{ "projects.*.lastCost", MEMBER_NUMBER }, { "projects.*.lastAPIDuration", MEMBER_NUMBER },
+	{ "projects.*.lastToolDuration", MEMBER_NUMBER }, { "projects.*.lastDuration", MEMBER_NUMBER },
+	{ "projects.*.lastLinesAdded", MEMBER_NUMBER }, { "projects.*.lastLinesRemoved", MEMBER_NUMBER },
+	{ "projects.*.lastTotal*", MEMBER_NUMBER }, { "projects.*.lastSessionId", MEMBER_TEXT }, { 0 } };
+
+/* The account stands beside the login, in another file. */
+static const struct client_login login = {
+	.file = ".claude.json", .account = "oauthAccount.accountUuid", .newer = "claudeAiOauth.expiresAt"
+};
+
 static const struct client_session session = { .program = "claude",
-	.state = NAMES(".claude/", ".claude.json", ".claude.json.backup", ".cache/claude-cli-nodejs/"),
+	.state = NAMES(".claude/", ".claude.json"),
 	.closed = NAMES(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/",
 		".claude/commands/", ".claude/agents/", ".claude/skills/", ".claude/plugins/",
 		".claude/output-styles/", ".claude/CLAUDE.md"),
+	.carried = CARRIED({ ".claude/projects/", ".jsonl", CARRY_LINES, NULL, NULL },
+		{ ".claude/history.jsonl", NULL, CARRY_LINES, NULL, NULL },
+		{ ".claude/todos/", ".json", CARRY_JSON, NULL, NULL },
+		{ ".claude/tasks/", ".json", CARRY_JSON, NULL, NULL },
+		{ ".claude.json", NULL, CARRY_MEMBERS, kept_members, NULL },
+		{ ".claude/.credentials.json", NULL, CARRY_LOGIN, MEMBERS({ "claudeAiOauth", MEMBER_ANY }),
+			&login }),
+	.dropped = NAMES(".claude/statsig/", ".claude/telemetry/", ".claude/debug/", ".claude/cache/",
+		".claude/shell-snapshots/", ".claude/session-env/", ".claude/sessions/", ".claude/ide/",
+		".claude/file-history/", ".claude/paste-cache/", ".claude/image-cache/", ".claude/backups/",
+		".claude/logs/", ".claude/usage-data/", ".claude/stats-cache.json", ".claude/.update.lock",
+		".claude/.last-cleanup", ".claude/policy-limits.json", ".claude.json.backup*",
+		".claude.json.lock"),
+	.dropped_members = NAMES("cached*", "*.cached*"),
+	.home_variable = "CLAUDE_CONFIG_DIR",
+	.moved = NAMES(".claude.json"),
 	.variables = NAMES("ANTHROPIC_", "CLAUDE_", "DISABLE_", "IS_SANDBOX", "MCP_",
 		"BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS", "MAX_THINKING_TOKENS"),
 	.tmp_variable = "CLAUDE_CODE_TMPDIR",

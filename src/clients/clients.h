@@ -96,12 +96,51 @@ struct client_setup {
 
 /* ---- all of it inside walls ---- */
 
-/* What it needs there.  Paths are below the home directory, and one that ends in "/" is a directory; lists end in NULL. */
+/* How a file that a session wrote comes back into the operator's home.  Everything that no row names stays outside. */
+enum client_carry_how {
+	CARRY_LINES, /* lines are only ever added: those that are new are added to the operator's file */
+	CARRY_JSON, /* a JSON document takes the place of the old one */
+	CARRY_MEMBERS, /* of a JSON document these members, into the document as it is at that moment */
+	CARRY_LOGIN /* the same, and only where the login was there before and is of the same account */
+};
+
+enum client_value { MEMBER_NUMBER, MEMBER_BOOL, MEMBER_TEXT, MEMBER_ANY };
+
+/* A member of a JSON document, "a.b"; a name "*" is every member there is, "x*" those that begin so and "*x" those that end so. */
+struct client_member {
+	const char *path;
+	enum client_value type;
+};
+
+/* Whose login a document holds: in `file` (NULL: in the document itself) the member `account`.  `newer` is a number or a time in the document, and
+ * grows with every login that replaces another. */
+struct client_login {
+	const char *file, *account, *newer;
+};
+
+/* A path that ends in "/" is every file below it whose name ends in `suffix`. */
+struct client_carry {
+	const char *path, *suffix;
+	enum client_carry_how how;
+	const struct client_member *members; /* ends in a NULL path; or NULL */
+	const struct client_login *login; /* or NULL */
+};
+
+/* What it needs there.  Paths are below the home directory, and one that ends in "/" is a directory; lists end in NULL.
+ *
+ * A session writes its client's state into a layer (kernel/task/layer.h).  `carried` must name nothing by which anything starts: no settings, hooks,
+ * servers, commands, plugins, instructions or trust. */
 struct client_session {
 	const char *program; /* looked up in PATH */
 	const char *const *state; /* its own files, which it writes */
-	const char *const
-		*closed; /* of those: what steers it or makes it start programs, and must not change */
+	const char *const *closed; /* of those: the operator's rules for it, read-only where they exist */
+	const struct client_carry *carried; /* ends in a NULL path */
+	const char *const *dropped; /* of its state: caches and traces that nobody asks about afterwards */
+	const char *const *dropped_members; /* the same for documents of which members are carried */
+	/* Moves the first directory of `state` elsewhere, and with it `moved`, files that otherwise lie in the home.  NULL: where there are no mounts, HOME
+	 * is the session's. */
+	const char *home_variable;
+	const char *const *moved;
 	const char *const *variables; /* beginnings of the names of variables that are for it */
 	const char *tmp_variable; /* names its directory for temporary files; or NULL */
 	const char *const *hosts; /* of its service: for the door of a session whose network is by name */

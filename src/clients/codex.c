@@ -187,10 +187,25 @@ static const char *const *codex_arm(struct arena *a, const char *before, const c
 	return words;
 }
 
+/* The account stands in the document of the login. */
+static const struct client_login login = { .account = "tokens.account_id", .newer = "last_refresh" };
+
 static const struct client_session session = { .program = "codex",
 	.state = NAMES(".codex/"),
 	.closed = NAMES(".codex/config.toml", ".codex/hooks.json", ".codex/hooks/", ".codex/rules/",
 		".codex/prompts/", ".codex/skills/", ".codex/AGENTS.md"),
+	.carried = CARRIED({ ".codex/sessions/", ".jsonl", CARRY_LINES, NULL, NULL },
+		{ ".codex/archived_sessions/", ".jsonl", CARRY_LINES, NULL, NULL },
+		{ ".codex/history.jsonl", NULL, CARRY_LINES, NULL, NULL },
+		{ ".codex/session_index.jsonl", NULL, CARRY_LINES, NULL, NULL },
+		{ ".codex/auth.json", NULL, CARRY_LOGIN,
+			MEMBERS({ "tokens", MEMBER_ANY }, { "last_refresh", MEMBER_TEXT }), &login }),
+	.dropped = NAMES(".codex/log/", ".codex/tmp/", ".codex/.tmp/", ".codex/cache/",
+		".codex/shell_snapshots/", ".codex/models_cache.json", ".codex/version.json",
+		".codex/installation_id", ".codex/.personality_migration", ".codex/state_*", ".codex/logs_*",
+		".codex/queue_*", ".codex/thread_history_*", ".codex/.sandbox_migration",
+		".codex/skills/.system/", ".codex/goals_*", ".codex/memories_*"),
+	.home_variable = "CODEX_HOME",
 	.variables = NAMES("OPENAI_", "CODEX_"),
 	.hosts = NAMES("api.openai.com", "chatgpt.com", "auth.openai.com"),
 	.url_variable = "OPENAI_BASE_URL",

@@ -28,6 +28,9 @@ CLIENTS(CLIENTS_ROW)
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define FILES(...) ((const struct client_file[]){ __VA_ARGS__, { NULL, CARE_NONE } })
 
+#define CARRIED(...) ((const struct client_carry[]){ __VA_ARGS__, { 0 } })
+#define MEMBERS(...) ((const struct client_member[]){ __VA_ARGS__, { 0 } })
+
 enum { CLIENT_TIMEOUT_S = 30 };
 
 /* The words of Claude Code, which others took over. */

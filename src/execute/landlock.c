@@ -238,7 +238,8 @@ int landlock_build(const struct landlock_rules *rules)
 	for (const char *const *p = rules->own; p && *p; p++)
 		if (grant(ruleset, *p, read | WRITE_RIGHTS, known, 0))
 			return -1;
-	if (rules->own_dir && grant(ruleset, rules->own_dir, write, known, 0))
+	if ((rules->own_dir && grant(ruleset, rules->own_dir, write, known, 0)) ||
+		(rules->own_home && grant(ruleset, rules->own_home, write, known, 0)))
 		return -1;
 	int built = ruleset;
 	ruleset = -1;

@@ -12,7 +12,7 @@ struct landlock_rules {
 	const char *const *write_paths; /* NULL-terminated; each may be a file or a directory */
 	const char *const *exec_paths; /* files that may be executed, and no others; NULL: any */
 	const char *const *own; /* the same, of the run alone; or NULL */
-	const char *own_dir; /* open although it lies in a hidden place; or NULL */
+	const char *own_dir, *own_home; /* open although they lie in a hidden place; or NULL */
 	const char *const *hidden; /* not readable either; NULL when mounts cover them */
 	const struct sandbox_home *homes; /* the same, but for `shown` below them; or NULL */
 	const char *const *shown; /* read-only; or NULL */

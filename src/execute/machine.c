@@ -77,8 +77,13 @@ static bool try_kind(struct sys *s, struct arena *a, const struct machine_places
 	const char *const argv[] = { "/bin/sh", "-c", ": >/dev/null", NULL }, *const none[] = { NULL };
 	const char *const write[] = { at->write, NULL }, *const state[] = { at->state, NULL },
 			  *const hidden[] = { at->hidden, NULL };
+	const struct sandbox_layer layers[] = { { arena_printf(a, "%s/l", at->layer ?: ""),
+							arena_printf(a, "%s/u", at->layer ?: ""),
+							arena_printf(a, "%s/w", at->layer ?: "") },
+		{ NULL, NULL, NULL } };
 	const struct sandbox_rules rules = { .network = NETWORK_LOOPBACK,
 		.write_paths = write,
+		.layers = kind == SANDBOX_NAMESPACES && at->layer ? layers : NULL,
 		.hidden = hidden,
 		.read_only = state,
 		.own = kind == SANDBOX_NAMESPACES && file_is_dir(s, AT_FDCWD, "/etc") ? own : NULL,
@@ -103,6 +108,7 @@ static bool try_kind(struct sys *s, struct arena *a, const struct machine_places
 			m->unmet[kind] &= ~(1u << g);
 	}
 	m->group_kill |= is_up && report->group_kill;
+	m->overlay |= is_up && report->layers_up & 1;
 	is_up &= !m->unmet[kind] &&
 		(kind == SANDBOX_NAMESPACES || (report->supervised && result->exit_code == 0));
 	if (!is_up && !m->unmet[kind])
@@ -201,12 +207,13 @@ static bool read_cache(struct sys *s, struct arena *a, const char *path, const c
 	if (doc_read(s, a, AT_FDCWD, path, CACHE_BYTES, 0, &doc, NULL) || !json_is(doc, JSON_OBJECT) ||
 		json_get_int(doc, "version", 0) != CACHE_VERSION ||
 		!text_eq(json_get_text(doc, "key", ""), key) || !json_is_bool(json_get(doc, "namespaces")) ||
-		!json_is_bool(json_get(doc, "supervisor")))
+		!json_is_bool(json_get(doc, "supervisor")) || !json_is_bool(json_get(doc, "overlay")))
 		return false;
 	m.landlock_abi = (int)json_get_int(doc, "landlock_abi", 0);
 	m.namespaces = json_get_bool(doc, "namespaces", false);
 	m.supervisor = json_get_bool(doc, "supervisor", false);
 	m.group_kill = json_get_bool(doc, "group_kill", false);
+	m.overlay = json_get_bool(doc, "overlay", false);
 	m.why_not_namespaces = json_get_text(doc, "why_not_namespaces", NULL);
 	m.why_not_supervisor = json_get_text(doc, "why_not_supervisor", NULL);
 	for (int kind = 0; kind < KINDS; kind++)
@@ -233,6 +240,7 @@ static void write_cache(
 	json_setb(a, doc, "namespaces", m->namespaces);
 	json_setb(a, doc, "supervisor", m->supervisor);
 	json_setb(a, doc, "group_kill", m->group_kill);
+	json_setb(a, doc, "overlay", m->overlay);
 	json_set(a, doc, "unmet", unmet);
 	if (m->why_not_namespaces)
 		json_sets(a, doc, "why_not_namespaces", m->why_not_namespaces);
@@ -256,6 +264,23 @@ static const char *place_to_hide(struct sys *s, const char *helm_home)
 	return NULL;
 }
 
+/* Whether a layer stands depends on the file system that its directories are on: it is tried where those of sessions are. */
+static const char *make_layer_dirs(struct sys *s, struct arena *a, const char *helm_home)
+{
+	static const char *const names[] = { "", "/l", "/u", "/w" };
+	uint32_t number;
+
+	if (!helm_home || s->random(s, &number, sizeof(number)))
+		return NULL;
+	const char *dir = arena_printf(a, "%s/.layer-%08x", helm_home, number);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (s->mkdir(s, AT_FDCWD, arena_printf(a, "%s%s", dir, names[i]), 0700)) {
+			file_remove_tree(s, AT_FDCWD, dir);
+			return NULL;
+		}
+	return dir;
+}
+
 static const char *cache_path(struct arena *a, const char *helm_home)
 {
 	return arena_printf(a, "%s/" MACHINE_FILE, helm_home);
@@ -272,8 +297,11 @@ void machine_look(struct sys *s, struct arena *a, const char *helm_home, struct 
 	if (machine_recall(s, a, helm_home, ret) && !machine_unmet(ret))
 		return;
 	const struct machine_places at = { helm_home,
-		helm_home ? arena_printf(a, "%s/keys", helm_home) : NULL, place_to_hide(s, helm_home) };
+		helm_home ? arena_printf(a, "%s/keys", helm_home) : NULL, place_to_hide(s, helm_home),
+		make_layer_dirs(s, a, helm_home) };
 	try_machine(s, a, &at, false, ret);
+	if (at.layer)
+		file_remove_tree(s, AT_FDCWD, at.layer);
 	if (helm_home && !ret->may_pass)
 		write_cache(s, a, cache_path(a, helm_home), key_of(s, a), ret);
 }

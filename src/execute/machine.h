@@ -22,6 +22,7 @@ struct machine {
 	int landlock_abi; /* 0: none */
 	bool namespaces; /* a sandbox of namespaces and mounts meets every guarantee here */
 	bool supervisor; /* a sandbox of Landlock, seccomp and a supervisor does */
+	bool overlay; /* it can lay a directory of the helm home over another one */
 	bool group_kill; /* a control group ends everything in a run at once */
 	bool is_cached;
 	bool may_pass; /* something was refused for a lack of memory or the like: another look may find more */
@@ -37,6 +38,8 @@ struct machine {
  * is written in any of them. */
 struct machine_places {
 	const char *write, *state, *hidden;
+	const char
+		*layer; /* a directory with empty directories l, u and w, to lay one over another; or NULL */
 };
 
 /* Tries both kinds, now. */

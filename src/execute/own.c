@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* The newer mount calls, for which older C libraries have no names. */
-enum { SYS_OPEN_TREE = 428, SYS_MOVE_MOUNT = 429, TREE_CLONE = 1, MOVE_FROM_EMPTY = 4, KEPT_MAX = 192 };
+enum { SYS_OPEN_TREE = 428, SYS_MOVE_MOUNT = 429, TREE_CLONE = 1, MOVE_FROM_EMPTY = 4, KEPT_MAX = 256 };
 
 /* ---- layers ---- */
 
@@ -38,7 +38,9 @@ static bool put_layer(const struct sandbox_layer *l, bool is_user_namespace)
 
 	if (!is_plain(l->at) || !is_plain(l->upper) || !is_plain(l->work))
 		return false;
-	int n = snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s,workdir=%s,volatile%s", l->at,
+	/* A directory that was renamed, or a file whose mode was changed, is whole in the upper directory: whoever looks there later sees all of it. */
+	int n = snprintf(options, sizeof(options),
+		"lowerdir=%s,upperdir=%s,workdir=%s,volatile,redirect_dir=off,metacopy=off%s", l->at,
 		l->upper, l->work, is_user_namespace ? ",userxattr" : "");
 
 	return n > 0 && (size_t)n < sizeof(options) &&

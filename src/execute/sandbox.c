@@ -466,6 +466,7 @@ static int build_files(
 		.exec_paths = rules->exec_paths,
 		.own = own,
 		.own_dir = rules->own_dir,
+		.own_home = rules->own_home,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
 		.homes = report->keys_hidden ? NULL : rules->homes,
 		.shown = rules->shown,

@@ -54,6 +54,7 @@ struct sandbox_rules {
 	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
 	const char *
 		own_dir; /* SANDBOX_SUPERVISED: holds all that is the run's own; open although it lies in a hidden place */
+	const char *own_home; /* without mounts: the home of a session, the same; or NULL */
 	const char *shm; /* SANDBOX_SUPERVISED: what the run has as /dev/shm; or NULL */
 	bool own_by_environment; /* SANDBOX_SUPERVISED: variables lead to directories of its own */
 	uint16_t

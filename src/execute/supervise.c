@@ -56,6 +56,8 @@ int supervisor_init(struct supervisor *s, const struct sandbox_rules *rules)
 			rc |= add_place(s->writable, &s->writable_count, s->pool, &s->pool_n, *p);
 	if (rules->own_dir)
 		rc |= add_place(s->writable, &s->writable_count, s->pool, &s->pool_n, rules->own_dir);
+	if (rules->own_home)
+		rc |= add_place(s->writable, &s->writable_count, s->pool, &s->pool_n, rules->own_home);
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		rc |= supervisor_close_place(s, *p);
 	for (const char *const *p = rules->hidden; p && *p; p++) {

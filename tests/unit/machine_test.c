@@ -62,7 +62,7 @@ static bool is_same(const struct machine *x, const struct machine *y)
 static void the_probe_says_what_it_saw(void **state)
 {
 	const struct machine_places at = { home.path, arena_printf(&a, "%s/keys", home.path),
-		arena_printf(&a, "%s/trees", home.path) };
+		arena_printf(&a, "%s/trees", home.path), NULL };
 	struct machine m;
 
 	(void)state;

@@ -54,6 +54,11 @@ int agent_report(struct sys *s, struct arena *a, const struct workspace *ws, con
 int agent_stop(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, struct json **ret,
 	struct err *e);
 
+/* A file that a session wrote in the home directory and that was kept aside takes its place there: the operator's decision, on record before
+ * it is done.  `path`: below the home.  *ret_at: where it is now. */
+int agent_keep(struct kernel *k, struct arena *a, const char *task_id, const char *path, const char *executor,
+	const char **ret_at, struct err *e);
+
 /* ---- inside ---- */
 
 bool agent_is_inside(void);

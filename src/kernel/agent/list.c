@@ -219,11 +219,23 @@ static void put_calls(struct report *x, struct json *doc)
 	json_set(x->a, doc, "undo", x->undo);
 }
 
+/* Whose helm was killed, it was ended by another; and the operator may have decided about some of them since. */
+static void put_left(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char *id, struct json *doc)
+{
+	if (!json_get(doc, "session_left"))
+		layer_tell(a, layer_result(s, a, ws->helm_home, id), doc);
+	json_each (one, json_get(doc, "session_left"))
+		json_setb(a, one, "kept_aside",
+			layer_is_kept(s, a, ws->helm_home, id, json_get_text(one, "path", "")));
+}
+
 int agent_report(struct sys *s, struct arena *a, const struct workspace *ws, const char *id,
 	struct json **ret, struct err *e)
 {
 	static const char *const kept[] = { "touched_paths", "deleted_paths", "left_behind", "protections",
-		"failure_reason" };
+		"failure_reason", "session_carried", "session_left", "session_left_count", "session_dropped",
+		"session_deleted" };
 	const struct json *row;
 	int rc = find_one(s, a, ws, id, &row, e);
 
@@ -246,6 +258,7 @@ int agent_report(struct sys *s, struct arena *a, const struct workspace *ws, con
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (json_get(row, kept[i]))
 			json_set(a, doc, kept[i], json_get(row, kept[i]));
+	put_left(s, a, ws, x.id, doc);
 	*ret = doc;
 	return OK;
 }

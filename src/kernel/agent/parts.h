@@ -8,6 +8,7 @@
 #define KERNEL_AGENT_PARTS_H
 
 #include "kernel/agent/agent.h"
+#include "kernel/task/layer.h"
 
 #include <pthread.h>
 
@@ -35,8 +36,12 @@ struct session {
 	struct arena *a; /* of the thread that waits for the client */
 	const char *root; /* of the workspace */
 	const char *home; /* of the person; or NULL */
-	const struct client_session *needs;
+	const char *helm_home; /* or NULL */
+	const struct client *known; /* NULL: any program */
 	struct run_session *how;
+	struct layer layer; /* once has_layer */
+	bool has_layer;
+	const char *not_kept; /* what was not carried back, in one line; or NULL */
 	struct agent_alone *alone; /* or NULL */
 	const char *client, *profile, *helm, *shell;
 	const char *

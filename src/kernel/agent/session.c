@@ -5,14 +5,13 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "execute/machine.h"
 #include "kernel/agent/parts.h"
 #include "kernel/setup/setup.h"
 #include "kernel/task/contain.h"
+#include "kernel/task/layer.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- what its client needs ---- */
 
@@ -23,39 +22,6 @@ static size_t count_names(const char *const *names)
 	while (names && names[n])
 		n++;
 	return n;
-}
-
-/* A directory that is not there is made, and a file begins empty, because inside nothing can be made beside it. */
-static int make_own(struct session *s, const char *const *names, struct err *e)
-{
-	for (; s->home && names && *names; names++) {
-		const char *path = path_clean(s->a, arena_printf(s->a, "%s/%s", s->home, *names));
-		int rc = OK;
-		if (text_ends(*names, "/"))
-			rc = file_mkdirs(s->sys, AT_FDCWD, path, 0700, e);
-		else if (text_ends(*names, ".json") && !file_exists(s->sys, AT_FDCWD, path))
-			rc = file_replace(s->sys, AT_FDCWD, path, 0600, BYTES_LITERAL("{}\n"), e);
-		if (rc)
-			return rc;
-	}
-	return OK;
-}
-
-/* Below the home directory. */
-static const char *const *own_paths(struct session *s, const char *const *names)
-{
-	struct arena *a = s->a;
-	size_t n = count_names(names), kept = 0;
-	const char **all = arena_zalloc(a, n + 1, sizeof(*all));
-
-	for (size_t i = 0; s->home && i < n; i++) {
-		const char *path = path_clean(a, arena_printf(a, "%s/%s", s->home, names[i]));
-		/* Walls stand on what is really there. */
-		char *real = realpath(path, NULL);
-		all[kept++] = real ? arena_strdup(a, real) : path;
-		free(real);
-	}
-	return all;
 }
 
 /* Where its service is: as a person says in the environment, else where it usually is.  What cannot be a host is an error now: the
@@ -143,17 +109,75 @@ static int make_argv(const struct setup *s, const struct agent_spec *spec, const
 
 /* ---- while it runs ---- */
 
-/* Walls stand on what is there: what the client needs is made once the session may begin, and not before. */
-static int prepare(void *arg, struct err *e)
+/* A home in which the session works cannot be covered by another one. */
+static bool works_in_home(const struct session *s)
+{
+	return path_is_below(s->home, s->root);
+}
+
+/* The layer that it writes its state into is made once the session may begin, and not before. */
+static int prepare(void *arg, const char *task_id, struct err *e)
 {
 	struct session *s = arg;
-	int rc = make_own(s, s->needs->state, e);
+	struct machine m;
 
+	if (!s->known || !s->known->session || !s->home || !s->helm_home)
+		return OK;
+	if (works_in_home(s))
+		return err_set(e, E_DENIED, "AGENT_HOME",
+			"a session cannot work in the home directory itself, because its client's settings lie there; start it in a project: helm agent %s --cwd DIR",
+			s->client);
+	machine_look(s->sys, s->a, s->helm_home, &m);
+	const struct layer_spec spec = { .helm_home = s->helm_home,
+		.home = s->home,
+		.task_id = task_id,
+		.workspace = s->root,
+		.client = s->known,
+		.has_mounts = m.namespaces,
+		.has_overlay = m.overlay };
+	int rc = layer_begin(s->sys, s->a, &spec, &s->layer, e);
 	if (rc)
 		return rc;
-	s->how->writable = own_paths(s, s->needs->state);
-	s->how->closed = own_paths(s, s->needs->closed);
+	s->has_layer = true;
+	s->task_id = task_id;
+	s->how->home = s->layer.home;
+	s->how->is_home_mounted = s->layer.is_mounted;
+	s->how->layers = s->layer.layers;
+	s->how->environment = s->layer.environment;
+	s->how->own = s->layer.own;
+	s->how->closed = s->layer.closed;
 	return OK;
+}
+
+/* Those of the client come first in the list.  Without one of them the client would begin as on its first day. */
+static int check_layers(const struct session *s, const struct run_begun *b, struct err *e)
+{
+	for (size_t i = 0; i < s->layer.layer_count; i++)
+		if (!(b->report->layers_up >> i & 1))
+			return err_set(e, E_IO, "AGENT_LAYER",
+				"the kernel could not lay the session's directory over '%s'; 'helm doctor' says what this machine offers",
+				s->layer.layers[i].at);
+	return OK;
+}
+
+/* Nothing of the session runs any more. */
+static void end_layer(struct session *s, struct json *row)
+{
+	struct err e = { 0 };
+
+	if (!s->has_layer)
+		return;
+	s->has_layer = false;
+	struct json *result = layer_end(s->sys, s->a, s->helm_home, s->task_id, &e);
+	layer_close(&s->layer);
+	if (!result) {
+		result = json_new(s->a, JSON_OBJECT);
+		json_sets(s->a, result, "task_id", s->task_id);
+		json_sets(s->a, result, "error", e.text);
+	}
+	s->not_kept = layer_line(s->a, result);
+	if (row)
+		layer_tell(s->a, result, row);
 }
 
 static int begin(void *arg, const struct run_begun *b, struct err *e)
@@ -166,7 +190,9 @@ static int begin(void *arg, const struct run_begun *b, struct err *e)
 	s->desk = b->desk;
 	s->is_cut_off = b->walls->network != NETWORK_FULL;
 	s->started_us = s->sys->now_us(s->sys);
-	int rc = desk_begin(s, e);
+	int rc = check_layers(s, b, e);
+	if (rc == OK)
+		rc = desk_begin(s, e);
 	if (rc == OK && s->alone)
 		agent_has_begun(s->alone, s->sys, s->a, s->task_id);
 	return rc;
@@ -179,6 +205,7 @@ static void end(void *arg, struct json *row)
 	struct json *calls = json_new(a, JSON_OBJECT);
 
 	desk_end(s);
+	end_layer(s, row);
 	json_seti(a, calls, "decided", s->count.calls);
 	json_seti(a, calls, "refused", s->count.refused);
 	json_seti(a, calls, "asked", s->count.asked);
@@ -200,7 +227,9 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.a = a,
 		.root = k->ws->root,
 		.home = k->ws->home,
-		.needs = needs,
+		.helm_home = k->ws->helm_home,
+		.known = c,
+		.layer = { .lock = -1 },
 		.alone = spec->alone,
 		.client = c ? c->name : path_base(spec->client),
 		.chosen = spec->profile,
@@ -239,5 +268,9 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 	if (rc)
 		return rc;
 	s.helm = setup.program;
-	return task_run(k, a, &run, ret, e);
+	rc = task_run(k, a, &run, ret, e);
+	end_layer(&s, NULL); /* it was refused before it began */
+	if (s.not_kept)
+		ret->hint = ret->hint ? arena_printf(a, "%s\n%s", ret->hint, s.not_kept) : s.not_kept;
+	return rc;
 }

@@ -60,7 +60,7 @@ static bool is_open_place(const struct task *t, const char *place, const char *p
 		if (strncmp(p->secrets[i], place, n) == 0 &&
 			(!p->secrets[i][n] || text_eq(p->secrets[i] + n, "/")))
 			return true;
-	if (t->spec->session && path_is_in_one(path, t->spec->session->writable))
+	if (t->spec->session && path_is_in_one(path, t->spec->session->own))
 		return true; /* the client's own credentials */
 	return is_at_work_below(t, path);
 }
@@ -189,6 +189,23 @@ static struct json *named_places(const struct task *t)
 	return named;
 }
 
+/* A session has a home of its own (layer.h), which it may write.  git's settings are put there as a file that it did not write. */
+static void use_session_home(const struct task *t, struct sandbox_home *h)
+{
+	static const struct timespec untouched[2] = { { 1, 0 }, { 1, 0 } };
+	const struct run_session *session = t->spec->session;
+	struct sys *s = t->k->sys;
+
+	if (!session || !session->home || !session->is_home_mounted)
+		return;
+	const char *path = arena_printf(t->a, "%s/.gitconfig", session->home);
+	if (h->git_config && file_put(s, AT_FDCWD, path, 0600, bytes_of(h->git_config), NULL) == OK)
+		(void)s->utimens(s, AT_FDCWD, path, untouched, AT_SYMLINK_NOFOLLOW);
+	h->git_config = NULL;
+	h->from = session->home;
+	h->is_writable = true;
+}
+
 /* Which homes are covered and what is shown of them is settled once, when the sandbox is made; what is hidden is looked up for each call
  * of a session. */
 static void look_at_homes(struct task *t, struct json *hidden)
@@ -199,7 +216,7 @@ static void look_at_homes(struct task *t, struct json *hidden)
 		.helm_home = t->k->ws->helm_home,
 		.profile = t->profile,
 		.rules = &t->rules,
-		.own = t->spec->session ? t->spec->session->writable : NULL,
+		.own = t->spec->session ? t->spec->session->own : NULL,
 		.is_by_names = t->rules.kind == SANDBOX_SUPERVISED,
 		.has_toolchains = true,
 		.named = named_places(t),
@@ -209,8 +226,10 @@ static void look_at_homes(struct task *t, struct json *hidden)
 	if (t->rules.homes)
 		return;
 	for (struct sandbox_home *h = q.homes; h->at; h++)
-		if (q.home && text_eq(h->at, q.home))
+		if (q.home && text_eq(h->at, q.home)) {
 			h->git_config = homes_git_config(&q);
+			use_session_home(t, h);
+		}
 	t->rules.homes = q.homes;
 	t->rules.shown = place_list(t->a, q.shown);
 }

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "kernel/task/layer.h"
 #include "kernel/task/parts.h"
 
 #include <fcntl.h>
@@ -44,6 +45,7 @@ static int close_orphan(
 			   : "helm was ended before the run was; nothing of it is still running");
 	json_set(a, last, "experience_attribution", task_experience(a, last));
 	json_setb(a, last, "orphaned", true);
+	layer_tell(a, layer_result(s, a, ws->helm_home, json_get_text(row, "task_id", "")), last);
 	struct json *signature = task_failure_signature(a, ws, last, NULL);
 	if (signature)
 		json_set(a, last, "failure_signature", signature);

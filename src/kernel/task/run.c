@@ -536,6 +536,7 @@ static int begin_session(struct task *t, struct err *e)
 		.task_id = t->id,
 		.tmp = t->tmpdir,
 		.walls = &t->rules,
+		.report = &t->so_far->report,
 		.task = t };
 	return t->spec->session->begin(t->spec->session->arg, &b, e);
 }
@@ -575,7 +576,7 @@ static void put_up_early(struct task *t)
 static int make_ready(struct task *t, struct err *e)
 {
 	const struct run_session *session = t->spec->session;
-	int rc = session && session->prepare ? session->prepare(session->arg, e) : OK;
+	int rc = session && session->prepare ? session->prepare(session->arg, t->id, e) : OK;
 
 	if (rc == OK && !t->running)
 		rc = task_egress_open(t, e);

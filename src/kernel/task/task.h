@@ -12,6 +12,7 @@ struct run_begun {
 	int desk; /* where whoever is inside asks, from now on the session's to close; or -1 */
 	const char *task_id, *tmp;
 	const struct sandbox_rules *walls;
+	const struct sandbox_report *report; /* which of them stand */
 	const struct task *task;
 };
 
@@ -19,14 +20,21 @@ struct run_begun {
 struct run_session {
 	const char *client; /* as rows call it */
 	const struct run_alone *alone; /* nobody sits at its terminal; or NULL */
-	const char *const *writable; /* its own state: may be written and read */
+	/* Set by prepare() (kernel/task/layer.h): */
+	const char *
+		home; /* the session's private home: what it sees at ~, or without mounts is led to; or NULL */
+	bool is_home_mounted; /* the former */
+	const struct sandbox_layer *layers; /* over the client's state, ended by at NULL; or NULL */
+	const char *const *environment; /* NAME=value, instead of those of that name; or NULL */
+	const char *const
+		*own; /* the client's state, as the session sees it: its credentials are not hidden */
 	const char *const *closed; /* of it: must not change */
 	const char *const *variables; /* beginnings of names that are passed in */
 	const char *const *hosts; /* its service, where the network is by name: rules of model/egress.h */
 	const char *tmp_variable; /* also names the directory for temporary files; or NULL */
 	/* Called once, when the decision is on disk and nothing stands yet: makes what its client needs; the lists above may change.  Or
 	 * NULL. */
-	int (*prepare)(void *arg, struct err *e);
+	int (*prepare)(void *arg, const char *task_id, struct err *e);
 	/* It has begun: its row says so, and inside somebody may ask at the desk.  Called once. */
 	int (*begin)(void *arg, const struct run_begun *b, struct err *e);
 	void (*end)(

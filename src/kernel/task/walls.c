@@ -144,6 +144,20 @@ static const char *copy_card(const struct task *t)
 	return path_join(t->a, t->tmpdir, name);
 }
 
+/* Without mounts: where a session's client has its state.  `env` has room for one more of each. */
+static const char *const *lead_home(const char *const *to, const char **env, size_t n)
+{
+	for (; to && *to; to++) {
+		const size_t name_n = strcspn(*to, "=") + 1;
+		size_t i = 0;
+		while (i < n && strncmp(env[i], *to, name_n) != 0)
+			i++;
+		env[i] = *to;
+		n += i == n;
+	}
+	return env;
+}
+
 /* By profile, with the task's own variables. */
 static const char *const *environment_of(const struct task *t)
 {
@@ -168,7 +182,7 @@ static const char *const *environment_of(const struct task *t)
 	n = put_own(t, env, n);
 	if (t->tmpdir && t->spec->session && t->spec->session->tmp_variable)
 		env[n++] = arena_printf(a, "%s=%s", t->spec->session->tmp_variable, t->tmpdir);
-	return env;
+	return t->spec->session ? lead_home(t->spec->session->environment, env, n) : env;
 }
 
 /* The client's own, as far as the profile has it: without Helm's switches, and without credentials where the profile keeps those from
@@ -200,15 +214,6 @@ const char *const *contained_environment(const struct task *t, const char *const
 const char *task_tree(const struct task *t)
 {
 	return t->at.work_tree ? t->at.work_tree : t->k->ws->root;
-}
-
-/* What is the session's client's own, and nothing below it. */
-static bool is_own(const struct task *t, const char *path)
-{
-	for (const char *const *p = t->spec->session ? t->spec->session->writable : NULL; p && *p; p++)
-		if (text_eq(*p, path))
-			return true;
-	return false;
 }
 
 bool task_is_beside(const struct task *t)
@@ -287,8 +292,6 @@ static const char *const *writable_paths(const struct task *t)
 		place_add(a, list, *p);
 	for (size_t i = 0; i < t->profile->write_path_count && t->profile->writes == ALLOWANCE_YES; i++)
 		place_add(a, list, path_clean(a, path_join(a, t->k->ws->root, t->profile->write_paths[i])));
-	for (const char *const *p = t->spec->session ? t->spec->session->writable : NULL; p && *p; p++)
-		place_add(a, list, *p);
 	return place_list(a, list);
 }
 
@@ -330,10 +333,7 @@ static void freeze_armed(
 		for (const struct client_file *f = c->files; f->path; f++) {
 			if (!names_may_have(&there, f->path))
 				continue;
-			const char *path = holder(t->a, root, f->path);
-			/* The client of a session writes beside its settings; run_session.closed has what it must not. */
-			if (!is_own(t, path))
-				freeze(t, writable, path, list);
+			freeze(t, writable, holder(t->a, root, f->path), list);
 		}
 	for (size_t i = 0; (other = armed_closed_at(t->a, i)); i++)
 		if (names_may_have(&there, other))
@@ -388,7 +388,7 @@ static const char *const *frozen_paths(struct task *t, const char *const *writab
 	place_add(a, list, t->k->ws->state_dir);
 	place_add(a, list, t->own_home);
 	for (const char *const *p = t->spec->session ? t->spec->session->closed : NULL; p && *p; p++)
-		freeze(t, writable, *p, list);
+		place_add(a, list, *p);
 	freeze(t, writable, arena_printf(a, "%s/references", t->k->ws->root), list);
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
 		if (roots[i])
@@ -488,8 +488,30 @@ static void link_home(struct task *t)
 		}
 	for (const struct sandbox_home *h = t->rules.homes; h && h->at; h++)
 		if (h->git_config)
-			(void)file_put(s, AT_FDCWD, arena_printf(t->a, "%s/.gitconfig", t->own_home),
-				0600, bytes_of(h->git_config), NULL);
+			(void)file_put(s, AT_FDCWD, arena_printf(t->a, "%s/.gitconfig", t->own_home), 0600,
+				bytes_of(h->git_config), NULL);
+}
+
+/* Layers over the state of a session's client come before those of the profile: there may be more than there is room for. */
+static void add_session_layers(struct task *t)
+{
+	const struct run_session *session = t->spec->session;
+	size_t n = 0, more = 0;
+
+	if (!session || !session->home)
+		return;
+	if (!session->is_home_mounted)
+		t->rules.own_home = session->home;
+	while (t->rules.layers && t->rules.layers[n].at)
+		n++;
+	while (session->layers && session->layers[more].at)
+		more++;
+	struct sandbox_layer *layers = arena_zalloc(t->a, n + more + 1, sizeof(*layers));
+	if (more)
+		memcpy(layers, session->layers, more * sizeof(*layers));
+	if (n)
+		memcpy(layers + more, t->rules.layers, n * sizeof(*layers));
+	t->rules.layers = layers;
 }
 
 /* One private directory serves all places.  Layers keep theirs beside it, out of the run's sight. */
@@ -543,6 +565,7 @@ void task_rules(struct task *t)
 	};
 	t->rules.proxy_port = t->door && t->rules.kind == SANDBOX_SUPERVISED ? egress_port(t->door) : 0;
 	choose_own(t);
+	add_session_layers(t);
 	t->rules.exec_paths = task_programs(t);
 	t->rules.write_paths = writable_paths(t);
 	t->rules.hidden = task_hidden(t);
@@ -605,7 +628,7 @@ void task_walls(struct task *t)
 void walls_probe(struct sys *s, struct arena *a, const struct workspace *ws, struct machine *ret)
 {
 	const struct machine_places at = { ws->root, ws->state_dir,
-		ws->helm_home ? arena_printf(a, "%s/keys", ws->helm_home) : NULL };
+		ws->helm_home ? arena_printf(a, "%s/keys", ws->helm_home) : NULL, NULL };
 
 	machine_probe(s, a, &at, ret);
 }

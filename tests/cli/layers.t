@@ -1,0 +1,38 @@
+#!/bin/sh
+# Whatever a session writes below the home directory, in whatever way, only what starts nothing is there afterwards: clients x places x
+# {there, not there} x ways to write, generated from the tables of src/clients/.  Compared byte for byte.
+# shellcheck disable=SC2154 # set by lib.sh
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
+fresh_workspace
+git init -q . 2>/dev/null
+home=$scratch/home
+tables=$HELM_BUILD/tests/session_tables_test
+machine=$HELM_BUILD/tests/lesser_machine_test
+[ -x "$tables" ] || skip_all "the unit tests are not built"
+
+one() { # one CLIENT HOW HAS [MACHINE...]
+  said=$(python3 "$HELM_SOURCE/tests/tools/layers.py" "$tables" "$HELM_REAL" "$scratch" "$@" 2>&1)
+  chmod -R u+rwX "$home" 2>/dev/null
+  [ -z "$said" ] || { printf '%s\n' "$said"; return 1; }
+}
+clients=$("$tables" --print | sed -n 's/^client //p')
+for client in $clients; do
+  for how in plain rename symlink hardlink fifo chmod background kill; do
+    for has in old new; do
+      ok "$client, $how, $has: nothing stays that could start something" one "$client" $how $has
+    done
+  done
+done
+if [ -x "$machine" ] && "$machine" --without namespaces true; then
+  for client in $clients; do
+    for how in plain rename symlink hardlink fifo chmod kill; do
+      for has in old new; do
+        ok "$client, $how, $has, without mounts: the same" one "$client" $how $has "$machine" --without namespaces
+      done
+    done
+  done
+else
+  skip "without mounts" "this machine cannot be made one without namespaces"
+fi
+finish
