@@ -464,6 +464,9 @@ static void show_beside(const struct task *t, const char *dir, struct json *list
 			is_own |= path_is_below(path, l->at);
 			is_above |= path_is_below(l->at, path);
 		}
+		/* State that does not exist outside yet is made in the session's home. */
+		for (const char *const *p = session->own; p && *p; p++)
+			is_above |= path_is_below(*p, path);
 		if (is_above && !is_own)
 			show_beside(t, path, list);
 		else if (!is_own)
