@@ -101,7 +101,7 @@ set(slow cli/key_order cli/long cli/skill_crash cli/undo oracle/doors oracle/kin
 if(HELM_SANITIZE)
   list(APPEND slow cli/agent cli/approval cli/archive cli/armed cli/beside cli/client_settings cli/clients cli/contained
     cli/contained_door cli/degraded cli/develop cli/egress cli/freeze cli/guard_now cli/hostile_repo cli/hostile_tricks cli/key
-    cli/key_history cli/log cli/memory_crash cli/memory_plans cli/ops cli/output cli/pause cli/person cli/policy_change
+    cli/key_history cli/layers cli/log cli/memory_crash cli/memory_plans cli/ops cli/output cli/pause cli/person cli/policy_change
     cli/policy_use cli/policy_ways cli/receipts cli/remember_cases cli/run_faults cli/serve_load cli/setup cli/signer
     cli/standing crash/approval_crash_test crash/archive_crash_test crash/checkpoint_crash_test crash/draws_crash_test
     crash/posture_crash_test crash/record_crash_test unit/large_test unit/log_check_test)

@@ -45,7 +45,7 @@ static bool overlaps(const char *x, const char *y)
 static void test_nothing_that_starts_is_carried(void **state)
 {
 	static const char *const steer[] = { "settings", "hook", "agents", "commands", "skill", "plugin",
-		"CLAUDE.md", "AGENTS.md", "GEMINI.md", "config", "local/", "bin/", "prompts", "rules",
+		"CLAUDE.md", "AGENTS.md", "GEMINI.md", "config", "/local/", "/bin/", "prompts", "rules",
 		"output-styles", "snapshot" };
 	const struct client *c;
 
