@@ -210,8 +210,27 @@ size_t text_width(const char *p, size_t n)
  * question to a person they could hide what is asked. */
 static bool is_unsafe(uint32_t cp)
 {
-	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x061c || cp == 0x200e || cp == 0x200f ||
-		(cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0xfeff;
+	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x00ad || cp == 0x034f || cp == 0x061c ||
+		cp == 0x115f || cp == 0x1160 || cp == 0x180e || (cp >= 0x200b && cp <= 0x200f) ||
+		(cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2060 && cp <= 0x206f) || cp == 0x3164 ||
+		cp == 0xfeff || cp == 0xffa0 || (cp >= 0xfff9 && cp <= 0xfffb) ||
+		(cp >= 0xe0000 && cp <= 0xe007f);
+}
+
+size_t text_first_unsafe(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		uint32_t cp = 0;
+		if (p[i] >= 0x20 && p[i] < 0x7f) {
+			i++;
+			continue;
+		}
+		size_t len = text_decode(p + i, n - i, &cp);
+		if (len == 0 || is_unsafe(cp))
+			return i;
+		i += len;
+	}
+	return n;
 }
 
 /* What a person may be shown: unsafe characters and bad bytes become visible escapes. Plain letters, nearly

@@ -643,7 +643,9 @@ void propose_shell(struct arena *a, const struct surroundings *at, struct bytes 
 	ret->normalized_command = copy;
 	ret->shell_wrapped = true;
 	ret->shell_inner_command = copy;
+	ambiguity_check_text(a, "the command", copy, text.n, ret);
 	run_input(&w, ret->source);
+	ambiguity_check_effects(a, ret);
 	propose_mark_plain(ret);
 }
 
@@ -705,6 +707,7 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 		c.argv[i] = word_of_marked(&w, argv[i], strlen(argv[i]), SIZE_MAX, place);
 		ret->operator_in_argv |= i > 0 && is_operator(argv[i]) && !owns_operators(argv[0]);
 		ret->heredoc_input |= text_eq(argv[i], "<<");
+		ambiguity_check_text(a, "the command", argv[i], strlen(argv[i]), ret);
 	}
 	ret->source = new_source(a, joined.p, joined.n);
 	ret->normalized_command = joined.p;
@@ -721,5 +724,6 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 	/* Whoever wrote an operator may have meant a shell to see it. */
 	if (ret->operator_in_argv && !w.is_stopped)
 		run_input(&w, ret->source);
+	ambiguity_check_effects(a, ret);
 	propose_mark_plain(ret);
 }
