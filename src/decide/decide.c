@@ -85,7 +85,7 @@ static const char *render(struct arena *a, const char *text, const struct effect
 			}
 		}
 		if (value)
-			buf_adds(&b, text_safe(a, value, strnlen(value, 200), false));
+			buf_adds(&b, text_seen(a, value, strnlen(value, 200), false));
 		else
 			buf_addc(&b, *text++);
 	}

@@ -61,7 +61,7 @@ static const char *shown_gist(struct arena *a, const struct tool_call *call, siz
 {
 	const struct json *v = gist_of(call);
 
-	return v ? text_safe(a, v->text, v->n > most ? most : v->n, keep_lines) : "";
+	return v ? text_seen(a, v->text, v->n > most ? most : v->n, keep_lines) : "";
 }
 
 static const char *preview_of(struct arena *a, const struct tool_call *call)

@@ -35,7 +35,7 @@ void ambiguity_raise(struct proposal *p, enum ambiguity ambiguity, const char *t
 
 static const char *shown(struct arena *a, const char *text, size_t n)
 {
-	return text_safe(a, text, n < SHOWN ? n : SHOWN, false);
+	return text_seen(a, text, n < SHOWN ? n : SHOWN, false);
 }
 
 /* ---- every text ---- */
@@ -152,7 +152,7 @@ static void check_path(struct arena *a, const char *path, bool is_whole, struct 
 			arena_printf(a, "no system opens a path or a name of this length (%zu bytes): %s...",
 				n, shown(a, path, n)),
 			"name the file by a path of at most 4095 bytes, each name of at most 255");
-	if (text_first_unsafe(path, n) < n)
+	if (text_first_unseen(path, n) < n)
 		ambiguity_raise(p, AMBIGUITY_ASKED,
 			arena_printf(a, "the path holds characters that are not seen: %s", shown(a, path, n)),
 			PLAIN_NAME);
@@ -303,6 +303,12 @@ static bool is_ascii(const char *text, size_t n)
 	return true;
 }
 
+/* 2130706433 is the same address for all that take it for one, and rules know it (egress_reached); 017700000001 is not. */
+static bool is_number(const char *host, size_t n)
+{
+	return n >= 8 && host[0] != '0' && strspn(host, "0123456789") >= n;
+}
+
 /* The host of an address without the name of a user before it and the port behind it. */
 static void check_host(
 	struct arena *a, const char *target, const char *host, size_t n, bool is_certain, struct proposal *p)
@@ -323,7 +329,7 @@ static void check_host(
 				PLAIN_HOST);
 		return;
 	}
-	bool is_plain = egress_host(host, n, name, &(bool){ false }, address);
+	bool is_plain = is_number(host, n) || egress_host(host, n, name, &(bool){ false }, address);
 	if (!is_plain && leads && is_address)
 		deny_host(a, arena_printf(a, "the host is another spelling of the address %s", reached),
 			target, p);
@@ -377,7 +383,7 @@ static void check_web(
 	}
 }
 
-/* curl 2130706433:80/x.  A shorter number without a dot is a port or a count. */
+/* curl 0x7f.1:80/x.  A number without a dot may be a port or a count. */
 static void check_bare_host(struct arena *a, const char *target, struct proposal *p)
 {
 	char reached[EGRESS_HOST], name[EGRESS_HOST];
@@ -390,7 +396,7 @@ static void check_bare_host(struct arena *a, const char *target, struct proposal
 	if (strpbrk(target, " @") || !egress_split(target, strcspn(target, "/?#"), &host, &n, &port) ||
 		egress_host(host, n, name, &is_address, address))
 		return;
-	if (n < 8 && strspn(host, "123456789") && !memchr(host, '.', n))
+	if (host[0] != '0' && !memchr(host, '.', n))
 		return;
 	if (egress_reached(target, reached, &is_address, address) && is_address)
 		deny_host(a, arena_printf(a, "the host is another spelling of the address %s", reached),
@@ -402,7 +408,7 @@ static void check_target(
 {
 	const char *slashes = behind_web_scheme(target), *scheme = strstr(target, "://"),
 		   *at = scheme ? scheme + 3 : target;
-	size_t n = strlen(target), odd = text_first_unsafe(target, n),
+	size_t n = strlen(target), odd = text_first_unseen(target, n),
 	       end = (size_t)(at - target) + strcspn(at, "/?#");
 
 	if (odd < end)

@@ -36,10 +36,11 @@ ok "a path longer than any system opens" says 25 $NOT_UNDERSTOOD helm guard chec
 # ---- hosts ----
 denied_host() { says 25 $NOT_UNDERSTOOD helm guard check --profile service_ops -- curl "$1"; }
 for url in 'https://good.example\@evil.example/' 'https:\\evil.example/' 'https:///evil.example/' "https://ev${zwsp}il.example/" "https://${rlo}evil.example/" \
-  'https://%65vil.example/' 'http://0x7f.1/' 'http://2130706433/' 'http://017700000001/' 'http://127.1/' '2130706433' '0x7f.1:80/x' \
+  'https://%65vil.example/' 'http://0x7f.1/' 'http://017700000001/' 'http://127.1/' '017700000001' '0x7f.1:80/x' \
   'https://a@b@evil.example/' 'http://evil..example/' 'http://１２７.０.０.１/' 'http://evil。example/' 'http://good.example:80:90/' 'HTTP://0X7F.1/'; do
   ok "not understood: $(printf '%s' "$url" | cat -v)" denied_host "$url"
 done
+ok "a plain number is the address that rules know" says 24 risk.metadata helm guard check --profile service_ops -- curl http://2852039166/
 ok "a user with a dot before the host is asked about" says 24 "leads to evil.example" helm guard check --profile service_ops -- curl https://good.example@evil.example/
 ok "letters outside ASCII in a host are asked about" says 24 "outside ASCII" helm guard check --profile service_ops -- curl https://еvil.example/
 for url in https://example.org./x https://user:pw@example.org/ 'http://[::ffff:127.0.0.1]:80/' http://127.0.0.1:8080/x 'https://example.org/a\b@c' https://xn--bcher-kva.example/; do
@@ -86,7 +87,7 @@ for path in 'C:\\Users\\u\\.ssh\\id_rsa' 'c:/Windows/x' '\\\\server\\share\\x' '
   out=$(printf '%s' "$path" | tr -d '\\' | head -c 20)
   ok "asked about: $out" sh -c 'grep -q "read.ambiguous\|read.not_understood\|secret" "$0"' "$(pre "$(mcp "{\"path\":\"$path\"}")" >"$scratch/.one"; echo "$scratch/.one")"
 done
-for path in 'file:///home/u/%2essh/id_rsa' 'FILE:/home/u/.ssh/id_rsa' '/home/u/.ssh/id_rsa\n' '..\\..\\u\\.ssh\\id_rsa' '//home/u/.ssh/id_rsa'; do
+for path in 'file:///home/u/%2essh/id%5frs%61' 'FILE:/home/u/.ssh/id_rsa' '/home/u/.ssh/id_rsa\n' '..\\..\\u\\.ssh\\id_rsa' '//home/u/.ssh/id_rsa'; do
   ok "the key behind: $(printf '%s' "$path" | tr -d '\\')" sh -c 'grep -q "\"\(ask\|deny\)\"" "$0"' "$(pre "$(mcp "{\"path\":\"$path\"}")" >"$scratch/.one"; echo "$scratch/.one")"
 done
 ok "an escaped NUL in the address of a file" refuses "$(mcp '{"uri":"file:///tmp/x%00.txt"}')"
