@@ -72,6 +72,28 @@ void ambiguity_check_text(struct arena *a, const char *what, const char *text, s
 		deny_text(a, what, text, n, p);
 }
 
+const char *ambiguity_seen_as(struct arena *a, const char *text, size_t n, size_t *ret_n)
+{
+	struct buf b;
+	bool has_more = false;
+
+	/* Nothing to do for plain letters, nearly all there are. */
+	if (text_first_unseen(text, n) == n)
+		return NULL;
+	buf_init(&b, a);
+	for (size_t i = 0; i < n;) {
+		uint32_t cp = 0;
+		size_t len = text_decode(text + i, n - i, &cp), step = len ? len : 1;
+		if (len > 1 && text_first_unseen(text + i, len) == 0)
+			has_more = true;
+		else
+			buf_add(&b, text + i, step);
+		i += step;
+	}
+	*ret_n = b.n;
+	return has_more ? b.p : NULL;
+}
+
 /* Where in a document a text stands; the innermost place is the first. */
 struct place {
 	const struct place *outer;

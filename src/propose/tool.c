@@ -555,9 +555,13 @@ static void judge_text(struct build *b, const struct json *input, const char *na
 	const char *tool = b->call->tool_name;
 	const char *const *interpreter = interpreter_for(input, name);
 	const char *option = strchr(v, '='), *address;
+	size_t seen_n;
 
 	if (!*v || b->values++ > MAX_VALUES)
 		return;
+	const char *seen = ambiguity_seen_as(b->a, v, strlen(v), &seen_n);
+	if (seen) /* both readings count */
+		judge_text(b, input, name, seen);
 	if (is_command_name(name) || (is_input_name(name) && says_shell(tool))) {
 		as_shell(b, v);
 	} else if (interpreter) {
@@ -785,7 +789,14 @@ static void propose_stdin(struct build *b)
 /* All of the call, also the parts that are not judged: a text that json_text() does not give would be judged as if it were not there. */
 static void check_call(struct arena *a, const struct tool_call *call, struct proposal *p)
 {
-	ambiguity_check_text(a, "the name of the tool", call->tool_name, strlen(call->tool_name), p);
+	size_t n = strlen(call->tool_name);
+
+	if (text_first_unseen(call->tool_name, n) < n)
+		ambiguity_raise(p, AMBIGUITY_DENIED,
+			arena_printf(a, "the name of the tool holds characters that are not seen: %s",
+				text_seen(a, call->tool_name, n, false)),
+			"call the tool by its own name");
+
 	propose_check_document(a, "argument", call->input, p);
 }
 
