@@ -240,8 +240,7 @@ size_t text_first_unseen(const char *p, size_t n)
 	return n;
 }
 
-/* What a person may be shown: characters that `hides` names and bad bytes become visible escapes. Plain letters, nearly
- * all there are, are copied by the run. */
+/* Characters that `hides` names and bad bytes become visible escapes. Plain letters are copied by the run. */
 static char *escape(struct arena *a, const char *p, size_t n, bool keep_lines, bool (*hides)(uint32_t cp))
 {
 	struct buf b;

@@ -796,7 +796,6 @@ static void check_call(struct arena *a, const struct tool_call *call, struct pro
 			arena_printf(a, "the name of the tool holds characters that are not seen: %s",
 				text_seen(a, call->tool_name, n, false)),
 			"call the tool by its own name");
-
 	propose_check_document(a, "argument", call->input, p);
 }
 
