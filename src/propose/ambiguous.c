@@ -50,19 +50,22 @@ static bool is_clear(const char *text, size_t n)
 	return !has_nul(text, n) && text_utf8_valid(text, n) == n;
 }
 
+/* Names the text and the place in it, never what it says: that may be a secret. */
 static void deny_text(struct arena *a, const char *what, const char *text, size_t n, struct proposal *p)
 {
-	if (has_nul(text, n))
+	const char *nul = n ? memchr(text, '\0', n) : NULL;
+
+	if (nul)
 		ambiguity_raise(p, AMBIGUITY_DENIED,
 			arena_printf(a,
-				"%s holds a NUL character, where some programs end a text and others go on: %s",
-				what, shown(a, text, n)),
+				"%s holds a NUL character (byte %zu), where some programs end a text and others go on",
+				what, (size_t)(nul - text) + 1),
 			LEAVE_OUT);
 	else
 		ambiguity_raise(p, AMBIGUITY_DENIED,
 			arena_printf(a,
-				"%s is not valid UTF-8, so programs read different characters in it: %s",
-				what, shown(a, text, n)),
+				"%s is not valid UTF-8 (byte %zu), so programs read different characters in it",
+				what, text_utf8_valid(text, n) + 1),
 			PLAIN_BYTES);
 }
 
@@ -133,7 +136,9 @@ static bool find_unclear(const struct json *v, const struct place *outer, struct
 	json_each_member (m, v) {
 		here.member = m;
 		if (!is_clear(m->name, m->name_n)) {
-			deny_text(a, arena_printf(a, "the name of the %s", what), m->name, m->name_n, p);
+			deny_text(a,
+				arena_printf(a, "the name of the %s %s", what, shown(a, m->name, m->name_n)),
+				m->name, m->name_n, p);
 			return true;
 		}
 		if (find_unclear(m->value, &here, a, what, p))

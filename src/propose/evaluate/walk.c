@@ -728,7 +728,7 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 		c.argv[i] = word_of_marked(&w, argv[i], strlen(argv[i]), SIZE_MAX, place);
 		ret->operator_in_argv |= i > 0 && is_operator(argv[i]) && !owns_operators(argv[0]);
 		ret->heredoc_input |= text_eq(argv[i], "<<");
-		ambiguity_check_text(a, "the command", argv[i], strlen(argv[i]), ret);
+		ambiguity_check_text(a, "a word of the command", argv[i], strlen(argv[i]), ret);
 	}
 	ret->source = new_source(a, joined.p, joined.n);
 	ret->normalized_command = joined.p;
