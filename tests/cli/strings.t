@@ -195,7 +195,8 @@ grep '^ok\|^not ok\|^#' proxy.out
 ok "through the model proxy" sh -c '! grep -q "^not ok" proxy.out && grep -q "^1\.\." proxy.out'
 
 # ---- gateway ----
-mkdir -p served "$scratch/home/.ssh"
+fresh_workspace # where no agent has called a hook: an operator adds a server here
+mkdir served
 echo TOPSECRET >served/id_rsa
 cat >served/server.py <<'PY'
 # A server that hands the path to open(2) as C does: up to the first NUL.
