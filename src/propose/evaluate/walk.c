@@ -692,8 +692,6 @@ static void describe_argv(struct proposal *p, const char *const *argv, size_t ar
 		}
 }
 
-/* No shell is involved, so nothing in the words is expanded. Operators as separate words are suspicious,
- * though: then the words are also judged as if a shell read them, in addition and never instead. */
 /* The same command as it is seen, without characters that have no width. */
 static void walk_seen_argv(struct walk *w, const struct command *c, const char *const *argv)
 {
@@ -710,6 +708,8 @@ static void walk_seen_argv(struct walk *w, const struct command *c, const char *
 	walk_step_end(w, UINT32_MAX);
 }
 
+/* No shell is involved, so nothing in the words is expanded. Operators as separate words are suspicious,
+ * though: then the words are also judged as if a shell read them, in addition and never instead. */
 void propose_argv(struct arena *a, const struct surroundings *at, const char *const *argv, size_t argc,
 	struct proposal *ret)
 {
