@@ -214,9 +214,34 @@ static bool is_unsafe(uint32_t cp)
 		(cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0xfeff;
 }
 
-/* What a person may be shown: unsafe characters and bad bytes become visible escapes. Plain letters, nearly
- * all there are, are copied by the run. */
-char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
+/* The same, and everything else without a width; some scripts and emoji need a few of these in running text, no name of a file or a host
+ * does. */
+static bool is_unseen(uint32_t cp)
+{
+	return is_unsafe(cp) || cp == 0x00ad || cp == 0x034f || cp == 0x115f || cp == 0x1160 ||
+		cp == 0x180e || (cp >= 0x200b && cp <= 0x200d) || (cp >= 0x2060 && cp <= 0x206f) ||
+		cp == 0x3164 || cp == 0xffa0 || (cp >= 0xfff9 && cp <= 0xfffb) ||
+		(cp >= 0xe0000 && cp <= 0xe007f);
+}
+
+size_t text_first_unseen(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		uint32_t cp = 0;
+		if (p[i] >= 0x20 && p[i] < 0x7f) {
+			i++;
+			continue;
+		}
+		size_t len = text_decode(p + i, n - i, &cp);
+		if (len == 0 || is_unseen(cp))
+			return i;
+		i += len;
+	}
+	return n;
+}
+
+/* Characters that `hides` names and bad bytes become visible escapes. Plain letters are copied by the run. */
+static char *escape(struct arena *a, const char *p, size_t n, bool keep_lines, bool (*hides)(uint32_t cp))
 {
 	struct buf b;
 
@@ -231,7 +256,7 @@ char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
 		size_t len = text_decode(p + i, n - i, &cp);
 		if (len == 0)
 			buf_addf(&b, "\\x%02X", (uint8_t)p[i]);
-		else if (!is_unsafe(cp) || (keep_lines && (cp == '\n' || cp == '\t')))
+		else if (!hides(cp) || (keep_lines && (cp == '\n' || cp == '\t')))
 			buf_add(&b, p + i, len);
 		else if (cp < 0x80)
 			buf_addf(&b, "\\x%02X", cp);
@@ -240,6 +265,16 @@ char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
 		i += len ? len : 1;
 	}
 	return b.p;
+}
+
+char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
+{
+	return escape(a, p, n, keep_lines, is_unsafe);
+}
+
+char *text_seen(struct arena *a, const char *p, size_t n, bool keep_lines)
+{
+	return escape(a, p, n, keep_lines, is_unseen);
 }
 
 /* One word at `p`; NULL when a quote has no end. */

@@ -56,6 +56,10 @@ size_t text_width(const char *p, size_t n);
 /* Bytes for a terminal or log from bytes nobody trusts: control characters (C0, DEL, C1), bidirectional overrides and
  * ill-formed bytes become visible \xHH or \u{HHHH}; newline and tab too unless keep_lines. */
 char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines);
+/* The same for what an operator decides about: everything without a width is escaped, also what some scripts need (U+200D). */
+char *text_seen(struct arena *a, const char *p, size_t n, bool keep_lines);
+/* Offset of the first byte that text_seen() would show as an escape, or n when it changes nothing. */
+size_t text_first_unseen(const char *p, size_t n);
 /* Well-formed UTF-8 from any bytes: each byte that is none becomes `mark` and two hexadecimal digits, everything else stays.  The same
  * pointer when there is nothing to do. */
 const char *text_utf8(struct arena *a, const char *p, size_t n, const char *mark, size_t *ret_n);

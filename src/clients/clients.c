@@ -210,6 +210,22 @@ static const struct json *first_member(const struct json *doc, const char *const
 	return NULL;
 }
 
+/* A text with a NUL in it reads as if it were missing, and another member or a default would take its place.  The name of the member, or
+ * NULL.  The tool's input is looked at when it is judged, and what a call has printed may hold anything. */
+static const char *cut_member(const struct json *doc)
+{
+	static const char *const names[] = { "hook_event_name", "tool_name", "toolName", "session_id",
+		"conversation_id", "cwd", "tool_use_id" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct json *v = json_get(doc, names[i]);
+		if (json_is(v, JSON_STRING) && !json_text(v))
+			return names[i];
+	}
+	const struct json *root = json_at(json_get(doc, "workspace_roots"), 0);
+	return json_is(root, JSON_STRING) && !json_text(root) ? "workspace_roots" : NULL;
+}
+
 /* The common members are read first; then the client's own reader may take over tool and input. What is
  * missing is left NULL, except tool and input, without which nothing can be judged. */
 int clients_read_call(
@@ -227,6 +243,10 @@ int clients_read_call(
 		return rc;
 	if (!json_is(doc, JSON_OBJECT))
 		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the payload is no JSON object");
+	if (cut_member(doc))
+		return err_set(e, E_INPUT, "HOOK_PAYLOAD",
+			"the member %s of the payload holds a NUL character, so the call is not understood",
+			cut_member(doc));
 	call.session = json_get_text(doc, "session_id", json_get_text(doc, "conversation_id", NULL));
 	call.cwd = json_get_text(doc, "cwd", json_text(json_at(json_get(doc, "workspace_roots"), 0)));
 	call.use_id = json_get_text(doc, "tool_use_id", NULL);

@@ -8,6 +8,14 @@
 
 #include <string.h>
 
+/* As it is, also with a NUL in it, which is judged then. */
+static void set_text(struct arena *a, struct json *input, const char *name, const struct json *from)
+{
+	const struct json *v = json_get(from, name);
+
+	json_set(a, input, name, json_is(v, JSON_STRING) ? json_copy(a, v) : json_string(a, ""));
+}
+
 /* Events that begin with "before" are Cursor's; any other payload is read by the common members. An
  * unknown "before" event is an error, so that a new kind of call is refused and not waved through. */
 static int cursor_read(
@@ -20,10 +28,10 @@ static int cursor_read(
 		return OK;
 	if (text_eq(event, "beforeShellExecution")) {
 		ret->tool_name = "Bash";
-		json_sets(a, input, "command", json_get_text(doc, "command", ""));
+		set_text(a, input, "command", doc);
 	} else if (text_eq(event, "beforeReadFile")) {
 		ret->tool_name = "Read";
-		json_sets(a, input, "file_path", json_get_text(doc, "file_path", ""));
+		set_text(a, input, "file_path", doc);
 	} else if (text_eq(event, "beforeMCPExecution")) {
 		/* Cursor sends the input of an MCP call as JSON inside a text, or as it is. */
 		struct json *given = json_get(doc, "tool_input");

@@ -85,7 +85,7 @@ static const char *render(struct arena *a, const char *text, const struct effect
 			}
 		}
 		if (value)
-			buf_adds(&b, text_safe(a, value, strnlen(value, 200), false));
+			buf_adds(&b, text_seen(a, value, strnlen(value, 200), false));
 		else
 			buf_addc(&b, *text++);
 	}
@@ -336,6 +336,25 @@ static void judge_unreadable(struct judge *j)
 	}
 }
 
+/* A text in the input is read differently by others.  No grant and no profile answers for a text that is not understood; one that is only
+ * misleading for a reader needs an operator who has seen it escaped. */
+static void judge_ambiguity(struct judge *j)
+{
+	const struct proposal *p = j->proposal;
+	bool is_denied = p->ambiguity == AMBIGUITY_DENIED;
+	enum action action = is_denied ? ACTION_DENY : ACTION_ASK;
+	const char *rule = is_denied ? NOT_UNDERSTOOD_RULE : "read.ambiguous";
+	struct finding *f;
+
+	j->is_denied_by_rule |= is_denied;
+	note_ask(j, action, rule, NULL, UNDO_NONE);
+	f = add(j, action, rule, REASON_ambiguous_text, "", NULL);
+	if (f) {
+		f->text = p->ambiguity_text; /* names of the input, in which nothing is filled in */
+		f->instead = p->ambiguity_instead;
+	}
+}
+
 /* This asks only because other rules have found something destructive. When each of those can be undone
  * from a checkpoint, so can this; therefore it carries UNDO_CHECKPOINT itself. */
 static void say_destructive(struct judge *j)
@@ -463,7 +482,8 @@ static enum reason_code registry_code(const struct decision *d)
 	if (d->action == ACTION_DENY) {
 		if (text_starts(d->decisive->rule, "profile."))
 			return REASON_INSUFFICIENT_PRIVILEGE;
-		return REASON_POLICY_VIOLATION;
+		return text_eq(d->decisive->rule, NOT_UNDERSTOOD_RULE) ? REASON_ENVELOPE_INVALID
+								       : REASON_POLICY_VIOLATION;
 	}
 	return d->has_denied_group ? REASON_INSUFFICIENT_PRIVILEGE : REASON_APPROVAL_REQUIRED;
 }
@@ -520,6 +540,9 @@ void decide(const struct policy *policy, const struct profile *profile, const st
 		facts_is_contained(profile, at), false };
 
 	d.findings = arena_alloc(at->a, MAX_FINDINGS * sizeof(*d.findings));
+	/* First, so that of several denials this is the one that is told. */
+	if (proposal->ambiguity != AMBIGUITY_NONE)
+		judge_ambiguity(&j);
 	for (size_t i = 0; i < proposal->effect_count; i++)
 		judge_effect(&j, &proposal->effects[i]);
 	judge_texts(&j);

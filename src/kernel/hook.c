@@ -42,26 +42,31 @@ static bool only_reads(const struct handling *h)
 	return true;
 }
 
-/* The argument by which a person recognises the call. */
-static const char *gist_of(const struct tool_call *call)
+/* The argument by which a person recognises the call; NULL: it has none of these.  It may hold a NUL. */
+static const struct json *gist_of(const struct tool_call *call)
 {
 	static const char *const names[] = { "command", "cmd", "file_path", "path", "url", "pattern",
 		"query" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *v = json_get_text(call->input, names[i], NULL);
-		if (v)
+		const struct json *v = json_get(call->input, names[i]);
+		if (json_is(v, JSON_STRING))
 			return v;
 	}
-	return "";
+	return NULL;
 }
 
-/* Short and printable: it is stored and shown. */
+/* Printable, and short where it is stored. */
+static const char *shown_gist(struct arena *a, const struct tool_call *call, size_t most, bool keep_lines)
+{
+	const struct json *v = gist_of(call);
+
+	return v ? text_seen(a, v->text, v->n > most ? most : v->n, keep_lines) : "";
+}
+
 static const char *preview_of(struct arena *a, const struct tool_call *call)
 {
-	const char *v = gist_of(call);
-
-	return text_safe(a, v, strlen(v) > 300 ? 300 : strlen(v), false);
+	return shown_gist(a, call, 300, false);
 }
 
 /* One call on its way to a verdict. */
@@ -433,7 +438,8 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 			.proposal = &x->proposal,
 			.args = bytes_of(tool_call_sha256(a, call->tool_name, call->input)),
 			.params = json_is(call->input, JSON_OBJECT) ? call->input : NULL,
-			.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)),
+			.preview = arena_printf(
+				a, "%s: %s", call->tool_name, shown_gist(a, call, SIZE_MAX, true)),
 			.caption = preview_of(a, call) },
 		.where = &x->at,
 		.mode = GUARD_ENFORCE,

@@ -81,6 +81,9 @@ const char *containment_name(enum containment c)
 /* What is enforced. In audit mode the verdict is recorded, but the call passes. */
 enum verdict decision_effective(const struct decision *d)
 {
+	/* A mode says what becomes of an objection; input that was not understood was not judged at all. */
+	if (d->proposal && d->proposal->ambiguity == AMBIGUITY_DENIED)
+		return V_DENY;
 	return d->mode == GUARD_ENFORCE ? d->verdict : V_ALLOW;
 }
 

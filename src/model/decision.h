@@ -106,6 +106,9 @@ struct decision {
 	size_t denied_used_count;
 };
 
+/* The rule that denies input which was not understood; no mode, grant or profile stands above it. */
+#define NOT_UNDERSTOOD_RULE "read.not_understood"
+
 /* Has a stricter finding already spoken about the effect of finding i?  Then a person need not read it. */
 bool decision_is_outspoken(const struct decision *d, size_t i);
 

@@ -171,6 +171,14 @@ struct judged_file {
 	const char *sha256; /* of the text that was judged, in hex */
 };
 
+/* Does the input hold a text that other programs read differently from us?  Then what was understood may not be what happens.  The
+ * later is the stricter. */
+enum ambiguity {
+	AMBIGUITY_NONE,
+	AMBIGUITY_ASKED, /* one reading counts, but a person may see another one: an operator is asked */
+	AMBIGUITY_DENIED /* nobody can say which reading counts: the input is not understood */
+};
+
 /* Everything the analysis found.  When `readable` is false the effects found so far still count, and no decision may be
  * better than "ask". */
 struct proposal {
@@ -185,6 +193,9 @@ struct proposal {
 	const char *unreadable_code; /* parse_error, depth_limit, node_limit, size_limit, expansion_limit */
 	const char *unreadable_text; /* for a person, with position */
 	struct span unreadable_at;
+	enum ambiguity ambiguity;
+	const char *ambiguity_text; /* one sentence that names the text, escaped; NULL for AMBIGUITY_NONE */
+	const char *ambiguity_instead; /* what to do otherwise */
 	uint32_t max_depth;
 	uint32_t move_count; /* steps that change the directory; known when some effect can lose files */
 	const char

@@ -48,6 +48,12 @@ bool shell_is_known(const char *path);
 void propose_tool(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret);
 
+/* ambiguous.c: texts that other programs read differently.  propose_shell(), propose_argv() and propose_tool() look at their own input; a
+ * caller that judges more than that (the context of a request, arguments under another name) adds it here.  The stricter answer stays.
+ * `what` names the document in the sentence: "argument". */
+void propose_check_document(
+	struct arena *a, const char *what, const struct json *document, struct proposal *p);
+
 /* What a client's tool does to the one file that its arguments name: reads it, changes a part of it, writes all of it; else none of these. */
 enum file_tool { FILE_TOOL_NONE, FILE_TOOL_READ, FILE_TOOL_PATCH, FILE_TOOL_REWRITE };
 enum file_tool propose_file_tool(const char *tool, const struct json *input);

@@ -219,6 +219,7 @@ static void absorb(struct build *b, const struct proposal *part, const char *pro
 		p->unreadable_code = part->unreadable_code;
 		p->unreadable_text = part->unreadable_text;
 	}
+	ambiguity_raise(p, part->ambiguity, part->ambiguity_text, part->ambiguity_instead);
 }
 
 /* As if these words were a command; the effects are the tool's. */
@@ -432,9 +433,10 @@ static bool is_address(const char *v)
 
 static bool looks_like_path(const char *v)
 {
+	/* //etc/x is /etc/x here, and // x is a remark in many languages. */
 	return (v[0] == '/' || text_starts(v, "~/") || text_starts(v, "./") || text_starts(v, "../") ||
-		       text_starts(v, "file://")) &&
-		!text_starts(v, "//") && !strchr(v, '\n') && strlen(v) < 4096 && v[1];
+		       strncasecmp(v, "file:/", 6) == 0) &&
+		(!text_starts(v, "//") || !strpbrk(v, " \t")) && !strchr(v, '\n') && v[1];
 }
 
 static bool is_path_name(const char *name)
@@ -503,15 +505,63 @@ static bool is_sql(const char *name, const char *v)
 	return false;
 }
 
+/* The tool is given this path; whether it is read, written or removed, the name of the tool and the call as a whole say. */
+static void judge_path(struct build *b, const char *name, const char *path)
+{
+	const char *tool = b->call->tool_name;
+	bool is_old = is_one_of(
+		name, (const char *const[]){ "source", "src", "from", "cwd", "workdir", "root" }, 6);
+
+	if (b->deletes)
+		as_path(b, "rm", path);
+	else if (!is_old && (says_write(tool) || b->writes))
+		as_path(b, "tee", path);
+	else if (says_search(tool)) {
+		const char *argv[] = { "grep", "-r", "--", "pattern", path };
+		as_command(b, argv, ARRAY_SIZE(argv));
+	} else {
+		as_path(b, "cat", path);
+	}
+}
+
+/* A URL as those read it who drop blanks around it and line breaks inside it; NULL when that changes nothing. */
+static const char *loose_address(struct arena *a, const char *name, const char *v)
+{
+	static const char *const words[] = { "url", "uri", "href", "link", "endpoint", "address" };
+	struct buf b;
+
+	if (!strpbrk(v, " \t\r\n") || !name_says(name, words, ARRAY_SIZE(words)))
+		return NULL;
+	buf_init(&b, a);
+	for (v += strspn(v, " \t\r\n"); *v; v++)
+		if (!strchr("\t\r\n", *v))
+			buf_addc(&b, *v);
+	while (b.n && b.p[b.n - 1] == ' ')
+		b.p[--b.n] = '\0';
+	return is_address(b.p) ? b.p : NULL;
+}
+
+static void judge_address(struct build *b, const char *v)
+{
+	struct effect *fx = add(b, FX_NETWORK, "net.fetch", v);
+
+	fx->flags |=
+		FXF_ONE_HOST | (b->writes || b->deletes || says_write(b->call->tool_name) ? FXF_MUTATING : 0);
+}
+
 /* One text among the arguments. */
 static void judge_text(struct build *b, const struct json *input, const char *name, const char *v)
 {
 	const char *tool = b->call->tool_name;
 	const char *const *interpreter = interpreter_for(input, name);
-	const char *option = strchr(v, '=');
+	const char *option = strchr(v, '='), *address;
+	size_t seen_n;
 
 	if (!*v || b->values++ > MAX_VALUES)
 		return;
+	const char *seen = ambiguity_seen_as(b->a, v, strlen(v), &seen_n);
+	if (seen) /* both readings count */
+		judge_text(b, input, name, seen);
 	if (is_command_name(name) || (is_input_name(name) && says_shell(tool))) {
 		as_shell(b, v);
 	} else if (interpreter) {
@@ -527,24 +577,19 @@ static void judge_text(struct build *b, const struct json *input, const char *na
 		as_path(b, "cat", option + 1);
 		as_path(b, "tee", option + 1);
 	} else if (is_address(v)) {
-		struct effect *fx = add(b, FX_NETWORK, "net.fetch", v);
-		fx->flags |= FXF_ONE_HOST | (b->writes || b->deletes || says_write(tool) ? FXF_MUTATING : 0);
-	} else if (looks_like_path(v) || (is_path_name(name) && !strpbrk(v, "\n") && strlen(v) < 4096)) {
-		const char *path = text_starts(v, "file://") ? v + 7 : v;
-		if (is_address(v) || (strstr(v, "://") && !text_starts(v, "file://")))
-			return;
-		bool is_old = is_one_of(
-			name, (const char *const[]){ "source", "src", "from", "cwd", "workdir", "root" }, 6);
-		if (b->deletes)
-			as_path(b, "rm", path);
-		else if (!is_old && (says_write(tool) || b->writes))
-			as_path(b, "tee", path);
-		else if (says_search(tool)) {
-			const char *argv[] = { "grep", "-r", "--", "pattern", path };
-			as_command(b, argv, ARRAY_SIZE(argv));
-		} else {
-			as_path(b, "cat", path);
-		}
+		judge_address(b, v);
+	} else if ((address = loose_address(b->a, name, v))) {
+		judge_address(b, v); /* as it is written, which is denied */
+		judge_address(b, address);
+	} else {
+		bool is_path = looks_like_path(v) || is_path_name(name);
+		const char *there = names_content(name) && !is_path
+			? NULL
+			: ambiguity_foreign_path(b->a, name, v, is_path, b->p);
+		if (there && *there)
+			judge_path(b, name, there);
+		if (is_path && !strpbrk(v, "\n") && !strstr(v, "://") && strncasecmp(v, "file:", 5) != 0)
+			judge_path(b, name, v);
 	}
 }
 
@@ -561,12 +606,14 @@ static void judge_value(
 	} else if (json_is(v, JSON_OBJECT)) {
 		json_each_member (m, v) {
 			/* {"files": {"/etc/x": "text"}}: the name of a member is a path, and its value what is written there. */
-			if (looks_like_path(m->name))
+			if (looks_like_path(m->name)) {
+				const char *there = ambiguity_foreign_path(b->a, name, m->name, true, b->p);
 				as_path(b,
 					b->deletes		      ? "rm"
 						: json_text(m->value) ? "tee"
 								      : "cat",
-					text_starts(m->name, "file://") ? m->name + 7 : m->name);
+					there ? there : m->name);
+			}
 			judge_value(b, v, m->name, m->value, depth + 1);
 		}
 	}
@@ -739,6 +786,19 @@ static void propose_stdin(struct build *b)
 	add(b, FX_STDIN_SHELL, "stdin.shell", "a running session");
 }
 
+/* All of the call, also the parts that are not judged: a text that json_text() does not give would be judged as if it were not there. */
+static void check_call(struct arena *a, const struct tool_call *call, struct proposal *p)
+{
+	size_t n = strlen(call->tool_name);
+
+	if (text_first_unseen(call->tool_name, n) < n)
+		ambiguity_raise(p, AMBIGUITY_DENIED,
+			arena_printf(a, "the name of the tool holds characters that are not seen: %s",
+				text_seen(a, call->tool_name, n, false)),
+			"call the tool by its own name");
+	propose_check_document(a, "argument", call->input, p);
+}
+
 /* Shell tools go through the analysis of commands. All others become one step with the effects their
  * kind has. */
 void propose_tool(
@@ -750,6 +810,7 @@ void propose_tool(
 
 	if (kind == TOOL_SHELL) {
 		propose_command(a, at, call, ret);
+		check_call(a, call, ret);
 		return;
 	}
 	*source = (struct source){ .text = call->tool_name, .n = strlen(call->tool_name) };
@@ -776,5 +837,7 @@ void propose_tool(
 		propose_unknown(
 			&b, strncasecmp(call->tool_name, "mcp_", 4) == 0 ? "mcp.call" : "tool.unknown");
 	ret->steps[0].effect_count = (uint32_t)ret->effect_count;
+	check_call(a, call, ret);
+	ambiguity_check_effects(a, ret);
 	propose_mark_plain(ret);
 }

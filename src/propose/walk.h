@@ -212,6 +212,18 @@ bool paths_is_secret_variable(const char *name, size_t n);
 /* A directory that holds such files: reading all of it reads them. */
 bool paths_holds_secrets(const struct surroundings *at, struct arena *a, const char *path);
 
+/* ambiguous.c.  The stricter of two answers stays, and of equal ones the first. */
+void ambiguity_raise(struct proposal *p, enum ambiguity ambiguity, const char *text, const char *instead);
+/* One text of the input, which `what` names. */
+void ambiguity_check_text(struct arena *a, const char *what, const char *text, size_t n, struct proposal *p);
+/* The text without characters that have no width, as somebody sees it; NULL when that is the text itself. */
+const char *ambiguity_seen_as(struct arena *a, const char *text, size_t n, size_t *ret_n);
+/* A path or an address as a server's tool is given it, which may run on another system.  NULL, or the path that it is there. */
+const char *ambiguity_foreign_path(
+	struct arena *a, const char *name, const char *path, bool is_path, struct proposal *p);
+/* Paths and hosts among the effects: when all of them are there. */
+void ambiguity_check_effects(struct arena *a, struct proposal *p);
+
 /* plain.c: the last thing, when all effects are there. */
 void propose_mark_plain(struct proposal *p);
 

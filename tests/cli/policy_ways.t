@@ -46,8 +46,8 @@ ok "denied where the client cleans the path first" denied not-hidden "$(call Wri
 ok "and from where the call is made" denied not-hidden "$(call Write '{"file_path":"inside/a/out/../x/f","content":"x"}')"
 ok "denied behind a link whose name has two lines" denied not-hidden "$(call Write "{\"file_path\":\"$real/inside/b/two\\nlines/f\",\"content\":\"x\"}")"
 ok "denied behind more than is looked up" denied not-hidden "$(call Write "{\"file_path\":\"$real/inside/${long}link/x\",\"content\":\"x\"}")"
-ok "denied where nobody can look" denied not-hidden "$(call Write "{\"file_path\":\"${deep}x\",\"content\":\"x\"}")"
-ok "a name that is too long to be there leads nowhere" passes "$(call Write "{\"file_path\":\"$real/inside/$(printf '%0300d' 0)\",\"content\":\"x\"}")"
+ok "denied where nobody can look" denied read.not_understood "$(call Write "{\"file_path\":\"${deep}x\",\"content\":\"x\"}")"
+ok "a name that is too long to be there is not understood" denied read.not_understood "$(call Write "{\"file_path\":\"$real/inside/$(printf '%0300d' 0)\",\"content\":\"x\"}")"
 ok "a file beside it is not" passes "$(call Write "{\"file_path\":\"$real/inside/x\",\"content\":\"x\"}")"
 ok "what was found stands beside what was asked" grep -q '"places": *{[^}]*hidden' "$ws/.helm/tool-calls.jsonl"
 cat >only.yaml <<EOT

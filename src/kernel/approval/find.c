@@ -221,7 +221,7 @@ static const char *risk_class(const struct decision *d)
 static const char *readable(struct arena *a, const char *text)
 {
 	size_t n = strlen(text), shown = n > PREVIEW_BYTES ? PREVIEW_BYTES : n;
-	const char *clean = privacy_redact(a, text, shown, &shown), *safe = text_safe(a, clean, shown, true);
+	const char *clean = privacy_redact(a, text, shown, &shown), *safe = text_seen(a, clean, shown, true);
 
 	return n > PREVIEW_BYTES ? arena_printf(a, "%s ... (%zu more bytes)", safe, n - PREVIEW_BYTES) : safe;
 }

@@ -256,7 +256,7 @@ static const char *as_read(struct arena *a, const char *text, size_t n)
 				buf_addc(&to, ' ');
 		} else if (!len || (c >= 0x80 && !is_invisible(c))) {
 			buf_add(&to, text + i, len ? len : 1);
-		} else if (!is_invisible(c)) {
+		} else if (c && !is_invisible(c)) { /* a NUL would end what is searched */
 			buf_addc(&to, (char)tolower((int)c));
 		}
 		i += len ? len : 1;

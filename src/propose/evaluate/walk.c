@@ -636,6 +636,7 @@ static const struct source *new_source(struct arena *a, const char *text, size_t
 void propose_shell(struct arena *a, const struct surroundings *at, struct bytes text, struct proposal *ret)
 {
 	struct walk w;
+	size_t seen_n;
 
 	begin(&w, a, at, ret);
 	const char *copy = arena_strndup(a, (const char *)text.p, text.n);
@@ -643,7 +644,13 @@ void propose_shell(struct arena *a, const struct surroundings *at, struct bytes 
 	ret->normalized_command = copy;
 	ret->shell_wrapped = true;
 	ret->shell_inner_command = copy;
+	ambiguity_check_text(a, "the command", copy, text.n, ret);
+	/* Both readings count.  The one that is seen comes first: it is judged as if it stood alone. */
+	const char *seen = ambiguity_seen_as(a, copy, text.n, &seen_n);
+	if (seen)
+		run_input(&w, new_source(a, seen, seen_n));
 	run_input(&w, ret->source);
+	ambiguity_check_effects(a, ret);
 	propose_mark_plain(ret);
 }
 
@@ -685,6 +692,22 @@ static void describe_argv(struct proposal *p, const char *const *argv, size_t ar
 		}
 }
 
+/* The same command as it is seen, without characters that have no width. */
+static void walk_seen_argv(struct walk *w, const struct command *c, const char *const *argv)
+{
+	struct command seen = *c;
+
+	seen.argv = arena_zalloc(w->a, c->argc, sizeof(*seen.argv));
+	for (size_t i = 0; i < c->argc; i++) {
+		size_t n = strlen(argv[i]);
+		const char *word = ambiguity_seen_as(w->a, argv[i], n, &n);
+		seen.argv[i] = word ? word_of_marked(w, word, n, SIZE_MAX, c->at) : c->argv[i];
+	}
+	w->step = walk_step_begin(w, &seen);
+	classify_command(w, &seen);
+	walk_step_end(w, UINT32_MAX);
+}
+
 /* No shell is involved, so nothing in the words is expanded. Operators as separate words are suspicious,
  * though: then the words are also judged as if a shell read them, in addition and never instead. */
 void propose_argv(struct arena *a, const struct surroundings *at, const char *const *argv, size_t argc,
@@ -705,6 +728,7 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 		c.argv[i] = word_of_marked(&w, argv[i], strlen(argv[i]), SIZE_MAX, place);
 		ret->operator_in_argv |= i > 0 && is_operator(argv[i]) && !owns_operators(argv[0]);
 		ret->heredoc_input |= text_eq(argv[i], "<<");
+		ambiguity_check_text(a, "a word of the command", argv[i], strlen(argv[i]), ret);
 	}
 	ret->source = new_source(a, joined.p, joined.n);
 	ret->normalized_command = joined.p;
@@ -713,6 +737,8 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 	describe_argv(ret, argv, argc);
 	c.source = ret->source;
 	c.at = (struct span){ 0, (uint32_t)joined.n };
+	if (argc && ambiguity_seen_as(a, joined.p, joined.n, &(size_t){ 0 }))
+		walk_seen_argv(&w, &c, argv);
 	if (argc) {
 		w.step = walk_step_begin(&w, &c);
 		classify_command(&w, &c);
@@ -721,5 +747,6 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 	/* Whoever wrote an operator may have meant a shell to see it. */
 	if (ret->operator_in_argv && !w.is_stopped)
 		run_input(&w, ret->source);
+	ambiguity_check_effects(a, ret);
 	propose_mark_plain(ret);
 }

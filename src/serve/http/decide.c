@@ -157,6 +157,10 @@ int decide_prepare(struct call *c, const struct tool_question *q, struct request
 	if (rc)
 		return rc;
 	propose_tool(c->a, &k->guard.at, &call, proposal);
+	/* All that policies and people are shown, which may be more than the call as it is judged. */
+	propose_check_document(c->a, "argument", q->args, proposal);
+	propose_check_document(c->a, "context", q->context, proposal);
+	propose_check_document(c->a, "draft", q->draft, proposal);
 	*ret = r;
 	return OK;
 }

@@ -34,10 +34,29 @@ struct asked {
 	struct json *context;
 };
 
+/* A text with a NUL in it must not make the other spelling count. */
+static int refuse_unclear(struct call *c, const struct json *from, struct err *e)
+{
+	static const char *const names[] = { "tool", "action", "effect_level", "resource", "session_id" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct json *v = json_get(from, names[i]);
+		if (json_is(v, JSON_STRING) && !json_text(v))
+			return call_refuse(c, e, 400, "BAD_REQUEST", "%s holds a NUL character", names[i]);
+	}
+	return OK;
+}
+
 static int read_asked(struct call *c, struct asked *ret, struct err *e)
 {
 	const struct json *b = c->body, *context = json_get(b, "context");
-	int rc = either(
+	int rc = refuse_unclear(c, b, e);
+
+	if (rc == OK)
+		rc = refuse_unclear(c, context, e);
+	if (rc)
+		return rc;
+	rc = either(
 		c, "tool", json_get_text(b, "tool", NULL), json_get_text(b, "action", NULL), &ret->tool, e);
 
 	if (rc == OK)

@@ -335,7 +335,8 @@ void calling_note(struct flight *f, const struct calling *c, const char *outcome
 		log_line(f->g->server, "warning", NULL, "%s", e.text);
 }
 
-/* What would have been said is on record before it goes on all the same.  A freeze and a pause stand above every grant. */
+/* What would have been said is on record before it goes on all the same.  A freeze and a pause stand above every grant, and no grant
+ * is about arguments that were not understood. */
 static int observe(struct flight *f, struct calling *c, struct err *e)
 {
 	struct arena *a = &f->a;
@@ -343,7 +344,8 @@ static int observe(struct flight *f, struct calling *c, struct err *e)
 		   *rule = c->h.decision.detail_code ? c->h.decision.detail_code : "";
 	struct json *about = json_new(a, JSON_OBJECT), *receipt;
 
-	if (!grant || c->h.verdict == V_ALLOW || text_eq(rule, FREEZE_RULE) || text_eq(rule, PAUSE_RULE))
+	if (!grant || c->h.verdict == V_ALLOW || text_eq(rule, FREEZE_RULE) || text_eq(rule, PAUSE_RULE) ||
+		c->h.proposal.ambiguity == AMBIGUITY_DENIED)
 		return OK;
 	const char *receipt_id = json_get_text(c->h.decision_receipt, "receipt_id", "");
 	json_sets(a, about, "would_have_verdict", verdict_name(c->h.verdict));

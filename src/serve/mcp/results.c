@@ -36,8 +36,9 @@ static bool is_content(const struct json *one)
 
 	if (!json_is(one, JSON_OBJECT) || !type)
 		return false;
+	/* Text of a binary file may hold a NUL: it is JSON like any other, and no program here ends it there. */
 	if (text_eq(type, "text"))
-		return json_get_text(one, "text", NULL);
+		return json_is(json_get(one, "text"), JSON_STRING);
 	if (text_eq(type, "image") || text_eq(type, "audio"))
 		return json_get_text(one, "data", NULL) && json_get_text(one, "mimeType", NULL);
 	return true;

@@ -193,6 +193,8 @@ void call_close(struct assembly *x, struct tool_use *u)
 		call_fault(u, "its name is no name of a tool");
 		u->name = NULL;
 	}
+	if (u->item) /* part of the tool's name when it is judged */
+		(void)call_text(u, json_get(u->item, "server_label"), &(const char *){ NULL });
 	if (u->id && strlen(u->id) > NAME_MOST)
 		u->id = arena_strndup(&x->a, u->id, NAME_MOST);
 	u->input = u->item && !u->has_args ? item_input(x, u) : parse_args(x, u);
