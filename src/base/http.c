@@ -131,7 +131,8 @@ const char *http_framing(const char *fields, const char *end, int minor, struct 
 	while (http_next_field(&at, end, &f, &is_bad)) {
 		if (++count > MAX_FIELDS)
 			return "there are too many fields";
-		if (http_is_word(f.name, f.name_n, "content-length") && (lengths++ || !read_length(&f, &ret->left)))
+		if (http_is_word(f.name, f.name_n, "content-length") &&
+			(lengths++ || !read_length(&f, &ret->left)))
 			return "the length of the body is not said in one way";
 		if (http_is_word(f.name, f.name_n, "transfer-encoding") &&
 			(codings++ || !http_is_word(f.value, f.value_n, "chunked") || !minor))

@@ -311,7 +311,8 @@ static int check_required(struct checker *c, const struct json *names, const str
 		AUTO(arena_done) struct arena scratch = { 0 };
 		if (!has_member(v, name))
 			return violation(c, at, keyword,
-				c->is_quiet ? "" : arena_printf(&scratch, "member %s", name_text(&scratch, name)),
+				c->is_quiet ? ""
+					    : arena_printf(&scratch, "member %s", name_text(&scratch, name)),
 				"none", v);
 	}
 	return OK;

@@ -144,8 +144,9 @@ void call_error(struct call *c, const struct err *e, const struct json *more)
 	bool is_inside = !is_said && c->status >= 500;
 	if (is_inside)
 		log_line(c->server, "error", c, "%s: %s", e->code, e->text);
-	const char *text = is_inside ? "it could not be done; the log of the server says why"
-				     : privacy_redact_text(c->a, text_safe(c->a, e->text, strlen(e->text), false));
+	const char *text = is_inside
+		? "it could not be done; the log of the server says why"
+		: privacy_redact_text(c->a, text_safe(c->a, e->text, strlen(e->text), false));
 	const char *code = is_inside ? "ERROR_INTERNAL" : e->code;
 	json_sets(c->a, error, "message", text);
 	json_sets(c->a, error, "type", type_of(c->status));

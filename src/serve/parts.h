@@ -76,7 +76,7 @@ void *wire_open(int fd, bool is_tls);
 void wire_close(void *wire); /* or NULL */
 /* Was the head of the next request of this connection checked?  Each counts once. */
 bool wire_take(int fd);
-void wire_answered(int fd); /* so was the last of those that it took */
+void wire_answered(int fd); /* the request that was taken last */
 struct wire *wire_of(int fd, bool is_tls); /* NULL: it is no connection of a listener, or of the other kind */
 /* How many of the bytes the library may have; fewer than there are when something in them is refused. */
 size_t wire_check(struct wire *w, const char *p, size_t n);

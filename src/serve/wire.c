@@ -117,8 +117,9 @@ static size_t take_head(struct wire *w, const char *p, size_t n)
 	}
 	ssize_t length = http_head_length(head, head_n, w->scanned);
 	if (length < 0 || (!length && head_n > HEAD_MOST)) {
-		w->why = length ? "a line does not end in CR LF, or has a character that does not belong there"
-				: "the head of the request is too long";
+		w->why = length
+			? "a line does not end in CR LF, or has a character that does not belong there"
+			: "the head of the request is too long";
 		return n;
 	}
 	if (!length) {

@@ -3,16 +3,16 @@
  * The library is linked as it is, and offers no place between the socket and its parser.  Symbols of the program come before those of shared libraries, so these
  * two are what it calls; for every other descriptor they are what they were.  Where they are not called, wire_take() refuses every request. */
 #include "serve/parts.h"
+#include "serve/tls.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <gnutls/gnutls.h>
 #include <sys/socket.h>
 
 #define SEEN_BY_LIBRARIES __attribute__((visibility("default")))
 
 SEEN_BY_LIBRARIES ssize_t recv(int fd, void *to, size_t n, int flags);
-SEEN_BY_LIBRARIES ssize_t gnutls_record_recv(gnutls_session_t session, void *to, size_t n);
+SEEN_BY_LIBRARIES ssize_t gnutls_record_recv(struct gnutls_session_int *session, void *to, size_t n);
 
 /* Nothing more comes of this connection; 0 ends it. */
 static ssize_t refuse_plain(struct wire *w, int fd)
@@ -43,23 +43,9 @@ ssize_t recv(int fd, void *to, size_t n, int flags)
 	return passed ? (ssize_t)passed : refuse_plain(w, fd);
 }
 
-static ssize_t refuse_tls(struct wire *w, gnutls_session_t session)
+ssize_t gnutls_record_recv(struct gnutls_session_int *session, void *to, size_t n)
 {
-	char text[2048];
-	size_t n = wire_refusal(w, text, sizeof(text));
-
-	if (n) {
-		(void)gnutls_record_send(session, text, n);
-		(void)gnutls_bye(session, GNUTLS_SHUT_WR);
-		(void)shutdown(gnutls_transport_get_int(session), SHUT_WR);
-	}
-	return wire_linger(w) ? GNUTLS_E_AGAIN : 0;
-}
-
-ssize_t gnutls_record_recv(gnutls_session_t session, void *to, size_t n)
-{
-	static ssize_t (*next)(gnutls_session_t, void *, size_t);
-	struct wire *w = wire_of(gnutls_transport_get_int(session), true);
+	static tls_read *next;
 
 	if (!__atomic_load_n(&next, __ATOMIC_ACQUIRE)) {
 		void *found = dlsym(RTLD_NEXT, "gnutls_record_recv");
@@ -67,11 +53,5 @@ ssize_t gnutls_record_recv(gnutls_session_t session, void *to, size_t n)
 			BUG("gnutls_record_recv");
 		__atomic_store_n((void **)(void *)&next, found, __ATOMIC_RELEASE);
 	}
-	if (w && wire_is_refused(w))
-		return refuse_tls(w, session);
-	ssize_t got = next(session, to, n);
-	if (!w || got <= 0)
-		return got;
-	size_t passed = wire_check(w, to, (size_t)got);
-	return passed ? (ssize_t)passed : refuse_tls(w, session);
+	return tls_receive(session, to, n, next);
 }

@@ -157,7 +157,8 @@ ssize_t http_answer(struct buf *to, const char *p, size_t n, bool *ret_is_last)
 
 	if (length <= 0)
 		return length;
-	if (!http_next_line(&at, p + length, &line, &line_n) || line_n < 12 || strncmp(line, "HTTP/1.", 7) != 0)
+	if (!http_next_line(&at, p + length, &line, &line_n) || line_n < 12 ||
+		strncmp(line, "HTTP/1.", 7) != 0)
 		return -1;
 	fields = at;
 	while (http_next_field(&at, p + length, &f, &is_bad))

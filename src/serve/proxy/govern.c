@@ -460,8 +460,9 @@ static int answer_unreadable_error(struct call *c, struct tx *t, struct err *e)
 	struct refusal r = { .status = t->status,
 		.kind = "UPSTREAM_ERROR",
 		.code = "UPSTREAM_ERROR",
-		.message = arena_printf(c->a, "the upstream '%s' answered with status %d, and its text cannot be read",
-			t->up->id, t->status),
+		.message = arena_printf(c->a,
+			"the upstream '%s' answered with status %d, and its text cannot be read", t->up->id,
+			t->status),
 		.correlation_id = c->correlation_id };
 
 	t->is_unsent = true;

@@ -359,8 +359,8 @@ static void tell_whole(struct tx *t, const struct refusal *r)
 static void answer_unasked(struct tx *t)
 {
 	if (!t->is_refused && t->is_recorded && !t->is_gone) {
-		struct refusal lost = failure(t, "GOVERNANCE_ERROR",
-			"the answer could not be recorded, so it is not passed on");
+		struct refusal lost = failure(
+			t, "GOVERNANCE_ERROR", "the answer could not be recorded, so it is not passed on");
 		lost.status = 503;
 		tell_whole(t, &lost);
 		t->is_refused = true;
