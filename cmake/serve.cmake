@@ -20,10 +20,11 @@ if(missing)
 endif()
 
 file(GLOB_RECURSE serve_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/serve/*.c)
-list(REMOVE_ITEM serve_files ${PROJECT_SOURCE_DIR}/src/serve/main.c)
+list(REMOVE_ITEM serve_files ${PROJECT_SOURCE_DIR}/src/serve/main.c ${PROJECT_SOURCE_DIR}/src/serve/wire_hooks.c)
 add_library(helmserve STATIC ${serve_files})
 target_link_libraries(helmserve PUBLIC helmcore PkgConfig::libmicrohttpd PkgConfig::gnutls PkgConfig::libcurl PkgConfig::libpq)
-add_executable(helm-serve src/serve/main.c src/cli/sys/real.c)
+# The hooks are of the program itself: symbols of an archive would not be seen by libraries.
+add_executable(helm-serve src/serve/main.c src/serve/wire_hooks.c src/cli/sys/real.c)
 target_link_libraries(helm-serve PRIVATE helmserve)
 set_target_properties(helm-serve PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 install(TARGETS helm-serve RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/helm)

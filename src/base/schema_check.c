@@ -42,20 +42,29 @@ static void add_path(struct buf *b, const struct spot *at)
 		buf_addf(b, "[%u]", at->index);
 }
 
-/* The value as JSON, at most 80 bytes of it. */
-static const char *shown(struct arena *a, const struct json *v)
+/* A name that the schema itself says, as JSON. */
+static const char *name_text(struct arena *a, const struct json *name)
 {
 	struct buf b;
 
-	if (json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT))
-		return arena_printf(a, "an %s", json_type_name(v));
 	buf_init(&b, a);
-	json_write(&b, v, 0);
-	const char *safe = text_safe(a, b.p, b.n < 80 ? b.n : 80, false);
-	return arena_printf(a, "%s%s", safe, b.n > 80 ? "..." : "");
+	json_write(&b, name, 0);
+	return text_safe(a, b.p, b.n, false);
 }
 
-/* "$.a[2]: type: expected string, found 5". What was found is the value itself unless `found` says it
+/* The kind of a value and never the value: a message goes to callers and logs, and any argument may be a key. */
+static const char *kind_of(struct arena *a, const struct json *v)
+{
+	if (json_is(v, JSON_STRING))
+		return v->n ? "a string" : "an empty string";
+	if (json_is(v, JSON_NUMBER))
+		return "a number";
+	if (json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT))
+		return arena_printf(a, "an %s", json_type_name(v));
+	return json_is(v, JSON_NULL) ? "null" : json_is(v, JSON_TRUE) ? "true" : "false";
+}
+
+/* "$.a[2]: type: expected string, found a number". What was found is the kind of the value unless `found` says it
  * better. Inside an alternative no message is made: it would be thrown away. */
 static int violation(struct checker *c, const struct spot *at, const char *keyword, const char *expected,
 	const char *found, const struct json *v)
@@ -69,7 +78,7 @@ static int violation(struct checker *c, const struct spot *at, const char *keywo
 	buf_addc(&path, '$');
 	add_path(&path, at);
 	return err_set(c->e, E_INPUT, "SCHEMA_VIOLATION", "%s: %s: expected %s, found %s", path.p, keyword,
-		expected, found ? found : shown(&scratch, v));
+		expected, found ? found : kind_of(&scratch, v));
 }
 
 static int violation_n(struct checker *c, const struct spot *at, const char *keyword, const char *words,
@@ -302,7 +311,8 @@ static int check_required(struct checker *c, const struct json *names, const str
 		AUTO(arena_done) struct arena scratch = { 0 };
 		if (!has_member(v, name))
 			return violation(c, at, keyword,
-				c->is_quiet ? "" : arena_printf(&scratch, "member %s", shown(&scratch, name)),
+				c->is_quiet ? ""
+					    : arena_printf(&scratch, "member %s", name_text(&scratch, name)),
 				"none", v);
 	}
 	return OK;

@@ -329,6 +329,9 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 	obey_policy(h);
 	if (kernel_stops(k, h->a, q->who.subject_id, q->profile->name, &h->decision))
 		h->verdict = V_DENY;
+	/* The sentence names paths and addresses of the call, and every entry point passes it on. */
+	if (h->decision.summary)
+		h->decision.summary = privacy_redact_text(h->a, h->decision.summary);
 }
 
 /* ---- record ---- */

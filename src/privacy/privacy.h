@@ -19,6 +19,9 @@
 /* The text with secrets replaced, in one pass; the same pointer when there was nothing to replace. */
 const char *privacy_redact(struct arena *a, const char *text, size_t n, size_t *ret_n);
 
+/* The same of a text that ends in NUL, as sentences to callers do. */
+const char *privacy_redact_text(struct arena *a, const char *text);
+
 /* Every string in a tree, in place; a member whose name says "password" and the like is replaced whole. */
 void privacy_redact_json(struct arena *a, struct json *v);
 

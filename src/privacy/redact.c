@@ -43,6 +43,11 @@ const char *privacy_redact(struct arena *a, const char *text, size_t n, size_t *
 	return out.p;
 }
 
+const char *privacy_redact_text(struct arena *a, const char *text)
+{
+	return privacy_redact(a, text, strlen(text), NULL);
+}
+
 /* "git@host:path" and "ssh://git@host/path" say where, not who. */
 static bool is_place(const char *text, size_t n, const struct privacy_finding *f)
 {

@@ -1,4 +1,4 @@
-/* ambiguous.c — what of a request's head can be read in two ways. */
+/* ambiguous.c — what of a request's head can be read in two ways, though each of its lines is well-formed (wire.c). */
 #include "serve/parts.h"
 
 #include <string.h>
@@ -19,48 +19,18 @@ static bool is_twice(const struct pair *list, size_t n, const char *const *may_r
 	return false;
 }
 
-static bool is_token(const char *s)
-{
-	static const char may[] =
-		"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-	return *s && s[strspn(s, may)] == '\0';
-}
-
-static bool is_clean(const char *s)
-{
-	for (; *s; s++)
-		if (((unsigned char)*s < 0x20 && *s != '\t') || *s == 0x7f)
-			return false;
-	return true;
-}
-
-/* A name with a space behind it is another header here than behind us, and a target that is no path may name another host. */
-static const char *malformed(const struct call *c)
-{
-	if (*c->path != '/')
-		return "the target is no path of this server";
-	for (size_t i = 0; i < c->header_count; i++)
-		if (!is_token(c->headers[i].name) || !is_clean(c->headers[i].value))
-			return "a header is none of HTTP";
-	return NULL;
-}
-
 /* What can be read in two ways is read in one way by us and in another by whoever stands before us: then the rest of a body becomes somebody's
  * request, or the tenant another one.  NULL: there is nothing of that. */
 const char *call_ambiguity(const struct call *c)
 {
 	static const char *const both[] = { "X-Request-ID", "X-Helm-Correlation-ID", "Accept", "Cookie",
 		"Via", "Forwarded", "X-Forwarded-For", "tracestate" };
-	const char *coding = call_header(c, "Transfer-Encoding");
 
 	if (c->header_count > PAIRS_MOST || c->query_count > PAIRS_MOST)
 		return "there are more than 100 headers, or names in the query";
-	if (coding && (call_header(c, "Content-Length") || strcasecmp(coding, "chunked") != 0))
-		return "the length of the body is said in two ways";
 	if (is_twice(c->headers, c->header_count, both, ARRAY_SIZE(both)))
 		return "a header stands there twice";
 	if (is_twice(c->query, c->query_count, NULL, 0))
 		return "a name stands in the query twice";
-	return malformed(c);
+	return NULL;
 }

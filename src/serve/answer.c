@@ -4,6 +4,7 @@
  * and reason_code.  The text of what went wrong inside never leaves: it goes to the log. */
 #include "base/hash.h"
 #include "base/text.h"
+#include "privacy/privacy.h"
 #include "serve/parts.h"
 
 #include <stdarg.h>
@@ -143,8 +144,9 @@ void call_error(struct call *c, const struct err *e, const struct json *more)
 	bool is_inside = !is_said && c->status >= 500;
 	if (is_inside)
 		log_line(c->server, "error", c, "%s: %s", e->code, e->text);
-	const char *text = is_inside ? "it could not be done; the log of the server says why"
-				     : text_safe(c->a, e->text, strlen(e->text), false);
+	const char *text = is_inside
+		? "it could not be done; the log of the server says why"
+		: privacy_redact_text(c->a, text_safe(c->a, e->text, strlen(e->text), false));
 	const char *code = is_inside ? "ERROR_INTERNAL" : e->code;
 	json_sets(c->a, error, "message", text);
 	json_sets(c->a, error, "type", type_of(c->status));
@@ -155,7 +157,7 @@ void call_error(struct call *c, const struct err *e, const struct json *more)
 	json_sets(c->a, doc, "title", title_of(c->status));
 	json_seti(c->a, doc, "status", c->status);
 	json_sets(c->a, doc, "detail", text);
-	json_sets(c->a, doc, "instance", c->path);
+	json_sets(c->a, doc, "instance", privacy_redact_text(c->a, c->path));
 	json_sets(c->a, doc, "trace_id", c->correlation_id);
 	json_set(c->a, doc, "error", error);
 	json_each_member (m, more)

@@ -242,10 +242,7 @@ void call_release(struct call *c)
 
 int listen_fd(struct call *c)
 {
-	const union MHD_ConnectionInfo *fd =
-		MHD_get_connection_info(conn_of(c)->mc, MHD_CONNECTION_INFO_CONNECTION_FD);
-
-	return fd ? fd->connect_fd : -1;
+	return c->fd;
 }
 
 static void on_done(
@@ -258,11 +255,26 @@ static void on_done(
 	(void)code;
 	if (!x)
 		return;
+	wire_answered(x->call.fd);
 	forget_stream(x);
 	if (x->call.stream)
 		x->call.stream->done(x->call.stream);
 	call_release(&x->call);
 	*con_cls = NULL;
+}
+
+static void on_connection(
+	void *cls, struct MHD_Connection *mc, void **context, enum MHD_ConnectionNotificationCode code)
+{
+	const struct listener *l = cls;
+	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		*context = wire_open(fd ? fd->connect_fd : -1, !l->is_local && l->server->o.tls_cert);
+	} else {
+		wire_close(*context);
+		*context = NULL;
+	}
 }
 
 /* ---- what goes ---- */
@@ -538,11 +550,11 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mc, const ch
 	struct conn *x = *con_cls;
 	bool is_refused;
 
+	(void)version;
 	if (!x) {
 		*con_cls = x = begin(cls, mc, url, method);
-		const char *why = call_ambiguity(&x->call);
-		if (!why && !call_header(&x->call, "Host") && text_eq(version, MHD_HTTP_VERSION_1_1))
-			why = "it names no host";
+		const char *why =
+			wire_take(x->call.fd) ? call_ambiguity(&x->call) : "its bytes were not checked";
 		if (why)
 			return refuse_ambiguous(x, why);
 		enum MHD_Result rc = refuse_by_headers(x, &is_refused);
@@ -628,11 +640,11 @@ static int start(struct server *s, struct listener *l, unsigned flags, uint16_t 
 {
 	l->server = s;
 	l->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | flags, port, NULL, NULL,
-		on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL, MHD_OPTION_UNESCAPE_CALLBACK,
-		keep_escapes, NULL, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)patience_s,
-		MHD_OPTION_CONNECTION_LIMIT, connection_limit(), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		on_request, l, MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+		on_connection, l, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)patience_s, MHD_OPTION_CONNECTION_LIMIT,
+		connection_limit(), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)(s->o.proxy ? STREAM_POOL : POOL_BYTES), MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-		/* What else 1 would refuse is a request without a host, with two heads and a page: on_request() does that. */
 		MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 	const union MHD_DaemonInfo *set =
 		l->daemon ? MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
@@ -840,6 +852,7 @@ int listen_start(struct server *s, struct err *e)
 	struct sockaddr_storage at;
 	int inherited = inherited_count(s), rc = listen_reload(s, e);
 
+	wire_prepare(work_descriptors());
 	held_most = (size_t)number_of(s, "HELM_LIMIT_BODIES", HELD_MOST);
 	patience_s = number_of(s, "HELM_LIMIT_SECONDS", PATIENCE_S);
 

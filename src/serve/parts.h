@@ -68,4 +68,20 @@ bool poller_take(void *what);
 void poller_hold(struct poller *p);
 void poller_release(struct poller *p);
 
+/* ---- wire.c: bytes of requests, before the library has them ---- */
+
+struct wire;
+void wire_prepare(size_t descriptors); /* before the first connection */
+void *wire_open(int fd, bool is_tls);
+void wire_close(void *wire); /* or NULL */
+/* Was the head of the next request of this connection checked?  Each counts once. */
+bool wire_take(int fd);
+void wire_answered(int fd); /* the request that was taken last */
+struct wire *wire_of(int fd, bool is_tls); /* NULL: it is no connection of a listener, or of the other kind */
+/* How many of the bytes the library may have; fewer than there are when something in them is refused. */
+size_t wire_check(struct wire *w, const char *p, size_t n);
+bool wire_is_refused(const struct wire *w);
+size_t wire_refusal(struct wire *w, char *to, size_t room); /* the answer to it; 0 when it was given */
+bool wire_linger(struct wire *w); /* behind the answer: does the other side go on? */
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "serve/parts.h"
 
 #include <fcntl.h>
 #include <gnutls/abstract.h>
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum { CHAIN_MOST = 16, PEM_MOST = 1 << 20, KEPT_S = 300, NAME_MOST = 200 };
 
@@ -319,4 +321,32 @@ bool tls_es256(const struct webauthn_key *key, struct bytes message, struct byte
 		gnutls_pubkey_verify_data2(public, GNUTLS_SIGN_ECDSA_SHA256, 0, &text, &sig) >= 0;
 	gnutls_pubkey_deinit(public);
 	return holds;
+}
+
+/* ---- what comes ---- */
+
+static ssize_t refuse_request(struct wire *w, gnutls_session_t session)
+{
+	char text[2048];
+	size_t n = wire_refusal(w, text, sizeof(text));
+
+	if (n) {
+		(void)gnutls_record_send(session, text, n);
+		(void)gnutls_bye(session, GNUTLS_SHUT_WR);
+		(void)shutdown(gnutls_transport_get_int(session), SHUT_WR);
+	}
+	return wire_linger(w) ? GNUTLS_E_AGAIN : 0;
+}
+
+ssize_t tls_receive(struct gnutls_session_int *session, void *to, size_t n, tls_read *next)
+{
+	struct wire *w = wire_of(gnutls_transport_get_int(session), true);
+
+	if (w && wire_is_refused(w))
+		return refuse_request(w, session);
+	ssize_t got = next(session, to, n);
+	if (!w || got <= 0)
+		return got;
+	size_t passed = wire_check(w, to, (size_t)got);
+	return passed ? (ssize_t)passed : refuse_request(w, session);
 }

@@ -7,6 +7,8 @@
 #include "base/sys.h"
 #include "proof/webauthn.h"
 
+#include <sys/types.h>
+
 /* What these files hold counts from now on: chain and key of the server, and whose certificates callers may bring (or NULL).  One that cannot be used
  * leaves what counted before.  The texts are given back for as long as the process lives. */
 struct tls_files {
@@ -24,5 +26,10 @@ const char *tls_peer(struct arena *a, void *session, const char **ret_why);
 
 /* ECDSA with P-256 and SHA-256: a signature in DER over this message, by the key with these coordinates. */
 bool tls_es256(const struct webauthn_key *key, struct bytes message, struct bytes der);
+
+/* What a connection of a listener receives, checked (wire.c); `next` reads it.  For any other session only that. */
+struct gnutls_session_int;
+typedef ssize_t tls_read(struct gnutls_session_int *session, void *to, size_t n);
+ssize_t tls_receive(struct gnutls_session_int *session, void *to, size_t n, tls_read *next);
 
 #endif

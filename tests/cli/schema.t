@@ -20,7 +20,7 @@ printf 'type: object\nrequired: [id]\n' >task.schema.yaml
 ok "valid" says 0 "good.json: valid" helm schema validate task.schema.json good.json
 ok "valid, --json" is_json helm schema validate task.schema.json good.json --json
 ok "invalid names file, path, keyword, wanted and found" says 1 \
-  'bad.json: $.state: enum: expected one of ["open", "done"], found "gone"' helm schema validate task.schema.json bad.json
+  'bad.json: $.state: enum: expected one of ["open", "done"], found a string' helm schema validate task.schema.json bad.json
 ok "invalid, --json" is_json helm schema validate task.schema.json bad.json --json
 ok "not JSON" says 1 "broken.json:2:11: expected a value, found '}'" helm schema validate task.schema.json broken.json
 ok "YAML by its name" says 0 "good.yaml: valid" helm schema validate task.schema.json good.yaml

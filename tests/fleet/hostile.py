@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 
 url, origin, home = sys.argv[1:4]
+started = int(time.time())
 
 
 def sign(message):
@@ -131,6 +132,13 @@ def main():
             show(send("POST", path, batch(lines[a:b], a + 1, prev, session)))
     elif verb == "flood":
         print(sorted({send("GET", f"/v1/fleet/chains/{session}/at/0")[0] for _ in range(int(sys.argv[5]))}))
+    elif verb == "beat":  # NUMBER (or none) HEAD SECONDS TIMES: a heartbeat of that number, signed once, sent so often
+        number, head, ago, times = sys.argv[5:9]
+        body = {"heads": [{"session_id": session, "head": int(head), "head_hash": "00" * 32}], "order": 0, "at": "2026-01-01T00:00:00Z"}
+        if number != "none":
+            body["sent_us"] = json.loads(number)
+        for _ in range(int(times)):
+            show(send("POST", "/v1/fleet/beat", json.dumps(body, separators=(",", ":"), sort_keys=True).encode(), at=started + int(ago), kind="application/json"))
     elif verb == "get":
         show(send("GET", sys.argv[5]))
 

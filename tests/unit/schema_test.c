@@ -132,9 +132,9 @@ static void test_messages(void **state)
 	check("{\"required\":[\"id\"]}", "{}", &e);
 	assert_string_equal(e.text, "$: required: expected member \"id\", found none");
 	check("{\"items\":{\"maximum\":3}}", "[1,5]", &e);
-	assert_string_equal(e.text, "$[1]: maximum: expected at most 3, found 5");
+	assert_string_equal(e.text, "$[1]: maximum: expected at most 3, found a number");
 	check("{\"enum\":[\"a\",\"b\"]}", "\"\\u001b[31m\"", &e);
-	assert_string_equal(e.text, "$: enum: expected one of [\"a\", \"b\"], found \"\\u001b[31m\"");
+	assert_string_equal(e.text, "$: enum: expected one of [\"a\", \"b\"], found a string");
 	check("{\"additionalProperties\":false}", "{\"\\u001b\":1}", &e);
 	assert_string_equal(
 		e.text, "$.\\x1B: additionalProperties: expected no member of this name, found one");

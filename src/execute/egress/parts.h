@@ -2,6 +2,7 @@
 #ifndef EXECUTE_EGRESS_PARTS_H
 #define EXECUTE_EGRESS_PARTS_H
 
+#include "base/http.h"
 #include "base/text.h"
 #include "execute/egress/egress.h"
 
@@ -35,22 +36,6 @@ enum hello hello_judge(const uint8_t *p, size_t n, const char *host);
 
 /* ---- http.c ---- */
 
-enum body_kind { BODY_NONE, BODY_LENGTH, BODY_CHUNKED };
-struct http_body {
-	enum body_kind kind;
-	uint64_t left;
-	unsigned digits;
-	enum {
-		CHUNK_SIZE,
-		CHUNK_SIZE_LF,
-		CHUNK_DATA,
-		CHUNK_DATA_CR,
-		CHUNK_DATA_LF,
-		CHUNK_LAST_CR,
-		CHUNK_LAST_LF
-	} at;
-};
-
 struct http_request {
 	struct egress_target target;
 	bool is_connect;
@@ -64,7 +49,6 @@ struct http_request {
 ssize_t http_request(const char *p, size_t n, struct http_request *ret, const char **ret_why);
 void http_forward(struct buf *to, const struct http_request *r);
 ssize_t http_answer(struct buf *to, const char *p, size_t n, bool *ret_is_last);
-ssize_t http_body(struct http_body *b, const char *p, size_t n);
 
 /* ---- resolve.c: names are looked up in threads, so that a slow one holds nobody ---- */
 

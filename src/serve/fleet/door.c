@@ -656,28 +656,65 @@ static int add_news(struct call *c, struct db *d, struct json *answer, struct er
 	return OK;
 }
 
+/* The number that orders the heartbeats of a machine, part of what it signs.  An older helm has none: its signed time is it, to the second. */
+static int beat_number(struct call *c, int64_t *ret, struct err *e)
+{
+	const struct json *said = json_get(c->body, "sent_us");
+	int64_t time_s;
+
+	if (said)
+		return json_int(said, ret) && *ret > 0
+			? OK
+			: call_refuse(c, e, 400, "BAD_REQUEST", "sent_us is no number of a heartbeat");
+	if (!text_int(call_header(c, "Helm-Time"), &time_s))
+		return call_refuse(c, e, 401, "UNAUTHENTICATED", "a header of the signature cannot be read");
+	*ret = time_s * 1000000;
+	return OK;
+}
+
+/* The row of the machine, as its newest heartbeat says; 409 for one that is not the newest.  Two at once wait for each other at the row. */
+static int store_beat(
+	struct call *c, struct db *d, const struct caller_of *who, int64_t number, struct err *e)
+{
+	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	int64_t changed = 0;
+	int rc = pg_do(d,
+		"UPDATE node SET seen_at = now(), skew_ms = $2, order_seen = greatest(order_seen, $3), beat = $4, beat_us = $5"
+		" WHERE node_id = $1 AND beat_us < $5",
+		(struct pg_value[]){ pg_i(c->a, who->node.id), pg_i(c->a, who->skew_ms),
+			pg_i(c->a, json_get_int(c->body, "order", 0)), pg_b(c->raw), pg_i(c->a, number) },
+		5, &changed, e);
+
+	if (rc || changed)
+		return rc;
+	rc = pg_ask_kept(d, "SELECT beat_us FROM node WHERE node_id = $1",
+		(struct pg_value[]){ pg_i(c->a, who->node.id) }, 1, &rows, e);
+	return rc ? rc
+		  : call_refuse(c, e, 409, "FLEET_REPLAY",
+			    "this heartbeat was sent before, or a newer one was taken; the last one is %lld",
+			    rows.n ? (long long)pg_int(&rows, 0, 0) : 0);
+}
+
 static int beat(struct call *c, struct err *e)
 {
 	AUTO(lent_back) struct lent l = { 0 };
 	struct caller_of who = { 0 };
 	struct json *answer = json_new(c->a, JSON_OBJECT);
+	int64_t number = 0, local_us;
 	int rc = enter(c, &who, e);
 
 	if (rc == OK)
-		rc = lend(c->server->fleet->pool, POOL_INGEST, who.tenant.id, &l, e);
+		rc = beat_number(c, &number, e);
 	if (rc == OK)
-		rc = look_at_heads(c, l.d, &who, answer, e);
+		rc = lend(c->server->fleet->pool, POOL_INGEST, who.tenant.id, &l, e);
 	const char *at = json_get_text(c->body, "at", "");
-	int64_t local_us;
 	/* What it signs is by our clock; what it says is by its own. */
 	if (text_parse_time(at, strlen(at), &local_us))
 		who.skew_ms = (local_us - c->server->sys->now_us(c->server->sys)) / 1000;
 	if (rc == OK)
-		rc = pg_do(l.d,
-			"UPDATE node SET seen_at = now(), skew_ms = $2, order_seen = greatest(order_seen, $3), beat = $4 WHERE node_id = $1",
-			(struct pg_value[]){ pg_i(c->a, who.node.id), pg_i(c->a, who.skew_ms),
-				pg_i(c->a, json_get_int(c->body, "order", 0)), pg_b(c->raw) },
-			4, NULL, e);
+		rc = store_beat(c, l.d, &who, number, e);
+	if (rc == OK)
+		rc = look_at_heads(c, l.d, &who, answer, e);
 	if (rc == OK)
 		rc = add_news(c, l.d, answer, e);
 	if (rc == OK)

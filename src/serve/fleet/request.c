@@ -1,8 +1,8 @@
 /* request.c — who calls: a request signed by the machine's own key, for one tenant's origin, at this time.
  *
  * TLS authenticates the server; the key authenticates each request, whatever stands in between.  A request names its origin, method, path, body
- * and time in what it signs, so it is good for nothing else and nowhere else.  Sent again within its five minutes it says the same again, and
- * everything that can be sent is idempotent. */
+ * and time in what it signs, so it is good for nothing else and nowhere else.  Sent again within its five minutes it says the same again:
+ * receipts are idempotent, and a heartbeat has a number that counts once (door.c). */
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/fleet/fleet.h"

@@ -310,6 +310,30 @@ static struct bytes written(struct arena *a, const struct json *doc)
 	return buf_bytes(&text);
 }
 
+/* Above every one before, by the ledger's clock where that has gone on. */
+static void number_beat(struct shipper *h, struct json *doc)
+{
+	int64_t now_us = h->sys->now_us(h->sys) + h->ahead_s * 1000000,
+		last_us = json_get_int(h->state, "beat_us", 0);
+
+	json_seti(h->a, h->state, "beat_us", now_us > last_us ? now_us : last_us + 1);
+	json_seti(h->a, doc, "sent_us", json_get_int(h->state, "beat_us", 0));
+}
+
+/* "...; the last one is 1767225600000000": this machine's own number was lost, or its clock stood elsewhere then. */
+static bool read_last_beat(struct shipper *h, const struct reply *r)
+{
+	static const char words[] = "the last one is ";
+	const char *at = strstr(r->text, words);
+	int64_t last_us;
+
+	if (r->status != 409 || !text_eq(r->code, "FLEET_REPLAY") || !at ||
+		!text_int(at + strlen(words), &last_us) || last_us >= INT64_MAX)
+		return false;
+	json_seti(h->a, h->state, "beat_us", last_us);
+	return true;
+}
+
 int ship_beat(struct shipper *h, struct json **ret_answer, struct err *e)
 {
 	struct json *doc = json_new(h->a, JSON_OBJECT);
@@ -325,7 +349,12 @@ int ship_beat(struct shipper *h, struct json **ret_answer, struct err *e)
 	json_sets(h->a, doc, "at", text_time_z(h->a, h->sys->now_us(h->sys)));
 	if (json_get(h->state, "checked"))
 		json_set(h->a, doc, "checked", json_copy(h->a, json_get(h->state, "checked")));
+	number_beat(h, doc);
 	int rc = ship_ask(h, "POST", "/v1/fleet/beat", written(h->a, doc), NULL, ASK_MS, &r, e);
+	if (rc == OK && read_last_beat(h, &r)) {
+		number_beat(h, doc);
+		rc = ship_ask(h, "POST", "/v1/fleet/beat", written(h->a, doc), NULL, ASK_MS, &r, e);
+	}
 	if (rc)
 		return rc;
 	*ret_answer = NULL;

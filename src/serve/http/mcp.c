@@ -231,7 +231,7 @@ static int authorize(struct call *c, struct err *e)
 }
 
 const struct route http_mcp_routes[] = {
-	{ "POST", "/api/v1/mcp/authorize-call", AUTH_ADMIN, SCOPE_EVALUATE, RATE_KERNEL, TAKES_JSON | IS_ONCE,
+	{ "POST", "/api/v1/mcp/authorize-call", AUTH_ADMIN, SCOPE_ADMIN, RATE_KERNEL, TAKES_JSON | IS_ONCE,
 		authorize, "decide about a call of an MCP server's tool", "McpCall", "BoundaryRecord" },
 	{ "GET", "/api/v1/mcp/registry", AUTH_ADMIN, SCOPE_ADMIN, RATE_ADMIN, 0, list,
 		"servers of tools that this workspace knows", NULL, "[]McpServer" },

@@ -5,6 +5,7 @@
 #include "serve/mcp/rpc.h"
 
 #include "base/text.h"
+#include "privacy/privacy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +141,7 @@ struct json *rpc_error(struct arena *a, const struct json *id, int code, const c
 	struct json *doc = answer_to(a, id), *error = json_new(a, JSON_OBJECT);
 
 	json_seti(a, error, "code", code);
-	json_sets(a, error, "message", text);
+	json_sets(a, error, "message", privacy_redact_text(a, text));
 	json_set(a, doc, "error", error);
 	return doc;
 }

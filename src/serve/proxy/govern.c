@@ -366,14 +366,19 @@ static void send_headers(struct call *c, struct tx *t, const char *code)
 				c->trace.is_sampled ? "01" : "00"));
 }
 
-/* A file: of lines that are JSON each is looked through, and none may hold a call. */
+/* A file, events or a page: of lines that are JSON each is looked through, and none may hold a call. */
 static bool has_no_calls(struct arena *a, struct bytes body)
 {
+	static const char data[] = "data:";
 	struct bytes rest = body;
 
 	while (rest.p && rest.n) {
 		struct bytes line = text_cut(&rest, '\n');
 		struct arena_mark mark = arena_mark(a);
+		if (line.n >= strlen(data) && memcmp(line.p, data, strlen(data)) == 0)
+			line = (struct bytes){ line.p + strlen(data), line.n - strlen(data) };
+		while (line.n && strchr(" \t\r", line.p[0]) && line.p[0])
+			line = (struct bytes){ line.p + 1, line.n - 1 };
 		struct json *doc;
 		bool is_json = line.n && (line.p[0] == '{' || line.p[0] == '[');
 		if (is_json && (json_parse(a, line, "line", NULL, &doc, NULL) || calls_alike(doc)))
@@ -383,21 +388,22 @@ static bool has_no_calls(struct arena *a, struct bytes body)
 	return true;
 }
 
-/* Is it one that speaks of calls?  A body that is no JSON passes only where no form of ours is expected. */
+/* Is it one that speaks of calls?  A body that is no JSON passes only where no form of ours is expected, which is so of errors, too. */
 static int read_whole(struct call *c, struct tx *t, struct json **ret, struct err *e)
 {
 	const struct json_limits limits = { .size_bytes = (size_t)t->p->answer_bytes };
 	struct bytes body = bulk_bytes(&t->whole);
 
 	*ret = NULL;
-	if (t->status / 100 != 2 || !body.n)
+	if (!body.n)
 		return OK;
 	if (json_parse(c->a, body, "answer", &limits, ret, e) == OK)
 		return OK;
 	*ret = NULL;
 	/* Frames of events in bytes are a way to tell calls that is not read here. */
 	bool is_framed = t->c->type && strcasestr(t->c->type, "eventstream");
-	if (t->asked.form == &form_other && !is_framed && has_no_calls(c->a, body)) {
+	bool may_be_other = t->asked.form == &form_other || t->status / 100 != 2;
+	if (may_be_other && !is_framed && has_no_calls(c->a, body)) {
 		*e = (struct err){ 0 };
 		return OK;
 	}
@@ -441,6 +447,35 @@ static int answer_refused(struct call *c, struct tx *t, struct json *doc, struct
 	return rc;
 }
 
+/* An error of the vendor's is a document of another kind, unless it looks like an answer. */
+static bool is_answer(const struct tx *t, const struct json *doc)
+{
+	return t->status / 100 == 2 || calls_alike(doc) || json_get(doc, "choices") ||
+		json_get(doc, "output") || json_is(json_get(doc, "content"), JSON_ARRAY);
+}
+
+/* An error of the vendor's that nobody can read: its status is passed on, for who tries again by it, and nothing else of it. */
+static int answer_unreadable_error(struct call *c, struct tx *t, struct err *e)
+{
+	struct refusal r = { .status = t->status,
+		.kind = "UPSTREAM_ERROR",
+		.code = "UPSTREAM_ERROR",
+		.message = arena_printf(c->a,
+			"the upstream '%s' answered with status %d, and its text cannot be read", t->up->id,
+			t->status),
+		.correlation_id = c->correlation_id };
+
+	t->is_unsent = true;
+	t->kind = t->code = r.kind;
+	call_answer(c, r.status, t->asked.form->error(c->a, &r));
+	hash_answer(t, c->answer);
+	int rc = govern_outcome(c, e);
+	if (rc == OK)
+		send_headers(c, t, t->code);
+	t->ruling.is_made = rc == OK;
+	return rc;
+}
+
 int govern_whole(struct call *c, struct err *e)
 {
 	struct tx *t = c->owner;
@@ -449,7 +484,9 @@ int govern_whole(struct call *c, struct err *e)
 	t->ruling = (struct ruling){ 0 };
 	form_begin(&t->x, t->asked.form, t->asked.names);
 	int rc = read_whole(c, t, &doc, e);
-	enum seen seen = rc == OK && doc && t->status / 100 == 2 ? form_whole(&t->x, doc) : SEEN_PASS;
+	if (rc == OK && t->x.fault && t->status / 100 != 2)
+		return answer_unreadable_error(c, t, e);
+	enum seen seen = rc == OK && doc && is_answer(t, doc) ? form_whole(&t->x, doc) : SEEN_PASS;
 	if (rc == OK && (seen == SEEN_DECIDE || t->x.fault))
 		rc = decide_all(c, t, e);
 	else

@@ -1,6 +1,7 @@
 /* messages.c — Anthropic's Messages: blocks of content, each started, told in pieces and stopped.  tool_use is carried out by the client,
  * server_tool_use and mcp_tool_use by the vendor. */
 #include "base/text.h"
+#include "privacy/privacy.h"
 #include "serve/proxy/form.h"
 
 #include <string.h>
@@ -184,7 +185,7 @@ static struct json *shape_error(struct arena *a, const struct refusal *r)
 			: r->status == 413 ? "request_too_large"
 			: r->status < 500  ? "invalid_request_error"
 					   : "api_error");
-	json_sets(a, error, "message", r->message);
+	json_sets(a, error, "message", privacy_redact_text(a, r->message));
 	json_sets(a, error, "code", r->code);
 	json_sets(a, error, "reason_code", r->code);
 	json_set(a, doc, "error", error);

@@ -167,6 +167,7 @@ struct tx {
 	enum phase phase;
 	bool is_deciding, is_ended, is_paused, is_gone, is_recorded, is_refused, is_rewriting, is_unsent,
 		is_too_large;
+	bool is_unasked; /* events to a request for a document: nothing leaves before everything in them is decided */
 	size_t pushed; /* bytes that the listener was not told of yet */
 	struct tx *next_pushed;
 	int fd; /* of the client */

@@ -389,6 +389,9 @@ int request_read(struct call *c, struct proxy *p, struct asked *ret, struct err 
 	int rc = is_json ? read_json(c, p, &scratch, &q, e) : OK;
 	if (rc)
 		return rc;
+	/* An answer that is fetched later has no body that could ask for events. */
+	if (text_eq(c->method, "GET"))
+		q.is_stream = text_eq(call_query(c, "stream") ? call_query(c, "stream") : "", "true");
 	q.bytes = (int64_t)c->raw.n;
 	if (!q.names)
 		q.names = arena_zalloc(c->a, 1, sizeof(*q.names));

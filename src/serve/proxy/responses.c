@@ -3,6 +3,7 @@
  * Some items are calls that the client carries out, others were carried out by the vendor before we see them (those are decided on the request, too).  Of both,
  * every type that is not known to be harmless is a call; one that nobody knows is refused. */
 #include "base/text.h"
+#include "privacy/privacy.h"
 #include "serve/proxy/form.h"
 
 #include <string.h>
@@ -227,7 +228,7 @@ static struct json *failed_response(struct arena *a, const struct assembly *x, c
 		    *error = json_new(a, JSON_OBJECT);
 
 	json_sets(a, error, "code", r->status >= 500 ? "server_error" : "invalid_prompt");
-	json_sets(a, error, "message", r->message);
+	json_sets(a, error, "message", privacy_redact_text(a, r->message));
 	json_sets(a, response, "id", x->id ? x->id : "resp_helm");
 	json_sets(a, response, "object", "response");
 	json_sets(a, response, "model", x->model ? x->model : "");
@@ -248,7 +249,7 @@ static void write_error(struct arena *a, const struct assembly *x, const struct 
 	shape_event(to, "response.failed", failed_response(a, x, r));
 	json_sets(a, doc, "type", "error");
 	json_sets(a, doc, "code", r->code);
-	json_sets(a, doc, "message", r->message);
+	json_sets(a, doc, "message", privacy_redact_text(a, r->message));
 	json_set(a, doc, "param", json_new(a, JSON_NULL));
 	json_seti(a, doc, "sequence_number", x->sequence + 2);
 	json_each_member (m, body)

@@ -1,5 +1,6 @@
 /* shapes.c — what a refusal looks like on the wire. */
 #include "base/text.h"
+#include "privacy/privacy.h"
 #include "serve/proxy/form.h"
 
 struct json *shape_helm(struct arena *a, const struct refusal *r)
@@ -26,7 +27,7 @@ struct json *shape_openai_error(struct arena *a, const struct refusal *r)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *error = json_new(a, JSON_OBJECT);
 
-	json_sets(a, error, "message", r->message);
+	json_sets(a, error, "message", privacy_redact_text(a, r->message));
 	json_sets(a, error, "type",
 		r->status == 429	   ? "insufficient_quota"
 			: r->status == 401 ? "authentication_error"

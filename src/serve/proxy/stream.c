@@ -14,6 +14,7 @@ enum { FEW_BYTES = 8 << 10, PENDING_MOST = 1 << 20, CONNECT_MS = 10000, HEADERS_
 
 static void conclude(struct tx *t);
 static void feed(struct tx *t, struct bytes in);
+static void stop_large(struct tx *t);
 
 /* ---- to the client ---- */
 
@@ -26,8 +27,13 @@ static void push(struct tx *t, const void *p, size_t n)
 		return;
 	pthread_mutex_lock(&t->lock);
 	bulk_add(&t->out, p, n);
-	t->is_out_full |= t->out.n - t->out_at > OUT_MOST;
+	t->is_out_full |= !t->is_unasked && t->out.n - t->out_at > OUT_MOST;
 	pthread_mutex_unlock(&t->lock);
+	if (t->is_unasked) {
+		if (t->out.n > (size_t)x->answer_bytes)
+			stop_large(t);
+		return;
+	}
 	if (!t->pushed) {
 		call_keep(t->c);
 		t->next_pushed = x->pushed;
@@ -306,9 +312,71 @@ static void start_job(
 
 /* ---- what is told at the end of a stream ---- */
 
+static struct refusal failure(struct tx *t, const char *kind, const char *message)
+{
+	return (struct refusal){ .status = 502,
+		.kind = kind,
+		.code = kind,
+		.message = message,
+		.correlation_id = t->c->correlation_id,
+		.receipt_id = t->receipt_id };
+}
+
+/* The client is sent events from now on. */
+static void begin_events(struct tx *t)
+{
+	struct call *c = t->c;
+	const char *type = c->type;
+
+	t->events = (struct events){ .fill = fill, .done = done, .is_many = true };
+	call_stream(c, &t->events);
+	c->status = t->status;
+	c->type = type;
+	if (t->receipt_id && *t->receipt_id)
+		call_send_header(c, "X-Helm-Receipt-ID", t->receipt_id);
+	if (t->decision_id)
+		call_send_header(c, "X-Helm-Decision-ID", t->decision_id);
+	if (t->phase == TX_STREAM)
+		call_send_header(c, "X-Helm-SSE", "governed");
+	answer(t);
+}
+
+/* Nothing has left: the whole answer is an error, with its status. */
+static void tell_whole(struct tx *t, const struct refusal *r)
+{
+	struct call *c = t->c;
+
+	c->sent_count = 0;
+	refuse_call(c, t->asked.form, r);
+	pthread_mutex_lock(&t->lock);
+	bulk_free(&t->out);
+	t->out_at = t->out_hashed = 0;
+	sha256_begin(&t->sent);
+	sha256_add(&t->sent, c->answer.p, c->answer.n);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void answer_unasked(struct tx *t)
+{
+	if (!t->is_refused && t->is_recorded && !t->is_gone) {
+		struct refusal lost = failure(
+			t, "GOVERNANCE_ERROR", "the answer could not be recorded, so it is not passed on");
+		lost.status = 503;
+		tell_whole(t, &lost);
+		t->is_refused = true;
+	}
+	if (t->is_refused)
+		answer(t);
+	else
+		begin_events(t);
+}
+
 static void after_outcome(struct tx *t)
 {
-	if (t->phase == TX_STREAM && t->receipt_id && *t->receipt_id && !t->is_gone) {
+	if (t->is_unasked)
+		answer_unasked(t);
+	bool has_events = t->phase == TX_STREAM && !(t->is_unasked && t->is_refused);
+	if (has_events && t->receipt_id && *t->receipt_id && !t->is_gone) {
 		const char *line = arena_printf(&t->job, ": helm-receipt=%s\n\n", t->receipt_id);
 		push(t, line, strlen(line));
 	}
@@ -334,16 +402,6 @@ static void tell(struct tx *t, const struct refusal *r)
 	push(t, text.p, text.n);
 }
 
-static struct refusal failure(struct tx *t, const char *kind, const char *message)
-{
-	return (struct refusal){ .status = 502,
-		.kind = kind,
-		.code = kind,
-		.message = message,
-		.correlation_id = t->c->correlation_id,
-		.receipt_id = t->receipt_id };
-}
-
 /* Nothing more of this answer leaves. */
 static void refuse(struct tx *t, const struct refusal *r)
 {
@@ -358,7 +416,7 @@ static void refuse(struct tx *t, const struct refusal *r)
 	t->is_ended = true;
 	bulk_free(&t->held);
 	bulk_free(&t->whole);
-	tell(t, r);
+	(t->is_unasked ? tell_whole : tell)(t, r);
 	finish(t, kind);
 }
 
@@ -552,25 +610,16 @@ static enum phase phase_of(const struct tx *t)
 static void on_begin(void *arg, int status)
 {
 	struct tx *t = arg;
-	struct call *c = t->c;
-	const char *type = c->type;
 
 	t->status = status;
 	t->phase = phase_of(t);
 	if (t->phase != TX_STREAM && t->phase != TX_RAW)
 		return;
 	form_begin(&t->x, t->asked.form, t->asked.names);
-	t->events = (struct events){ .fill = fill, .done = done, .is_many = true };
-	call_stream(c, &t->events);
-	c->status = status;
-	c->type = type;
-	if (t->receipt_id && *t->receipt_id)
-		call_send_header(c, "X-Helm-Receipt-ID", t->receipt_id);
-	if (t->decision_id)
-		call_send_header(c, "X-Helm-Decision-ID", t->decision_id);
-	if (t->phase == TX_STREAM)
-		call_send_header(c, "X-Helm-SSE", "governed");
-	answer(t);
+	/* Who asked for a document looks at the status: an error among the events would be read as an answer. */
+	t->is_unasked = t->phase == TX_STREAM && !t->asked.is_stream && t->asked.form != &form_other;
+	if (!t->is_unasked)
+		begin_events(t);
 }
 
 static void on_too_large(void *arg)
@@ -581,18 +630,25 @@ static void on_too_large(void *arg)
 	call_release(t->c);
 }
 
+/* Once. */
+static void stop_large(struct tx *t)
+{
+	if (t->failed.rc)
+		return;
+	(void)err_set(&t->failed, E_LIMIT, "WEB_TOO_LARGE", "the answer is larger than %lld bytes",
+		(long long)t->p->answer_bytes);
+	call_keep(t->c);
+	web_post(t->p->loop, on_too_large, t);
+}
+
 static void take_whole(struct tx *t, struct bytes some)
 {
 	if (t->failed.rc)
 		return;
-	if (t->whole.n + some.n > (size_t)t->p->answer_bytes) {
-		(void)err_set(&t->failed, E_LIMIT, "WEB_TOO_LARGE", "the answer is larger than %lld bytes",
-			(long long)t->p->answer_bytes);
-		call_keep(t->c);
-		web_post(t->p->loop, on_too_large, t);
-		return;
-	}
-	bulk_add(&t->whole, some.p, some.n);
+	if (t->whole.n + some.n > (size_t)t->p->answer_bytes)
+		stop_large(t);
+	else
+		bulk_add(&t->whole, some.p, some.n);
 }
 
 static void take(struct tx *t, struct bytes some)
