@@ -1,6 +1,6 @@
 #!/bin/sh
-# HTTP as bytes: every listener (helm serve over TCP, TLS and its socket, helm proxy, helm mcp gateway, helm serve witness) reads a request in one way or refuses it, with one
-# answer, and then the connection ends: what follows is nobody's request.
+# HTTP as bytes: helm serve over TCP, TLS and its socket, and helm proxy read a request in one way or refuse it, with one answer, and then the connection ends: what
+# follows is nobody's request.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 command -v python3 >/dev/null || skip_all "python3 is not here"
 [ -x "$HELM_BUILD/helm-serve" ] || skip_all "helm-serve was not built"
