@@ -151,6 +151,8 @@ struct walk_mark {
 };
 struct walk_mark walk_mark(const struct walk *w);
 void walk_keep(struct walk *w, struct walk_mark mark, bool (*keeps)(const struct effect *));
+/* One of the effects found since `mark` is such. */
+bool walk_has(const struct walk *w, struct walk_mark mark, bool (*is_such)(const struct effect *));
 /* The newest effect of the current step that starts a script: its text was read to its end. */
 void walk_was_read(struct walk *w);
 

@@ -490,6 +490,14 @@ void walk_keep(struct walk *w, struct walk_mark mark, bool (*keeps)(const struct
 	}
 }
 
+bool walk_has(const struct walk *w, struct walk_mark mark, bool (*is_such)(const struct effect *))
+{
+	for (size_t i = mark.effects; i < w->p->effect_count; i++)
+		if (is_such(&w->p->effects[i]))
+			return true;
+	return false;
+}
+
 void walk_was_read(struct walk *w)
 {
 	for (size_t i = w->p->effect_count; i-- > 0;)

@@ -493,8 +493,11 @@ static const struct word *reached(const struct call *k)
 void classify_known(struct call *k)
 {
 	const struct program *p = k->program;
-	if (p->value_count)
+	struct walk_mark mark = walk_mark(k->w);
+	if (p->value_count) {
 		classify_values(k);
+		classify_hosts(k);
+	}
 	project_started(k);
 	if (p->handler)
 		program_handle(p->handler, k);
@@ -506,6 +509,7 @@ void classify_known(struct call *k)
 				: k->rest_count	       ? &k->rest[0]
 						       : NULL,
 			p->flags);
+	classify_sent_data(k, mark);
 }
 
 /* The only argument asks for help or the version; no program does anything else then. */

@@ -103,6 +103,7 @@ struct call {
 	unsigned link_depth; /* links followed to where this path leads */
 	const struct word *git_dir; /* git: the repository that it was told to use; or NULL */
 	bool is_elsewhere; /* git: told to work in another place than it stands in */
+	const struct word *remote; /* a database or queue on another machine that it talks to; or NULL */
 };
 
 /* own.c: it is this program that would run, by a link, a copy or another name. */
@@ -189,6 +190,12 @@ void classify_values(struct call *k);
 bool names_command(const char *name, size_t n);
 /* A file or module whose code another program takes in. */
 void load_code(struct call *k, const struct word *x, const char *language);
+
+/* hosts.c: the machines that a client of a database or queue talks to. */
+void judge_host(struct call *k, const struct word *x);
+void classify_hosts(struct call *k); /* operands and variables; options come by classify_values() */
+void classify_sent_data(struct call *k, struct walk_mark mark);
+bool names_host_variable(const char *name); /* some client finds its host in this variable */
 
 /* project.c: scripts and build files on disk, read for what reaches out of the project. */
 bool project_is_read(const struct call *k); /* may files of the project be looked into? */

@@ -316,6 +316,9 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 		if (word_starts(&k->rest[0], "-"))
 			classify_assignment(k, &(struct assignment){ .name = "DOCKER_HOST", .value = *x });
 		break;
+	case VALUE_HOST:
+		judge_host(k, x);
+		break;
 	case VALUE_LISTEN:
 		judge_listen(k, x);
 		break;

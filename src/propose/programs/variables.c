@@ -520,6 +520,6 @@ void note_assignment(struct call *k, const struct word *x)
 	struct assignment as = { .name = arena_strndup(walk_arena(k->w), x->text, n) };
 	as.value = word_tail(x, n < x->text_n ? n + 1 : n);
 	classify_assignment(k, &as);
-	if (text_eq(as.name, "PATH"))
-		walk_may_be(k->w, "PATH", &as.value);
+	if (text_eq(as.name, "PATH") || names_host_variable(as.name))
+		walk_may_be(k->w, as.name, &as.value);
 }
