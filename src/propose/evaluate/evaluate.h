@@ -134,6 +134,12 @@ struct walk {
 	struct feed in;
 	uint64_t socket_fds;
 	int next_fd; /* of process substitutions */
+	struct {
+		int fd; /* of a process substitution; -1: $(...) */
+		struct feed out;
+	} sources[WALK_SOURCES]; /* what the latest substitutions print, where that is a file */
+	size_t source_count;
+	bool is_in_source;
 	const struct shell_script *script;
 	unsigned flags;
 	struct frame *frames;
@@ -232,6 +238,7 @@ const char *expand_pattern(struct walk *w, const struct shell_word *word); /* qu
 struct word word_of_marked(struct walk *w, const char *marked, size_t n, size_t glob_at, struct span at);
 const char *word_marked(struct walk *w, const struct word *x); /* the reverse */
 const char *text_keep(struct walk *w, const char *p, size_t n); /* copied, and counted against the limit */
+void eval_note_source(struct walk *w, int fd, const struct feed *out);
 const char *mark_of_feed(struct walk *w, const struct feed *f);
 void word_push(struct walk *w, struct word_list *l, struct word x);
 

@@ -78,7 +78,12 @@ HANDLER(rest)
 		"+np=:with=,python=,env-file=,group=,extra=,package=,project=,directory=,name=,prefix=,cwd=");
 	for (int item; (item = args_next(&s)) != ARG_END;)
 		if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
-			run_argv(k, s.word, k->rest_count - (size_t)(s.word - k->rest), 0, k->head);
+			/* uv run tool.py: the file, not a program of that name */
+			if (text_ends(s.value.text, ".py") && s.value.certainty == CERTAIN &&
+				!text_eq(s.value.text, "manage.py") && !text_eq(s.value.text, "setup.py"))
+				run_script(k, &s.value, "python");
+			else
+				run_argv(k, s.word, k->rest_count - (size_t)(s.word - k->rest), 0, k->head);
 			return;
 		}
 }
@@ -98,9 +103,14 @@ HANDLER(texts)
 		run_text(k, &text, 0, k->head);
 	}
 	for (size_t i = 0; text_eq(k->head, "concurrently") && i < p.operand_count; i++)
-		if (!word_starts(&p.operands[i], "npm:") && !word_starts(&p.operands[i], "pnpm:") &&
-			!word_starts(&p.operands[i], "yarn:") && !word_starts(&p.operands[i], "bun:"))
+		if (word_starts(&p.operands[i], "npm:") || word_starts(&p.operands[i], "pnpm:") ||
+			word_starts(&p.operands[i], "yarn:") || word_starts(&p.operands[i], "bun:") ||
+			word_starts(&p.operands[i], "node:")) {
+			struct word name = word_tail(&p.operands[i], strcspn(p.operands[i].text, ":") + 1);
+			project_script(k, &name);
+		} else {
 			run_text(k, &p.operands[i], 0, k->head);
+		}
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
@@ -190,6 +200,43 @@ HANDLER(task)
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
 	else
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* run-s clean build, concurrently npm:test: each operand is the name of a script; of nx it follows the project. */
+HANDLER(scripts)
+{
+	for (size_t i = 0; i < k->rest_count && !word_is(&k->rest[i], "--"); i++) {
+		const struct word *x = &k->rest[i];
+		const char *colon = text_eq(k->head, "nx") ? strchr(x->text, ':') : NULL;
+		struct word name = word_tail(x, colon ? (size_t)(colon + 1 - x->text) : 0);
+		if (!word_starts(x, "-"))
+			project_script(k, &name);
+		if (!word_starts(x, "-") && task_destroys(x))
+			fx(k, TAG_UNKNOWN_DESTRUCTIVE, x, 0);
+	}
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* corepack pnpm@9 add x: the word in front of those that are left is the program, with or without a version. */
+HANDLER(verb_program)
+{
+	struct word *v = arena_alloc(walk_arena(k->w), (k->rest_count + 1) * sizeof(*v));
+	memcpy(v, k->rest - 1, (k->rest_count + 1) * sizeof(*v));
+	if (v[0].certainty == CERTAIN)
+		v[0] = word_head(walk_arena(k->w), &v[0], strcspn(v[0].text, "@"));
+	const struct program *p = v[0].certainty == CERTAIN ? program_find(v[0].text, v[0].text_n) : NULL;
+	if (p)
+		run_argv(k, v, k->rest_count + 1, 0, k->head);
+	else
+		fx(k, TAG_PACKAGE_CONFIG, NULL, 0);
+}
+
+/* npm it, npm cit: what was installed is tested. */
+HANDLER(npm_install_test)
+{
+	struct word name = walk_word(k->w, "test", k->c->at);
+	project_script(k, &name);
+	fx(k, TAG_PACKAGE_INSTALL, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
 /* npm run NAME: what package.json says that it does. */

@@ -214,6 +214,11 @@ void project_justfile(struct call *k, const struct word *file, const struct word
 void project_taskfile(struct call *k, const struct word *file, const struct word *goals, size_t count);
 struct bytes project_included(struct call *k, struct bytes text);
 
+/* trees.c: files of the work tree, as they lie there: whose name fits `pattern` (NULL: all), or whose path below `dir` does. */
+size_t tree_select(struct call *k, const char *dir, const char *pattern, bool is_path, const char **ret, size_t max);
+size_t tree_glob(struct call *k, const struct word *x, const char **ret, size_t max); /* that a word of the shell stands for */
+enum { SCRIPTS_FOUND = 24 }; /* as many of them are read */
+
 /* shells.c: run text as a program of this kind; what the feed is when it is unknown. */
 void run_script(struct call *k, const struct word *path, const char *language);
 void handle_interpreter(struct call *k);

@@ -17,6 +17,39 @@ static void pass_on(struct call *k)
 		k->c->out = (struct feed){ .kind = FEED_DECODED, .below = k->c->in.below };
 }
 
+/* head, tail, tac: the lines that come out are lines that went in, so a shell behind it is judged by all of them. */
+static void keep_lines(struct call *k, const struct word *file)
+{
+	struct bytes text = { 0 };
+	const struct feed *in = &k->c->in;
+
+	if (k->c->out.kind != FEED_DECODED || !list_has("head tail tac", k->head, strlen(k->head)))
+		return;
+	if (!file && in->kind == FEED_KNOWN)
+		text = (struct bytes){ (const uint8_t *)in->text, in->n };
+	else if (!file && in->kind == FEED_DECODED && in->text)
+		text = (struct bytes){ (const uint8_t *)in->text, in->n };
+	else if (file ? file->certainty != CERTAIN || !project_text(k, project_here(k, file->text), &text)
+		      : in->kind != FEED_FILE || !project_text(k, project_here(k, in->text), &text))
+		return;
+	k->c->out.text = (const char *)text.p;
+	k->c->out.n = text.n;
+}
+
+/* rev: each line from its end. */
+static bool decode_reversed(struct buf *b, const char *p, size_t n)
+{
+	struct bytes rest = { (const uint8_t *)p, n };
+
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		for (size_t i = line.n; i-- > 0;)
+			buf_addc(b, (char)line.p[i]);
+		buf_addc(b, '\n');
+	}
+	return b->n > 0;
+}
+
 /* ls -l .env, stat /dev/sda: looking at the outside of a thing is no reading of it. */
 static void look_at(struct call *k, const struct word *v, size_t n)
 {
@@ -127,8 +160,10 @@ HANDLER(reader)
 		fx_read(k, p.operands + first, p.operand_count - first);
 	else
 		fx_read_tree(k, p.operands + first, p.operand_count - first);
-	if (mode & MODE_FILTER && !feed_is_environment(&k->c->out))
+	if (mode & MODE_FILTER && !feed_is_environment(&k->c->out)) {
 		pass_on(k);
+		keep_lines(k, p.operand_count == first + 1 ? &p.operands[first] : NULL);
+	}
 }
 
 static int hex_value(char c)
@@ -398,7 +433,7 @@ HANDLER(xxd)
 HANDLER(decoder)
 {
 	handle_reader(k);
-	decoded_output(k, NULL);
+	decoded_output(k, text_eq(k->head, "rev") ? decode_reversed : NULL);
 }
 
 /* A subcommand decides: a connection, a server, a decoder, or files that are read and written. */

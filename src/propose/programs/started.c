@@ -195,7 +195,8 @@ static void run_generate(struct call *k, struct bytes text, const char *path)
 /* What stands where commands do, by the kind of document. */
 static const char command_names[] = "run run_windows hooks script scripts tasks cmd entry command commands";
 static const char install_names[] =
-	"preinstall install postinstall prepublish preprepare prepare postprepare";
+	"preinstall install postinstall prepublish preprepare prepare postprepare prepack postpack prepublishOnly publish "
+	"postpublish preversion version postversion dependencies";
 
 static void run_document(struct call *k, struct bytes text, const char *path, const char *language)
 {
@@ -319,7 +320,8 @@ static const struct {
 	{ "tilt", "Tiltfile", "python", NULL },
 	{ "foreman honcho overmind hivemind goreman forego", "Procfile Procfile.dev", "procfile", NULL },
 	{ "npm pnpm yarn bun", "package.json", "install.json",
-		"install i ci add update up rebuild link pack publish" },
+		"install i in ins inst insta instal isnt isnta isntal isntall ci ic clean-install install-clean it install-test cit "
+		"clean-install-test install-ci-test sit add a update up upgrade udpate rebuild rb link ln dedupe pack publish version" },
 	{ "yarn", "package.json", "install.json", "" },
 	{ "composer", "composer.json", "json", NULL },
 	{ "cargo", "build.rs", "rust", NULL },

@@ -468,6 +468,16 @@ HANDLER(xargs)
 	k->c->in = (struct feed){ .kind = FEED_EMPTY };
 	read_found(k, &from, &k->rest[at]);
 	run_template(k, k->rest + at, k->rest_count - at, mark, items, item_count, 0, "xargs");
+	if (from.names) { /* find . -name x.sh | xargs sh: the files that are there now */
+		struct feed names = { .kind = FEED_KNOWN, .text = from.names, .n = strlen(from.names) };
+		items = input_words(k, &names, "\n", &item_count);
+		for (size_t i = 0; i < item_count; i++)
+			run_template(k, k->rest + at, k->rest_count - at, mark, &items[i], 1, FXF_FIND, "xargs");
+	}
+	if (from.below && from.below[0] == '/' && word_is_any(&k->rest[at], "rm unlink shred")) {
+		struct word dir = walk_word(k->w, from.below, k->c->at);
+		(void)fx_path(k, TAG_DELETE_FIND, &dir, FXF_RECURSIVE | FXF_FIND);
+	}
 	k->c->in = in;
 }
 
