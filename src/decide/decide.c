@@ -263,6 +263,12 @@ static void judge_network(struct judge *j, const struct effect *e)
 			e, NULL, NULL);
 }
 
+/* A program that is in no table.  Inline code, scripts and tools of a client have tags of their own. */
+static bool tag_is_unknown_program(const struct effect *e)
+{
+	return e->kind == FX_UNKNOWN && e->tag && text_eq(e->tag, "unknown.program");
+}
+
 /* The rights of the profile: changing files, using the network, running what was not read and tools nobody knows. */
 static void judge_by_profile(struct judge *j, const struct effect *e)
 {
@@ -279,6 +285,10 @@ static void judge_by_profile(struct judge *j, const struct effect *e)
 		say(j, j->profile->unknown_tool == UNKNOWN_DENY ? ACTION_DENY : ACTION_ASK,
 			"profile.unknown_tool", REASON_unknown_tool,
 			"{program} is not known here, and the profile wants that asked", e, NULL, NULL);
+	else if (tag_is_unknown_program(e) && j->at->containment != CONTAINMENT_WALLS)
+		say(j, ACTION_ASK, "profile.unknown_tool", REASON_unknown_tool,
+			"{program} is not known here, and no sandbox would contain it", e,
+			"run it in a sandbox: `helm run -- COMMAND`", NULL);
 }
 
 /* All there is to say about one effect. Decoded text is shown for information only: the program that

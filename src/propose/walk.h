@@ -55,6 +55,7 @@ struct feed {
 	const char *text; /* FEED_KNOWN: the bytes; FEED_FILE: the path */
 	size_t n;
 	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
+	bool is_lines; /* FEED_DECODED: its lines are among those of `text`, as they stand there */
 	const char *
 		below; /* FEED_UNKNOWN, FEED_DECODED: names of files below this directory, or what else it tells about; or NULL */
 	const char *names; /* FEED_UNKNOWN: names of files that are among it, one a line; or NULL */

@@ -141,6 +141,8 @@ void run_text(struct call *k, const struct word *text, unsigned flags, const cha
 	struct call at = *k;
 	at.c = &inner;
 	fx(&at, tag_of_run(text->origin, TAG_DYNAMIC_TEXT), text, 0);
+	if (!text->known_n)
+		walk_sources(k->w, &inner, -1);
 }
 
 /* Changes the working directory, runs, and changes back. A directory that was not known before is not
@@ -467,8 +469,15 @@ void classify_unknown(struct call *k)
 	else
 		fx(k,
 			says_destruction(k) || is_changing_cmdlet(k) ? TAG_UNKNOWN_DESTRUCTIVE
+				: k->program			     ? k->program->tag
 								     : TAG_UNKNOWN_PROGRAM,
 			NULL, 0);
+}
+
+/* A tool that is known by name only: its words are judged as those of a program that nobody knows. */
+HANDLER(tool)
+{
+	classify_unknown(k);
 }
 
 /* ping -c 1 HOST: the word that a program reaches.  Options and numbers are none, and this machine only where no other word is. */

@@ -25,6 +25,7 @@ static void keep_lines(struct call *k, const struct word *file)
 
 	if (k->c->out.kind != FEED_DECODED || !list_has("head tail tac", k->head, strlen(k->head)))
 		return;
+	k->c->out.is_lines = file || in->kind != FEED_DECODED || in->is_lines;
 	if (!file && in->kind == FEED_KNOWN)
 		text = (struct bytes){ (const uint8_t *)in->text, in->n };
 	else if (!file && in->kind == FEED_DECODED && in->text)

@@ -101,12 +101,11 @@ static void run_feed(struct call *k, const struct feed *in, const char *language
 		return;
 	case FEED_DECODED:
 		fx(k, TAG_DECODE_EXEC, NULL, 0);
-		/* Shown as what was decoded (FXF_DECODED), and judged as what it says: known text counts, however it was
-		 * encoded. */
-		if (in->text) {
-			run_bytes(k, language, in->text, in->n, FXF_DECODED, "decoded text");
-			run_bytes(k, language, in->text, in->n, 0, "decoded text");
-		}
+		/* The decoded text is shown with its effects for information; they do not count
+		 * (FXF_DECODED).  Lines that were only selected do. */
+		if (in->text)
+			run_bytes(k, language, in->text, in->n, in->is_lines ? 0 : FXF_DECODED,
+				"decoded text");
 		return;
 	case FEED_SOCKET:
 		fx(k, TAG_REVERSE_SHELL, NULL, 0);

@@ -267,6 +267,8 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 			when = strchr(x->text, ':') + 1 - x->text;
 		inside = word_tail(x, (size_t)when);
 		x = &inside;
+		if (word_is_any(x, "never auto always")) /* bat --pager never */
+			break;
 		if (is_loose_program(x))
 			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
 		run_text(k, x, 0, via);
