@@ -55,10 +55,10 @@ struct feed {
 	const char *text; /* FEED_KNOWN: the bytes; FEED_FILE: the path */
 	size_t n;
 	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
-	bool is_lines; /* FEED_DECODED: its lines are among those of `text`, as they stand there */
 	const char *
 		below; /* FEED_UNKNOWN, FEED_DECODED: names of files below this directory, or what else it tells about; or NULL */
 	const char *names; /* FEED_UNKNOWN: names of files that are among it, one a line; or NULL */
+	const char *lines; /* FEED_UNKNOWN, FEED_DECODED: text of which it prints lines, as they stand there; or NULL */
 };
 #define FEED_ENVIRONMENT "the environment" /* `below`: names and values of variables */
 /* The text holds names of files with secrets: whoever reads those files reads secrets. */

@@ -89,7 +89,7 @@ struct capture {
 	struct buf text;
 	bool is_filled;
 	const char *below; /* some of it are names of files below this directory */
-	const char *names;
+	const char *names, *lines; /* as in struct feed */
 	struct feed
 		sole; /* the only thing printed so far, when it is a file or decoded text; kind EMPTY otherwise */
 };

@@ -409,6 +409,8 @@ HANDLER(sed)
 		k->c->out = k->c->in;
 	else
 		k->c->out = (struct feed){ .kind = FEED_DECODED };
+	if (!edits)
+		keep_lines(k, n == first + 1 ? &files[first] : NULL);
 }
 
 /* %d, 1,$d, ,d, g/./d: commands of an editor after which no line is left. */

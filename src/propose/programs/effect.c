@@ -244,6 +244,11 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 	const char *to = note_physical(k, target, kind == FX_DELETE || t == TAG_WRITE_LINK);
 	if (to) {
 		struct word real = walk_word(k->w, to, target->at);
+		if (target->is_glob) {
+			real.is_glob = true;
+			real.certainty = target->certainty;
+			real.known_n = strcspn(to, "*?[");
+		}
 		/* The effect on the real place is added first and the list may move, so the first effect
 		 * is made anew behind it. */
 		if (!text_eq(real.text, e->target) && k->link_depth < 4) {

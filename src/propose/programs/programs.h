@@ -181,6 +181,8 @@ bool verb_only_shows(const struct word *x); /* whatever comes behind it */
 /* read.c: every variable is printed. */
 void print_environment(struct call *k);
 bool says_credential(const struct word *pattern);
+/* What it prints are lines of this file, or of its input (NULL). */
+void keep_lines(struct call *k, const struct word *file);
 /* wrappers.c: names of files come from standard input, and the files are read. */
 void read_listed(struct call *k);
 
@@ -207,6 +209,7 @@ void project_recipe(
 	struct call *k, struct bytes text, const char *via); /* command lines of the project's own */
 void project_code(struct call *k, const char *path, const char *language);
 void project_script(struct call *k, const struct word *name); /* of package.json */
+void project_document(struct call *k, const char *path, const char *language); /* started.c: not code: cmake, ... */
 void project_started(struct call *k); /* started.c: files that the program takes in without being told */
 void project_repository(struct call *k, const char *verb); /* what git starts by settings and hooks */
 void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);

@@ -85,6 +85,8 @@ void project_code(struct call *k, const char *path, const char *language)
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		bit |= text_starts(language, known[i]);
+	if (text_eq(language, "cmake"))
+		project_document(k, path, language);
 	if (!bit || !path || !project_text(k, path, &text))
 		return;
 	struct command inner = *k->c;

@@ -17,24 +17,24 @@ static void pass_on(struct call *k)
 		k->c->out = (struct feed){ .kind = FEED_DECODED, .below = k->c->in.below };
 }
 
-/* head, tail, tac: the lines that come out are lines that went in, so a shell behind it is judged by all of them. */
-static void keep_lines(struct call *k, const struct word *file)
+/* head, grep, sort: the lines that come out are lines that went in, so a shell behind it is judged by all of them.  Only where something
+ * reads it: files are opened for that. */
+void keep_lines(struct call *k, const struct word *file)
 {
-	struct bytes text = { 0 };
+	struct bytes text;
 	const struct feed *in = &k->c->in;
+	const char *path = file ? (file->certainty == CERTAIN ? file->text : NULL)
+		: in->kind == FEED_FILE ? in->text
+					: NULL;
 
-	if (k->c->out.kind != FEED_DECODED || !list_has("head tail tac", k->head, strlen(k->head)))
+	if ((k->c->out.kind != FEED_DECODED && k->c->out.kind != FEED_UNKNOWN) || !walk_is_piped(k->w))
 		return;
-	k->c->out.is_lines = file || in->kind != FEED_DECODED || in->is_lines;
 	if (!file && in->kind == FEED_KNOWN)
-		text = (struct bytes){ (const uint8_t *)in->text, in->n };
-	else if (!file && in->kind == FEED_DECODED && in->text)
-		text = (struct bytes){ (const uint8_t *)in->text, in->n };
-	else if (file ? file->certainty != CERTAIN || !project_text(k, project_here(k, file->text), &text)
-		      : in->kind != FEED_FILE || !project_text(k, project_here(k, in->text), &text))
-		return;
-	k->c->out.text = (const char *)text.p;
-	k->c->out.n = text.n;
+		k->c->out.lines = arena_strndup(walk_arena(k->w), in->text, in->n);
+	else if (!file && in->lines)
+		k->c->out.lines = in->lines;
+	else if (path && project_here(k, path) && project_text(k, project_here(k, path), &text))
+		k->c->out.lines = arena_strndup(walk_arena(k->w), (const char *)text.p, text.n);
 }
 
 /* rev: each line from its end. */
@@ -130,6 +130,21 @@ static bool names_credential(const struct word *filter)
 	return false;
 }
 
+/* The files that patterns among the operands stand for, one a line; NULL: none, or nobody reads them. */
+static const char *listed_names(struct call *k, const struct word *v, size_t n)
+{
+	const char *files[SCRIPTS_FOUND];
+	struct buf b;
+
+	if (!walk_is_piped(k->w))
+		return NULL;
+	buf_init(&b, walk_arena(k->w));
+	for (size_t i = 0; i < n && i < 8; i++)
+		for (size_t j = 0, count = tree_glob(k, &v[i], files, SCRIPTS_FOUND); j < count; j++)
+			buf_addf(&b, "%s\n", files[j]);
+	return b.n ? b.p : NULL;
+}
+
 /* For all programs that only read. The mode of the row says what the first operand is and whether files
  * are opened at all. */
 HANDLER(reader)
@@ -161,10 +176,12 @@ HANDLER(reader)
 		fx_read(k, p.operands + first, p.operand_count - first);
 	else
 		fx_read_tree(k, p.operands + first, p.operand_count - first);
-	if (mode & MODE_FILTER && !feed_is_environment(&k->c->out)) {
+	if (mode & MODE_FILTER && !feed_is_environment(&k->c->out))
 		pass_on(k);
+	if (list_has("head tail tac grep egrep fgrep rg nl", k->head, strlen(k->head)))
 		keep_lines(k, p.operand_count == first + 1 ? &p.operands[first] : NULL);
-	}
+	if (text_eq(k->head, "ls")) /* ls *.sh | xargs sh */
+		k->c->out.names = listed_names(k, p.operands, p.operand_count);
 }
 
 static int hex_value(char c)
@@ -236,6 +253,11 @@ static bool outputs_unknown(struct call *k)
 	if (worst == ORIGIN_LITERAL)
 		return false;
 	k->c->out.kind = feed_kind_of(worst);
+	for (size_t i = 0; i < k->rest_count; i++) { /* printf '%s' ~/.ssh/id_*: names of secrets */
+		const char *path = k->rest[i].is_glob ? project_here(k, k->rest[i].text) : NULL;
+		if (path && paths_is_secret(walk_surroundings(k->w), path))
+			k->c->out.below = path;
+	}
 	if (worst == ORIGIN_SECRETS)
 		k->c->out.below = "files with secrets";
 	return true;

@@ -92,6 +92,8 @@ static void inspect_linked(struct call *k, const char *real, const char *languag
 static void run_feed(struct call *k, const struct feed *in, const char *language, bool is_file)
 {
 	bool is_shell = is_shell_language(language);
+	if (in->lines) /* tail -n +2 x.sh | sh: any of them may be run */
+		run_bytes(k, language, in->lines, strlen(in->lines), 0, "selected lines");
 	switch (in->kind) {
 	case FEED_KNOWN:
 		run_bytes(k, language, in->text, in->n, 0, is_file ? "written file" : "standard input");
@@ -102,10 +104,9 @@ static void run_feed(struct call *k, const struct feed *in, const char *language
 	case FEED_DECODED:
 		fx(k, TAG_DECODE_EXEC, NULL, 0);
 		/* The decoded text is shown with its effects for information; they do not count
-		 * (FXF_DECODED).  Lines that were only selected do. */
+		 * (FXF_DECODED). */
 		if (in->text)
-			run_bytes(k, language, in->text, in->n, in->is_lines ? 0 : FXF_DECODED,
-				"decoded text");
+			run_bytes(k, language, in->text, in->n, FXF_DECODED, "decoded text");
 		return;
 	case FEED_SOCKET:
 		fx(k, TAG_REVERSE_SHELL, NULL, 0);
