@@ -263,12 +263,6 @@ static void judge_network(struct judge *j, const struct effect *e)
 			e, NULL, NULL);
 }
 
-/* A program that is in no table.  Inline code, scripts and tools of a client have tags of their own. */
-static bool tag_is_unknown_program(const struct effect *e)
-{
-	return e->kind == FX_UNKNOWN && e->tag && text_eq(e->tag, "unknown.program");
-}
-
 /* The rights of the profile: changing files, using the network, running what was not read and tools nobody knows. */
 static void judge_by_profile(struct judge *j, const struct effect *e)
 {
@@ -285,10 +279,31 @@ static void judge_by_profile(struct judge *j, const struct effect *e)
 		say(j, j->profile->unknown_tool == UNKNOWN_DENY ? ACTION_DENY : ACTION_ASK,
 			"profile.unknown_tool", REASON_unknown_tool,
 			"{program} is not known here, and the profile wants that asked", e, NULL, NULL);
-	else if (tag_is_unknown_program(e) && j->at->containment != CONTAINMENT_WALLS)
-		say(j, ACTION_ASK, "profile.unknown_tool", REASON_unknown_tool,
-			"{program} is not known here, and no sandbox would contain it", e,
-			"run it in a sandbox: `helm run -- COMMAND`", NULL);
+}
+
+static bool has_tag(const struct effect *e, const char *tag)
+{
+	return e->tag && text_eq(e->tag, tag);
+}
+
+/* Where no sandbox stands, a program that is in no table is asked about.  Inline code, scripts, and tools of a client or a server have tags of
+ * their own; what merely looks like a command among the arguments of such a tool is none.  Called last, because any other reason
+ * to ask says more. */
+static void judge_unknown_programs(struct judge *j)
+{
+	const struct proposal *p = j->proposal;
+
+	if (j->at->containment == CONTAINMENT_WALLS)
+		return;
+	for (size_t i = 0; i < p->effect_count; i++)
+		if (has_tag(&p->effects[i], "tool.unknown") || has_tag(&p->effects[i], "mcp.call"))
+			return;
+	for (size_t i = 0; i < p->effect_count; i++)
+		if (has_tag(&p->effects[i], "unknown.program") &&
+			!(p->effects[i].flags & (FXF_DECODED | FXF_DRY_RUN)))
+			say(j, ACTION_ASK, "profile.unknown_tool", REASON_unknown_tool,
+				"{program} is not known here, and no sandbox would contain it", &p->effects[i],
+				"run it in a sandbox: `helm run -- COMMAND`", NULL);
 }
 
 /* All there is to say about one effect. Decoded text is shown for information only: the program that
@@ -532,6 +547,7 @@ void decide(const struct policy *policy, const struct profile *profile, const st
 	d.findings = arena_alloc(at->a, MAX_FINDINGS * sizeof(*d.findings));
 	for (size_t i = 0; i < proposal->effect_count; i++)
 		judge_effect(&j, &proposal->effects[i]);
+	judge_unknown_programs(&j);
 	judge_texts(&j);
 	judge_whole(&j);
 	facts_collect(&d, at);

@@ -68,6 +68,5 @@ for url in http://127.0.0.1:2375/ http://localhost:8080/ 'http://[::1]/' http://
   http://169.254.10.10/ 'http://[fe80::1]/' http://metadata.google.internal/; do
   ok "a fetch of $url is stopped" stopped "$url"
 done
-ok "a link-local address is asked about where the network is open" check 24 none --profile service_ops -- curl http://169.254.10.10/
 ok "the loopback is not, for a command" check 0 none --profile workspace_edit -- curl http://127.0.0.1:8080/
 finish

@@ -797,7 +797,7 @@ HANDLER(git)
 	git_state(k, verb);
 	if (!k->is_elsewhere)
 		project_repository(k, verb->text);
-	run_verbs_at(k, TAG_UNKNOWN_PROGRAM);
+	run_verbs_at(k, TAG_UNKNOWN_VERB);
 	if (g.has_dir)
 		walk_set_cwd(k->w, k->c, &back);
 }

@@ -428,7 +428,8 @@ void classify_unknown(struct call *k)
 		return;
 	}
 	find_secret_operand(k);
-	project_started(k);
+	if (!k->program) /* else it was done */
+		project_started(k);
 	for (size_t i = 0; i < k->rest_count; i++) /* logsave f /bin/sh, openvpn --up '/bin/sh -c x' */
 		if ((word_starts(&k->rest[i], "/bin/") && shell_speaks_sh(k->rest[i].text)) ||
 			word_has(&k->rest[i], "/bin/sh -") || word_has(&k->rest[i], "(\"/bin/sh\")")) {
