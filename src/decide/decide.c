@@ -281,9 +281,9 @@ static void judge_by_profile(struct judge *j, const struct effect *e)
 			"{program} is not known here, and the profile wants that asked", e, NULL, NULL);
 }
 
-static bool has_tag(const struct effect *e, const char *tag)
+static bool is_unknown(const struct effect *e, const char *tag)
 {
-	return e->tag && text_eq(e->tag, tag);
+	return e->kind == FX_UNKNOWN && e->tag && text_eq(e->tag, tag);
 }
 
 /* Where no sandbox stands, a program that is in no table is asked about.  Inline code, scripts, and tools of a client or a server have tags of
@@ -296,14 +296,14 @@ static void judge_unknown_programs(struct judge *j)
 	if (j->at->containment == CONTAINMENT_WALLS)
 		return;
 	for (size_t i = 0; i < p->effect_count; i++)
-		if (has_tag(&p->effects[i], "tool.unknown") || has_tag(&p->effects[i], "mcp.call"))
+		if (is_unknown(&p->effects[i], "tool.unknown") || is_unknown(&p->effects[i], "mcp.call"))
 			return;
 	for (size_t i = 0; i < p->effect_count; i++)
-		if (has_tag(&p->effects[i], "unknown.program") &&
+		if (is_unknown(&p->effects[i], "unknown.program") &&
 			!(p->effects[i].flags & (FXF_DECODED | FXF_DRY_RUN)))
 			say(j, ACTION_ASK, "profile.unknown_tool", REASON_unknown_tool,
-				"{program} is not known here, and no sandbox would contain it", &p->effects[i],
-				"run it in a sandbox: `helm run -- COMMAND`", NULL);
+				"{program} is not known here, and no sandbox would contain it",
+				&p->effects[i], "run it in a sandbox: `helm run -- COMMAND`", NULL);
 }
 
 /* All there is to say about one effect. Decoded text is shown for information only: the program that

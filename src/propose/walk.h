@@ -12,7 +12,13 @@
 #include "propose/propose.h"
 
 /* Beyond these nothing more is looked at, and the text counts as unreadable. */
-enum { WALK_SOURCES = 8, WALK_MAX_DEPTH = 16, WALK_MAX_NODES = 20000, WALK_MAX_TEXT = 1 << 20, WALK_MAX_BRACES = 256 };
+enum {
+	WALK_SOURCES = 8,
+	WALK_MAX_DEPTH = 16,
+	WALK_MAX_NODES = 20000,
+	WALK_MAX_TEXT = 1 << 20,
+	WALK_MAX_BRACES = 256
+};
 
 /* Where text that nobody typed comes from; the later one is the worse one. */
 enum origin {
@@ -58,7 +64,8 @@ struct feed {
 	const char *
 		below; /* FEED_UNKNOWN, FEED_DECODED: names of files below this directory, or what else it tells about; or NULL */
 	const char *names; /* FEED_UNKNOWN: names of files that are among it, one a line; or NULL */
-	const char *lines; /* FEED_UNKNOWN, FEED_DECODED: text of which it prints lines, as they stand there; or NULL */
+	const char *
+		lines; /* FEED_UNKNOWN, FEED_DECODED: text of which it prints lines, as they stand there; or NULL */
 };
 #define FEED_ENVIRONMENT "the environment" /* `below`: names and values of variables */
 /* The text holds names of files with secrets: whoever reads those files reads secrets. */

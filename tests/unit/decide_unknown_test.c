@@ -43,7 +43,8 @@ static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
 		{ UNKNOWN_ASK, CONTAINMENT_WALLS, ACTION_ASK },
 		{ UNKNOWN_DENY, CONTAINMENT_WALLS, ACTION_DENY },
 		/* Where no sandbox stands, it is asked about at the least. */
-		{ UNKNOWN_ALLOW, CONTAINMENT_NONE, ACTION_ASK }, { UNKNOWN_ASK, CONTAINMENT_NONE, ACTION_ASK },
+		{ UNKNOWN_ALLOW, CONTAINMENT_NONE, ACTION_ASK },
+		{ UNKNOWN_ASK, CONTAINMENT_NONE, ACTION_ASK },
 		{ UNKNOWN_DENY, CONTAINMENT_NONE, ACTION_DENY } };
 	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
 	struct effect known = { .kind = FX_READ, .program = "ls" };

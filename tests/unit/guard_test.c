@@ -188,9 +188,8 @@ static void class_row(struct arena *a, const struct json *row, void *arg)
 	bool wants_stop = json_get_bool(row, "stopped", false);
 	struct decision edit = guard_fixture_shell(&g, a, "workspace_edit", shell->text, shell->n);
 	struct decision ops = guard_fixture_shell(&g, a, "service_ops", shell->text, shell->n);
-	bool is_right = wants_stop
-		? edit.verdict != V_ALLOW && ops.verdict != V_ALLOW
-		: is_calm(&ops) && (is_calm(&edit) || is_only_network(&edit));
+	bool is_right = wants_stop ? edit.verdict != V_ALLOW && ops.verdict != V_ALLOW
+				   : is_calm(&ops) && (is_calm(&edit) || is_only_network(&edit));
 
 	if (is_right)
 		return;

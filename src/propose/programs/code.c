@@ -678,7 +678,8 @@ static void follow_imports(struct call *k, const char *text)
 		for (const char *p = text; (p = strstr(p, words[i]));) {
 			bool begins = p == text || strchr(" \t\n;:", p[-1]);
 			p += strlen(words[i]);
-			size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+			size_t n =
+				strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
 			char *name = arena_strndup(a, p, n);
 			for (char *dot = strchr(name, '.'); dot; dot = strchr(dot, '.'))
 				*dot = '/';

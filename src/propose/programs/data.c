@@ -226,7 +226,8 @@ static void judge_statement_files(struct call *k, const struct statement *s)
 		k->w, arena_strndup(walk_arena(k->w), s->string ? s->string : "", s->string_n), k->c->at);
 	if (!s->string || !(k->program->mode & MODE_DATABASE_FILE))
 		return;
-	if (word_has(&file, "://") || word_has(&file, "host=")) { /* not a file: another database, or an address */
+	if (word_has(&file, "://") ||
+		word_has(&file, "host=")) { /* not a file: another database, or an address */
 		judge_host(k, &file);
 		return;
 	}

@@ -37,7 +37,8 @@ static size_t selected(struct call *k, const struct word *start, const char *pat
 }
 
 /* The command once for every file that is there. */
-static void run_found(struct call *k, struct word *v, size_t n, const char *const *files, size_t count, bool append)
+static void run_found(
+	struct call *k, struct word *v, size_t n, const char *const *files, size_t count, bool append)
 {
 	struct arena *a = walk_arena(k->w);
 
@@ -192,7 +193,8 @@ HANDLER(find)
 					walk_surroundings(k->w), walk_arena(k->w), k->rest[i + 1].text))
 				secret = &k->rest[i + 1];
 			if (i + 1 < k->rest_count && word_is(&k->rest[i], "-name") &&
-				k->rest[i + 1].certainty == CERTAIN && !(i && word_is_any(&k->rest[i - 1], "! -not")))
+				k->rest[i + 1].certainty == CERTAIN &&
+				!(i && word_is_any(&k->rest[i - 1], "! -not")))
 				pattern = k->rest[i + 1].text;
 			i++;
 		} else {

@@ -357,13 +357,15 @@ static void read_go(struct call *k)
 			continue;
 		size_t n = text_ends(k->rest[i].text, ".go")
 			? 0
-			: tree_select(k, project_here(k, k->rest[i].text), "*.go", true, files, SCRIPTS_FOUND);
+			: tree_select(
+				  k, project_here(k, k->rest[i].text), "*.go", true, files, SCRIPTS_FOUND);
 		for (size_t j = 0; j < n; j++)
 			project_code(k, files[j], "go");
 		break;
 	}
 	if (generates)
-		for (size_t j = 0, n = tree_select(k, project_here(k, "."), "*.go", false, files, SCRIPTS_FOUND);
+		for (size_t j = 0,
+			    n = tree_select(k, project_here(k, "."), "*.go", false, files, SCRIPTS_FOUND);
 			j < n; j++)
 			project_document(k, files[j], "go");
 }
@@ -440,13 +442,17 @@ HANDLER(cargo)
 		for (size_t i = 0; i + 1 < k->rest_count; i++) {
 			const char *name = k->rest[i + 1].text;
 			if (word_is(&k->rest[i], "--bin"))
-				project_code(k, project_here(k, arena_printf(a, "src/bin/%s.rs", name)), "rust");
-			else if (word_is(&k->rest[i], "--example"))
-				project_code(k, project_here(k, arena_printf(a, "examples/%s.rs", name)), "rust");
-			else if (word_is_any(&k->rest[i], "-p --package")) {
-				project_code(k, project_here(k, arena_printf(a, "%s/src/main.rs", name)), "rust");
 				project_code(
-					k, project_here(k, arena_printf(a, "crates/%s/src/main.rs", name)), "rust");
+					k, project_here(k, arena_printf(a, "src/bin/%s.rs", name)), "rust");
+			else if (word_is(&k->rest[i], "--example"))
+				project_code(
+					k, project_here(k, arena_printf(a, "examples/%s.rs", name)), "rust");
+			else if (word_is_any(&k->rest[i], "-p --package")) {
+				project_code(
+					k, project_here(k, arena_printf(a, "%s/src/main.rs", name)), "rust");
+				project_code(k,
+					project_here(k, arena_printf(a, "crates/%s/src/main.rs", name)),
+					"rust");
 			}
 		}
 	}

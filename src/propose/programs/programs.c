@@ -504,10 +504,8 @@ void classify_known(struct call *k)
 {
 	const struct program *p = k->program;
 	struct walk_mark mark = walk_mark(k->w);
-	if (p->value_count) {
+	if (p->value_count)
 		classify_values(k);
-		classify_hosts(k);
-	}
 	project_started(k);
 	if (p->handler)
 		program_handle(p->handler, k);

@@ -209,7 +209,8 @@ void project_recipe(
 	struct call *k, struct bytes text, const char *via); /* command lines of the project's own */
 void project_code(struct call *k, const char *path, const char *language);
 void project_script(struct call *k, const struct word *name); /* of package.json */
-void project_document(struct call *k, const char *path, const char *language); /* started.c: not code: cmake, ... */
+void project_document(
+	struct call *k, const char *path, const char *language); /* started.c: not code: cmake, ... */
 void project_started(struct call *k); /* started.c: files that the program takes in without being told */
 void project_repository(struct call *k, const char *verb); /* what git starts by settings and hooks */
 void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);
@@ -218,8 +219,10 @@ void project_taskfile(struct call *k, const struct word *file, const struct word
 struct bytes project_included(struct call *k, struct bytes text);
 
 /* trees.c: files of the work tree, as they lie there: whose name fits `pattern` (NULL: all), or whose path below `dir` does. */
-size_t tree_select(struct call *k, const char *dir, const char *pattern, bool is_path, const char **ret, size_t max);
-size_t tree_glob(struct call *k, const struct word *x, const char **ret, size_t max); /* that a word of the shell stands for */
+size_t tree_select(
+	struct call *k, const char *dir, const char *pattern, bool is_path, const char **ret, size_t max);
+size_t tree_glob(struct call *k, const struct word *x, const char **ret,
+	size_t max); /* that a word of the shell stands for */
 enum { SCRIPTS_FOUND = 24 }; /* as many of them are read */
 
 /* shells.c: run text as a program of this kind; what the feed is when it is unknown. */

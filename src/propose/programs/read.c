@@ -23,7 +23,7 @@ void keep_lines(struct call *k, const struct word *file)
 {
 	struct bytes text;
 	const struct feed *in = &k->c->in;
-	const char *path = file ? (file->certainty == CERTAIN ? file->text : NULL)
+	const char *path = file		? (file->certainty == CERTAIN ? file->text : NULL)
 		: in->kind == FEED_FILE ? in->text
 					: NULL;
 

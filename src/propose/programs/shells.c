@@ -123,8 +123,7 @@ static void run_feed(struct call *k, const struct feed *in, const char *language
 		else if (!is_shell && e && e->path_class == PATH_IN && e->target) {
 			(void)inspect(k, e->target, PATH_IN, language); /* python - < x.py runs x.py */
 			return;
-		}
-		else if (!e || !e->target || !inspect(k, e->target, e->path_class, language))
+		} else if (!e || !e->target || !inspect(k, e->target, e->path_class, language))
 			fx(k, is_shell ? TAG_STDIN_SHELL : TAG_STDIN_CODE, &path, 0);
 		return;
 	}
@@ -545,7 +544,8 @@ static void run_module(struct call *k, struct word *v, size_t n)
 		fx(k, TAG_READ_QUERY, &v[0], 0);
 		return;
 	}
-	if (word_is_any(&v[0], "pip pip3 pipx easy_install poetry pdm hatch twine uv conda flask alembic sqlite3 pytest tox nox invoke")) {
+	if (word_is_any(&v[0],
+		    "pip pip3 pipx easy_install poetry pdm hatch twine uv conda flask alembic sqlite3 pytest tox nox invoke")) {
 		run_argv(k, v, n, 0, "python -m");
 		return;
 	}

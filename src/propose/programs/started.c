@@ -240,7 +240,8 @@ void project_document(struct call *k, const char *path, const char *language)
 
 static void run_started(struct call *k, const char *path, const char *language)
 {
-	if (list_has("ini toml yaml json install.json pack.json go cmake xml procfile", language, strlen(language)))
+	if (list_has("ini toml yaml json install.json pack.json go cmake xml procfile", language,
+		    strlen(language)))
 		project_document(k, path, language);
 	else
 		project_code(k, path, language);

@@ -352,6 +352,9 @@ void classify_values(struct call *k)
 {
 	const struct value_option *rows = &program_values[k->program->first_value];
 
+	/* Those stand last in the table. */
+	if (k->program->value_count && rows[k->program->value_count - 1].meaning == VALUE_HOST)
+		classify_hosts(k);
 	for (size_t j = 0; j < k->rest_count; j++) {
 		const char *text = k->rest[j].text;
 		if (word_is(&k->rest[j], "--")) {

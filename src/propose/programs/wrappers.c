@@ -482,7 +482,8 @@ HANDLER(xargs)
 		struct feed names = { .kind = FEED_KNOWN, .text = from.names, .n = strlen(from.names) };
 		items = input_words(k, &names, "\n", &item_count);
 		for (size_t i = 0; i < item_count; i++)
-			run_template(k, k->rest + at, k->rest_count - at, mark, &items[i], 1, FXF_FIND, "xargs");
+			run_template(
+				k, k->rest + at, k->rest_count - at, mark, &items[i], 1, FXF_FIND, "xargs");
 	}
 	if (from.below && from.below[0] == '/' && word_is_any(&k->rest[at], "rm unlink shred")) {
 		struct word dir = walk_word(k->w, from.below, k->c->at);
