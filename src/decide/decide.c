@@ -281,6 +281,31 @@ static void judge_by_profile(struct judge *j, const struct effect *e)
 			"{program} is not known here, and the profile wants that asked", e, NULL, NULL);
 }
 
+static bool is_unknown(const struct effect *e, const char *tag)
+{
+	return e->kind == FX_UNKNOWN && e->tag && text_eq(e->tag, tag);
+}
+
+/* Where no sandbox stands, a program that is in no table is asked about.  Inline code, scripts, and tools of a client or a server have tags of
+ * their own; what merely looks like a command among the arguments of such a tool is none.  Called last, because any other reason
+ * to ask says more. */
+static void judge_unknown_programs(struct judge *j)
+{
+	const struct proposal *p = j->proposal;
+
+	if (j->at->containment == CONTAINMENT_WALLS)
+		return;
+	for (size_t i = 0; i < p->effect_count; i++)
+		if (is_unknown(&p->effects[i], "tool.unknown") || is_unknown(&p->effects[i], "mcp.call"))
+			return;
+	for (size_t i = 0; i < p->effect_count; i++)
+		if (is_unknown(&p->effects[i], "unknown.program") &&
+			!(p->effects[i].flags & (FXF_DECODED | FXF_DRY_RUN)))
+			say(j, ACTION_ASK, "profile.unknown_tool", REASON_unknown_tool,
+				"{program} is not known here, and no sandbox would contain it",
+				&p->effects[i], "run it in a sandbox: `helm run -- COMMAND`", NULL);
+}
+
 /* All there is to say about one effect. Decoded text is shown for information only: the program that
  * decodes and runs it has its own effect, which is judged. A dry run changes nothing and is not judged. */
 static void judge_effect(struct judge *j, const struct effect *e)
@@ -545,6 +570,7 @@ void decide(const struct policy *policy, const struct profile *profile, const st
 		judge_ambiguity(&j);
 	for (size_t i = 0; i < proposal->effect_count; i++)
 		judge_effect(&j, &proposal->effects[i]);
+	judge_unknown_programs(&j);
 	judge_texts(&j);
 	judge_whole(&j);
 	facts_collect(&d, at);

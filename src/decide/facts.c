@@ -169,7 +169,9 @@ bool facts_uses_network(
 			(e->kind == FX_NETWORK && profile->reach == NETWORK_NAMED && !is_known(e))))
 		return false;
 	const char *place = place_of(e);
-	return e->certainty != CERTAIN || (!is_loopback(place) && !is_named(place, profile));
+	/* A client's own tool fetches outside of every sandbox: the loopback that it reaches is the machine's, with all that listens there. */
+	bool is_own = is_loopback(place) && (at->containment == CONTAINMENT_WALLS || !tag_is(e, "net.fetch"));
+	return e->certainty != CERTAIN || (!is_own && !is_named(place, profile));
 }
 
 /* Lists are short and bounded; what does not fit is dropped, because these lists only inform. */

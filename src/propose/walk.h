@@ -12,7 +12,13 @@
 #include "propose/propose.h"
 
 /* Beyond these nothing more is looked at, and the text counts as unreadable. */
-enum { WALK_MAX_DEPTH = 16, WALK_MAX_NODES = 20000, WALK_MAX_TEXT = 1 << 20, WALK_MAX_BRACES = 256 };
+enum {
+	WALK_SOURCES = 8,
+	WALK_MAX_DEPTH = 16,
+	WALK_MAX_NODES = 20000,
+	WALK_MAX_TEXT = 1 << 20,
+	WALK_MAX_BRACES = 256
+};
 
 /* Where text that nobody typed comes from; the later one is the worse one. */
 enum origin {
@@ -57,6 +63,9 @@ struct feed {
 	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
 	const char *
 		below; /* FEED_UNKNOWN, FEED_DECODED: names of files below this directory, or what else it tells about; or NULL */
+	const char *names; /* FEED_UNKNOWN: names of files that are among it, one a line; or NULL */
+	const char *
+		lines; /* FEED_UNKNOWN, FEED_DECODED: text of which it prints lines, as they stand there; or NULL */
 };
 #define FEED_ENVIRONMENT "the environment" /* `below`: names and values of variables */
 /* The text holds names of files with secrets: whoever reads those files reads secrets. */
@@ -131,6 +140,11 @@ void classify_command(struct walk *w, struct command *c);
 void walk_text(struct walk *w, const struct command *from, const struct word *text, const char *via);
 void walk_bytes(struct walk *w, const struct command *from, const char *text, size_t n, struct span at,
 	const char *via); /* text known as bytes: decoded, read from a script */
+/* The text is not known, but substitutions have printed files: each that can be read is judged as if it were the text.  `fd`: of a
+ * process substitution, or -1. */
+void walk_sources(struct walk *w, const struct command *from, int fd);
+/* What a process substitution prints; false: this is none, or nobody knows. */
+bool walk_process(const struct walk *w, const struct word *x, struct feed *ret);
 /* Text that a shell expands when it shows it, as a prompt. */
 void walk_prompt(struct walk *w, const struct command *from, const char *text);
 /* Another argv run by `from` (peeled wrapper, xargs template, find -exec).  add_flags are or-ed into the inner command's.
@@ -151,6 +165,8 @@ struct walk_mark {
 };
 struct walk_mark walk_mark(const struct walk *w);
 void walk_keep(struct walk *w, struct walk_mark mark, bool (*keeps)(const struct effect *));
+/* One of the effects found since `mark` is such. */
+bool walk_has(const struct walk *w, struct walk_mark mark, bool (*is_such)(const struct effect *));
 /* The newest effect of the current step that starts a script: its text was read to its end. */
 void walk_was_read(struct walk *w);
 

@@ -213,8 +213,9 @@ static void profiles_give_and_take_rights(void **state)
 	assert_int_equal(one("service_ops", get).action, ACTION_ALLOW);
 	assert_int_equal(one("workspace_edit", look).action, ACTION_WARN);
 	assert_int_equal(one("workspace_edit", look).verdict, V_ALLOW);
-	assert_int_equal(one("inspect_local", unknown).action, ACTION_WARN);
-	assert_int_equal(one("workspace_edit", unknown).action, ACTION_ALLOW);
+	assert_int_equal(one("inspect_local", unknown).action, ACTION_ASK);
+	assert_int_equal(one("workspace_edit", unknown).action, ACTION_ASK);
+	assert_string_equal(one("workspace_edit", unknown).detail_code, "profile.unknown_tool");
 	assert_int_equal(judge(shipped, "remote_handoff", NULL, 0).action, ACTION_ASK);
 	assert_int_equal(one("remote_handoff", write).action, ACTION_ASK);
 }

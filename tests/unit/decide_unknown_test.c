@@ -37,9 +37,15 @@ static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
 {
 	static const struct {
 		enum unknown_rule rule;
+		enum containment containment;
 		enum action want;
-	} cases[] = { { UNKNOWN_ALLOW, ACTION_ALLOW }, { UNKNOWN_ASK, ACTION_ASK },
-		{ UNKNOWN_DENY, ACTION_DENY } };
+	} cases[] = { { UNKNOWN_ALLOW, CONTAINMENT_WALLS, ACTION_ALLOW },
+		{ UNKNOWN_ASK, CONTAINMENT_WALLS, ACTION_ASK },
+		{ UNKNOWN_DENY, CONTAINMENT_WALLS, ACTION_DENY },
+		/* Where no sandbox stands, it is asked about at the least. */
+		{ UNKNOWN_ALLOW, CONTAINMENT_NONE, ACTION_ASK },
+		{ UNKNOWN_ASK, CONTAINMENT_NONE, ACTION_ASK },
+		{ UNKNOWN_DENY, CONTAINMENT_NONE, ACTION_DENY } };
 	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
 	struct effect known = { .kind = FX_READ, .program = "ls" };
 	struct profile p = *profiles_find(&profiles, "service_ops");
@@ -47,7 +53,7 @@ static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-		struct decide_context at = { .a = &a };
+		struct decide_context at = { .a = &a, .containment = cases[i].containment };
 		struct decision d;
 		p.unknown_tool = cases[i].rule;
 		decide(shipped, &p, &pr, &at, &d);

@@ -169,6 +169,17 @@ struct shared {
 	size_t failures, count;
 };
 
+/* It passes, or is asked about for nothing but the name of a program, as without a sandbox everything unknown is. */
+static bool is_calm(const struct decision *d)
+{
+	bool is_calm = d->verdict != V_DENY;
+
+	for (size_t i = 0; i < d->finding_count; i++)
+		is_calm &= d->findings[i].action < ACTION_ASK ||
+			text_eq(d->findings[i].rule, "profile.unknown_tool");
+	return is_calm;
+}
+
 /* One row of guard_classes.jsonl: what is dangerous is stopped under profiles that permit changes and network, and its harmless
  * neighbour is not. */
 static void class_row(struct arena *a, const struct json *row, void *arg)
@@ -177,9 +188,8 @@ static void class_row(struct arena *a, const struct json *row, void *arg)
 	bool wants_stop = json_get_bool(row, "stopped", false);
 	struct decision edit = guard_fixture_shell(&g, a, "workspace_edit", shell->text, shell->n);
 	struct decision ops = guard_fixture_shell(&g, a, "service_ops", shell->text, shell->n);
-	bool is_right = wants_stop
-		? edit.verdict != V_ALLOW && ops.verdict != V_ALLOW
-		: ops.verdict == V_ALLOW && (edit.verdict == V_ALLOW || is_only_network(&edit));
+	bool is_right = wants_stop ? edit.verdict != V_ALLOW && ops.verdict != V_ALLOW
+				   : is_calm(&ops) && (is_calm(&edit) || is_only_network(&edit));
 
 	if (is_right)
 		return;

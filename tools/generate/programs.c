@@ -607,7 +607,10 @@ static void share_values(void)
 				mistake(values[i].at, "there is no program '%s'", values[i].program);
 			else
 				owner->first_value = i;
-		}
+		} else if (text_eq(meaning_names[values[i - 1].meaning], "host") &&
+			!text_eq(meaning_names[values[i].meaning], "host"))
+			mistake(values[i].at, "hosts of '%s' stand behind its other values",
+				values[i].program);
 		if (owner)
 			owner->value_count++;
 	}

@@ -628,6 +628,7 @@ static void run_words(struct walk *w, struct command *c, size_t from, const char
 		enum effect_kind kind;
 		const char *tag = tag_of(worst, &kind);
 		walk_effect(w, c, kind, &c->argv[from])->tag = tag;
+		walk_sources(w, c, -1);
 	}
 	struct span at = from < c->argc ? c->argv[from].at : c->at;
 	eval_text(w, c,

@@ -127,7 +127,11 @@ struct feed eval_capture_end(struct walk *w)
 			.n = c->text.n,
 			.is_filled = c->is_filled,
 			.below = c->below };
-	return (struct feed){ .kind = c->kind, .is_filled = c->is_filled, .below = c->below };
+	return (struct feed){ .kind = c->kind,
+		.is_filled = c->is_filled,
+		.below = c->below,
+		.names = c->names,
+		.lines = c->lines };
 }
 
 /* How dangerous it would be to run such output as a program. A list prints what the worst of its
@@ -157,6 +161,10 @@ void eval_prints(struct walk *w, const struct feed *out)
 		return;
 	if (out->below)
 		c->below = out->below;
+	if (out->names)
+		c->names = out->names;
+	if (out->lines)
+		c->lines = out->lines;
 	/* Inside a branch that began after the capture, it is not certain that this is printed. */
 	bool is_maybe = w->conditional > c->conditional;
 	bool is_sole = c->kind == FEED_EMPTY && !is_maybe && out->text &&

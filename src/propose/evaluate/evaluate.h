@@ -89,6 +89,7 @@ struct capture {
 	struct buf text;
 	bool is_filled;
 	const char *below; /* some of it are names of files below this directory */
+	const char *names, *lines; /* as in struct feed */
 	struct feed
 		sole; /* the only thing printed so far, when it is a file or decoded text; kind EMPTY otherwise */
 };
@@ -134,6 +135,12 @@ struct walk {
 	struct feed in;
 	uint64_t socket_fds;
 	int next_fd; /* of process substitutions */
+	struct {
+		int fd; /* of a process substitution; -1: $(...) */
+		struct feed out;
+	} sources[WALK_SOURCES]; /* what the latest substitutions print, where that is a file */
+	size_t source_count;
+	bool is_in_source;
 	const struct shell_script *script;
 	unsigned flags;
 	struct frame *frames;
@@ -232,6 +239,7 @@ const char *expand_pattern(struct walk *w, const struct shell_word *word); /* qu
 struct word word_of_marked(struct walk *w, const char *marked, size_t n, size_t glob_at, struct span at);
 const char *word_marked(struct walk *w, const struct word *x); /* the reverse */
 const char *text_keep(struct walk *w, const char *p, size_t n); /* copied, and counted against the limit */
+void eval_note_source(struct walk *w, int fd, const struct feed *out);
 const char *mark_of_feed(struct walk *w, const struct feed *f);
 void word_push(struct walk *w, struct word_list *l, struct word x);
 

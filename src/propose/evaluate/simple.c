@@ -34,6 +34,8 @@ static void set_feed(struct walk *w, struct command *c, const struct redirect *r
 		break;
 	case REDIR_IN:
 	case REDIR_RDWR:
+		if (walk_process(w, &r->target, &c->in))
+			break;
 		if (r->target.certainty != CERTAIN)
 			c->in = (struct feed){ .kind = feed_kind_of(r->target.origin),
 				.below = names_of(&r->target) };

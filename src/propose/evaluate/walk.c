@@ -10,8 +10,11 @@
 #include "base/file.h"
 #include "base/hash.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+
+enum { SOURCE_MAX = 256 << 10 }; /* larger files are not read */
 
 /* Stops the analysis. The first reason is kept, because it is the cause of all that follow. */
 void eval_stop(struct walk *w, const char *code, const char *text)
@@ -373,11 +376,62 @@ static void set_arguments(struct walk *w, const struct command *from, const stru
 }
 
 /* The arguments are set before and undone after the text. */
+void eval_note_source(struct walk *w, int fd, const struct feed *out)
+{
+	size_t i = w->source_count % WALK_SOURCES;
+
+	if (out->kind != FEED_FILE && (fd < 0 || out->kind != FEED_KNOWN))
+		return;
+	w->sources[i].fd = fd;
+	w->sources[i].out = *out;
+	w->source_count++;
+}
+
+bool walk_process(const struct walk *w, const struct word *x, struct feed *ret)
+{
+	int64_t fd;
+
+	if (x->certainty == CERTAIN || !text_starts(x->text, "/dev/fd/") || !text_int(x->text + 8, &fd))
+		return false;
+	for (size_t i = 0; i < WALK_SOURCES && i < w->source_count; i++)
+		if (w->sources[i].fd == fd) {
+			*ret = w->sources[i].out;
+			return true;
+		}
+	return false;
+}
+
+void walk_sources(struct walk *w, const struct command *from, int fd)
+{
+	const char *resolved;
+	struct bytes text;
+
+	if (w->is_in_source || !w->at->sys || !w->at->inspect_scripts || from->flags & FXF_REMOTE_SIDE)
+		return;
+	w->is_in_source = true;
+	for (size_t i = 0; i < WALK_SOURCES && i < w->source_count; i++) {
+		const struct feed *out = &w->sources[i].out;
+		const char *path = out->kind == FEED_FILE ? absolute(w, from, out->text) : NULL;
+		if (w->sources[i].fd != fd || !path || strpbrk(path, WALK_MARKS))
+			continue;
+		path = path_clean(w->a, path);
+		if (paths_classify(w->at, w->a, path, false, &resolved) != PATH_IN ||
+			file_read(w->at->sys, w->a, AT_FDCWD, path, SOURCE_MAX, FILE_FOLLOW, &text, NULL) ||
+			memchr(text.p, 0, text.n))
+			continue;
+		walk_judged(w, path, text);
+		walk_bytes(w, from, (const char *)text.p, text.n, from->at, path);
+	}
+	w->is_in_source = false;
+}
+
 void walk_text(struct walk *w, const struct command *from, const struct word *text, const char *via)
 {
 	const char *marked = word_marked(w, text);
 	size_t mark = w->log_n;
 
+	if (text->certainty != CERTAIN)
+		walk_sources(w, from, -1);
 	set_arguments(w, from, text);
 	eval_text(w, from,
 		&(struct script_call){ .text = marked, .n = strlen(marked), .at = text->at, .via = via });
@@ -488,6 +542,14 @@ void walk_keep(struct walk *w, struct walk_mark mark, bool (*keeps)(const struct
 		p->readable = true;
 		p->unreadable_code = p->unreadable_text = NULL;
 	}
+}
+
+bool walk_has(const struct walk *w, struct walk_mark mark, bool (*is_such)(const struct effect *))
+{
+	for (size_t i = mark.effects; i < w->p->effect_count; i++)
+		if (is_such(&w->p->effects[i]))
+			return true;
+	return false;
 }
 
 void walk_was_read(struct walk *w)

@@ -316,6 +316,7 @@ static void add_process(struct walk *w, const struct shell_part *part, struct fi
 		fields_add(w, f, "/dev/null", 9, true);
 		return;
 	}
+	eval_note_source(w, w->next_fd, &out);
 	snprintf(text, sizeof(text), "/dev/fd/%c%d", mark, w->next_fd);
 	w->next_fd = w->next_fd > 10 ? w->next_fd - 1 : 63;
 	fields_add(w, f, text, strlen(text), true);
@@ -349,6 +350,7 @@ void expand_parts(struct walk *w, const struct shell_part *first, struct fields 
 			break;
 		case PART_COMMAND: {
 			struct feed out = eval_output(w, part->script);
+			eval_note_source(w, -1, &out);
 			fields_add_value(w, f, mark_of_feed(w, &out), part->is_quoted);
 			if (part->is_quoted)
 				f->is_open = f->is_quoted = true;

@@ -32,6 +32,7 @@ enum what {
 	DECODES,
 	KILLS,
 	SQL,
+	INSTALLS,
 	FOREIGN
 };
 
@@ -116,6 +117,8 @@ static const struct {
 		ANY & ~AWK, NULL, RUNS_TEXT, 0 },
 	{ "execute", LUA | PERL | OTHER, NULL, RUNS_TEXT, 0 },
 	{ "run call Popen", PY, "subprocess sp () asyncio", RUNS_TEXT, 0 },
+	{ "run sudo local", PY, "c ctx context conn", RUNS_TEXT, 0 }, /* of invoke and fabric */
+	{ "main", PY, "pip", INSTALLS, 0 },
 	{ "Popen", PY, "", RUNS_TEXT, 0 },
 	{ "exec spawn fork", NODE, NULL, RUNS_TEXT, 0 },
 	{ "exec spawn", RUBY | PERL | PHP, NULL, RUNS_TEXT, 0 },
@@ -354,6 +357,9 @@ static void act(struct code *c, size_t i, enum what what, unsigned flags)
 		break;
 	case SQL:
 		sql_effect(c, i);
+		break;
+	case INSTALLS:
+		fx(c->k, TAG_PACKAGE_INSTALL, NULL, 0);
 		break;
 	case FOREIGN: /* the kernel, or a library of another language: by number or by name, what it does is not seen */
 		if (is_mark(&c->v[i + 1], "(") || c->v[i + 1].kind == T_NUMBER || is_mark(&c->v[i + 1], "&"))
@@ -662,6 +668,28 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 		fx(k, c.language & AWK ? TAG_READ_QUERY : TAG_UNKNOWN_CODE, NULL, 0);
 }
 
+/* python -c 'import x': x.py of the project is run by that. */
+static void follow_imports(struct call *k, const char *text)
+{
+	static const char *const words[] = { "import ", "from " };
+	struct arena *a = walk_arena(k->w);
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		for (const char *p = text; (p = strstr(p, words[i]));) {
+			bool begins = p == text || strchr(" \t\n;:", p[-1]);
+			p += strlen(words[i]);
+			size_t n =
+				strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+			char *name = arena_strndup(a, p, n);
+			for (char *dot = strchr(name, '.'); dot; dot = strchr(dot, '.'))
+				*dot = '/';
+			if (!begins || !n)
+				continue;
+			project_code(k, project_here(k, arena_printf(a, "%s.py", name)), "python");
+			project_code(k, project_here(k, arena_printf(a, "%s/__init__.py", name)), "python");
+		}
+}
+
 /* Code that is not certain gets an effect for that, and what is known of it is read in addition. */
 void classify_code(struct call *k, const char *language, const struct word *text)
 {
@@ -669,4 +697,6 @@ void classify_code(struct call *k, const char *language, const struct word *text
 		fx(k, tag_of_run(text->origin, text->known_n ? TAG_UNKNOWN_CODE : TAG_DYNAMIC_TEXT), text, 0);
 	const char *marked = walk_marked(k->w, text);
 	classify_code_bytes(k, language, marked, strlen(marked));
+	if (text_eq(language, "python"))
+		follow_imports(k, marked);
 }

@@ -226,6 +226,11 @@ static void judge_statement_files(struct call *k, const struct statement *s)
 		k->w, arena_strndup(walk_arena(k->w), s->string ? s->string : "", s->string_n), k->c->at);
 	if (!s->string || !(k->program->mode & MODE_DATABASE_FILE))
 		return;
+	if (word_has(&file, "://") ||
+		word_has(&file, "host=")) { /* not a file: another database, or an address */
+		judge_host(k, &file);
+		return;
+	}
 	if (has_word(s, 0, "LOAD_EXTENSION") || (text_eq(s->words[0], "LOAD")))
 		load_code(k, &file, "sql");
 	else if (has_word(s, 0, "READFILE READ_CSV READ_TEXT READ_BLOB READ_JSON READ_PARQUET READ_CSV_AUTO"))
@@ -629,6 +634,25 @@ HANDLER(django_shell)
 		classify_code(k, "python", p.values[0]);
 	else
 		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
+}
+
+/* clickhouse client, cockroach sql: the words behind the verb are those of a client with a name of its own. */
+static void run_as_client(struct call *k, const char *program)
+{
+	struct call inner = *k;
+	inner.program = program_find(program, strlen(program));
+	if (inner.program)
+		handle_sql_client(&inner);
+}
+
+HANDLER(clickhouse)
+{
+	run_as_client(k, "clickhouse-client");
+}
+
+HANDLER(cockroach)
+{
+	run_as_client(k, "mysql"); /* -e TEXT */
 }
 
 /* Version 1 takes statements, version 2 verbs. */

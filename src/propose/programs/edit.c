@@ -14,12 +14,62 @@ static void nothing(struct call *k)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* Runs the command of -exec with {} replaced by some file below each start. Eight starts show as much as
- * all of them. */
-static void run_selected(
-	struct call *k, struct word *v, size_t n, struct word *starts, size_t start_count, bool append)
+/* A shell or an interpreter among the words, or the file itself as the program: what is selected may be run. */
+static bool runs_files(const struct word *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *base = path_base(v[i].text);
+		const struct program *p = v[i].certainty == CERTAIN ? program_find(base, strlen(base)) : NULL;
+		if ((i == 0 && word_is(&v[i], "{}")) || shell_is_known(v[i].text) ||
+			(p && p->handler && text_starts(base, "python")) ||
+			word_is_any(&v[i], "node perl ruby php lua source ."))
+			return true;
+	}
+	return false;
+}
+
+/* The files below one place that a search by name selects. */
+static size_t selected(struct call *k, const struct word *start, const char *pattern, const char **ret)
+{
+	return start->certainty == CERTAIN
+		? tree_select(k, project_here(k, start->text), pattern, false, ret, SCRIPTS_FOUND)
+		: 0;
+}
+
+/* The command once for every file that is there. */
+static void run_found(
+	struct call *k, struct word *v, size_t n, const char *const *files, size_t count, bool append)
 {
 	struct arena *a = walk_arena(k->w);
+
+	for (size_t f = 0; f < count; f++) {
+		struct word file = walk_word(k->w, files[f], k->c->at);
+		struct word *one = arena_alloc(a, (n + 1) * sizeof(*one));
+		bool used = false;
+		for (size_t i = 0; i < n; i++) {
+			bool is_place = word_is(&v[i], "{}");
+			one[i] = is_place ? file : v[i];
+			used |= is_place;
+		}
+		one[n] = file;
+		if (used || append)
+			run_argv(k, one, n + !used, FXF_FIND, k->head);
+	}
+}
+
+/* Runs the command of -exec with {} replaced by some file below each start. Eight starts show as much as
+ * all of them.  `pattern`: their names fit it; or NULL. */
+static void run_selected(struct call *k, struct word *v, size_t n, struct word *starts, size_t start_count,
+	const char *pattern, bool append)
+{
+	struct arena *a = walk_arena(k->w);
+	const char *files[SCRIPTS_FOUND];
+
+	for (size_t s = 0; runs_files(v, n) && s < start_count && s < 8; s++)
+		run_found(k, v, n, files, selected(k, &starts[s], pattern, files), append);
+	/* -exec rm is -delete by another name. */
+	for (size_t s = 0; n && word_is_any(&v[0], "rm unlink shred") && s < start_count && s < 8; s++)
+		(void)fx_path(k, TAG_DELETE_FIND, &starts[s], FXF_RECURSIVE | FXF_FIND);
 	for (size_t s = 0; s < start_count && s < 8; s++) {
 		struct word file = word_below(k, &starts[s]);
 		struct word *one = arena_alloc(a, (n + 1) * sizeof(*one));
@@ -63,6 +113,19 @@ static struct feed found_below(struct call *k, const struct word *places, size_t
 	return out;
 }
 
+/* Names of files that a search prints, for a program behind the pipe that runs them. */
+static const char *found_names(struct call *k, const struct word *places, size_t n, const char *pattern)
+{
+	const char *files[SCRIPTS_FOUND];
+	struct buf b;
+
+	buf_init(&b, walk_arena(k->w));
+	for (size_t i = 0; i < n && i < 8; i++)
+		for (size_t j = 0, count = selected(k, &places[i], pattern, files); j < count; j++)
+			buf_addf(&b, "%s\n", files[j]);
+	return b.n ? b.p : NULL;
+}
+
 /* The home directory, or one above it, among the places. */
 static const char *all_of_home(struct call *k, const struct word *places, size_t n)
 {
@@ -76,7 +139,8 @@ static const char *all_of_home(struct call *k, const struct word *places, size_t
 }
 
 /* One action of find. *i is moved behind the words it takes. */
-static void find_action(struct call *k, size_t *i, struct word *starts, size_t start_count)
+static void find_action(
+	struct call *k, size_t *i, struct word *starts, size_t start_count, const char *pattern)
 {
 	struct word *v = k->rest;
 	const struct word *x = &v[*i];
@@ -88,7 +152,7 @@ static void find_action(struct call *k, size_t *i, struct word *starts, size_t s
 		while (end < k->rest_count && !word_is(&v[end], ";") &&
 			!(word_is(&v[end], "+") && end > from && word_is(&v[end - 1], "{}")))
 			end++;
-		run_selected(k, v + from, end - from, starts, start_count, false);
+		run_selected(k, v + from, end - from, starts, start_count, pattern, false);
 		*i = end;
 	} else if (word_is_any(x, "-fprint -fprint0 -fls -fprintf") && *i + 1 < k->rest_count) {
 		(void)fx_path(k, TAG_WRITE_FILE, &v[++*i], FXF_OVERWRITE);
@@ -116,6 +180,7 @@ HANDLER(find)
 	fx_read(k, starts, start_count);
 	/* A test by name that selects files with a secret's name. */
 	const struct word *secret = NULL;
+	const char *pattern = NULL;
 	bool is_named = false;
 	for (; i < k->rest_count; i++)
 		if (word_is_any(&k->rest[i],
@@ -127,15 +192,22 @@ HANDLER(find)
 				paths_selects_secrets(
 					walk_surroundings(k->w), walk_arena(k->w), k->rest[i + 1].text))
 				secret = &k->rest[i + 1];
+			if (i + 1 < k->rest_count && word_is(&k->rest[i], "-name") &&
+				k->rest[i + 1].certainty == CERTAIN &&
+				!(i && word_is_any(&k->rest[i - 1], "! -not")))
+				pattern = k->rest[i + 1].text;
 			i++;
 		} else {
 			/* find . -name .env -exec cat {} ;: whichever files they are, they are secrets,
 			 * and the command gets them. */
 			if (secret && word_is_any(&k->rest[i], "-exec -execdir -ok -okdir"))
 				fx(k, TAG_SECRET_FILE, secret, 0);
-			find_action(k, &i, starts, start_count);
+			if (word_is_any(&k->rest[i], "-o -or ,")) /* either of two names: any */
+				pattern = NULL;
+			find_action(k, &i, starts, start_count, pattern);
 		}
 	k->c->out = found_below(k, starts, start_count);
+	k->c->out.names = walk_is_piped(k->w) ? found_names(k, starts, start_count, pattern) : NULL;
 	if (secret) /* find / -name id_rsa | xargs cat */
 		k->c->out.below = secret->text;
 	else if (!is_named) /* find ~ -type f | xargs cat: everything that lies there */
@@ -199,7 +271,8 @@ HANDLER(fd)
 			end++;
 		if (is_secret)
 			fx(k, TAG_SECRET_FILE, pattern, 0);
-		run_selected(k, &k->rest[i] + 1, end - i - 1, places, count, true);
+		run_selected(k, &k->rest[i] + 1, end - i - 1, places, count,
+			pattern ? arena_printf(walk_arena(k->w), "*%s*", pattern->text) : NULL, true);
 		i = end;
 	}
 	k->c->out = found_below(k, places, count);
@@ -338,6 +411,8 @@ HANDLER(sed)
 		k->c->out = k->c->in;
 	else
 		k->c->out = (struct feed){ .kind = FEED_DECODED };
+	if (!edits)
+		keep_lines(k, n == first + 1 ? &files[first] : NULL);
 }
 
 /* %d, 1,$d, ,d, g/./d: commands of an editor after which no line is left. */

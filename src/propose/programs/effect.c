@@ -193,6 +193,18 @@ static void judge_device(struct effect *e)
 	}
 }
 
+/* cat .e*, cat s*.key: a file that the pattern fits now holds a secret. */
+static bool selects_secret(struct call *k, const struct word *x)
+{
+	enum { FILES_LOOKED_AT = 256 };
+	const char *files[FILES_LOOKED_AT];
+
+	for (size_t i = 0, n = tree_glob(k, x, files, FILES_LOOKED_AT); i < n; i++)
+		if (paths_is_secret(walk_surroundings(k->w), files[i]))
+			return true;
+	return false;
+}
+
 /* cat /proc/$PPID/environ, cat "$D/.aws/credentials": what is known of the name is enough. */
 static bool is_secret_in_part(struct call *k, const struct word *x)
 {
@@ -232,6 +244,11 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 	const char *to = note_physical(k, target, kind == FX_DELETE || t == TAG_WRITE_LINK);
 	if (to) {
 		struct word real = walk_word(k->w, to, target->at);
+		if (target->is_glob) {
+			real.is_glob = true;
+			real.certainty = target->certainty;
+			real.known_n = strcspn(to, "*?[");
+		}
 		/* The effect on the real place is added first and the list may move, so the first effect
 		 * is made anew behind it. */
 		if (!text_eq(real.text, e->target) && k->link_depth < 4) {
@@ -248,7 +265,7 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 	const struct surroundings *at = walk_surroundings(k->w);
 	if (kind == FX_READ &&
 		(paths_is_secret(at, e->target) || (e->resolved && paths_is_secret(at, e->resolved)) ||
-			is_secret_in_part(k, target))) {
+			is_secret_in_part(k, target) || selects_secret(k, target))) {
 		e->kind = FX_SECRET_READ;
 		e->tag = tag_name(TAG_SECRET_FILE);
 		return e;

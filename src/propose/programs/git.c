@@ -669,13 +669,22 @@ static void complete_options(struct call *k)
 /* git diff --no-index x ~/.netrc, git hash-object ~/.ssh/id_rsa: a secret that is no file of the repository. */
 static void git_secrets(struct call *k)
 {
+	const struct surroundings *at = walk_surroundings(k->w);
+	const char *cwd = walk_cwd(k->w, k->c);
+	bool is_any = args_find(k->rest, k->rest_count, "no-index") || word_is(&k->rest[0], "hash-object");
+
 	for (size_t i = 1; i < k->rest_count; i++) {
 		const struct word *x = &k->rest[i];
-		if ((word_starts(x, "/") || word_starts(x, "../")) &&
-			paths_is_secret(walk_surroundings(k->w), x->text) &&
+		const char *path = is_any && x->text[0] != '-' ? project_here(k, x->text) : NULL;
+		if ((((word_starts(x, "/") || word_starts(x, "../")) && paths_is_secret(at, x->text)) ||
+			    (path && paths_is_secret(at, path))) &&
 			!word_is_any(&k->rest[0], "check-ignore ls-files config"))
 			fx(k, TAG_SECRET_FILE, x, 0);
 	}
+	/* git -C ~/.ssh grep --no-index x: every file there */
+	if (is_any && cwd && word_is(&k->rest[0], "grep") && strstr(cwd, "/.") &&
+		paths_holds_secrets(at, walk_arena(k->w), cwd))
+		fx_name(k, TAG_SECRET_FILE, cwd, 0);
 }
 
 static bool git_only_looks(const struct word *verb)
@@ -777,7 +786,6 @@ HANDLER(git)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}
-	git_secrets(k);
 	if (g.has_dir && !git_only_looks(verb))
 		git_place(k, &g.dir);
 	const char *was = g.has_dir ? walk_cwd(k->w, k->c) : NULL;
@@ -785,10 +793,11 @@ HANDLER(git)
 			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };
 	if (g.has_dir)
 		walk_set_cwd(k->w, k->c, &g.dir);
+	git_secrets(k);
 	git_state(k, verb);
 	if (!k->is_elsewhere)
 		project_repository(k, verb->text);
-	run_verbs_at(k, TAG_UNKNOWN_PROGRAM);
+	run_verbs_at(k, TAG_UNKNOWN_VERB);
 	if (g.has_dir)
 		walk_set_cwd(k->w, k->c, &back);
 }

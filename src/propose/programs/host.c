@@ -169,6 +169,10 @@ HANDLER(at)
 		fx(k, TAG_PERSISTENCE_AT, NULL, 0);
 		if (k->c->in.kind == FEED_KNOWN)
 			walk_bytes(k->w, k->c, k->c->in.text, k->c->in.n, k->c->at, "at");
+		else if (k->c->in.kind == FEED_FILE) {
+			struct word file = walk_word(k->w, k->c->in.text, k->c->at);
+			run_script(k, &file, "sh");
+		}
 	}
 }
 

@@ -212,6 +212,8 @@ const char *note_physical(struct call *k, const struct word *x, bool is_entry)
 	const char *cwd;
 	if (!(n && n->link_count) && !strstr(x->text, ".."))
 		return NULL;
+	if (x->text_n && x->text[x->text_n - 1] == '/') /* link/ is what it leads to */
+		is_entry = false;
 	if ((x->certainty != CERTAIN && !x->is_glob) || x->origin != ORIGIN_LITERAL || !x->text_n)
 		return NULL;
 	if (x->text[0] == '/')

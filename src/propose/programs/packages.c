@@ -6,6 +6,9 @@
  * here, so only their names can warn. */
 #include "propose/programs/programs.h"
 
+#include "base/json.h"
+#include "base/toml.h"
+
 #include <string.h>
 
 /* A task whose name says what it does to the data: db:reset, drop-db, destroy. Softer verbs count only
@@ -40,6 +43,10 @@ HANDLER(npx)
 		if (item != ARG_OPERAND && item != ARG_DYNAMIC)
 			continue;
 		fx(k, TAG_PACKAGE_RUN, &s.value, 0);
+		if (word_has(&s.value, "/") && text_ends(s.value.text, ".py")) { /* pipx run ./tool.py */
+			run_script(k, &s.value, "python");
+			return;
+		}
 		if (word_has(&s.value, " ")) { /* yarn exec 'a line for the shell' */
 			run_text(k, &s.value, 0, "exec");
 			return;
@@ -78,7 +85,12 @@ HANDLER(rest)
 		"+np=:with=,python=,env-file=,group=,extra=,package=,project=,directory=,name=,prefix=,cwd=");
 	for (int item; (item = args_next(&s)) != ARG_END;)
 		if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
-			run_argv(k, s.word, k->rest_count - (size_t)(s.word - k->rest), 0, k->head);
+			/* uv run tool.py: the file, not a program of that name */
+			if (text_ends(s.value.text, ".py") && s.value.certainty == CERTAIN &&
+				!text_eq(s.value.text, "manage.py") && !text_eq(s.value.text, "setup.py"))
+				run_script(k, &s.value, "python");
+			else
+				run_argv(k, s.word, k->rest_count - (size_t)(s.word - k->rest), 0, k->head);
 			return;
 		}
 }
@@ -98,9 +110,14 @@ HANDLER(texts)
 		run_text(k, &text, 0, k->head);
 	}
 	for (size_t i = 0; text_eq(k->head, "concurrently") && i < p.operand_count; i++)
-		if (!word_starts(&p.operands[i], "npm:") && !word_starts(&p.operands[i], "pnpm:") &&
-			!word_starts(&p.operands[i], "yarn:") && !word_starts(&p.operands[i], "bun:"))
+		if (word_starts(&p.operands[i], "npm:") || word_starts(&p.operands[i], "pnpm:") ||
+			word_starts(&p.operands[i], "yarn:") || word_starts(&p.operands[i], "bun:") ||
+			word_starts(&p.operands[i], "node:")) {
+			struct word name = word_tail(&p.operands[i], strcspn(p.operands[i].text, ":") + 1);
+			project_script(k, &name);
+		} else {
 			run_text(k, &p.operands[i], 0, k->head);
+		}
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
@@ -190,6 +207,43 @@ HANDLER(task)
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
 	else
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* run-s clean build, concurrently npm:test: each operand is the name of a script; of nx it follows the project. */
+HANDLER(scripts)
+{
+	for (size_t i = 0; i < k->rest_count && !word_is(&k->rest[i], "--"); i++) {
+		const struct word *x = &k->rest[i];
+		const char *colon = text_eq(k->head, "nx") ? strchr(x->text, ':') : NULL;
+		struct word name = word_tail(x, colon ? (size_t)(colon + 1 - x->text) : 0);
+		if (!word_starts(x, "-"))
+			project_script(k, &name);
+		if (!word_starts(x, "-") && task_destroys(x))
+			fx(k, TAG_UNKNOWN_DESTRUCTIVE, x, 0);
+	}
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* corepack pnpm@9 add x: the word in front of those that are left is the program, with or without a version. */
+HANDLER(verb_program)
+{
+	struct word *v = arena_alloc(walk_arena(k->w), (k->rest_count + 1) * sizeof(*v));
+	memcpy(v, k->rest - 1, (k->rest_count + 1) * sizeof(*v));
+	if (v[0].certainty == CERTAIN)
+		v[0] = word_head(walk_arena(k->w), &v[0], strcspn(v[0].text, "@"));
+	const struct program *p = v[0].certainty == CERTAIN ? program_find(v[0].text, v[0].text_n) : NULL;
+	if (p)
+		run_argv(k, v, k->rest_count + 1, 0, k->head);
+	else
+		fx(k, TAG_PACKAGE_CONFIG, NULL, 0);
+}
+
+/* npm it, npm cit: what was installed is tested. */
+HANDLER(npm_install_test)
+{
+	struct word name = walk_word(k->w, "test", k->c->at);
+	project_script(k, &name);
+	fx(k, TAG_PACKAGE_INSTALL, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
 /* npm run NAME: what package.json says that it does. */
@@ -291,6 +345,31 @@ HANDLER(yarn)
 			NULL, 0);
 }
 
+/* go run ./cmd/x runs the files there; go generate runs the lines that begin with //go:generate. */
+static void read_go(struct call *k)
+{
+	const char *files[SCRIPTS_FOUND];
+	bool runs = k->rest_count > 1 && word_is(&k->rest[0], "run"),
+	     generates = k->rest_count && word_is(&k->rest[0], "generate");
+
+	for (size_t i = 1; runs && i < k->rest_count; i++) {
+		if (word_starts(&k->rest[i], "-") || k->rest[i].certainty != CERTAIN)
+			continue;
+		size_t n = text_ends(k->rest[i].text, ".go")
+			? 0
+			: tree_select(
+				  k, project_here(k, k->rest[i].text), "*.go", true, files, SCRIPTS_FOUND);
+		for (size_t j = 0; j < n; j++)
+			project_code(k, files[j], "go");
+		break;
+	}
+	if (generates)
+		for (size_t j = 0,
+			    n = tree_select(k, project_here(k, "."), "*.go", false, files, SCRIPTS_FOUND);
+			j < n; j++)
+			project_document(k, files[j], "go");
+}
+
 /* go run of a file written a moment ago runs that text. */
 HANDLER(go)
 {
@@ -302,6 +381,80 @@ HANDLER(go)
 		struct effect *e = fx_path(k, TAG_SCRIPT_FILE, &k->rest[i], 0);
 		if (e && e->target && note_find(k, e->target, &content) && content.kind == FEED_KNOWN)
 			classify_code_bytes(k, "go", content.text, content.n);
+		else if (e && e->target)
+			project_code(k, e->target, "go");
+	}
+	read_go(k);
+	run_verbs(k);
+}
+
+/* A word of .cargo/config.toml stands for others. */
+static const struct json *cargo_alias(struct call *k, const struct word *verb)
+{
+	static const char *const files[] = { ".cargo/config.toml", ".cargo/config" };
+	struct arena *a = walk_arena(k->w);
+	struct bytes text;
+	struct json *doc;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && verb->certainty == CERTAIN; i++) {
+		const char *path = project_here(k, files[i]);
+		if (path && project_text(k, path, &text) && toml_parse(a, text, path, &doc, NULL) == 0 &&
+			json_get(json_get(doc, "alias"), verb->text))
+			return json_get(json_get(doc, "alias"), verb->text);
+	}
+	return NULL;
+}
+
+static void run_cargo_alias(struct call *k, const struct json *alias, size_t place)
+{
+	struct arena *a = walk_arena(k->w);
+	struct buf line;
+
+	buf_init(&line, a);
+	buf_adds(&line, "cargo");
+	if (json_is(alias, JSON_STRING))
+		buf_addf(&line, " %s", alias->text);
+	json_each (word, alias)
+		if (json_text(word))
+			buf_addf(&line, " %s", json_text(word));
+	for (size_t i = place + 1; i < k->rest_count; i++)
+		buf_addf(&line, " %s", k->rest[i].text);
+	struct word text = walk_word(k->w, line.p, k->c->at);
+	run_text(k, &text, 0, "cargo alias");
+}
+
+/* cargo run, test, bench: the program that it builds and starts, as far as its text is where cargo looks for it. */
+HANDLER(cargo)
+{
+	struct arena *a = walk_arena(k->w);
+	size_t place;
+	bool has_verb = verb_words(k, program_options(k->program), 1, &place);
+	const struct json *alias = has_verb ? cargo_alias(k, &k->rest[place]) : NULL;
+
+	if (alias) {
+		run_cargo_alias(k, alias, place);
+		return;
+	}
+	if (has_verb && word_is_any(&k->rest[place], "run r test t bench xtask")) {
+		const char *files[] = { "src/main.rs", "xtask/src/main.rs", "src/lib.rs" };
+		for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+			project_code(k, project_here(k, files[i]), "rust");
+		for (size_t i = 0; i + 1 < k->rest_count; i++) {
+			const char *name = k->rest[i + 1].text;
+			if (word_is(&k->rest[i], "--bin"))
+				project_code(
+					k, project_here(k, arena_printf(a, "src/bin/%s.rs", name)), "rust");
+			else if (word_is(&k->rest[i], "--example"))
+				project_code(
+					k, project_here(k, arena_printf(a, "examples/%s.rs", name)), "rust");
+			else if (word_is_any(&k->rest[i], "-p --package")) {
+				project_code(
+					k, project_here(k, arena_printf(a, "%s/src/main.rs", name)), "rust");
+				project_code(k,
+					project_here(k, arena_printf(a, "crates/%s/src/main.rs", name)),
+					"rust");
+			}
+		}
 	}
 	run_verbs(k);
 }

@@ -141,6 +141,8 @@ void run_text(struct call *k, const struct word *text, unsigned flags, const cha
 	struct call at = *k;
 	at.c = &inner;
 	fx(&at, tag_of_run(text->origin, TAG_DYNAMIC_TEXT), text, 0);
+	if (!text->known_n)
+		walk_sources(k->w, &inner, -1);
 }
 
 /* Changes the working directory, runs, and changes back. A directory that was not known before is not
@@ -426,7 +428,8 @@ void classify_unknown(struct call *k)
 		return;
 	}
 	find_secret_operand(k);
-	project_started(k);
+	if (!k->program) /* else it was done */
+		project_started(k);
 	for (size_t i = 0; i < k->rest_count; i++) /* logsave f /bin/sh, openvpn --up '/bin/sh -c x' */
 		if ((word_starts(&k->rest[i], "/bin/") && shell_speaks_sh(k->rest[i].text)) ||
 			word_has(&k->rest[i], "/bin/sh -") || word_has(&k->rest[i], "(\"/bin/sh\")")) {
@@ -467,8 +470,15 @@ void classify_unknown(struct call *k)
 	else
 		fx(k,
 			says_destruction(k) || is_changing_cmdlet(k) ? TAG_UNKNOWN_DESTRUCTIVE
+				: k->program			     ? k->program->tag
 								     : TAG_UNKNOWN_PROGRAM,
 			NULL, 0);
+}
+
+/* A tool that is known by name only: its words are judged as those of a program that nobody knows. */
+HANDLER(tool)
+{
+	classify_unknown(k);
 }
 
 /* ping -c 1 HOST: the word that a program reaches.  Options and numbers are none, and this machine only where no other word is. */
@@ -493,6 +503,7 @@ static const struct word *reached(const struct call *k)
 void classify_known(struct call *k)
 {
 	const struct program *p = k->program;
+	struct walk_mark mark = walk_mark(k->w);
 	if (p->value_count)
 		classify_values(k);
 	project_started(k);
@@ -506,6 +517,7 @@ void classify_known(struct call *k)
 				: k->rest_count	       ? &k->rest[0]
 						       : NULL,
 			p->flags);
+	classify_sent_data(k, mark);
 }
 
 /* The only argument asks for help or the version; no program does anything else then. */

@@ -103,6 +103,7 @@ struct call {
 	unsigned link_depth; /* links followed to where this path leads */
 	const struct word *git_dir; /* git: the repository that it was told to use; or NULL */
 	bool is_elsewhere; /* git: told to work in another place than it stands in */
+	const struct word *remote; /* a database or queue on another machine that it talks to; or NULL */
 };
 
 /* own.c: it is this program that would run, by a link, a copy or another name. */
@@ -180,6 +181,8 @@ bool verb_only_shows(const struct word *x); /* whatever comes behind it */
 /* read.c: every variable is printed. */
 void print_environment(struct call *k);
 bool says_credential(const struct word *pattern);
+/* What it prints are lines of this file, or of its input (NULL). */
+void keep_lines(struct call *k, const struct word *file);
 /* wrappers.c: names of files come from standard input, and the files are read. */
 void read_listed(struct call *k);
 
@@ -189,6 +192,12 @@ void classify_values(struct call *k);
 bool names_command(const char *name, size_t n);
 /* A file or module whose code another program takes in. */
 void load_code(struct call *k, const struct word *x, const char *language);
+
+/* hosts.c: the machines that a client of a database or queue talks to. */
+void judge_host(struct call *k, const struct word *x);
+void classify_hosts(struct call *k); /* operands and variables; options come by classify_values() */
+void classify_sent_data(struct call *k, struct walk_mark mark);
+bool names_host_variable(const char *name); /* some client finds its host in this variable */
 
 /* project.c: scripts and build files on disk, read for what reaches out of the project. */
 bool project_is_read(const struct call *k); /* may files of the project be looked into? */
@@ -200,12 +209,21 @@ void project_recipe(
 	struct call *k, struct bytes text, const char *via); /* command lines of the project's own */
 void project_code(struct call *k, const char *path, const char *language);
 void project_script(struct call *k, const struct word *name); /* of package.json */
+void project_document(
+	struct call *k, const char *path, const char *language); /* started.c: not code: cmake, ... */
 void project_started(struct call *k); /* started.c: files that the program takes in without being told */
 void project_repository(struct call *k, const char *verb); /* what git starts by settings and hooks */
 void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);
 void project_justfile(struct call *k, const struct word *file, const struct word *goals, size_t count);
 void project_taskfile(struct call *k, const struct word *file, const struct word *goals, size_t count);
 struct bytes project_included(struct call *k, struct bytes text);
+
+/* trees.c: files of the work tree, as they lie there: whose name fits `pattern` (NULL: all), or whose path below `dir` does. */
+size_t tree_select(
+	struct call *k, const char *dir, const char *pattern, bool is_path, const char **ret, size_t max);
+size_t tree_glob(struct call *k, const struct word *x, const char **ret,
+	size_t max); /* that a word of the shell stands for */
+enum { SCRIPTS_FOUND = 24 }; /* as many of them are read */
 
 /* shells.c: run text as a program of this kind; what the feed is when it is unknown. */
 void run_script(struct call *k, const struct word *path, const char *language);

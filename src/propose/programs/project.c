@@ -81,10 +81,12 @@ void project_code(struct call *k, const char *path, const char *language)
 	struct walk_mark mark = walk_mark(k->w);
 	unsigned bit = 0;
 	static const char *const known[] = { "python", "perl", "ruby", "node", "php", "lua", "awk", "gawk",
-		"mawk", "rust", "groovy" };
+		"mawk", "rust", "groovy", "go" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		bit |= text_starts(language, known[i]);
+	if (text_eq(language, "cmake"))
+		project_document(k, path, language);
 	if (!bit || !path || !project_text(k, path, &text))
 		return;
 	struct command inner = *k->c;
@@ -103,24 +105,51 @@ void project_recipe(struct call *k, struct bytes text, const char *via)
 	walk_keep(k->w, mark, reaches_out);
 }
 
+/* Where package.json lies: below what -C, --prefix, --dir or --cwd name, else where the command stands. */
+static const char *manifest(struct call *k)
+{
+	static const char *const options[] = { "-C", "--prefix", "--dir", "--cwd" };
+	struct arena *a = walk_arena(k->w);
+	const char *dir = ".";
+
+	for (size_t i = 1; i < k->c->argc; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(options); j++) {
+			const struct word *x = &k->c->argv[i];
+			size_t n = strlen(options[j]);
+			if (word_is(x, options[j]) && i + 1 < k->c->argc)
+				dir = k->c->argv[i + 1].text;
+			else if (word_starts(x, options[j]) && x->text[n] == '=')
+				dir = x->text + n + 1;
+		}
+	return project_here(k, path_join(a, dir, "package.json"));
+}
+
+/* Does the command name this script?  Names that are patterns (run-s "test:*", pnpm run "/^t/") or are not known may be any. */
+static bool is_script_meant(const struct word *name, const char *script)
+{
+	const char *wanted = word_is_any(name, "t tst") ? "test" : name->text;
+
+	if (name->certainty != CERTAIN || wanted[0] == '/' || strpbrk(wanted, "*?{("))
+		return true;
+	return text_eq(script, wanted) || (text_starts(script, "pre") && text_eq(script + 3, wanted)) ||
+		(text_starts(script, "post") && text_eq(script + 4, wanted));
+}
+
 /* npm run NAME: the script of that name, and those before and after it. */
 void project_script(struct call *k, const struct word *name)
 {
-	static const char *const around[] = { "pre", "", "post" };
-	const char *path = project_here(k, "package.json");
+	const char *path = manifest(k);
 	struct bytes text;
 	struct json *doc;
 
-	if (!path || name->certainty != CERTAIN || !project_text(k, path, &text) ||
-		json_parse(walk_arena(k->w), text, "package.json", NULL, &doc, NULL))
+	if (!path || !project_text(k, path, &text) ||
+		json_parse(walk_arena(k->w), text, "package.json", NULL, &doc, NULL) ||
+		!json_is(json_get(doc, "scripts"), JSON_OBJECT))
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(around); i++) {
-		const char *script = json_get_text(json_get(doc, "scripts"),
-			arena_printf(walk_arena(k->w), "%s%s", around[i], name->text), NULL);
-		if (script)
-			project_recipe(k, bytes_of(script),
-				arena_printf(walk_arena(k->w), "package.json: %s", name->text));
-	}
+	json_each_member (m, json_get(doc, "scripts"))
+		if (json_is(m->value, JSON_STRING) && is_script_meant(name, m->name))
+			project_recipe(k, bytes_of(m->value->text),
+				arena_printf(walk_arena(k->w), "package.json: %s", m->name));
 }
 
 /* ---- make ---- */

@@ -17,6 +17,40 @@ static void pass_on(struct call *k)
 		k->c->out = (struct feed){ .kind = FEED_DECODED, .below = k->c->in.below };
 }
 
+/* head, grep, sort: the lines that come out are lines that went in, so a shell behind it is judged by all of them.  Only where something
+ * reads it: files are opened for that. */
+void keep_lines(struct call *k, const struct word *file)
+{
+	struct bytes text;
+	const struct feed *in = &k->c->in;
+	const char *path = file		? (file->certainty == CERTAIN ? file->text : NULL)
+		: in->kind == FEED_FILE ? in->text
+					: NULL;
+
+	if ((k->c->out.kind != FEED_DECODED && k->c->out.kind != FEED_UNKNOWN) || !walk_is_piped(k->w))
+		return;
+	if (!file && in->kind == FEED_KNOWN)
+		k->c->out.lines = arena_strndup(walk_arena(k->w), in->text, in->n);
+	else if (!file && in->lines)
+		k->c->out.lines = in->lines;
+	else if (path && project_here(k, path) && project_text(k, project_here(k, path), &text))
+		k->c->out.lines = arena_strndup(walk_arena(k->w), (const char *)text.p, text.n);
+}
+
+/* rev: each line from its end. */
+static bool decode_reversed(struct buf *b, const char *p, size_t n)
+{
+	struct bytes rest = { (const uint8_t *)p, n };
+
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		for (size_t i = line.n; i-- > 0;)
+			buf_addc(b, (char)line.p[i]);
+		buf_addc(b, '\n');
+	}
+	return b->n > 0;
+}
+
 /* ls -l .env, stat /dev/sda: looking at the outside of a thing is no reading of it. */
 static void look_at(struct call *k, const struct word *v, size_t n)
 {
@@ -96,6 +130,21 @@ static bool names_credential(const struct word *filter)
 	return false;
 }
 
+/* The files that patterns among the operands stand for, one a line; NULL: none, or nobody reads them. */
+static const char *listed_names(struct call *k, const struct word *v, size_t n)
+{
+	const char *files[SCRIPTS_FOUND];
+	struct buf b;
+
+	if (!walk_is_piped(k->w))
+		return NULL;
+	buf_init(&b, walk_arena(k->w));
+	for (size_t i = 0; i < n && i < 8; i++)
+		for (size_t j = 0, count = tree_glob(k, &v[i], files, SCRIPTS_FOUND); j < count; j++)
+			buf_addf(&b, "%s\n", files[j]);
+	return b.n ? b.p : NULL;
+}
+
 /* For all programs that only read. The mode of the row says what the first operand is and whether files
  * are opened at all. */
 HANDLER(reader)
@@ -129,6 +178,10 @@ HANDLER(reader)
 		fx_read_tree(k, p.operands + first, p.operand_count - first);
 	if (mode & MODE_FILTER && !feed_is_environment(&k->c->out))
 		pass_on(k);
+	if (list_has("head tail tac grep egrep fgrep rg nl", k->head, strlen(k->head)))
+		keep_lines(k, p.operand_count == first + 1 ? &p.operands[first] : NULL);
+	if (text_eq(k->head, "ls")) /* ls *.sh | xargs sh */
+		k->c->out.names = listed_names(k, p.operands, p.operand_count);
 }
 
 static int hex_value(char c)
@@ -200,6 +253,11 @@ static bool outputs_unknown(struct call *k)
 	if (worst == ORIGIN_LITERAL)
 		return false;
 	k->c->out.kind = feed_kind_of(worst);
+	for (size_t i = 0; i < k->rest_count; i++) { /* printf '%s' ~/.ssh/id_*: names of secrets */
+		const char *path = k->rest[i].is_glob ? project_here(k, k->rest[i].text) : NULL;
+		if (path && paths_is_secret(walk_surroundings(k->w), path))
+			k->c->out.below = path;
+	}
 	if (worst == ORIGIN_SECRETS)
 		k->c->out.below = "files with secrets";
 	return true;
@@ -398,7 +456,7 @@ HANDLER(xxd)
 HANDLER(decoder)
 {
 	handle_reader(k);
-	decoded_output(k, NULL);
+	decoded_output(k, text_eq(k->head, "rev") ? decode_reversed : NULL);
 }
 
 /* A subcommand decides: a connection, a server, a decoder, or files that are read and written. */

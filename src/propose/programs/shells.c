@@ -77,11 +77,23 @@ static bool inspect(struct call *k, const char *path, enum path_class where, con
 	return true;
 }
 
+/* The same through a link that this text has made. */
+static void inspect_linked(struct call *k, const char *real, const char *language)
+{
+	const char *resolved;
+	enum path_class where =
+		paths_classify(walk_surroundings(k->w), walk_arena(k->w), real, false, &resolved);
+
+	(void)inspect(k, real, where, language);
+}
+
 /* A shell or interpreter is given this as its program. Known text is judged; everything else is named
  * for what it is, and the rules decide. is_file: it comes from a file that this text has written. */
 static void run_feed(struct call *k, const struct feed *in, const char *language, bool is_file)
 {
 	bool is_shell = is_shell_language(language);
+	if (in->lines) /* tail -n +2 x.sh | sh: any of them may be run */
+		run_bytes(k, language, in->lines, strlen(in->lines), 0, "selected lines");
 	switch (in->kind) {
 	case FEED_KNOWN:
 		run_bytes(k, language, in->text, in->n, 0, is_file ? "written file" : "standard input");
@@ -108,9 +120,10 @@ static void run_feed(struct call *k, const struct feed *in, const char *language
 		struct feed content;
 		if (e && e->target && note_find(k, e->target, &content) && content.kind != FEED_FILE)
 			run_feed(k, &content, language, true);
-		else if (!is_shell && e && e->path_class == PATH_IN)
-			return; /* python - < x.py runs x.py, and that is said */
-		else if (!e || !e->target || !inspect(k, e->target, e->path_class, language))
+		else if (!is_shell && e && e->path_class == PATH_IN && e->target) {
+			(void)inspect(k, e->target, PATH_IN, language); /* python - < x.py runs x.py */
+			return;
+		} else if (!e || !e->target || !inspect(k, e->target, e->path_class, language))
 			fx(k, is_shell ? TAG_STDIN_SHELL : TAG_STDIN_CODE, &path, 0);
 		return;
 	}
@@ -155,6 +168,16 @@ void run_script(struct call *k, const struct word *path, const char *language)
 {
 	struct feed content;
 	if (path->certainty != CERTAIN) {
+		const char *files[SCRIPTS_FOUND];
+		if (walk_process(k->w, path, &content)) {
+			fx(k, tag_of_run(path->origin, TAG_DYNAMIC_TEXT), path, 0);
+			run_feed(k, &content, language, false);
+			return;
+		}
+		for (size_t i = 0, n = tree_glob(k, path, files, SCRIPTS_FOUND); i < n; i++) {
+			struct word file = walk_word(k->w, files[i], path->at);
+			run_script(k, &file, language);
+		}
 		bool has_name = strchr(path->text, '/') && !text_ends(path->text, "/") &&
 			!text_starts(path->text, "/dev/fd/") && path->origin <= ORIGIN_UNKNOWN;
 		fx(k,
@@ -177,10 +200,11 @@ void run_script(struct call *k, const struct word *path, const char *language)
 		return;
 	const char *target = e->target;
 	enum path_class where = e->path_class;
+	const char *real = note_physical(k, path, false); /* ln -s x.sh b; sh b */
 	if (note_find(k, target, &content))
 		run_feed(k, &content, language, true);
-	else
-		(void)inspect(k, target, where, language);
+	else if (!inspect(k, target, where, language) && real && !text_eq(real, target))
+		inspect_linked(k, real, language);
 }
 
 /* A path in the place of the program: a script of the workspace, a file that was just written, a link to
@@ -232,8 +256,10 @@ void classify_path_head(struct call *k)
 				classify_unknown(k);
 			return;
 		}
-		if (target && e->certainty == CERTAIN)
-			(void)inspect(k, target, where, language ? language : "sh");
+		const char *real = target ? note_physical(k, head, false) : NULL;
+		if (target && e->certainty == CERTAIN &&
+			!inspect(k, target, where, language ? language : "sh") && real)
+			inspect_linked(k, real, language_of(real) ? language_of(real) : "sh");
 		return;
 	}
 	if (content.kind == FEED_KNOWN && text_starts(content.text, "#!") && !language) {
@@ -518,7 +544,8 @@ static void run_module(struct call *k, struct word *v, size_t n)
 		fx(k, TAG_READ_QUERY, &v[0], 0);
 		return;
 	}
-	if (word_is_any(&v[0], "pip pip3 pipx poetry twine uv conda flask alembic sqlite3 pytest tox nox")) {
+	if (word_is_any(&v[0],
+		    "pip pip3 pipx easy_install poetry pdm hatch twine uv conda flask alembic sqlite3 pytest tox nox invoke")) {
 		run_argv(k, v, n, 0, "python -m");
 		return;
 	}
@@ -553,9 +580,9 @@ static const char *language_named(const char *head)
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
 		if (text_starts(head, prefixes[i]))
 			return prefixes[i];
-	return text_starts(head, "pypy")			? "python"
-		: text_eq(head, "deno") || text_eq(head, "bun") ? "node"
-								: head;
+	if (text_starts(head, "pypy") || text_eq(head, "py"))
+		return "python";
+	return list_has("deno bun tsx ts-node", head, strlen(head)) ? "node" : head;
 }
 
 /* python manage.py flush, php artisan migrate:fresh: scripts that are programs of their own have rows in
@@ -623,6 +650,14 @@ HANDLER(interpreter)
 	for (size_t i = 0; text_eq(language, "node") && i < k->rest_count; i++)
 		if (word_is_any(&k->rest[i], "-pe -ep")) /* print what is evaluated */
 			k->rest[i] = walk_word(k->w, "-p", k->rest[i].at);
+		else if (word_is(&k->rest[i], "--run") || word_starts(&k->rest[i], "--run=")) {
+			struct word name = word_tail(&k->rest[i], 6);
+			if (!name.text_n && i + 1 < k->rest_count)
+				name = k->rest[i + 1];
+			project_script(k, &name);
+			fx(k, TAG_SCRIPT_BUILD, &name, 0);
+			return;
+		}
 	args_start(&s, a, k->rest, k->rest_count, program_options(k->program));
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == CODE && s.value.text) {
@@ -689,8 +724,23 @@ HANDLER(file)
 		i++;
 	if (i < k->rest_count && (strstr(k->rest[i].text, "://")))
 		fx(k, TAG_FETCH_EXEC, &k->rest[i], 0);
-	else if (i < k->rest_count)
-		fx(k, strchr(k->rest[i].text, '.') ? TAG_SCRIPT_FILE : TAG_SCRIPT_BUILD, &k->rest[i], 0);
+	else if (i < k->rest_count && strchr(k->rest[i].text, '.'))
+		run_script(k, &k->rest[i], "node");
+	else if (i < k->rest_count) { /* bun run NAME; deno knows no names here */
+		project_script(k, &k->rest[i]);
+		fx(k, TAG_SCRIPT_BUILD, &k->rest[i], 0);
+	}
+}
+
+/* bun start, bun tool.ts: a script of package.json, or a file. */
+HANDLER(bun_word)
+{
+	if (strpbrk(k->rest[-1].text, "./"))
+		run_script(k, k->rest - 1, "node");
+	else {
+		project_script(k, k->rest - 1);
+		fx(k, TAG_SCRIPT_FILE, k->rest - 1, 0);
+	}
 }
 
 /* erl -eval takes code; anything else starts a system of the project. */

@@ -195,7 +195,9 @@ static void run_generate(struct call *k, struct bytes text, const char *path)
 /* What stands where commands do, by the kind of document. */
 static const char command_names[] = "run run_windows hooks script scripts tasks cmd entry command commands";
 static const char install_names[] =
-	"preinstall install postinstall prepublish preprepare prepare postprepare";
+	"preinstall install postinstall prepublish preprepare prepare postprepare dependencies";
+static const char pack_names[] =
+	"prepack postpack prepare prepublishOnly publish postpublish preversion version postversion";
 
 static void run_document(struct call *k, struct bytes text, const char *path, const char *language)
 {
@@ -206,7 +208,9 @@ static void run_document(struct call *k, struct bytes text, const char *path, co
 			: text_ends(language, "json") ? json_parse(a, text, path, NULL, &doc, NULL)
 						      : toml_parse(a, text, path, &doc, NULL))
 		return;
-	if (text_eq(language, "install.json"))
+	if (text_eq(language, "pack.json"))
+		run_members(k, json_get(doc, "scripts"), false, pack_names, path);
+	else if (text_eq(language, "install.json"))
 		run_members(k, json_get(doc, "scripts"), false, install_names, path);
 	else
 		run_members(k, doc, false, command_names, path);
@@ -214,15 +218,13 @@ static void run_document(struct call *k, struct bytes text, const char *path, co
 		run_backend(k, doc);
 }
 
-static void run_started(struct call *k, const char *path, const char *language)
+void project_document(struct call *k, const char *path, const char *language)
 {
 	struct bytes text;
 
-	if (!list_has("ini toml yaml json install.json go cmake xml procfile", language, strlen(language)))
-		project_code(k, path, language);
-	else if (!project_text(k, path, &text))
+	if (!path || !project_text(k, path, &text))
 		return;
-	else if (text_eq(language, "ini"))
+	if (text_eq(language, "ini"))
 		run_ini(k, text, path);
 	else if (text_eq(language, "procfile"))
 		run_procfile(k, text, path);
@@ -234,6 +236,15 @@ static void run_started(struct call *k, const char *path, const char *language)
 		run_xml(k, text, path);
 	else
 		run_document(k, text, path, language);
+}
+
+static void run_started(struct call *k, const char *path, const char *language)
+{
+	if (list_has("ini toml yaml json install.json pack.json go cmake xml procfile", language,
+		    strlen(language)))
+		project_document(k, path, language);
+	else
+		project_code(k, path, language);
 }
 
 /* pytest takes in each conftest.py on the way to the tests that are named, and the tests. */
@@ -319,7 +330,9 @@ static const struct {
 	{ "tilt", "Tiltfile", "python", NULL },
 	{ "foreman honcho overmind hivemind goreman forego", "Procfile Procfile.dev", "procfile", NULL },
 	{ "npm pnpm yarn bun", "package.json", "install.json",
-		"install i ci add update up rebuild link pack publish" },
+		"install i in ins inst insta instal isnt isnta isntal isntall ci ic clean-install install-clean it install-test cit "
+		"clean-install-test install-ci-test sit add a update up upgrade udpate rebuild rb link ln dedupe pack publish" },
+	{ "npm pnpm yarn bun", "package.json", "pack.json", "pack publish version" },
 	{ "yarn", "package.json", "install.json", "" },
 	{ "composer", "composer.json", "json", NULL },
 	{ "cargo", "build.rs", "rust", NULL },

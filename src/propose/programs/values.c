@@ -267,6 +267,8 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 			when = strchr(x->text, ':') + 1 - x->text;
 		inside = word_tail(x, (size_t)when);
 		x = &inside;
+		if (word_is_any(x, "never auto always")) /* bat --pager never */
+			break;
 		if (is_loose_program(x))
 			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
 		run_text(k, x, 0, via);
@@ -316,6 +318,9 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 		if (word_starts(&k->rest[0], "-"))
 			classify_assignment(k, &(struct assignment){ .name = "DOCKER_HOST", .value = *x });
 		break;
+	case VALUE_HOST:
+		judge_host(k, x);
+		break;
 	case VALUE_LISTEN:
 		judge_listen(k, x);
 		break;
@@ -347,6 +352,9 @@ void classify_values(struct call *k)
 {
 	const struct value_option *rows = &program_values[k->program->first_value];
 
+	/* Those stand last in the table. */
+	if (k->program->value_count && rows[k->program->value_count - 1].meaning == VALUE_HOST)
+		classify_hosts(k);
 	for (size_t j = 0; j < k->rest_count; j++) {
 		const char *text = k->rest[j].text;
 		if (word_is(&k->rest[j], "--")) {

@@ -403,6 +403,10 @@ static void judge_variable(struct call *k, const struct assignment *x, enum vari
 {
 	switch (kind) {
 	case SAYS_LOADER:
+		if (text_eq(x->name, "PROMPT_COMMAND"))
+			run_text(k, &x->value, 0, x->name);
+		else if (list_has("BASH_ENV ENV", x->name, strlen(x->name)) && !is_plain_value(k, x))
+			run_script(k, &x->value, "sh");
 		fx_name(k, is_plain_value(k, x) ? TAG_ENVIRONMENT_PLAIN : TAG_ENVIRONMENT_LOADER, x->name, 0);
 		break;
 	case SAYS_PATH:
@@ -520,6 +524,6 @@ void note_assignment(struct call *k, const struct word *x)
 	struct assignment as = { .name = arena_strndup(walk_arena(k->w), x->text, n) };
 	as.value = word_tail(x, n < x->text_n ? n + 1 : n);
 	classify_assignment(k, &as);
-	if (text_eq(as.name, "PATH"))
-		walk_may_be(k->w, "PATH", &as.value);
+	if (text_eq(as.name, "PATH") || names_host_variable(as.name))
+		walk_may_be(k->w, as.name, &as.value);
 }

@@ -145,8 +145,7 @@ HANDLER(format)
 	for (size_t i = 0; i < k->rest_count; i++)
 		drive |= isalpha((unsigned char)k->rest[i].text[0]) && k->rest[i].text[1] == ':' &&
 			k->rest[i].text_n <= 3;
-	fx(k, drive || text_eq(k->head, "format-volume") ? TAG_DEVICE_FORMAT_WIN : TAG_UNKNOWN_PROGRAM, NULL,
-		0);
+	fx(k, drive || text_eq(k->head, "format-volume") ? TAG_DEVICE_FORMAT_WIN : TAG_UNKNOWN_VERB, NULL, 0);
 }
 
 /* Saving a hive gives away the password hashes in it. */

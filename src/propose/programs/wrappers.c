@@ -263,6 +263,16 @@ HANDLER(env)
 		print_environment(k);
 }
 
+/* The text of a file of the project, as lines; NULL: it is not read. */
+static const char *file_lines(struct call *k, const char *path)
+{
+	struct bytes text;
+
+	return path && project_text(k, path, &text)
+		? arena_strndup(walk_arena(k->w), (const char *)text.p, text.n)
+		: NULL;
+}
+
 /* What is in a file of arguments: the text that was written there a moment ago, or something nobody knows. */
 static struct feed named_input(struct call *k, const struct word *file)
 {
@@ -272,8 +282,8 @@ static struct feed named_input(struct call *k, const struct word *file)
 	if (word_is_any(file, "- /dev/stdin"))
 		return k->c->in;
 	e = fx_path(k, TAG_READ_FILE, file, 0);
-	if (e && e->target)
-		(void)note_find(k, e->target, &content);
+	if (e && e->target && !note_find(k, e->target, &content))
+		content.names = file_lines(k, e->target);
 	return content;
 }
 
@@ -468,6 +478,17 @@ HANDLER(xargs)
 	k->c->in = (struct feed){ .kind = FEED_EMPTY };
 	read_found(k, &from, &k->rest[at]);
 	run_template(k, k->rest + at, k->rest_count - at, mark, items, item_count, 0, "xargs");
+	if (from.names) { /* find . -name x.sh | xargs sh: the files that are there now */
+		struct feed names = { .kind = FEED_KNOWN, .text = from.names, .n = strlen(from.names) };
+		items = input_words(k, &names, "\n", &item_count);
+		for (size_t i = 0; i < item_count; i++)
+			run_template(
+				k, k->rest + at, k->rest_count - at, mark, &items[i], 1, FXF_FIND, "xargs");
+	}
+	if (from.below && from.below[0] == '/' && word_is_any(&k->rest[at], "rm unlink shred")) {
+		struct word dir = walk_word(k->w, from.below, k->c->at);
+		(void)fx_path(k, TAG_DELETE_FIND, &dir, FXF_RECURSIVE | FXF_FIND);
+	}
 	k->c->in = in;
 }
 
@@ -490,18 +511,20 @@ static void run_quoted(struct call *k, const struct word *text, const struct wor
 }
 
 /* parallel cmd ::: items, or items from standard input; the command goes to a shell. */
-HANDLER(parallel)
+static void run_parallel(struct call *k)
 {
 	struct arena *a = walk_arena(k->w);
 	struct args s;
 	args_start(&s, a, k->rest, k->rest_count,
 		"+j=:jobs,max-procs I= a=:arg-file C=:colsep S=:sshlogin N=:max-replace-args :joblog= "
 		":results= :delay= :retries= "
-		":timeout= :halt= k:keep-order");
+		":timeout= :halt= k:keep-order :wd=,workdir=");
 	size_t at = k->rest_count;
 	struct feed from = k->c->in;
 	for (int item; (item = args_next(&s)) != ARG_END;)
-		if (item == 2 && s.value.text) {
+		if (item == 12 && s.value.text) {
+			walk_set_cwd(k->w, k->c, &s.value);
+		} else if (item == 2 && s.value.text) {
 			from = named_input(k, &s.value);
 		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
 			at = (size_t)(s.word - k->rest);
@@ -525,6 +548,10 @@ HANDLER(parallel)
 		run_argv(k, k->rest + at, end - at, 0, k->head);
 	/* Without a command of its own, parallel runs each item as one. */
 	if (end == at) { /* the items are the commands */
+		if (from.kind == FEED_FILE && project_here(k, from.text))
+			from.names = file_lines(k, project_here(k, from.text));
+		if (from.names)
+			walk_bytes(k->w, k->c, from.names, strlen(from.names), k->c->at, "parallel");
 		for (size_t i = 0; i < item_count && i < 64; i++)
 			run_text(k, &items[i], 0, "parallel");
 		return;
@@ -549,6 +576,18 @@ HANDLER(parallel)
 		else
 			run_text(k, &one, 0, "parallel");
 	}
+}
+
+/* --wd holds for what it starts. */
+HANDLER(parallel)
+{
+	const char *was = walk_cwd(k->w, k->c);
+	struct word back = was ? walk_word(k->w, arena_strdup(walk_arena(k->w), was), k->c->at)
+			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };
+
+	run_parallel(k);
+	if (args_find(k->rest, k->rest_count, "wd workdir"))
+		walk_set_cwd(k->w, k->c, &back);
 }
 
 /* busybox, toybox: the first word is the program. */
@@ -623,6 +662,14 @@ HANDLER(gdb)
 HANDLER(run_parts)
 {
 	bool looks = args_find(k->rest, k->rest_count, "test list help version");
+	const char *files[SCRIPTS_FOUND];
+	const char *dir = !looks && k->rest_count && k->rest[k->rest_count - 1].certainty == CERTAIN
+		? project_here(k, k->rest[k->rest_count - 1].text)
+		: NULL;
+	for (size_t i = 0, n = tree_select(k, dir, "*", true, files, SCRIPTS_FOUND); i < n; i++) {
+		struct word file = walk_word(k->w, files[i], k->c->at);
+		run_script(k, &file, "sh");
+	}
 	fx(k, looks ? TAG_READ_QUERY : TAG_DYNAMIC_TEXT, k->rest_count ? &k->rest[k->rest_count - 1] : NULL,
 		0);
 }
