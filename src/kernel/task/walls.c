@@ -446,6 +446,8 @@ static void lead_to_own(struct task *t)
 	t->tmpdir = tmp ? tmp : t->tmp.path;
 }
 
+enum { SHOWN_MOST = 160 };
+
 /* The rest of the home stays visible beside what the session has of it; nothing in it may be written. */
 static void show_beside(const struct task *t, const char *dir, struct json *list)
 {
@@ -469,7 +471,7 @@ static void show_beside(const struct task *t, const char *dir, struct json *list
 			is_above |= path_is_below(*p, path);
 		if (is_above && !is_own)
 			show_beside(t, path, list);
-		else if (!is_own)
+		else if (!is_own && list->n < SHOWN_MOST)
 			place_add(t->a, list, path);
 	}
 }
