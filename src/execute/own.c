@@ -38,10 +38,11 @@ static bool put_layer(const struct sandbox_layer *l, bool is_user_namespace)
 
 	if (!is_plain(l->at) || !is_plain(l->upper) || !is_plain(l->work))
 		return false;
-	/* A directory that was renamed, or a file whose mode was changed, is whole in the upper directory: whoever looks there later sees all of it. */
+	/* A directory that was renamed, or a file whose mode was changed, is whole in the upper directory: whoever looks there later sees all
+	 * of it.  In a user namespace the kernel follows no redirects, and refuses to be told so. */
 	int n = snprintf(options, sizeof(options),
-		"lowerdir=%s,upperdir=%s,workdir=%s,volatile,redirect_dir=off,metacopy=off%s", l->at,
-		l->upper, l->work, is_user_namespace ? ",userxattr" : "");
+		"lowerdir=%s,upperdir=%s,workdir=%s,volatile,metacopy=off,%s", l->at, l->upper, l->work,
+		is_user_namespace ? "userxattr" : "redirect_dir=off");
 
 	return n > 0 && (size_t)n < sizeof(options) &&
 		mount("overlay", l->at, "overlay", MS_NOSUID | MS_NODEV, options) == 0;

@@ -23,7 +23,7 @@ ok "the end says that something was not kept" says 0 "3 files that the session w
 task=$(id)
 listed() {
   helm agent report >"$scratch/report"
-  grep -q '~/.claude/CLAUDE.md' "$scratch/report" && grep -q '~/.claude/skills/tidy/SKILL.md' "$scratch/report" && grep -q '~/.bashrc' "$scratch/report" &&
+  grep -q '/.claude/CLAUDE.md' "$scratch/report" && grep -q '/.claude/skills/tidy/SKILL.md' "$scratch/report" && grep -q '/.bashrc' "$scratch/report" &&
     grep -q "helm agent keep $task" "$scratch/report" && return 0
   cat "$scratch/report"
   return 1

@@ -37,6 +37,8 @@ has 'helm agent claude-code --profile service_ops -- -p "fix the tests"' && ok "
 has "helm agent list" && ok "what runs" exits 0 helm agent list
 has "helm agent report" && ok "a page about the last one" says 0 "claude" helm agent report
 has "helm agent --detach claude-code" && ok "without this window" exits 0 terminal -- helm agent --detach claude-code
+has "helm agent keep TASK .claude/skills/tidy/SKILL.md" && ok "nothing is kept of a session that nobody knows" exits 1 terminal -- helm agent keep no-such-task .claude/skills/tidy/SKILL.md
+has "helm agent discard TASK" && ok "nor discarded" exits 1 terminal -- helm agent discard no-such-task
 has "helm agent stop TASK" && ok "one that is not there is not stopped, and that is said" exits 1 helm agent stop no-such-task
 has "helm report" && ok "the last 24 hours" exits 0 helm report
 printf '{"tool_name":"Bash","tool_input":{"command":"cat ~/.ssh/id_ed25519"},"session_id":"s","cwd":"%s"}' "$PWD" | agent hook pre-tool --client claude-code >/dev/null 2>&1

@@ -27,6 +27,30 @@ for client in $clients; do
     done
   done
 done
+# Mounts, and no overlay: as in a container whose home lies on one.
+no_overlay() {
+  helm run --profile inspect_local -- true
+  grep -q '"overlay": true' "$home/.helm/machine.json" || return 1
+  sed -i 's/"overlay": true/"overlay": false/' "$home/.helm/machine.json"
+}
+can_overlay() {
+  mkdir -p "$scratch/o/l" "$scratch/o/u" "$scratch/o/w" && unshare -Urm mount -t overlay overlay -o "lowerdir=$scratch/o/l,upperdir=$scratch/o/u,workdir=$scratch/o/w,userxattr" "$scratch/o/l"
+}
+if can_overlay 2>/dev/null; then
+  ok "where the kernel lays one directory over another, sessions have it" sh -c 'grep -q "\"overlay\": true" "$0"' "$home/.helm/machine.json"
+fi
+chmod -R u+rwX "$scratch/o" 2>/dev/null
+if no_overlay >/dev/null 2>&1; then
+  for how in plain rename symlink chmod kill; do
+    for has in old new; do
+      ok "claude-code, $how, $has, without overlays: the same" one claude-code $how $has
+    done
+  done
+  ok "it was no overlay" grep -q '"overlay": false' "$home/.helm/machine.json"
+  rm "$home/.helm/machine.json"
+else
+  skip "without overlays" "this machine has none anyway"
+fi
 if [ -x "$machine" ] && "$machine" --without namespaces true; then
   for client in $clients; do
     for how in $(ways "$client" "plain kill"); do

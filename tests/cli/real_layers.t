@@ -47,7 +47,7 @@ runs() { HOME="$home" timeout 60 "$(program "$1")" --version >"$scratch/.version
 
 reported() {
   helm agent report >"$scratch/report"
-  grep -q 'helm agent keep .* .claude' "$scratch/report" && grep -q '~/.claude/settings.json' "$scratch/report" && grep -q mcpServers "$scratch/report" && return 0
+  grep -q 'helm agent keep .* .claude' "$scratch/report" && grep -q '/.claude/settings.json' "$scratch/report" && grep -q mcpServers "$scratch/report" && return 0
   cat "$scratch/report"
   return 1
 }

@@ -285,6 +285,40 @@ static void test_the_operator_keeps_one(void **state)
 	assert_false(scratch_has(&x.t, "home/.claude/CLAUDE.md"));
 }
 
+/* Names, depths and kinds that no client makes. */
+static void test_odd_files(void **state)
+{
+	AUTO(fixture_done) struct fixture x;
+	struct buf deep;
+
+	(void)state;
+	fixture_open(&x);
+	begin_as(&x, "claude-code", "t1");
+	write_inside(&x, "t1", ".claude/projects/p/a b.jsonl", "{}\n");
+	write_inside(&x, "t1", ".claude/projects/p/\xff\x1b[2J.jsonl", "{}\n");
+	write_inside(&x, "t1", ".claude/projects/p/good.jsonl", "{\"n\":1}\n");
+	write_inside(&x, "t1", ".claude/projects/p/bad.jsonl", "#!/bin/sh\n");
+	buf_init(&deep, &x.a);
+	buf_adds(&deep, ".claude/projects/");
+	for (int i = 0; i < 100; i++)
+		buf_adds(&deep, "d/");
+	buf_adds(&deep, "s.jsonl");
+	write_inside(&x, "t1", deep.p, "{}\n");
+	assert_int_equal(mkfifoat(x.t.fd, "helm/layers/t1/home/.claude/history.jsonl", 0600), 0);
+	assert_int_equal(fchmodat(x.t.fd, "helm/layers/t1/home/.claude/projects/p", 0, 0), 0);
+	assert_int_equal(fchmodat(x.t.fd, "helm/layers/t1/home", 0, 0), 0);
+	end(&x, "t1");
+	assert_true(scratch_has(&x.t, "home/.claude/projects/p/good.jsonl"));
+	assert_false(scratch_has(&x.t, "home/.claude/projects/p/bad.jsonl"));
+	assert_false(scratch_has(&x.t, "home/.claude/projects/p/a b.jsonl"));
+	assert_false(scratch_has(&x.t, "home/.claude/projects/d"));
+	assert_false(scratch_has(&x.t, "home/.claude/history.jsonl"));
+	assert_non_null(why_left(&x, ".claude/projects/p/bad.jsonl"));
+	assert_non_null(why_left(&x, ".claude/history.jsonl"));
+	assert_int_equal(json_get_int(x.result, "carried_count", 0), 1);
+	assert_false(scratch_has(&x.t, "helm/layers/t1/home"));
+}
+
 /* The one that lasts is not ended by others. */
 static void test_a_layer_in_use_is_left_alone(void **state)
 {
@@ -344,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_links_outside_are_not_followed),
 		cmocka_unit_test(test_the_variable_of_the_operator),
 		cmocka_unit_test(test_the_operator_keeps_one),
+		cmocka_unit_test(test_odd_files),
 		cmocka_unit_test(test_a_layer_in_use_is_left_alone),
 		cmocka_unit_test(test_it_is_ready_soon),
 	};

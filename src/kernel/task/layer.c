@@ -253,11 +253,12 @@ static const char *const *list_of(struct making *m, const char *const *names, bo
 static void lead_there(struct making *m)
 {
 	const char **env = arena_zalloc(m->a, 2, sizeof(*env));
-	const char *dir = m->needs->state ? m->needs->state[0] : "";
+	const char *dir = m->needs->state ? m->needs->state[0] : "",
+		   *home = m->layer->is_mounted ? m->home : m->layer->home; /* as it sees it */
 
 	if (m->needs->home_variable)
 		env[0] = arena_printf(m->a, "%s=%s", m->needs->home_variable,
-			path_clean(m->a, arena_printf(m->a, "%s/%s", m->layer->home, dir)));
+			path_clean(m->a, arena_printf(m->a, "%s/%s", home, dir)));
 	else
 		env[0] = arena_printf(m->a, "HOME=%s", m->layer->home);
 	m->layer->environment = env;
@@ -362,7 +363,8 @@ int layer_begin(
 	layer.closed = list_of(&m, needs->closed, true);
 	if (layer.is_mounted)
 		layer.own = list_of(&m, needs->state, false);
-	else
+	/* Also where the operator's variable names a directory that had to be copied. */
+	if (!layer.is_mounted || (m.moved_to && !layer.layer_count))
 		lead_there(&m);
 	*ret = layer;
 	return OK;

@@ -387,7 +387,8 @@ static void tell_left(struct layer_ending *x, const char *rel, int64_t bytes, co
 	x->left_count++;
 	if (x->left->n >= LAYER_LISTED)
 		return;
-	json_sets(x->a, one, "path", rel);
+	json_set(x->a, one, "path",
+		json_stringn(x->a, rel, strlen(rel) > LAYER_PATH_TOLD ? LAYER_PATH_TOLD : strlen(rel)));
 	json_seti(x->a, one, "bytes", bytes);
 	json_sets(x->a, one, "why", why);
 	json_push(x->a, x->left, one);

@@ -15,7 +15,8 @@ enum {
 	LAYER_DEPTH = 64,
 	LAYER_JSON_BYTES = 8 << 20,
 	LAYER_LINES_BYTES = 64 << 20,
-	LAYER_LISTED = 200
+	LAYER_LISTED = 100,
+	LAYER_PATH_TOLD = 256
 };
 
 /* The operator's own directory behind `rel`, as it was when the session began. */
