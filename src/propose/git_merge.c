@@ -128,6 +128,9 @@ static bool is_harmless(
 			continue;
 		if (!value)
 			return harmless[i].kind == VALUE_SWITCH;
+		/* No such setting has a command as its value; a reader of another kind might think so. */
+		if (*value == '!' || strncasecmp(value, "ext::", 5) == 0)
+			return false;
 		switch (harmless[i].kind) {
 		case VALUE_TEXT:
 			return is_text(value);

@@ -374,6 +374,7 @@ static const char *const *frozen_paths(struct task *t, const char *const *writab
 		if (roots[i])
 			freeze_armed(t, writable, roots[i], list);
 	freeze_deeper(t, writable, task_tree(t), list);
+	git_private_places(t, writable, list);
 	return place_list(a, list);
 }
 
@@ -468,7 +469,8 @@ static void choose_own(struct task *t)
 	struct sandbox_own *own = arena_zalloc(t->a, p->own_path_count + 1, sizeof(*own));
 	size_t n = 0;
 	t->rules.layers = choose_layers(t);
-	const char *from = t->rules.layers ? make_below(t, "tmp") : t->tmp.path;
+	/* Beside it lie layers and copies of files (git_private.c), out of the run's sight. */
+	const char *from = t->rules.layers || p->writes == ALLOWANCE_YES ? make_below(t, "tmp") : t->tmp.path;
 	for (size_t i = 0; from && i < p->own_path_count; i++)
 		if (!is_at_work(t, p->own_paths[i]))
 			own[n++] = (struct sandbox_own){ p->own_paths[i], from };
@@ -499,6 +501,7 @@ void task_rules(struct task *t)
 	t->rules.exec_paths = task_programs(t);
 	t->rules.write_paths = writable_paths(t);
 	task_places(t);
+	git_private_begin(t);
 }
 
 void task_places(struct task *t)
