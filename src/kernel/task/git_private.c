@@ -230,7 +230,9 @@ void git_private_begin(struct task *t)
 	t->git = arena_zalloc(t->a, 1, sizeof(*t->git));
 	json_each (one, list) {
 		struct bytes config;
-		if (read_outside(t, t->a, arena_printf(t->a, "%s/config", json_text(one)), &config))
+		/* A further work tree has that of the repository. */
+		if (read_outside(t, t->a, arena_printf(t->a, "%s/config", json_text(one)), &config) ||
+			read_outside(t, t->a, arena_printf(t->a, "%s/../../config", json_text(one)), &config))
 			make_second(t, json_text(one), config);
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 			const char *at = arena_printf(t->a, "%s/%s", json_text(one), names[i]);
@@ -359,7 +361,11 @@ static void merge_new(struct task *t, struct task *of, const struct private_file
 	propose_git_merge(of->a, (struct bytes){ 0 }, (struct bytes){ 0 }, text, &m);
 	if (!m.is_unread && !m.dropped_count)
 		return;
-	const char *why = write_outside(t, of->a, f->at, text, m.is_unread ? (struct bytes){ 0 } : m.text);
+	const char *why = NULL;
+	if (m.is_unread || !m.is_changed)
+		why = t->k->sys->unlink(t->k->sys, AT_FDCWD, f->at, 0) ? strerror(errno) : NULL;
+	else
+		why = write_outside(t, of->a, f->at, text, m.text);
 	tell_dropped(t, of, f->at, &m);
 	if (why)
 		tell(t, of, f->at, why);
