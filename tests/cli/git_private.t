@@ -145,12 +145,20 @@ if [ "$kind" = namespaces ]; then
   command -v bash >/dev/null 2>&1 || { finish; exit; }
   helm setup claude-code --scope project --yes >/dev/null
   client() { env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" python3 "$HELM_SOURCE/tests/tools/contained_client.py" "$HELM_REAL" "$@"; }
-  printf 'sleep 0.3\ni=0\nwhile [ $i -lt 20 ]; do sed -i "/\\\\[core\\\\]/a fsmon$(echo itor)=/tmp/x" .git/config; sleep 0.02; git config user.email "late$i@x"; i=$((i + 1)); done\n: >late\n' >later.sh
+  cat >later.py <<'END'
+import subprocess, time
+time.sleep(0.3)
+for i in range(20):
+    subprocess.call(["git", "config", "core." + "fsmonitor", "/tmp/x"])
+    time.sleep(0.02)
+    subprocess.call(["git", "config", "user.email", "late%d@x" % i])
+open("late", "w").close()
+END
   background() { # a process that a call leaves running writes after the call has ended, and before the next one begins
     : >"$scratch/.polled"
     rm -f "$scratch/.seen" late
     { while [ -e "$scratch/.polled" ]; do ! g config --get core.fsmonitor >/dev/null 2>&1 || touch "$scratch/.seen"; done; } &
-    client "git config user.name First; sh later.sh >/dev/null 2>&1 &" "@until late" "git config --get core.fsmonitor" >"$scratch/.said" 2>&1
+    client "git config user.name First; python3 later.py >/dev/null 2>&1 &" "@until late" "git config --get core.fsmonitor" >"$scratch/.said" 2>&1
     rm "$scratch/.polled"
     wait $!
     cat "$scratch/.said" .git/config
