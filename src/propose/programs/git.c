@@ -59,16 +59,20 @@ bool git_key_is_proxy(const char *key)
  * value NULL: it is taken away. */
 static bool git_key_redirects(const char *key, const char *value)
 {
-	static const char *const sections[] = { "remote", "url", "http", "submodule" };
+	static const char *const sections[] = { "remote", "url", "http" };
+	const char *dot = strrchr(key, '.');
 
+	if (git_key_is_proxy(key))
+		return false; /* judged by where the proxy is */
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
 		size_t n = strlen(sections[i]);
 		if (strncasecmp(key, sections[i], n) == 0 && (key[n] == '.' || !key[n]))
 			return true;
 	}
+	if (strncasecmp(key, "submodule.", 10) == 0)
+		return strcasecmp(dot, ".url") == 0;
 	if (strncasecmp(key, "branch.", 7) != 0)
 		return false;
-	const char *dot = strrchr(key, '.');
 	return strcasecmp(dot, ".pushremote") == 0 ||
 		(strcasecmp(dot, ".remote") == 0 && value && !git_key_is_harmless(key, value));
 }
