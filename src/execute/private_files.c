@@ -35,10 +35,8 @@ void private_files_open(const struct sandbox_rules *rules, struct sandbox_report
 	if (!rules->files || !rules->files_dir)
 		return;
 	int dir = open(rules->files_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 
 	report->files_dir = dir > 0 ? dir : 0;
-	report->files_watch = watch > 0 ? watch : 0;
 }
 
 static bool is_copy(const struct sandbox_file *f, const struct stat *st)
@@ -47,15 +45,13 @@ static bool is_copy(const struct sandbox_file *f, const struct stat *st)
 }
 
 /* Nothing but the copy itself is mounted: a run may have the directory of the copies under another name. */
-static int cover(int dir, int watch, const struct sandbox_file *f)
+static int cover(int dir, const struct sandbox_file *f)
 {
 	struct stat st;
 	const struct {
 		uint64_t set, clear, propagation, userns_fd;
 	} writable = { .clear = MOUNT_READ_ONLY };
 
-	if (watch > 0)
-		(void)inotify_add_watch(watch, f->at, IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_DONT_FOLLOW);
 	AUTO(close_fd)
 	int fd = (int)syscall(SYS_OPEN_TREE, dir, f->name, TREE_CLONE | AT_SYMLINK_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) || !is_copy(f, &st) ||
@@ -69,22 +65,61 @@ int private_files_cover(const struct sandbox_rules *rules, const struct sandbox_
 	const struct sandbox_file *f = &rules->files[i];
 	struct stat st;
 
-	if (report->files_dir > 0 && cover(report->files_dir, report->files_watch, f) == 0)
+	if (report->files_dir > 0 && cover(report->files_dir, f) == 0)
 		return 0;
 	return lstat(f->at, &st) && errno == ENOENT ? 0 : -1; /* it has been removed since */
 }
 
-bool private_files_renew(struct supervisor *s)
+/* Does one of the files have this name? */
+static bool may_be_file(const struct supervisor *s, const char *path)
+{
+	for (const struct sandbox_file *f = s->files; f && f->at; f++)
+		if (text_eq(path_base(path), path_base(f->at)))
+			return true;
+	return false;
+}
+
+/* Names that come and go in the directories of the files.  To end a watch takes the kernel some ten milliseconds, so short runs have
+ * none. */
+static void begin_watch(struct supervisor *s)
+{
+	char dir[PATH_MAX];
+
+	s->files_watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	for (const struct sandbox_file *f = s->files; f && f->at && s->files_watch > 0; f++) {
+		snprintf(dir, sizeof(dir), "%.*s", (int)(path_base(f->at) - f->at), f->at);
+		(void)inotify_add_watch(
+			s->files_watch, dir, IN_MOVED_TO | IN_CREATE | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR);
+	}
+}
+
+/* Is one of our names among those that were heard? */
+static bool is_heard(const struct supervisor *s)
 {
 	_Alignas(struct inotify_event) char events[4096];
-	bool is_whole = true;
+	bool is_ours = false;
+
+	for (ssize_t n; s->files_watch > 0 && (n = read(s->files_watch, events, sizeof(events))) > 0;)
+		for (ssize_t at = 0; at < n;) {
+			const struct inotify_event *e = (const void *)(events + at);
+			is_ours |= e->mask & IN_Q_OVERFLOW || (e->len && may_be_file(s, e->name));
+			at += (ssize_t)(sizeof(*e) + e->len);
+		}
+	return is_ours;
+}
+
+bool private_files_renew(struct supervisor *s)
+{
+	bool is_whole = true, is_first = !s->files_watch;
 	struct stat st;
 
-	while (s->files_watch > 0 && read(s->files_watch, events, sizeof(events)) > 0)
-		;
+	if (is_first)
+		begin_watch(s);
+	if (!is_heard(s) && !is_first && !s->is_uncovered)
+		return true;
 	for (const struct sandbox_file *f = s->files; f && f->at && s->files_dir > 0; f++)
 		if (lstat(f->at, &st) || !is_copy(f, &st))
-			is_whole &= cover(s->files_dir, s->files_watch, f) == 0;
+			is_whole &= cover(s->files_dir, f) == 0;
 	return is_whole;
 }
 
@@ -123,15 +158,6 @@ static int write_as_caller(const struct notified *c, int file, const char *text,
 	if (pwrite(fd, text, n, 0) != (ssize_t)n || ftruncate(fd, (off_t)n))
 		return -EIO;
 	return 0;
-}
-
-/* Does one of the files have this name? */
-static bool may_be_file(const struct supervisor *s, const char *path)
-{
-	for (const struct sandbox_file *f = s->files; f && f->at; f++)
-		if (text_eq(path_base(path), path_base(f->at)))
-			return true;
-	return false;
 }
 
 /* The numbers of processes in /proc are ours; in some containers they are those of another pid namespace. */

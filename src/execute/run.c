@@ -222,12 +222,12 @@ static int supervise(struct stage *st, int signals, int64_t for_ms)
 			supervisor_await(st->supervisor, st->pipes.notify[0]),
 			{ st->supervisor->files_watch > 0 ? st->supervisor->files_watch : -1, POLLIN, 0 } };
 		struct signalfd_siginfo info;
-		const int wait_ms = (int)(left_us / 1000) + 1;
-		const bool is_short = st->supervisor->is_uncovered && wait_ms > SUPERVISOR_RENEW_MS;
-		const int n = poll(p, 3, is_short ? SUPERVISOR_RENEW_MS : wait_ms);
-		if (p[2].revents || st->supervisor->is_uncovered)
+		const int wait_ms = (int)(left_us / 1000) + 1, due_ms = supervisor_patience(st->supervisor);
+		const bool is_short = due_ms >= 0 && due_ms < wait_ms;
+		const int n = poll(p, 3, is_short ? due_ms : wait_ms);
+		if (p[2].revents || supervisor_patience(st->supervisor) == 0)
 			supervisor_renew_files(st->supervisor);
-		if (n <= 0 && is_short)
+		if (n == 0 && is_short)
 			continue;
 		if (n <= 0)
 			return 0;

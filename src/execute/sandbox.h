@@ -101,8 +101,7 @@ struct sandbox_report {
 	int mapped
 		[2]; /* root in a user namespace of its own: the warden reads here whether its ids are mapped */
 	int listener; /* in the ward: the descriptor on which its calls for us are heard; 0: there is none */
-	int files_dir,
-		files_watch; /* in the warden: the directory of the copies, and who hears when one outside is replaced; 0: none */
+	int files_dir; /* in the warden: the directory of the copies; 0: none */
 	int supervisor_errno; /* why there is no supervisor although one was wanted; or 0 */
 	int exec_errno; /* why the command could not be executed, or 0 */
 	char refused[256]; /* why the run was refused before the command was executed, or "" */

@@ -280,11 +280,12 @@ static bool await(struct inside *in, bool is_warden)
 		is_warden ? supervisor_await(&in->supervisor, in->notify[0]) : (struct pollfd){ .fd = -1 },
 		{ is_warden && in->supervisor.files_watch > 0 ? in->supervisor.files_watch : -1, POLLIN, 0 } };
 	struct signalfd_siginfo info;
-	const bool is_short = is_warden && in->supervisor.is_uncovered;
+	const int due_ms = is_warden ? supervisor_patience(&in->supervisor) : -1;
+	const int n = poll(p, ARRAY_SIZE(p), due_ms);
 
-	if (poll(p, ARRAY_SIZE(p), is_short ? SUPERVISOR_RENEW_MS : -1) < 0 && errno != EINTR)
+	if (n < 0 && errno != EINTR)
 		_exit(EXIT_REFUSED);
-	if (p[3].revents || is_short)
+	if (p[3].revents || (is_warden && supervisor_patience(&in->supervisor) == 0))
 		supervisor_renew_files(&in->supervisor);
 	supervisor_act(&in->supervisor, in->notify, p[2].revents);
 	while (p[1].revents && read(in->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
@@ -307,9 +308,8 @@ static _Noreturn void be_nurse(struct inside *in)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	close(CONTROL_FD);
-	for (int *fd = &in->report.files_dir; fd; fd = fd == &in->report.files_dir ? &in->report.files_watch : NULL)
-		if (*fd > 0)
-			close(*fd);
+	if (in->report.files_dir > 0)
+		close(in->report.files_dir);
 	in->socket = NURSE_FD;
 	in->signals = open_signals();
 	bool is_locked = in->signals >= 0 && sandbox_lock(in->rules, &in->group, &in->report) == 0 &&
@@ -458,7 +458,7 @@ static int be_warden(void *arg)
 		_exit(EXIT_REFUSED);
 	}
 	/* The door's socket has been handed out by now. */
-	int *const kept[] = { &in->group.dir, &in->report.files_dir, &in->report.files_watch };
+	int *const kept[] = { &in->group.dir, &in->report.files_dir };
 	if (keep_sockets(o->warden, o->nurse, kept, ARRAY_SIZE(kept)) || (in->signals = open_signals()) < 0)
 		_exit(EXIT_REFUSED);
 	supervisor_take_files(&in->supervisor, &in->report);

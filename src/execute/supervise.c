@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOTIF_SET_FLAGS _IOW('!', 4, uint64_t) /* Linux 6.6; the headers of Debian 12 lack its name */
@@ -79,15 +80,31 @@ int supervisor_close_place(struct supervisor *s, const char *path)
 	return add_place(s->closed, &s->closed_count, s->pool, &s->pool_n, path);
 }
 
+static int64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 void supervisor_take_files(struct supervisor *s, const struct sandbox_report *report)
 {
 	s->files_dir = report->files_dir;
-	s->files_watch = report->files_watch;
+	s->renew_ms = s->is_private && s->files && s->files_dir > 0 ? clock_ms() + SUPERVISOR_WATCH_MS : 0;
 }
 
 void supervisor_renew_files(struct supervisor *s)
 {
 	s->is_uncovered = !private_files_renew(s);
+	s->renew_ms = s->is_uncovered ? clock_ms() + SUPERVISOR_RENEW_MS : 0;
+}
+
+int supervisor_patience(const struct supervisor *s)
+{
+	const int64_t left_ms = s->renew_ms ? s->renew_ms - clock_ms() : -1;
+
+	return !s->renew_ms ? -1 : left_ms > 0 ? (int)left_ms : 0;
 }
 
 void supervisor_note_terminals(struct supervisor *s)

@@ -51,8 +51,10 @@ struct supervisor {
 	int waiting[64]; /* pidfds of processes that wait in the place of a caller; 0: none */
 	const struct sandbox_file *files; /* of the rules */
 	bool is_private; /* there are mounts: renames are heard, and nothing else is supervised */
-	int files_dir, files_watch; /* of the report */
+	int files_dir; /* of the report */
+	int files_watch; /* hears when somebody outside replaces a file; 0: not yet, -1: nobody does */
 	bool is_uncovered; /* one of the files is not there to be covered */
+	int64_t renew_ms; /* by the clock: when to look at them, whatever was heard; 0: never */
 	pid_t self; /* the warden: everything inside descends from it */
 	bool is_root;
 	char pool[SUPERVISED_POOL]; /* of paths that were added later */
@@ -70,7 +72,9 @@ int supervisor_send_listener(int socket, int listener);
 /* In the warden, once sandbox_prepare() has been there; and whenever s->files_watch can be read, or a file is uncovered. */
 void supervisor_take_files(struct supervisor *s, const struct sandbox_report *report);
 void supervisor_renew_files(struct supervisor *s);
-enum { SUPERVISOR_RENEW_MS = 10 }; /* while s->is_uncovered */
+enum { SUPERVISOR_RENEW_MS = 10, SUPERVISOR_WATCH_MS = 50 }; /* while s->is_uncovered; before the first time */
+/* How long to wait at most until supervisor_renew_files() is due, 0: it is; -1: until s->files_watch can be read. */
+int supervisor_patience(const struct supervisor *s);
 /* In the warden: what to poll for, and what to do when it has come: take the listener, or carry out one call.  The pair is closed, and both
  * are -1, once the listener is there. */
 struct pollfd supervisor_await(const struct supervisor *s, int socket);
