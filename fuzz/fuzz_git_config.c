@@ -25,8 +25,7 @@ void fuzz_one(const uint8_t *data, size_t size)
 	git_settings(&a, (struct bytes){ data, size }, count, &n);
 	if (propose_git_commands(&a, (struct bytes){ data, size })->n > n)
 		abort();
-	propose_git_merge(
-		&a, bytes_of(outside), bytes_of(outside), (struct bytes){ data, size }, &m);
+	propose_git_merge(&a, bytes_of(outside), bytes_of(outside), (struct bytes){ data, size }, &m);
 	if (propose_git_commands(&a, m.text)->n)
 		abort();
 }

@@ -78,7 +78,8 @@ static int accept_relayed(int desk, struct desk_caller *ret)
 		;
 	if (n != (ssize_t)sizeof(pid) || got.fds[0] < 0)
 		return -1;
-	*ret = (struct desk_caller){ .fd = got.fds[0], .pid = got.fds[1] >= 0 ? process_of(got.fds[1]) : pid };
+	*ret = (struct desk_caller){ .fd = got.fds[0],
+		.pid = got.fds[1] >= 0 ? process_of(got.fds[1]) : pid };
 	got.fds[0] = -1;
 	fds_close(&got);
 	return 0;

@@ -88,8 +88,8 @@ static void begin_watch(struct supervisor *s)
 	s->files_watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	for (const struct sandbox_file *f = s->files; f && f->at && s->files_watch > 0; f++) {
 		snprintf(dir, sizeof(dir), "%.*s", (int)(path_base(f->at) - f->at), f->at);
-		(void)inotify_add_watch(
-			s->files_watch, dir, IN_MOVED_TO | IN_CREATE | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR);
+		(void)inotify_add_watch(s->files_watch, dir,
+			IN_MOVED_TO | IN_CREATE | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR);
 	}
 }
 
@@ -272,8 +272,8 @@ static int64_t put_judged(
 	snprintf(name, sizeof(name), ".helm-%d-%llx", (int)getpid(), (unsigned long long)c->asked.id);
 	notified_be_caller(c, &owner);
 	int64_t rc = 0;
-	int fd = openat(to->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		from->st.st_mode & 0666);
+	int fd = openat(
+		to->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, from->st.st_mode & 0666);
 	if (fd < 0)
 		rc = -errno;
 	else if (write(fd, text, n) != (ssize_t)n)

@@ -222,15 +222,11 @@ static int supervise(struct stage *st, int signals, int64_t for_ms)
 			supervisor_await(st->supervisor, st->pipes.notify[0]),
 			{ st->supervisor->files_watch > 0 ? st->supervisor->files_watch : -1, POLLIN, 0 } };
 		struct signalfd_siginfo info;
-		const int wait_ms = (int)(left_us / 1000) + 1, due_ms = supervisor_patience(st->supervisor);
-		const bool is_short = due_ms >= 0 && due_ms < wait_ms;
-		const int n = poll(p, 3, is_short ? due_ms : wait_ms);
+		const int most_ms = (int)(left_us / 1000) + 1, due_ms = supervisor_patience(st->supervisor);
+		if (poll(p, 3, due_ms >= 0 && due_ms < most_ms ? due_ms : most_ms) < 0)
+			return 0;
 		if (p[2].revents || supervisor_patience(st->supervisor) == 0)
 			supervisor_renew_files(st->supervisor);
-		if (n == 0 && is_short)
-			continue;
-		if (n <= 0)
-			return 0;
 		if (p[0].revents && read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			return (int)info.ssi_signo;
 		supervisor_act(st->supervisor, st->pipes.notify, p[1].revents);
@@ -671,7 +667,8 @@ static int open_pipes(struct pipes *p, const struct run_request *request)
 		return -1;
 	if (request->capture && (pipe2(p->out, O_CLOEXEC) || pipe2(p->err, O_CLOEXEC)))
 		return -1;
-	if (sandbox_is_heard(request->rules) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->notify))
+	if (sandbox_is_heard(request->rules) &&
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->notify))
 		return -1;
 	if (sandbox_is_heard(request->rules) && request->rules->desk &&
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->relay))

@@ -523,8 +523,9 @@ int seccomp_install(const struct seccomp_rules *rules)
 	answer(&p, SECCOMP_RET_ALLOW);
 	struct sock_fprog program = { p.n, p.steps };
 	/* A signal must not break off, and so repeat, a call that the supervisor is carrying out. */
-	unsigned flags = rules->supervised || rules->renames ? SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE
-		: rules->desk		   ? SECCOMP_FILTER_FLAG_NEW_LISTENER
-					   : 0;
+	unsigned flags = rules->supervised || rules->renames
+		? SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE
+		: rules->desk ? SECCOMP_FILTER_FLAG_NEW_LISTENER
+			      : 0;
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }

@@ -278,7 +278,8 @@ static bool await(struct inside *in, bool is_warden)
 {
 	struct pollfd p[] = { { in->socket, POLLIN, 0 }, { in->signals, POLLIN, 0 },
 		is_warden ? supervisor_await(&in->supervisor, in->notify[0]) : (struct pollfd){ .fd = -1 },
-		{ is_warden && in->supervisor.files_watch > 0 ? in->supervisor.files_watch : -1, POLLIN, 0 } };
+		{ is_warden && in->supervisor.files_watch > 0 ? in->supervisor.files_watch : -1, POLLIN,
+			0 } };
 	struct signalfd_siginfo info;
 	const int due_ms = is_warden ? supervisor_patience(&in->supervisor) : -1;
 	const int n = poll(p, ARRAY_SIZE(p), due_ms);
@@ -463,8 +464,7 @@ static int be_warden(void *arg)
 		_exit(EXIT_REFUSED);
 	supervisor_take_files(&in->supervisor, &in->report);
 	in->notify[0] = in->notify[1] = -1;
-	if (sandbox_is_heard(in->rules) &&
-		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in->notify))
+	if (sandbox_is_heard(in->rules) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in->notify))
 		_exit(EXIT_REFUSED);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_NAME, "helm-warden", 0, 0, 0);

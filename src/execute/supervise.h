@@ -72,7 +72,10 @@ int supervisor_send_listener(int socket, int listener);
 /* In the warden, once sandbox_prepare() has been there; and whenever s->files_watch can be read, or a file is uncovered. */
 void supervisor_take_files(struct supervisor *s, const struct sandbox_report *report);
 void supervisor_renew_files(struct supervisor *s);
-enum { SUPERVISOR_RENEW_MS = 10, SUPERVISOR_WATCH_MS = 50 }; /* while s->is_uncovered; before the first time */
+enum {
+	SUPERVISOR_RENEW_MS = 10,
+	SUPERVISOR_WATCH_MS = 50
+}; /* while s->is_uncovered; before the first time */
 /* How long to wait at most until supervisor_renew_files() is due, 0: it is; -1: until s->files_watch can be read. */
 int supervisor_patience(const struct supervisor *s);
 /* In the warden: what to poll for, and what to do when it has come: take the listener, or carry out one call.  The pair is closed, and both

@@ -120,8 +120,7 @@ static bool is_section(const char *row, const char *section)
 }
 
 /* value NULL: the name alone, which is a switch that is on. */
-static bool is_harmless(
-	const struct git_text *now, const char *section, const char *name, const char *value)
+static bool is_harmless(const struct git_text *now, const char *section, const char *name, const char *value)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(harmless); i++) {
 		if (!text_eq(harmless[i].name, name) || !is_section(harmless[i].section, section))
@@ -481,8 +480,7 @@ static bool is_as_expected(struct merging *m, struct bytes text)
 		if (is_same_key(&got, &m->now, section, name))
 			continue;
 		if (!is_same_key(&got, &m->inside, section, name) ||
-			!(m->is_trusted ||
-				is_harmless(&m->now, section, name, got.settings[i].value)))
+			!(m->is_trusted || is_harmless(&m->now, section, name, got.settings[i].value)))
 			return false;
 	}
 	for (size_t i = 0; i < m->now.count; i++) {

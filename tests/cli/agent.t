@@ -622,12 +622,13 @@ SH
   too_late() {
     redeems late 'git push origin master' <<SH
 : >slow
-(while [ ! -e started ]; do sleep 0.02; done; git config core.fsmonitor $project/evil; : >late) &
+(while [ ! -e started ]; do sleep 0.02; done; git config core.fsmonitor $project/evil; echo : >.envrc; : >late) &
 SH
-    said 'redeemed 0' 'not taken over from this run into .git/config: git would run core.fsmonitor' && [ ! -e ran ] && ! git config --get core.fsmonitor
+    said 'redeemed 0' 'left behind what would start programs later: .envrc (held' 'into .git/config: git would run core.fsmonitor' && [ ! -e ran ] &&
+      ! git config --get core.fsmonitor && is "$(newest | member outside.0.left_behind.0.path)" .envrc && helm agent report | grep -q 'left behind .envrc'
   }
-  ok "what is planted while the command runs is not in force for it" too_late
-  rm -rf sub remote evil dep.sh slow started late
+  ok "what is planted while the command runs is found when it has ended, and the report says so" too_late
+  rm -rf sub remote evil dep.sh slow started late .envrc.held*
 fi
 
 # ---- life ----

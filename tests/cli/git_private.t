@@ -1,7 +1,7 @@
 #!/bin/sh
 # git's configuration during a run: nothing that the run writes there is in force outside at any moment, and what starts nothing and leads
 # git nowhere else is there afterwards.  In both kinds of sandbox.
-# shellcheck disable=SC2016 # words of the shell inside
+# shellcheck disable=SC2016,SC2154 # words of the shell inside; lib.sh
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 needs git "git's configuration" || { finish; exit; }
 machine=$HELM_BUILD/tests/lesser_machine_test

@@ -19,10 +19,12 @@ static int done(void **state)
 }
 
 #define CORE "[core]\n\tbare = false\n"
-#define ORIGIN "[remote \"origin\"]\n\turl = https://one.example/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+#define ORIGIN \
+	"[remote \"origin\"]\n\turl = https://one.example/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
 
 /* dropped: keys, each followed by a blank. */
-static void check(const char *base, const char *now, const char *inside, const char *want, const char *dropped)
+static void check(
+	const char *base, const char *now, const char *inside, const char *want, const char *dropped)
 {
 	struct git_merge m;
 	struct buf keys;
@@ -141,8 +143,8 @@ static void what_was_changed_outside_wins(void **state)
 	check(CORE "[remote \"evil\"]\n\turl = x\n", CORE,
 		CORE "[remote \"evil\"]\n\turl = x\n[branch \"m\"]\n\tremote = evil\n", CORE,
 		"branch.m.remote ");
-	struct bytes copy = propose_git_refresh(&a, bytes_of(CORE),
-		bytes_of(CORE "[core]\n\tfsmonitor = x\n"), bytes_of(CORE ORIGIN));
+	struct bytes copy = propose_git_refresh(
+		&a, bytes_of(CORE), bytes_of(CORE "[core]\n\tfsmonitor = x\n"), bytes_of(CORE ORIGIN));
 	assert_string_equal(arena_strndup(&a, (const char *)copy.p, copy.n),
 		CORE "[core]\n\tfsmonitor = x\n"
 		     "[remote \"origin\"]\n\turl = https://one.example/x\n"
@@ -152,9 +154,10 @@ static void what_was_changed_outside_wins(void **state)
 /* One that git itself refuses, or that reads otherwise in another reader. */
 static void what_git_would_not_read_is_not_merged(void **state)
 {
-	static const char *const texts[] = { "x = 1\n", "[user\n", "[user]\n\tname = \"a\n", "[user]\n\t= 1\n",
-		"[user]\n\tname # c\n", "[user]\n\tname = a\\x\n", "[a \"b]\n", "[a \"b\" c]\n",
-		"[user]\n\tname = a\\", "[a_b]\n", "[]\n\tx = 1\n", "\f[user]\n\tname = a\n" };
+	static const char *const texts[] = { "x = 1\n", "[user\n", "[user]\n\tname = \"a\n",
+		"[user]\n\t= 1\n", "[user]\n\tname # c\n", "[user]\n\tname = a\\x\n", "[a \"b]\n",
+		"[a \"b\" c]\n", "[user]\n\tname = a\\", "[a_b]\n", "[]\n\tx = 1\n",
+		"\f[user]\n\tname = a\n" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -182,7 +185,8 @@ static void continued_and_quoted_lines_are_read_as_git_does(void **state)
 
 	(void)state;
 	assert_true(git_text_read(&a,
-		bytes_of("\xef\xbb\xbf[A.B \"C\\\"d\"] e = \"x # y\" ; z\n\tlong = a\\\n  b  c \n[s]k\n"), &x));
+		bytes_of("\xef\xbb\xbf[A.B \"C\\\"d\"] e = \"x # y\" ; z\n\tlong = a\\\n  b  c \n[s]k\n"),
+		&x));
 	assert_int_equal(x.count, 3);
 	assert_string_equal(x.sections[0].name, "a.b.C\"d");
 	assert_string_equal(x.settings[0].value, "x # y");

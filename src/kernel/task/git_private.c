@@ -250,7 +250,8 @@ void git_private_begin(struct task *t)
 
 /* ---- afterwards ---- */
 
-static struct bytes read_copy(struct task *t, struct arena *a, const struct private_file *f, bool *ret_is_read)
+static struct bytes read_copy(
+	struct task *t, struct arena *a, const struct private_file *f, bool *ret_is_read)
 {
 	char *text = arena_text(a, CONFIG_BYTES + 1);
 	size_t n = 0;
@@ -277,12 +278,13 @@ static bool write_in_place(struct sys *s, struct arena *a, int fd, struct bytes 
 
 	memcpy(all, text.p, text.n);
 	memset(all + text.n, '\n', n - text.n);
-	return s->seek(s, fd, 0, SEEK_SET) == 0 && s->write(s, fd, all, n) == (ssize_t)n && s->truncate(s, fd, (off_t)text.n) == 0 &&
-		s->sync(s, fd) == 0;
+	return s->seek(s, fd, 0, SEEK_SET) == 0 && s->write(s, fd, all, n) == (ssize_t)n &&
+		s->truncate(s, fd, (off_t)text.n) == 0 && s->sync(s, fd) == 0;
 }
 
 /* Under the lock that git takes.  NULL, or why it was not written. */
-static const char *write_outside(struct task *t, struct arena *a, const char *at, struct bytes old, struct bytes text)
+static const char *write_outside(
+	struct task *t, struct arena *a, const char *at, struct bytes old, struct bytes text)
 {
 	struct sys *s = t->k->sys;
 	const char *lock = arena_printf(a, "%s.lock", at);
@@ -380,7 +382,7 @@ static void merge_one(struct task *t, struct task *of, struct private_file *f)
 	inside = read_copy(t, of->a, f, &is_read);
 	if (is_read && bytes_eq(inside, f->base))
 		return;
-	const char *why = !is_read ? "it is too long"
+	const char *why = !is_read		       ? "it is too long"
 		: !read_outside(t, of->a, f->at, &now) ? "it is gone"
 						       : NULL;
 	if (!why) {

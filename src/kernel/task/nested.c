@@ -61,12 +61,13 @@ const struct json *nested_settings(const struct nested *x)
 /* What a build makes or a package manager brings is removed as a whole: nothing in it is held by a mount. */
 static bool is_made(const char *rel)
 {
-	static const char *const names[] = { "node_modules", "_deps", "target", "build", "dist", "out", "vendor",
-		".venv", "venv", ".cache", "site-packages" };
+	static const char *const names[] = { "node_modules", "_deps", "target", "build", "dist", "out",
+		"vendor", ".venv", "venv", ".cache", "site-packages" };
 
 	for (const char *p = rel, *end; (end = strchr(p, '/')); p = end + 1)
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-			if (strlen(names[i]) == (size_t)(end - p) && strncmp(p, names[i], strlen(names[i])) == 0)
+			if (strlen(names[i]) == (size_t)(end - p) &&
+				strncmp(p, names[i], strlen(names[i])) == 0)
 				return true;
 	return false;
 }
