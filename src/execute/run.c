@@ -225,8 +225,7 @@ static int supervise(struct stage *st, int signals, int64_t for_ms)
 		const int most_ms = (int)(left_us / 1000) + 1, due_ms = supervisor_patience(st->supervisor);
 		if (poll(p, 3, due_ms >= 0 && due_ms < most_ms ? due_ms : most_ms) < 0)
 			return 0;
-		if (p[2].revents || supervisor_patience(st->supervisor) == 0)
-			supervisor_renew_files(st->supervisor);
+		supervisor_renew_files(st->supervisor, p[2].revents);
 		if (p[0].revents && read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			return (int)info.ssi_signo;
 		supervisor_act(st->supervisor, st->pipes.notify, p[1].revents);
@@ -326,8 +325,7 @@ static int be_warden(void *arg)
 	if (sandbox_prepare(st->request->rules, &st->report) ||
 		(st->request->is_session && make_terminal(st)))
 		_exit(EXIT_REFUSED);
-	if (st->supervisor)
-		supervisor_take_files(st->supervisor, &st->report);
+	supervisor_take_files(st->supervisor, &st->report);
 	/* The memory the command's parent runs in is helm's own, keys and all: nobody looks into it,
 	 * Landlock or not. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -286,8 +286,8 @@ static bool await(struct inside *in, bool is_warden)
 
 	if (n < 0 && errno != EINTR)
 		_exit(EXIT_REFUSED);
-	if (p[3].revents || (is_warden && supervisor_patience(&in->supervisor) == 0))
-		supervisor_renew_files(&in->supervisor);
+	if (is_warden)
+		supervisor_renew_files(&in->supervisor, p[3].revents);
 	supervisor_act(&in->supervisor, in->notify, p[2].revents);
 	while (p[1].revents && read(in->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		;

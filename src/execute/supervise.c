@@ -90,12 +90,16 @@ static int64_t clock_ms(void)
 
 void supervisor_take_files(struct supervisor *s, const struct sandbox_report *report)
 {
+	if (!s)
+		return;
 	s->files_dir = report->files_dir;
 	s->renew_ms = s->is_private && s->files && s->files_dir > 0 ? clock_ms() + SUPERVISOR_WATCH_MS : 0;
 }
 
-void supervisor_renew_files(struct supervisor *s)
+void supervisor_renew_files(struct supervisor *s, short events)
 {
+	if (!events && supervisor_patience(s) != 0)
+		return;
 	s->is_uncovered = !private_files_renew(s);
 	s->renew_ms = s->is_uncovered ? clock_ms() + SUPERVISOR_RENEW_MS : 0;
 }

@@ -69,9 +69,9 @@ void supervisor_note_terminals(struct supervisor *s);
 int supervisor_close_place(struct supervisor *s, const char *path);
 /* The sandboxed process gives the listener to the warden over a pair of sockets: it sends through notify[1].  0, or -1 with errno. */
 int supervisor_send_listener(int socket, int listener);
-/* In the warden, once sandbox_prepare() has been there; and whenever s->files_watch can be read, or a file is uncovered. */
+/* In the warden, once sandbox_prepare() has been there (s NULL: nobody hears calls); and behind each poll, with what came of s->files_watch. */
 void supervisor_take_files(struct supervisor *s, const struct sandbox_report *report);
-void supervisor_renew_files(struct supervisor *s);
+void supervisor_renew_files(struct supervisor *s, short events);
 enum {
 	SUPERVISOR_RENEW_MS = 10,
 	SUPERVISOR_WATCH_MS = 50
