@@ -74,6 +74,14 @@ static void add_block(struct arena *a, size_t need)
 	HIDE(b->data, size);
 }
 
+struct arena arena_in(void *room, size_t n)
+{
+	struct arena_block *b = room;
+
+	*b = (struct arena_block){ .size = n - sizeof(*b) };
+	return (struct arena){ .top = b, .next = b->data, .end = b->data + b->size, .limit_bytes = n / 2 };
+}
+
 /* The limit counts what was asked for, without padding and gaps, so it means the same in every build. */
 static void *take(struct arena *a, size_t n, size_t align)
 {

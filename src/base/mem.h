@@ -29,6 +29,8 @@ struct arena {
 	size_t limit_bytes;
 };
 
+/* An arena in `n` bytes of the caller's, who frees them; for those who may not use the heap.  Its limit is half of them. */
+struct arena arena_in(void *room, size_t n);
 /* n bytes, aligned for any type, not initialised.  Never NULL. */
 void *arena_alloc(struct arena *a, size_t n) __attribute__((malloc, alloc_size(2), returns_nonnull));
 /* The same, zeroed; count * size is checked for overflow. */

@@ -18,6 +18,8 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -51,6 +53,20 @@ static void turn_away(int desk, const struct seccomp_notif *asked, int why)
 	(void)!ioctl(desk, SECCOMP_IOCTL_NOTIF_SEND, &no);
 }
 
+/* Which process a descriptor stands for, as we number it; 0: it has ended. */
+static pid_t process_of(int fd)
+{
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	AUTO(close_fd) int info = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = info >= 0 ? read(info, text, sizeof(text) - 1) : -1;
+	text[n > 0 ? n : 0] = '\0';
+	const char *at = strstr(text, "Pid:");
+	long pid = at ? strtol(at + strlen("Pid:"), NULL, 10) : 0;
+	return pid > 0 ? (pid_t)pid : 0;
+}
+
 /* A supervisor that carries out other calls, too (supervise.h), hears all of them, and passes the caller's socket on.  -1: it has gone. */
 static int accept_relayed(int desk, struct desk_caller *ret)
 {
@@ -62,7 +78,8 @@ static int accept_relayed(int desk, struct desk_caller *ret)
 		;
 	if (n != (ssize_t)sizeof(pid) || got.fds[0] < 0)
 		return -1;
-	*ret = (struct desk_caller){ .fd = got.fds[0], .pid = pid };
+	*ret = (struct desk_caller){ .fd = got.fds[0],
+		.pid = got.fds[1] >= 0 ? process_of(got.fds[1]) : pid };
 	got.fds[0] = -1;
 	fds_close(&got);
 	return 0;

@@ -114,7 +114,9 @@ const char *guarantee_mechanism(
 			: !r->own_directories	 ? NULL
 						 : "mounts";
 	case GUARANTEE_AUTORUN:
-		return r->supervised	    ? "supervisor, then a scan"
+		return r->supervised ? "supervisor, then a scan"
+			: r->read_only_held && rules->files && r->files_private
+			? "mounts and private copies, then a scan"
 			: r->read_only_held ? "mounts, then a scan"
 					    : "a scan after the run";
 	case GUARANTEE_COUNT:

@@ -49,7 +49,7 @@ enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CHUNK_BYTES = 64 << 10 };
 struct pipes {
 	int out[2], err[2], control[2];
 	int hand[2]; /* of a session: the ward gives us what it has made inside */
-	int notify[2]; /* SANDBOX_SUPERVISED: the ward gives the warden the listener of its filter */
+	int notify[2]; /* where calls are heard: the ward gives the warden the listener of its filter */
 	int relay[2]; /* the same, of a session: the warden passes on who asks at the desk */
 };
 
@@ -61,7 +61,7 @@ struct stage {
 	struct pipes pipes; /* never changed once the keeper runs: the warden looks here when it gets to it */
 	int terminal; /* to be given away, or -1 */
 	struct terminal relay; /* of a session */
-	int null; /* SANDBOX_SUPERVISED: /dev/null; or -1 */
+	int null; /* where calls are heard: /dev/null; or -1 */
 	int master; /* our side of the session's terminal, as the warden has it; or -1 */
 	char *stacks; /* the keeper's; it lends the lower two thirds to ward and warden */
 	pthread_t keeper;
@@ -70,7 +70,7 @@ struct stage {
 	pid_t warden; /* or -1 */
 	int start_errno, was_dumpable;
 	struct sandbox_report report;
-	struct supervisor *supervisor; /* SANDBOX_SUPERVISED: the warden is it; else NULL */
+	struct supervisor *supervisor; /* where calls are heard: the warden is it; else NULL */
 	struct sys *s;
 	struct cgroup group; /* of the ward and all that it starts */
 	pid_t ward; /* once it was started */
@@ -186,13 +186,14 @@ static int become_command(void *arg)
 		lead_group(st);
 	if (sandbox_lock(request->rules, &st->group, &st->report))
 		_exit(EXIT_REFUSED);
-	if ((st->report.supervised && supervisor_send_listener(st->pipes.notify[1], st->report.listener)) ||
+	const bool is_heard = st->supervisor && st->report.listener > 0;
+	if ((is_heard && supervisor_send_listener(st->pipes.notify[1], st->report.listener)) ||
 		(request->is_session && hand_over(st))) {
 		snprintf(st->report.refused, sizeof(st->report.refused), "cannot hand over: %s",
 			strerror(errno));
 		_exit(EXIT_REFUSED);
 	}
-	if (st->report.supervised)
+	if (is_heard)
 		close(st->report.listener); /* who has it answers for what is outside */
 	wait_at_gate(st);
 	if (request->last_look && !request->last_look(request->arg, st->changed, sizeof(st->changed)))
@@ -218,10 +219,13 @@ static int supervise(struct stage *st, int signals, int64_t for_ms)
 
 	for (int64_t left_us; (left_us = until_us - st->s->mono_us(st->s)) > 0;) {
 		struct pollfd p[] = { { signals, POLLIN, 0 },
-			supervisor_await(st->supervisor, st->pipes.notify[0]) };
+			supervisor_await(st->supervisor, st->pipes.notify[0]),
+			{ st->supervisor->files_watch > 0 ? st->supervisor->files_watch : -1, POLLIN, 0 } };
 		struct signalfd_siginfo info;
-		if (poll(p, 2, (int)(left_us / 1000) + 1) <= 0)
+		const int most_ms = (int)(left_us / 1000) + 1, due_ms = supervisor_patience(st->supervisor);
+		if (poll(p, 3, due_ms >= 0 && due_ms < most_ms ? due_ms : most_ms) < 0)
 			return 0;
+		supervisor_renew_files(st->supervisor, p[2].revents);
 		if (p[0].revents && read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			return (int)info.ssi_signo;
 		supervisor_act(st->supervisor, st->pipes.notify, p[1].revents);
@@ -321,6 +325,7 @@ static int be_warden(void *arg)
 	if (sandbox_prepare(st->request->rules, &st->report) ||
 		(st->request->is_session && make_terminal(st)))
 		_exit(EXIT_REFUSED);
+	supervisor_take_files(st->supervisor, &st->report);
 	/* The memory the command's parent runs in is helm's own, keys and all: nobody looks into it,
 	 * Landlock or not. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -652,11 +657,6 @@ static int open_signals(bool is_session, sigset_t *ret_old)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static bool is_supervised(const struct run_request *request)
-{
-	return request->rules->kind == SANDBOX_SUPERVISED && !request->rules->off;
-}
-
 static int open_pipes(struct pipes *p, const struct run_request *request)
 {
 	if (pipe2(p->control, O_CLOEXEC))
@@ -665,9 +665,10 @@ static int open_pipes(struct pipes *p, const struct run_request *request)
 		return -1;
 	if (request->capture && (pipe2(p->out, O_CLOEXEC) || pipe2(p->err, O_CLOEXEC)))
 		return -1;
-	if (is_supervised(request) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->notify))
+	if (sandbox_is_heard(request->rules) &&
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->notify))
 		return -1;
-	if (is_supervised(request) && request->rules->desk &&
+	if (sandbox_is_heard(request->rules) && request->rules->desk &&
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->relay))
 		return -1;
 	return 0;
@@ -676,7 +677,7 @@ static int open_pipes(struct pipes *p, const struct run_request *request)
 /* Everything that the supervisor knows is laid down before it exists. */
 static int open_supervisor(struct stage *st, struct arena *a)
 {
-	if (!is_supervised(st->request))
+	if (!sandbox_is_heard(st->request->rules))
 		return 0;
 	st->supervisor = arena_zalloc(a, 1, sizeof(*st->supervisor));
 	st->null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -19,6 +19,7 @@
 #include "execute/egress/egress.h"
 #include "execute/landlock.h"
 #include "execute/own.h"
+#include "execute/private_files.h"
 #include "execute/seccomp.h"
 
 #include <errno.h>
@@ -42,6 +43,11 @@
 int sandbox_landlock_abi(void)
 {
 	return landlock_abi();
+}
+
+bool sandbox_is_heard(const struct sandbox_rules *rules)
+{
+	return !rules->off && (rules->kind == SANDBOX_SUPERVISED || rules->files);
 }
 
 /* What the kernel offers, or less when a test asks for that. */
@@ -263,14 +269,21 @@ static int freeze_dir(const char *dir)
 /* A read-only directory could still be moved away together with a directory above it, and another one put
  * in its place.  A directory that is a mount cannot be renamed, so every directory between the writable
  * place and the protected path becomes one. */
-static int pin_parents(const char *const *write_paths, const char *path)
+static size_t writable_length(const char *const *write_paths, const char *path)
 {
-	char dir[4096];
 	size_t base = 0;
 
 	for (const char *const *p = write_paths; p && *p; p++)
 		if (path_is_below(path, *p) && strlen(*p) > base)
 			base = strlen(*p);
+	return base;
+}
+
+static int pin_parents(const char *const *write_paths, const char *path)
+{
+	char dir[4096];
+	size_t base = writable_length(write_paths, path);
+
 	if (!base || !path[base] || strlen(path) >= sizeof(dir) || (access(path, F_OK) && errno == ENOENT))
 		return 0;
 	for (const char *end = strchr(path + base + (base > 1), '/'); end; end = strchr(end + 1, '/')) {
@@ -279,6 +292,31 @@ static int pin_parents(const char *const *write_paths, const char *path)
 			return -1;
 	}
 	return 0;
+}
+
+/* The same for many paths with directories in common: each is pinned once, because a bind copies all mounts below it. */
+static int pin_files(const struct sandbox_rules *rules)
+{
+	char dir[4096];
+	int rc = 0;
+
+	for (const struct sandbox_file *f = rules->files; f && f->at; f++) {
+		size_t base = writable_length(rules->write_paths, f->at);
+		for (const char *end = base ? strchr(f->at + base + (base > 1), '/') : NULL; end;
+			end = strchr(end + 1, '/')) {
+			bool is_pinned = false;
+			snprintf(dir, sizeof(dir), "%.*s", (int)(end - f->at), f->at);
+			for (const char *const *p = rules->read_only; p && *p && !is_pinned; p++)
+				is_pinned = path_is_below(*p, dir) && !text_eq(*p, dir) &&
+					access(*p, F_OK) == 0 &&
+					writable_length(rules->write_paths, *p) < strlen(dir);
+			for (const struct sandbox_file *g = rules->files; g < f && !is_pinned; g++)
+				is_pinned = path_is_below(g->at, dir) &&
+					writable_length(rules->write_paths, g->at) < strlen(dir);
+			rc |= is_pinned ? 0 : bind_to_itself(dir);
+		}
+	}
+	return rc;
 }
 
 /* Makes everything read-only but the writable places.  Landlock guards the content of files; this guards
@@ -345,6 +383,7 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
 	program[n > 0 ? n : 0] = 0;
+	private_files_open(rules, report);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
 		report->mount_namespace = false;
 		return;
@@ -373,9 +412,13 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	report->state_protected = true;
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		report->state_protected &= pin_parents(rules->write_paths, *p) == 0;
+	report->files_private = pin_files(rules) == 0;
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		report->state_protected &= freeze_dir(*p) == 0;
 	report->read_only_held = report->state_protected;
+	for (size_t i = 0; rules->files && rules->files[i].at; i++)
+		report->files_private &= private_files_cover(rules, report, i) == 0;
+	report->state_protected &= report->files_private;
 }
 
 /* Runs in the warden, still with the capabilities that its new namespaces gave it. */
@@ -505,6 +548,7 @@ static void note_supervised(const struct sandbox_rules *rules, struct sandbox_re
 	report->metadata_confined = report->files_confined;
 	report->state_protected = report->read_only_held = report->files_confined;
 	report->signals_confined = report->files_confined;
+	report->files_private = report->files_confined;
 	report->own_directories = rules->own_by_environment;
 	report->has_door = rules->network == NETWORK_NAMED && rules->proxy_port;
 }
@@ -548,9 +592,15 @@ static int install_filter(
 		.supervised = is_supervised,
 		.sockets = is_supervised && has_own_loopback(rules),
 		.signals = is_supervised && usable_abi(rules) < 6,
+		.renames = rules->files && report->files_private && !is_supervised,
 	};
 	int heard = seccomp_install(&calls);
 
+	/* Where nobody can hear renames, the copies are covered all the same; git cannot write them. */
+	if (heard < 0 && calls.renames) {
+		calls.renames = false;
+		heard = seccomp_install(&calls);
+	}
 	if (heard < 0)
 		return -1;
 	report->listener = heard;

@@ -39,6 +39,15 @@ struct sandbox_layer {
 	const char *at, *upper, *work;
 };
 
+/* A file that decides what others start later, and that the run has to write all the same.  With mounts the run sees at `at` the file
+ * `name` in files_dir, a copy that is its own; somebody outside merges it afterwards.  Without mounts, name NULL, the file is replaced only
+ * by one that git_merge finds harmless as a whole. */
+struct sandbox_file {
+	const char *at, *name;
+	dev_t dev;
+	ino_t ino; /* of the copy */
+};
+
 struct sandbox_rules {
 	enum network_reach network;
 	int door; /* NETWORK_NAMED: the listening socket is handed out through this one (egress/egress.h); 0: nobody serves it */
@@ -52,6 +61,8 @@ struct sandbox_rules {
 		*read_only; /* directories protected although they lie in a writable one: the state */
 	const struct sandbox_own *own; /* ended by at NULL, at most 8; or NULL.  They may be written. */
 	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
+	const struct sandbox_file *files; /* ended by at NULL; or NULL: there are none */
+	const char *files_dir; /* of their copies; out of the run's sight */
 	const char *
 		own_dir; /* SANDBOX_SUPERVISED: holds all that is the run's own; open although it lies in a hidden place */
 	const char *own_home; /* without mounts: the home of a session, the same; or NULL */
@@ -84,6 +95,7 @@ struct sandbox_report {
 	bool homes_covered; /* mounts cover the homes */
 	bool places_covered; /* they are covered by mounts: sockets in them cannot be reached, either */
 	bool read_only_held; /* nothing in the run can change what of read_only exists */
+	bool files_private; /* each of `files` is covered by its copy, or supervised */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
 	bool capabilities_dropped;
 	bool sum_of_processes,
@@ -100,6 +112,7 @@ struct sandbox_report {
 	int mapped
 		[2]; /* root in a user namespace of its own: the warden reads here whether its ids are mapped */
 	int listener; /* in the ward: the descriptor on which its calls for us are heard; 0: there is none */
+	int files_dir; /* in the warden: the directory of the copies; 0: none */
 	int supervisor_errno; /* why there is no supervisor although one was wanted; or 0 */
 	int exec_errno; /* why the command could not be executed, or 0 */
 	char refused[256]; /* why the run was refused before the command was executed, or "" */
@@ -119,6 +132,9 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 /* In the warden, later: places that appeared since.  0, or -1 when one could not be closed. */
 int sandbox_close_places(
 	const struct sandbox_rules *rules, const char *const *hidden, const char *const *read_only);
+
+/* Does the warden hear calls of what is inside? */
+bool sandbox_is_heard(const struct sandbox_rules *rules);
 
 /* In the ward, last thing before exec: its group, descriptors, capabilities, Landlock, seccomp.  0, or -1 with
  * report->refused set. */

@@ -149,6 +149,16 @@ static const uint16_t signal_calls[] = {
 	SYS_pidfd_send_signal,
 };
 
+static const uint16_t rename_calls[] = {
+	SYS_renameat2,
+#ifdef SYS_renameat
+	SYS_renameat,
+#endif
+#ifdef SYS_rename
+	SYS_rename,
+#endif
+};
+
 static const uint16_t socket_calls[] = { SYS_bind, SYS_connect, SYS_listen };
 
 /* Without an IPC namespace these reach processes outside. */
@@ -493,6 +503,8 @@ int seccomp_install(const struct seccomp_rules *rules)
 	ANSWER(&p, refused, REFUSE);
 	if (rules->supervised)
 		supervised_rules(&p, rules);
+	if (rules->renames)
+		ANSWER(&p, rename_calls, SECCOMP_RET_USER_NOTIF);
 	if (rules->no_truncate)
 		refuse_call(&p, SYS_truncate, REFUSE);
 	if (rules->no_exec) {
@@ -511,8 +523,9 @@ int seccomp_install(const struct seccomp_rules *rules)
 	answer(&p, SECCOMP_RET_ALLOW);
 	struct sock_fprog program = { p.n, p.steps };
 	/* A signal must not break off, and so repeat, a call that the supervisor is carrying out. */
-	unsigned flags = rules->supervised ? SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE
-		: rules->desk		   ? SECCOMP_FILTER_FLAG_NEW_LISTENER
-					   : 0;
+	unsigned flags = rules->supervised || rules->renames
+		? SECCOMP_FILTER_FLAG_NEW_LISTENER | FLAG_WAIT_KILLABLE
+		: rules->desk ? SECCOMP_FILTER_FLAG_NEW_LISTENER
+			      : 0;
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }

@@ -12,10 +12,11 @@ struct seccomp_rules {
 	bool desk; /* one special call of socket(2) is handed to the supervisor: desk.c */
 	bool supervised; /* calls that change files, which Landlock does not cover, are handed to the supervisor: supervise.h */
 	bool sockets; /* and so are TCP sockets: made, bound and connected by the supervisor */
+	bool renames; /* renaming is heard by the supervisor, which lets it continue but for a few names: private_files.h */
 	bool signals; /* and so are signals: Landlock below level 6 does not see them */
 };
 
-/* Install the filter for this process and its children; needs no_new_privs.  -1 with errno; else 0, or with `desk` or `supervised` the
+/* Install the filter for this process and its children; needs no_new_privs.  -1 with errno; else 0, or with `desk`, `supervised` or `renames` the
  * descriptor on which the supervisor hears it. */
 int seccomp_install(const struct seccomp_rules *rules);
 

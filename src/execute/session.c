@@ -39,7 +39,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CALLS_MAX = 512, CONTROL_FD = 3, NURSE_FD, GROUP_FD };
+enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CALLS_MAX = 512, CONTROL_FD = 3, NURSE_FD, KEPT_FD };
 enum { RUN_CALL = 1, SIGNAL_CALL, CLOSE_PLACES, ASK_EMPTY };
 /* The texts of RUN_CALL, in this order; argv and environment follow, each ended by an empty list mark. */
 enum { T_PROGRAM, T_CWD, T_NOTE, T_UMASK, T_LIMITS, T_READS_ONLY, T_ARGC, T_FIRST };
@@ -57,7 +57,7 @@ struct inside {
 	struct sandbox_report report; /* of the walls, the same for all calls */
 	struct cgroup group; /* of the nurse and all calls */
 	int socket, signals;
-	int notify[2]; /* SANDBOX_SUPERVISED: the nurse gives the warden the listener of its filter */
+	int notify[2]; /* where calls are heard: the nurse gives the warden the listener of its filter */
 	struct supervisor supervisor; /* the warden is it */
 	pid_t nurse, nurse_listed; /* the second: as /proc numbers it */
 	char *stack; /* of the nurse, and then of a ward until it has become the command */
@@ -277,11 +277,17 @@ static void serve_calls(struct inside *in)
 static bool await(struct inside *in, bool is_warden)
 {
 	struct pollfd p[] = { { in->socket, POLLIN, 0 }, { in->signals, POLLIN, 0 },
-		is_warden ? supervisor_await(&in->supervisor, in->notify[0]) : (struct pollfd){ .fd = -1 } };
+		is_warden ? supervisor_await(&in->supervisor, in->notify[0]) : (struct pollfd){ .fd = -1 },
+		{ is_warden && in->supervisor.files_watch > 0 ? in->supervisor.files_watch : -1, POLLIN,
+			0 } };
 	struct signalfd_siginfo info;
+	const int due_ms = is_warden ? supervisor_patience(&in->supervisor) : -1;
+	const int n = poll(p, ARRAY_SIZE(p), due_ms);
 
-	if (poll(p, ARRAY_SIZE(p), -1) < 0 && errno != EINTR)
+	if (n < 0 && errno != EINTR)
 		_exit(EXIT_REFUSED);
+	if (is_warden)
+		supervisor_renew_files(&in->supervisor, p[3].revents);
 	supervisor_act(&in->supervisor, in->notify, p[2].revents);
 	while (p[1].revents && read(in->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		;
@@ -303,11 +309,14 @@ static _Noreturn void be_nurse(struct inside *in)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	close(CONTROL_FD);
+	if (in->report.files_dir > 0)
+		close(in->report.files_dir);
 	in->socket = NURSE_FD;
 	in->signals = open_signals();
 	bool is_locked = in->signals >= 0 && sandbox_lock(in->rules, &in->group, &in->report) == 0 &&
-		(!in->report.supervised || supervisor_send_listener(in->notify[1], in->report.listener) == 0);
-	if (in->report.supervised)
+		(in->report.listener <= 0 ||
+			supervisor_send_listener(in->notify[1], in->report.listener) == 0);
+	if (in->report.listener > 0)
 		close(in->report.listener); /* who has it answers for what is outside */
 	close_fd(&in->notify[0]);
 	close_fd(&in->notify[1]);
@@ -405,21 +414,24 @@ static void serve_keeper(struct inside *in)
 	(void)bundle_send(in->socket, &answer);
 }
 
-/* Only the sockets and the group stay open, and nobody's streams that somebody waits for. */
-static int keep_sockets(int warden, int nurse, int *group)
+/* Only the sockets and `kept` stay open, and nobody's streams that somebody waits for.  Of `kept`, 0 or less is none. */
+static int keep_sockets(int warden, int nurse, int *const kept[], size_t count)
 {
-	int null = open("/dev/null", O_RDWR);
+	int null = open("/dev/null", O_RDWR), next = KEPT_FD;
 	/* Out of the way first: each may have the number that the other is to get. */
-	int w = fcntl(warden, F_DUPFD, 10), n = fcntl(nurse, F_DUPFD, 10),
-	    g = *group >= 0 ? fcntl(*group, F_DUPFD, 10) : -1;
+	int w = fcntl(warden, F_DUPFD, 20), n = fcntl(nurse, F_DUPFD, 20);
 
+	for (size_t i = 0; i < count; i++)
+		*kept[i] = *kept[i] > 0 ? fcntl(*kept[i], F_DUPFD, 20) : *kept[i];
 	if (null < 0 || w < 0 || n < 0 || dup2(w, CONTROL_FD) < 0 || dup2(n, NURSE_FD) < 0 ||
 		dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
 		return -1;
 	(void)fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(NURSE_FD, F_SETFD, FD_CLOEXEC);
-	*group = g >= 0 ? dup3(g, GROUP_FD, O_CLOEXEC) : -1;
-	return (int)syscall(SYS_close_range, NURSE_FD + 1 + (*group >= 0), ~0U, 0);
+	for (size_t i = 0; i < count; i++)
+		if (*kept[i] > 0)
+			*kept[i] = dup3(*kept[i], next++, O_CLOEXEC);
+	return (int)syscall(SYS_close_range, next, ~0U, 0);
 }
 
 struct opening {
@@ -447,11 +459,12 @@ static int be_warden(void *arg)
 		_exit(EXIT_REFUSED);
 	}
 	/* The door's socket has been handed out by now. */
-	if (keep_sockets(o->warden, o->nurse, &in->group.dir) || (in->signals = open_signals()) < 0)
+	int *const kept[] = { &in->group.dir, &in->report.files_dir };
+	if (keep_sockets(o->warden, o->nurse, kept, ARRAY_SIZE(kept)) || (in->signals = open_signals()) < 0)
 		_exit(EXIT_REFUSED);
+	supervisor_take_files(&in->supervisor, &in->report);
 	in->notify[0] = in->notify[1] = -1;
-	if (in->rules->kind == SANDBOX_SUPERVISED &&
-		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in->notify))
+	if (sandbox_is_heard(in->rules) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, in->notify))
 		_exit(EXIT_REFUSED);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_NAME, "helm-warden", 0, 0, 0);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/execute.h"
+#include "execute/private_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOTIF_SET_FLAGS _IOW('!', 4, uint64_t) /* Linux 6.6; the headers of Debian 12 lack its name */
@@ -50,7 +52,13 @@ int supervisor_init(struct supervisor *s, const struct sandbox_rules *rules)
 		.desk = -1,
 		.shm = rules->shm,
 		.proxy_port = rules->proxy_port,
+		.files = rules->files,
+		.is_private = rules->kind == SANDBOX_NAMESPACES,
 		.is_root = geteuid() == 0 };
+	if (s->is_private)
+		return 0;
+	for (const struct sandbox_file *f = rules->files; f && f->at; f++)
+		rc |= supervisor_close_place(s, f->at);
 	for (const char *const *p = rules->write_paths; p && *p; p++)
 		if (!path_is_in_one(*p, rules->hidden) && !path_is_below(*p, "/dev"))
 			rc |= add_place(s->writable, &s->writable_count, s->pool, &s->pool_n, *p);
@@ -72,6 +80,37 @@ int supervisor_init(struct supervisor *s, const struct sandbox_rules *rules)
 int supervisor_close_place(struct supervisor *s, const char *path)
 {
 	return add_place(s->closed, &s->closed_count, s->pool, &s->pool_n, path);
+}
+
+static int64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void supervisor_take_files(struct supervisor *s, const struct sandbox_report *report)
+{
+	if (!s)
+		return;
+	s->files_dir = report->files_dir;
+	s->renew_ms = s->is_private && s->files && s->files_dir > 0 ? clock_ms() + SUPERVISOR_WATCH_MS : 0;
+}
+
+void supervisor_renew_files(struct supervisor *s, short events)
+{
+	if (!events && supervisor_patience(s) != 0)
+		return;
+	s->is_uncovered = !private_files_renew(s);
+	s->renew_ms = s->is_uncovered ? clock_ms() + SUPERVISOR_RENEW_MS : 0;
+}
+
+int supervisor_patience(const struct supervisor *s)
+{
+	const int64_t left_ms = s->renew_ms ? s->renew_ms - clock_ms() : -1;
+
+	return !s->renew_ms ? -1 : left_ms > 0 ? (int)left_ms : 0;
 }
 
 void supervisor_note_terminals(struct supervisor *s)
@@ -293,6 +332,16 @@ bool supervisor_has_inside(const struct supervisor *s, pid_t pid)
 
 /* ---- one call ---- */
 
+/* Of the process that a thread belongs to. */
+static int open_process(pid_t thread)
+{
+	char text[4096];
+	int fd = (int)syscall(SYS_pidfd_open, thread, 0);
+	const char *at = fd >= 0 || proc_status(thread, text, sizeof(text)) ? NULL : strstr(text, "\nTgid:");
+
+	return at ? (int)syscall(SYS_pidfd_open, strtol(at + strlen("\nTgid:"), NULL, 10), 0) : fd;
+}
+
 /* A request to the supervisor socket goes on to helm, which serves it; the caller's number goes along. */
 static int64_t pass_to_desk(struct notified *c)
 {
@@ -301,7 +350,11 @@ static int64_t pass_to_desk(struct notified *c)
 
 	if (c->s->desk < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -ECONNREFUSED;
-	int64_t rc = fds_send(c->s->desk, (struct bytes){ (const uint8_t *)&pid, sizeof(pid) }, pair, 1)
+	/* In a pid namespace the number says nothing to helm outside; a descriptor of the process does. */
+	AUTO(close_fd) int process = c->s->is_private ? open_process(pid) : -1;
+	const int fds[] = { pair[0], process };
+	int64_t rc = fds_send(c->s->desk, (struct bytes){ (const uint8_t *)&pid, sizeof(pid) }, fds,
+			     process >= 0 ? 2 : 1)
 		? -ECONNREFUSED
 		: notified_lend(c, pair[1], true);
 	close(pair[0]);
@@ -341,7 +394,9 @@ static void serve(struct supervisor *s)
 	/* Who asked may have been killed meanwhile. */
 	if (ioctl(s->listener, SECCOMP_IOCTL_NOTIF_RECV, &c.asked))
 		return;
-	int64_t result = is_for_desk(&c) ? call_desk(&c) : supervise_file(&c);
+	int64_t result = is_for_desk(&c) ? call_desk(&c)
+		: s->is_private		 ? private_files_call(&c)
+					 : supervise_file(&c);
 	if (result == -ENOSYS && !c.is_answered)
 		result = supervise_network(&c);
 	if (result == -ENOSYS && !c.is_answered)

@@ -49,6 +49,12 @@ struct supervisor {
 		ino_t ino;
 	} terminals[4]; /* that the run was given; ino 0 behind the last */
 	int waiting[64]; /* pidfds of processes that wait in the place of a caller; 0: none */
+	const struct sandbox_file *files; /* of the rules */
+	bool is_private; /* there are mounts: renames are heard, and nothing else is supervised */
+	int files_dir; /* of the report */
+	int files_watch; /* hears when somebody outside replaces a file; 0: not yet, -1: nobody does */
+	bool is_uncovered; /* one of the files is not there to be covered */
+	int64_t renew_ms; /* by the clock: when to look at them, whatever was heard; 0: never */
 	pid_t self; /* the warden: everything inside descends from it */
 	bool is_root;
 	char pool[SUPERVISED_POOL]; /* of paths that were added later */
@@ -63,6 +69,15 @@ void supervisor_note_terminals(struct supervisor *s);
 int supervisor_close_place(struct supervisor *s, const char *path);
 /* The sandboxed process gives the listener to the warden over a pair of sockets: it sends through notify[1].  0, or -1 with errno. */
 int supervisor_send_listener(int socket, int listener);
+/* In the warden, once sandbox_prepare() has been there (s NULL: nobody hears calls); and behind each poll, with what came of s->files_watch. */
+void supervisor_take_files(struct supervisor *s, const struct sandbox_report *report);
+void supervisor_renew_files(struct supervisor *s, short events);
+enum {
+	SUPERVISOR_RENEW_MS = 10,
+	SUPERVISOR_WATCH_MS = 50
+}; /* while s->is_uncovered; before the first time */
+/* How long to wait at most until supervisor_renew_files() is due, 0: it is; -1: until s->files_watch can be read. */
+int supervisor_patience(const struct supervisor *s);
 /* In the warden: what to poll for, and what to do when it has come: take the listener, or carry out one call.  The pair is closed, and both
  * are -1, once the listener is there. */
 struct pollfd supervisor_await(const struct supervisor *s, int socket);
@@ -77,6 +92,26 @@ struct notified {
 	const void *arg; /* for what answers later: that process has no way into the caller's memory (Yama) */
 };
 #define ARGUMENT(c, n) ((c)->asked.data.args[n])
+
+/* What a path names: a name in a directory, and the object of that name if there is one. */
+struct object {
+	int dir; /* O_PATH, or -1 */
+	char name[NAME_MAX + 1]; /* in it; "": the object is the directory itself */
+	int fd; /* O_PATH, or -1: there is none of that name */
+	struct stat st;
+	char path[PATH_MAX + NAME_MAX]; /* where it lies */
+	bool is_dir_wanted; /* the path ended with a slash */
+};
+
+/* Files are made and changed as the caller's user: a process of root's may have become somebody else. */
+struct owner {
+	mode_t umask;
+	bool is_other;
+};
+void notified_be_caller(const struct notified *c, struct owner *o);
+void notified_be_self(const struct owner *o);
+/* A directory as the caller names it, without access (O_PATH); or negative. */
+int notified_open_dir(const struct notified *c, int at, const char *path);
 
 /* All return 0 or more, or a negative errno for the caller. */
 int notified_read(const struct notified *c, uint64_t from, void *to, size_t n);

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "execute/private_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,16 +32,6 @@ enum {
 	ATTRIBUTE_MOST = 64 << 10,
 	OUTSIDE = -EROFS,
 	RENAME_FLAGS = 3 /* NOREPLACE, EXCHANGE */
-};
-
-/* What a path names: a name in a directory, and the object of that name if there is one. */
-struct object {
-	int dir; /* O_PATH, or -1 */
-	char name[NAME_MAX + 1]; /* in it; "": the object is the directory itself */
-	int fd; /* O_PATH, or -1: there is none of that name */
-	struct stat st;
-	char path[PATH_MAX + NAME_MAX]; /* where it lies */
-	bool is_dir_wanted; /* the path ended with a slash */
 };
 
 static void object_done(struct object *o)
@@ -148,6 +139,13 @@ static int descriptor_named(const struct notified *c, const char *path)
 			return *end == '\0' && n < INT_MAX ? (int)n : -1;
 		}
 	return -1;
+}
+
+int notified_open_dir(const struct notified *c, int at, const char *path)
+{
+	AUTO(close_fd) int base = *path == '/' ? -1 : open_of_caller(c, at);
+
+	return *path != '/' && base < 0 ? -1 : open_path(base < 0 ? AT_FDCWD : base, path, O_DIRECTORY);
 }
 
 static int look_at(struct object *o)
@@ -274,13 +272,7 @@ static int find_descriptor(const struct notified *c, int fd, struct object *o)
 
 /* ---- as whom ---- */
 
-/* Files are made and changed as the caller's user: a process of root's may have become somebody else. */
-struct owner {
-	mode_t umask;
-	bool is_other;
-};
-
-static void be_caller(const struct notified *c, struct owner *o)
+void notified_be_caller(const struct notified *c, struct owner *o)
 {
 	char text[4096];
 	unsigned uid[4] = { 0 }, gid[4] = { 0 }, mask = 022;
@@ -305,7 +297,7 @@ static void be_caller(const struct notified *c, struct owner *o)
 	}
 }
 
-static void be_self(const struct owner *o)
+void notified_be_self(const struct owner *o)
 {
 	if (o->is_other) {
 		setfsuid(0);
@@ -356,10 +348,10 @@ static int64_t open_object(struct notified *c, const struct object *o, int flags
 	if (S_ISFIFO(o->st.st_mode) && !(flags & O_NONBLOCK) && (flags & O_ACCMODE) != O_RDWR)
 		return notified_later(c, open_waiting, o->fd, again);
 	struct owner owner;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	AUTO(close_fd) int fd = open(link_to(o->fd, link), again, mode & ~owner.umask & 01777);
 	int why = errno;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return fd < 0 ? -why : notified_give(c, &fd, flags & O_CLOEXEC);
 }
 
@@ -372,12 +364,12 @@ static int64_t make_file(struct notified *c, const struct object *o, int flags, 
 		return -EISDIR;
 	if (!may_change_name(c->s, o->path))
 		return OUTSIDE;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	AUTO(close_fd)
 	int fd = openat(o->dir, o->name, flags | O_EXCL | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC,
 		mode & ~owner.umask & 01777);
 	int why = errno;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return fd < 0 ? -why : notified_give(c, &fd, flags & O_CLOEXEC);
 }
 
@@ -399,11 +391,11 @@ static int64_t do_list(struct notified *c, int at, uint64_t address, int flags)
 		return 0;
 	}
 	struct owner owner;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	AUTO(close_fd)
 	int fd = open(link_to(o.fd, link), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (flags & O_NONBLOCK));
 	int why = errno;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return fd < 0 ? -why : notified_give(c, &fd, flags & O_CLOEXEC);
 }
 
@@ -472,9 +464,9 @@ static int64_t do_mkdir(struct notified *c, int at, uint64_t address, mode_t mod
 
 	if (rc)
 		return rc;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = mkdirat(o.dir, o.name, mode & ~owner.umask & 01777) ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -489,9 +481,9 @@ static int64_t do_mknod(struct notified *c, int at, uint64_t address, mode_t mod
 	int64_t rc = find_new(c, at, address, &o);
 	if (rc)
 		return rc;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = mknodat(o.dir, o.name, (mode & S_IFMT) | (mode & ~owner.umask & 0777), 0) ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -508,9 +500,9 @@ static int64_t do_symlink(struct notified *c, uint64_t to, int at, uint64_t addr
 		return rc;
 	if (holds_closed(c->s, o.path))
 		return OUTSIDE;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = o.is_dir_wanted ? -ENOENT : symlinkat(text, o.dir, o.name) ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -533,9 +525,9 @@ static int64_t do_link(struct notified *c, int from_at, uint64_t from, int at, u
 		return rc;
 	if (!may_change(c->s, old.path))
 		return -EXDEV;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = linkat(AT_FDCWD, link_to(old.fd, link), o.dir, o.name, AT_SYMLINK_FOLLOW) ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -555,15 +547,17 @@ static int64_t do_rename(
 		return rc;
 	if (!o.name[0])
 		return -EBUSY;
+	if (judged_is_file(c->s, o.path) && !flags && S_ISREG(old.st.st_mode))
+		return judged_replace(c, &old, &o);
 	if (!may_change_name(c->s, o.path))
 		return OUTSIDE;
 	if (holds_closed(c->s, o.path))
 		return -EXDEV;
 	if ((old.is_dir_wanted || o.is_dir_wanted) && !S_ISDIR(old.st.st_mode))
 		return -ENOTDIR;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = syscall(SYS_renameat2, old.dir, old.name, o.dir, o.name, flags) ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -579,9 +573,9 @@ static int64_t do_unlink(struct notified *c, int at, uint64_t address, int flags
 		return rc == -EBUSY && flags & AT_REMOVEDIR ? -EINVAL : rc;
 	if (o.is_dir_wanted && !S_ISDIR(o.st.st_mode))
 		return -ENOTDIR;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = unlinkat(o.dir, o.name, flags & AT_REMOVEDIR) ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -624,9 +618,9 @@ static int64_t do_chmod(struct notified *c, int at, uint64_t address, mode_t mod
 		return rc;
 	if (S_ISLNK(o.st.st_mode))
 		return -EOPNOTSUPP;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = chmod(link_to(o.fd, link), mode & 07777) ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -638,9 +632,9 @@ static int64_t do_chown(struct notified *c, int at, uint64_t address, uid_t uid,
 
 	if (rc)
 		return rc;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = fchownat(o.fd, "", uid, gid, AT_EMPTY_PATH) ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -683,9 +677,9 @@ static int64_t do_times(
 		rc = find_existing(c, at, address, flags, &o);
 	if (rc)
 		return rc;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = utimensat(o.fd, "", to, AT_EMPTY_PATH) ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -698,12 +692,12 @@ static int64_t do_truncate(struct notified *c, uint64_t address, off_t length)
 
 	if (rc)
 		return rc;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = S_ISDIR(o.st.st_mode)			? -EISDIR
 		: !S_ISREG(o.st.st_mode)		? -EINVAL
 		: truncate(link_to(o.fd, link), length) ? -errno
 							: 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 
@@ -728,11 +722,11 @@ static int64_t do_attribute(struct notified *c, int at, uint64_t address, int fl
 		return rc;
 	if (S_ISLNK(o.st.st_mode))
 		return -EPERM;
-	be_caller(c, &owner);
+	notified_be_caller(c, &owner);
 	rc = is_removed ? removexattr(link_to(o.fd, link), name)
 			: setxattr(link_to(o.fd, link), name, value, n, (int)ARGUMENT(c, 4));
 	rc = rc ? -errno : 0;
-	be_self(&owner);
+	notified_be_self(&owner);
 	return rc;
 }
 

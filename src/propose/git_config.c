@@ -91,7 +91,7 @@ static bool is_switch(const char *key, const char *value)
 	return false;
 }
 
-static bool runs_something(const char *key, const char *value)
+bool git_setting_runs(const char *key, const char *value)
 {
 	if (*value == '!' || strncasecmp(value, "ext::", 5) == 0)
 		return true;
@@ -137,7 +137,7 @@ static void add_command(void *arg, const char *key, const char *value)
 {
 	struct commands *x = arg;
 
-	if (runs_something(key, value))
+	if (git_setting_runs(key, value))
 		json_pushs(x->a, x->list, arena_printf(x->a, "%s=%s", key, value));
 }
 

@@ -99,6 +99,26 @@ void harvest(struct arena *a, enum script_kind kind, struct bytes text, struct s
 struct json *propose_git_commands(struct arena *a, struct bytes text);
 /* Those of its settings that hold no credentials, addresses or programs, added to `to` as a configuration file. */
 void propose_git_plain(struct arena *a, struct bytes text, struct buf *to);
+
+/* A configuration file that a run has written in a copy of its own, merged into the one outside. */
+struct git_dropped {
+	const char *key, *value; /* value NULL: the run has removed the setting */
+	bool runs; /* git would run the value */
+	bool is_outside; /* it may change, and was changed outside meanwhile */
+};
+struct git_merge {
+	struct bytes text; /* the file outside as it is to be; is_changed false: as it is */
+	bool is_changed, is_unread; /* is_unread: one of the three is not understood; nothing is merged */
+	struct git_dropped *dropped;
+	size_t dropped_count;
+	bool is_cut; /* there are more of them */
+};
+/* base: the copy as it was given to the run, or as it was merged the last time; now: the file outside; inside: the copy.  Only settings that
+ * start nothing and lead git nowhere else get into *ret->text. */
+void propose_git_merge(
+	struct arena *a, struct bytes base, struct bytes now, struct bytes inside, struct git_merge *ret);
+/* The other way: the copy with what was changed outside since `base`. */
+struct bytes propose_git_refresh(struct arena *a, struct bytes base, struct bytes inside, struct bytes now);
 /* Every directory that the person's or the repository's settings name as that of hooks in `tree`: absolute paths. */
 struct json *propose_git_hooks(struct arena *a, const struct surroundings *at, const char *tree);
 

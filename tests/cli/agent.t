@@ -477,30 +477,32 @@ SH
 cat $scratch/evil >evil; chmod +x evil
 git config core.sshCommand "$project/evil"
 SH
-    said 'redeemed 24' 'again 25' '.git/config (put back' 'propose it again' &&
+    said 'redeemed 0' 'again 25' 'not taken over from this run into .git/config: git would run core.sshcommand' &&
       [ ! -e ran ] && is "$(git config core.sshCommand)" "$scratch/ssh"
   }
-  ok "a setting that was planted after the person's yes keeps the command inside, and is put back" by_setting
+  ok "a setting that was planted after the person's yes is not in force for the command" by_setting
   by_hook() {
     redeems hook 'git push origin master' <<SH
-mkdir .git/hooks && cp $scratch/evil .git/hooks/pre-push
+mkdir .git/hooks; cp $scratch/evil .git/hooks/pre-push
+echo : >.envrc
 SH
-    said 'redeemed 126' 'again 25' '.git/hooks/pre-push (held' && [ ! -e ran ] && [ ! -e .git/hooks/pre-push ]
+    said 'redeemed 126' 'again 25' '.envrc (held' && [ ! -e ran ] && [ ! -e .git/hooks/pre-push ]
   }
-  ok "and so does a hook" by_hook
+  ok "a hook cannot be planted, and what else starts something keeps the command inside" by_hook
   held_on_record() {
     helm agent report --json | python3 -c 'import json,sys
 one = json.load(sys.stdin)["outside"][0]
-assert one["status"] == "failed" and ".git/hooks/pre-push" in one["why"], one' &&
-      helm agent report | grep -q '.git/hooks/pre-push' && helm log check
+assert one["status"] == "failed" and ".envrc" in one["why"], one' &&
+      helm agent report | grep -q '.envrc' && helm log check
   }
   ok "the report says that it was kept inside, and why" held_on_record
   below() {
     git init -q sub
     redeems below 'git -C sub push' <<SH
 git -C sub config core.fsmonitor $project/evil
+mkdir -p sub/.git/remotes; echo "URL: far.example:$project/elsewhere" >sub/.git/remotes/origin
 SH
-    said 'redeemed 24' 'has changed since it was permitted' 'sub/.git/config (held' && [ ! -e ran ]
+    said 'redeemed 24' 'has changed since it was permitted' && [ ! -e ran ] && ! git -C sub config --get core.fsmonitor
   }
   ok "also in a repository below" below
   changed_on_record() {
@@ -515,7 +517,7 @@ assert one["status"] == "blocked" and "has changed since it was permitted" in on
     name=$1 command=$2
     shift 2
     printf 'git config %s\n' "$@" | redeems "$name" "$command"
-    said 'redeemed 24' 'has changed since it was permitted; propose it again' || return 1
+    said 'redeemed' 'again 25' 'not taken over from this run into .git/config: a run may not set' || return 1
     git -C elsewhere rev-parse -q --verify master && { echo "it went there"; return 1; }
     git config --unset remote.origin.pushurl
     git config remote.origin.url "far.example:$project/remote"
@@ -530,7 +532,6 @@ assert one["status"] == "blocked" and "has changed since it was permitted" in on
   asked_then_moved() { # between the question and the answer, too
     client moved <<SH
 ask moved-1 'git push origin master:moved' >&2; echo asked
-git config remote.origin.url far.example:$project/elsewhere
 while [ ! -e approved ]; do sleep 0.02; done
 ask moved-2 'git push origin master:moved'
 SH
@@ -540,6 +541,7 @@ SH
     while ! grep -q asked "$scratch/said" 2>/dev/null && kill -0 $job 2>/dev/null; do sleep 0.02; done
     asked=$(grep -o 'approval-[0-9a-f]*' "$scratch/said" | tail -n 1)
     helm approval show "$asked" >"$scratch/shown" 2>&1
+    git config remote.origin.url "far.example:$project/elsewhere"
     helm approval approve "$asked" --key "$boss" >"$scratch/err" 2>&1
     : >"$project/approved"
     wait $job
@@ -620,13 +622,13 @@ SH
   too_late() {
     redeems late 'git push origin master' <<SH
 : >slow
-(while [ ! -e started ]; do sleep 0.02; done; git config core.fsmonitor $project/evil; : >late) &
+(while [ ! -e started ]; do sleep 0.02; done; git config core.fsmonitor $project/evil; echo : >.envrc; : >late) &
 SH
-    said 'redeemed 0' 'left behind what would start programs later: .git/config (put back' && [ ! -e ran ] &&
-      is "$(newest | member outside.0.left_behind.0.path)" .git/config && helm agent report | grep -q 'left behind .git/config'
+    said 'redeemed 0' 'left behind what would start programs later: .envrc (held' 'into .git/config: git would run core.fsmonitor' && [ ! -e ran ] &&
+      ! git config --get core.fsmonitor && is "$(newest | member outside.0.left_behind.0.path)" .envrc && helm agent report | grep -q 'left behind .envrc'
   }
   ok "what is planted while the command runs is found when it has ended, and the report says so" too_late
-  rm -rf sub remote evil dep.sh slow started late
+  rm -rf sub remote evil dep.sh slow started late .envrc.held*
 fi
 
 # ---- life ----

@@ -762,7 +762,7 @@ static const char *say(struct task *t)
 	buf_init(&text, t->a);
 	json_each (one, t->left_behind) {
 		const char *what = json_get_text(one, "what", "");
-		if (text_eq(what, "noted"))
+		if (text_eq(what, "noted") || text_eq(what, "dropped"))
 			continue;
 		if (++shown > 3)
 			continue;
@@ -872,6 +872,7 @@ void armed_tell(struct task *t)
 		return;
 	json_set(t->a, t->row, "left_behind", t->left_behind);
 	json_set(t->a, t->happened, "left_behind", t->left_behind);
+	git_private_tell(t);
 	if (!line)
 		return;
 	line = arena_printf(t->a, "this run left behind what would start programs later: %s", line);

@@ -218,6 +218,7 @@ static void end_between(struct keeper *x)
 
 	if (!t)
 		return;
+	git_private_merge(&x->base, t);
 	armed_check(t);
 	note_left(x, &x->between.a, t, x->sys->now_us(x->sys));
 	arena_done(&x->between.a);
@@ -280,6 +281,7 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 	how.argv = shell_argv(a, how.program, b->texts[CALL_NAME], ticket_text(c->ticket), texts + CALL_ARGS,
 		how.cwd, note, how.extra >= 0);
 	end_between(x);
+	git_private_refresh(&x->base);
 	armed_note(t);
 	task_look_at_memory(t);
 	result->started_us = x->sys->now_us(x->sys);
@@ -444,6 +446,7 @@ static void end(struct keeper *x, struct call *c, const struct session_news *new
 		return;
 	}
 	if (t->profile->writes == ALLOWANCE_YES) {
+		git_private_merge(&x->base, t);
 		armed_check(t);
 		look_at_heard(x, t);
 		armed_tell(t);
@@ -800,6 +803,7 @@ static void cut_off_calls(struct keeper *x)
 		struct call *c = x->calls;
 		if (c->task && c->task->profile->writes == ALLOWANCE_YES) {
 			((struct run_result *)c->task->result)->report.read_only_held = x->has_mounts;
+			git_private_merge(&x->base, c->task);
 			armed_check(c->task);
 			note_left(x, &c->a, c->task, x->sys->now_us(x->sys));
 			x->walk_due_us = 1; /* and below the roots */

@@ -64,6 +64,31 @@ const struct json *nested_states(const struct nested *x)
 	return x->states;
 }
 
+/* What a build makes or a package manager brings is removed as a whole: nothing in it is held by a mount. */
+static bool is_made(const char *rel)
+{
+	static const char *const names[] = { "node_modules", "_deps", "target", "build", "dist", "out",
+		"vendor", ".venv", "venv", ".cache", "site-packages" };
+
+	for (const char *p = rel, *end; (end = strchr(p, '/')); p = end + 1)
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+			if (strlen(names[i]) == (size_t)(end - p) &&
+				strncmp(p, names[i], strlen(names[i])) == 0)
+				return true;
+	return false;
+}
+
+const char **nested_repositories(const struct nested *x, struct arena *a, size_t most)
+{
+	const char **list = arena_zalloc(a, most + 1, sizeof(*list));
+	size_t n = 0;
+
+	for (size_t i = 0; x && i < x->n && n < most; i++)
+		if (text_ends(x->places[i].rel, "/.git") && !is_made(x->places[i].rel))
+			list[n++] = x->places[i].rel;
+	return list;
+}
+
 /* ---- seeing ---- */
 
 static void keep(struct nested *x, const char *rel, const struct stat *st)

@@ -66,6 +66,7 @@ struct task {
 	struct task_tmp tmp;
 	struct task_cards cards;
 	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
+	struct git_private *git; /* git's configuration, written by the run in copies; or NULL */
 	struct nested *nested; /* the same deeper in the tree; or NULL */
 	bool lasts; /* a session: what is looked at once holds for all of its calls */
 	struct nested *nested_next; /* what the walk behind it sees goes here; or NULL */
@@ -276,6 +277,18 @@ bool armed_is_store(const char *name); /* of a repository: nothing in this direc
 void armed_look_inside(struct task *t, const char *rel);
 bool armed_is_repository(struct sys *s, int dir); /* by what is in it, as git sees it */
 
+/* ---- git_private.c: git's configuration, which a run writes in copies of its own ---- */
+
+/* Into `list` what of the repositories in reach a run only reads: hooks, and what leads to another repository. */
+void git_private_places(struct task *t, const char *const *writable, struct json *list);
+/* t->rules.files, from what is there now. */
+void git_private_begin(struct task *t);
+/* What the run has written since the last time, as far as it may stay, goes into the files outside; the rest is told in `of`. */
+void git_private_merge(struct task *t, struct task *of);
+void git_private_tell(struct task *t); /* of it, in hints */
+/* Before a call: what was changed outside meanwhile goes into the copies. */
+void git_private_refresh(struct task *t);
+
 /* ---- watch.c: has anything in a tree changed since the last walk, and where? ---- */
 
 /* Takes set-id bits from a file that this run can have made. */
@@ -331,6 +344,8 @@ void nested_carry(struct nested *next, const struct nested *was, const struct ne
 bool nested_is_whole(const struct nested *x); /* there, and nothing of the tree was left out */
 void nested_watch(
 	struct nested *x, struct watch *w); /* every directory that is seen is watched from then on */
+/* Directories ".git" below the root, at most `most`. */
+const char **nested_repositories(const struct nested *x, struct arena *a, size_t most);
 const struct json *nested_settings(const struct nested *x); /* of clients: ["a/.claude/settings.json", ...] */
 /* State of other workspaces deeper in the tree: paths in it. */
 const struct json *nested_states(const struct nested *x);

@@ -489,6 +489,7 @@ static void put_changes(struct task *t)
 
 	if (t->profile->writes == ALLOWANCE_YES) {
 		touched = task_touched(t);
+		git_private_merge(t, t);
 		armed_check(t);
 		deleted = changes_gone(t->k, a, t->expected, t->report->checkpoint_id);
 		/* What was not walked over is not gone for that. */

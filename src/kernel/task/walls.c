@@ -394,6 +394,7 @@ static const char *const *frozen_paths(struct task *t, const char *const *writab
 		if (roots[i])
 			freeze_armed(t, writable, roots[i], list);
 	freeze_deeper(t, writable, task_tree(t), list);
+	git_private_places(t, writable, list);
 	return place_list(a, list);
 }
 
@@ -536,7 +537,8 @@ static void choose_own(struct task *t)
 	struct sandbox_own *own = arena_zalloc(t->a, p->own_path_count + 1, sizeof(*own));
 	size_t n = 0;
 	t->rules.layers = choose_layers(t);
-	const char *from = t->rules.layers ? make_below(t, "tmp") : t->tmp.path;
+	/* Beside it lie layers and copies of files (git_private.c), out of the run's sight. */
+	const char *from = t->rules.layers || p->writes == ALLOWANCE_YES ? make_below(t, "tmp") : t->tmp.path;
 	for (size_t i = 0; from && i < p->own_path_count; i++)
 		if (!is_at_work(t, p->own_paths[i]))
 			own[n++] = (struct sandbox_own){ p->own_paths[i], from };
@@ -571,6 +573,7 @@ void task_rules(struct task *t)
 	t->rules.hidden = task_hidden(t);
 	link_home(t);
 	task_places(t);
+	git_private_begin(t);
 }
 
 /* The state of other workspaces in the tree is not shown, either; see can_hide_state() in hidden.c. */

@@ -55,6 +55,28 @@ bool git_key_is_proxy(const char *key)
 	return dot && strcasecmp(dot, ".proxy") == 0;
 }
 
+/* Settings that start nothing, and decide where work goes, where it comes from and who is believed on the way.  A key, or a whole section.
+ * value NULL: it is taken away. */
+static bool git_key_redirects(const char *key, const char *value)
+{
+	static const char *const sections[] = { "remote", "url", "http" };
+	const char *dot = strrchr(key, '.');
+
+	if (git_key_is_proxy(key))
+		return false; /* judged by where the proxy is */
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		size_t n = strlen(sections[i]);
+		if (strncasecmp(key, sections[i], n) == 0 && (key[n] == '.' || !key[n]))
+			return true;
+	}
+	if (strncasecmp(key, "submodule.", 10) == 0)
+		return strcasecmp(dot, ".url") == 0;
+	if (strncasecmp(key, "branch.", 7) != 0)
+		return false;
+	return strcasecmp(dot, ".pushremote") == 0 ||
+		(strcasecmp(dot, ".remote") == 0 && value && !git_key_is_harmless(key, value));
+}
+
 /* What the options before the subcommand say. */
 struct git {
 	struct word dir; /* -C */
@@ -95,6 +117,8 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 		if (is_loose_program(&value))
 			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
 		run_text(k, &value, 0, arena_printf(walk_arena(k->w), "git -c %s", key));
+	} else if (git_key_redirects(key, value.text)) {
+		fx(k, TAG_GIT_REMOTE, x, 0);
 	}
 }
 
@@ -524,6 +548,8 @@ HANDLER(git_config)
 	else if (key && value && git_key_is_proxy(key->text) && value->text_n &&
 		(value->certainty != CERTAIN || !names_local_host(value->text)))
 		t = TAG_ENVIRONMENT_PROXY;
+	else if (key && git_key_redirects(key->text, value ? value->text : NULL))
+		t = TAG_GIT_REMOTE;
 	fx(k, t, key, 0);
 	if (value && word_starts(value, "!")) {
 		struct word text = word_tail(value, 1);
