@@ -431,7 +431,9 @@ static void cover_others(struct task *t)
 
 	if (!t->tmp.all)
 		return;
-	own[0] = (struct sandbox_own){ t->tmp.all, t->tmp.path };
+	/* Copies of files (git_private.c) lie beside it, out of the run's sight. */
+	const char *from = t->profile->writes == ALLOWANCE_YES ? make_below(t, "tmp") : NULL;
+	own[0] = (struct sandbox_own){ t->tmp.all, from ? from : t->tmp.path };
 	t->rules.own = own;
 	t->tmpdir = t->tmp.all;
 }
