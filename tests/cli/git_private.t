@@ -118,6 +118,18 @@ for kind in ${kind:-none} supervised; do
   ok "$kind: which it may write" taken "$scratch/project/.git/worktrees/linked/config.worktree" user.name Linked 'git config --worktree user.name Linked'
 done
 
+# ---- the guard: the same answer as for git remote set-url ----
+cd "$scratch/project" || exit 1
+judged() { [ "$(helm guard check --profile develop -- sh -c "$2" 2>&1 | head -n 1 | cut -d ' ' -f 1)" = "$1" ] || { helm guard check --profile develop -- sh -c "$2"; return 1; }; }
+for c in "git remote set-url origin https://x" "git config remote.origin.url https://x" "git config set remote.origin.pushurl https://x" "git config --global http.sslVerify false" \
+  "git config --unset remote.origin.url" "git config unset remote.origin.url" "git config --remove-section remote.origin" "git config branch.x.pushRemote y" "git config remote.pushDefault y" \
+  "git config http.https://x/.extraHeader y" "git config url.https://x/.insteadOf https://y/" "git -c http.sslVerify=false status" "git -c remote.origin.url=https://x status"; do
+  ok "asked: $c" judged require_approval "$c"
+done
+for c in "git config user.email a@b" "git config branch.x.remote origin" "git config core.autocrlf input"; do
+  ok "not asked: $c" judged warn "$c"
+done
+
 # ---- with mounts: what outside is replaced is covered again ----
 kind=$(sandbox_kind)
 if [ "$kind" = namespaces ]; then

@@ -451,10 +451,12 @@ static void cover_others(struct task *t)
 
 	if (!t->tmp.all)
 		return;
-	own[0] = (struct sandbox_own){ t->tmp.all, t->tmp.path };
+	/* Copies of files (git_private.c) lie beside it, out of the run's sight. */
+	const char *from = t->profile->writes == ALLOWANCE_YES ? make_below(t, "tmp") : NULL;
+	own[0] = (struct sandbox_own){ t->tmp.all, from ? from : t->tmp.path };
 	t->rules.own = own;
 	t->tmpdir = t->tmp.all;
-	t->tmp_from = t->tmp.path;
+	t->tmp_from = own[0].from;
 }
 
 /* Without mounts: temporary files, shared memory and caches have directories below the private one (own_environment.c). */
