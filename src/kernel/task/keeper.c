@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -395,14 +394,20 @@ static int see_heard(
 	return ++h->seen > HEARD_ENTRIES ? E_LIMIT : 0;
 }
 
+static int enter_heard(void *arg, int parent, const char *name, const char *below)
+{
+	struct heard *h = arg;
+
+	return rights_enter(h->t, parent, name, arena_printf(h->t->a, "%s/%s", h->dir, below));
+}
+
 static void look_at_one(struct heard *h, int root, const char *rel)
 {
 	struct sys *s = h->x->sys;
 	const char *name = path_base(rel);
 	AUTO(close_fd)
-	int parent = s->open(s, root,
-		name == rel ? "." : arena_strndup(h->t->a, rel, (size_t)(name - rel) - 1),
-		O_RDONLY | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	int parent = rights_open(
+		h->t, root, name == rel ? "." : arena_strndup(h->t->a, rel, (size_t)(name - rel) - 1));
 	struct stat st;
 
 	if (parent < 0 || s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW))
@@ -410,8 +415,9 @@ static void look_at_one(struct heard *h, int root, const char *rel)
 	h->dir = NULL;
 	bool is_entered = see_heard(h, parent, name, rel, &st, NULL) == 0 && S_ISDIR(st.st_mode);
 	h->dir = rel;
-	if (is_entered)
-		(void)file_walk(s, parent, name, see_heard, h, NULL);
+	AUTO(close_fd) int fd = is_entered ? rights_enter(h->t, parent, name, rel) : -1;
+	if (fd >= 0)
+		(void)file_walk_by(s, fd, false, see_heard, enter_heard, h, NULL);
 }
 
 /* Below the roots, at once: the walk over everything comes when it is due, and finds what this has missed. */
@@ -423,7 +429,7 @@ static void look_at_heard(struct keeper *x, struct task *t)
 	size_t n = watch_told(x->watch, t->a, &told);
 
 	t->nested = x->base.nested;
-	if (n && file_open_dir(x->sys, AT_FDCWD, task_tree(t), &root, NULL) == OK)
+	if (n && rights_open_root(t, task_tree(t), &root) == OK)
 		for (size_t i = 0; i < n && h.seen <= HEARD_ENTRIES; i++)
 			look_at_one(&h, root, told[i]);
 }
@@ -713,7 +719,7 @@ static void look_first(struct keeper *x)
 	x->base.nested = nested_new(&x->a, &x->base);
 	nested_watch(x->base.nested, x->watch);
 	watch_walk_begins(x->watch);
-	nested_look(x->base.nested, task_tree(&x->base));
+	nested_look(x->base.nested, &x->base, task_tree(&x->base));
 }
 
 static int open_all(struct keeper *x, struct err *e)

@@ -67,6 +67,9 @@ struct task {
 	struct task_cards cards;
 	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
 	struct nested *nested; /* the same deeper in the tree; or NULL */
+	struct known_mode *modes; /* of directories on the way to them, as they were (rights.c); or NULL */
+	bool is_noting; /* the look before the run is under way */
+	bool is_left; /* something could not be looked at, or not be taken away: it counts as active */
 	bool lasts; /* a session: what is looked at once holds for all of its calls */
 	struct nested *nested_next; /* what the walk behind it sees goes here; or NULL */
 	const struct json *hooks; /* directories of the tree that git runs hooks from; or NULL */
@@ -262,6 +265,7 @@ int armed_hold(struct task *t, struct err *e);
 /* Asked about each entry of the walk over task_tree(), once the run has ended. */
 void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st);
 void armed_check(struct task *t); /* after that walk */
+const char *armed_left(const struct task *t); /* t->is_left: the line for the operator */
 /* For those who look elsewhere: was it changed since the run began; under what name things are held; hold it; tell of it. */
 #define HELD ".held-by-helm"
 bool armed_is_newer(const struct task *t, const struct stat *st);
@@ -272,6 +276,31 @@ bool armed_is_store(const char *name); /* of a repository: nothing in this direc
 /* inside.c: a repository that was hidden in the one at `rel` of the tree is held. */
 void armed_look_inside(struct task *t, const char *rel);
 bool armed_is_repository(struct sys *s, int dir); /* by what is in it, as git sees it */
+
+/* ---- rights.c: looking with our own rights, whatever modes a run has chosen ---- */
+
+/* A directory as it was before the run.  is_open: it was opened for a look, and is closed again by rights_put_back(). */
+struct known_mode {
+	const char *path; /* absolute */
+	dev_t dev;
+	ino_t ino;
+	mode_t mode;
+	bool is_open;
+	struct known_mode *next;
+};
+struct known_mode *mode_add(struct task *t, const char *path, const struct known_mode *what);
+/* A look at a directory has found *st: before the run its mode is noted, behind it its owner's rights are given back. */
+void rights_see(struct task *t, const char *root, int dir, const char *path, const struct stat *st);
+/* Everything on the way to `path` below `dir`, both included, can be entered by its owner afterwards, where it is ours. */
+void rights_reach(struct task *t, int dir, const char *path);
+/* A directory for reading, links not followed, as s->open() has it; with its owner's rights.  -1 with errno. */
+int rights_open(struct task *t, int dir, const char *path);
+/* The same, and one that cannot be opened is told as what may hide anything, unless nobody of our user can write in it. */
+int rights_enter(struct task *t, int parent, const char *name, const char *rel);
+int rights_open_root(struct task *t, const char *root, int *ret);
+void rights_cannot(struct task *t, const char *rel, const char *why); /* it is told as something that is left */
+int rights_rename(struct task *t, int dir, const char *from, const char *to); /* the name must be free */
+void rights_put_back(struct task *t); /* when everybody has looked */
 
 /* ---- watch.c: has anything in a tree changed since the last walk, and where? ---- */
 
@@ -310,7 +339,7 @@ void watch_end(struct watch *w);
 /* Entries that are looked at, before a run and behind it: of what lasts, many more. */
 size_t task_walk_most(const struct task *t);
 struct nested *nested_new(struct arena *a, const struct task *t);
-void nested_look(struct nested *x, const char *root); /* a walk by names */
+void nested_look(struct nested *x, struct task *t, const char *root); /* a walk by names */
 /* One entry of a walk that somebody else makes; *st may know the kind alone.  Returns what a file_visit does. */
 int nested_see(struct nested *x, int parent, const char *name, const char *rel, const struct stat *st);
 bool nested_counts(const char *rel);
@@ -320,6 +349,7 @@ bool nested_is_new(struct nested *x, const char *rel, const struct stat *st);
  * on to `next`, and to look() first. */
 struct nested_again {
 	void *arg;
+	struct task *t;
 	int root;
 	bool (*is_seen)(void *arg, const char *rel);
 	void (*look)(void *arg, int parent, const char *name, const char *rel, const struct stat *st);

@@ -29,6 +29,7 @@ enum {
 	EXIT_PAUSED = 26,
 	EXIT_PLAN = 29,
 	EXIT_UNVERIFIED = 30,
+	EXIT_LEFT = 31, /* what may start programs later could not be looked at, or not be taken away */
 	EXIT_NOT_STARTED = 126
 };
 
@@ -524,6 +525,8 @@ static int put_end_rows(struct task *t, struct err *e)
 	if (t->is_unverified)
 		t->report->exit_code = EXIT_UNVERIFIED;
 	tell_lost_output(t);
+	if (t->is_left)
+		t->report->exit_code = EXIT_LEFT;
 	return first_error(rc, e, late_rc, &late);
 }
 

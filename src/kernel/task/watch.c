@@ -145,6 +145,8 @@ static void add(struct watch *w, int parent, const char *name, const char *rel, 
 	/* One that is gone by now was heard to go. */
 	if (number >= 0)
 		note_dir(w, number, rel, is_inside);
+	else if (errno == EACCES)
+		w->is_lost = true; /* closed to its owner: the walk opens it, and the next one hears it */
 	else if (errno != ENOENT && errno != ENOTDIR)
 		give_up(w);
 }
