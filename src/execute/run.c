@@ -578,6 +578,7 @@ static bool wait_for_end(struct watch *w)
 			{ -1, 0, 0 },
 			{ -1, 0, 0 },
 			{ -1, 0, 0 },
+			{ running && w->request->on_other ? *w->request->other_fd : -1, POLLIN, 0 },
 		};
 		if (running && w->stage->relay.is_wanted)
 			terminal_await(&w->stage->relay, p + 6);
@@ -594,6 +595,8 @@ static bool wait_for_end(struct watch *w)
 			drain(w, &w->err_fd, 2, &w->result->err, &w->err_hash);
 		if (n > 0 && p[5].revents)
 			w->request->on_side(w->request->side_arg);
+		if (n > 0 && p[9].revents)
+			w->request->on_other(w->request->other_arg);
 		if (n > 0 && w->stage->relay.is_wanted)
 			terminal_relay(&w->stage->relay, p + 6);
 		if (n > 0 && p[1].revents & POLLIN)

@@ -14,6 +14,7 @@
 #include "clients/clients.h"
 #include "kernel/linked.h"
 #include "kernel/posture.h"
+#include "kernel/task/armed.h"
 #include "kernel/task/parts.h"
 #include "propose/propose.h"
 
@@ -29,25 +30,8 @@ enum {
 	DIR_MAX = 500,
 	WALKED_MAX = 20000,
 	MODULE_DEPTH = 8,
+	COPIES_MOST = 8,
 	BELOW = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS
-};
-
-/* What of a file counts.  Most are not to be written at all; what git writes in ordinary work is read. */
-enum armed_kind {
-	ARMED_WHOLE,
-	ARMED_CONFIG, /* settings that make git start something */
-	ARMED_TODO, /* commands among the steps of a rebase that waits to go on */
-	ARMED_COMMON /* of a further work tree: anything but the repository that it lies in */
-};
-
-/* One such file, as it was. */
-struct armed_file {
-	const char *root, *path; /* path: below root */
-	struct stat st;
-	struct bytes text; /* of a file; p NULL: not kept */
-	const char *target; /* of a symbolic link; or NULL */
-	enum armed_kind kind;
-	struct armed_file *next;
 };
 
 /* ---- which files ---- */
@@ -78,12 +62,27 @@ const char *armed_closed_at(struct arena *a, size_t i)
 	return NULL;
 }
 
-static struct armed_file *find(struct armed_file *list, const char *root, const char *path)
+static bool is_same(const struct stat *x, const struct stat *y)
+{
+	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_ctim.tv_sec == y->st_ctim.tv_sec &&
+		x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
+}
+
+struct armed_file *armed_find(struct armed_file *list, const char *root, const char *path)
 {
 	for (; list; list = list->next)
 		if (text_eq(list->path, path) && text_eq(list->root, root))
 			return list;
 	return NULL;
+}
+
+bool armed_is_same_list(const struct armed_file *x, const struct armed_file *y)
+{
+	for (; x && y; x = x->next, y = y->next)
+		if (!text_eq(x->path, y->path) || !text_eq(x->root, y->root) || x->st.st_mode != y->st.st_mode ||
+			!is_same(&x->st, &y->st))
+			return false;
+	return !x && !y;
 }
 
 struct search {
@@ -143,7 +142,7 @@ static void add_file(struct search *x, const char *path, const struct stat *st)
 {
 	struct task *t = x->t;
 
-	if (find(x->list, x->root, path))
+	if (armed_find(x->list, x->root, path))
 		return;
 	struct armed_file *f = arena_zalloc(t->a, 1, sizeof(*f));
 	*f = (struct armed_file){
@@ -483,6 +482,9 @@ static const char *rename_away(struct task *t, int dir, const char *name)
 			return to;
 		if (errno != EEXIST)
 			return NULL;
+		/* Whoever makes it again and again while it goes on fills no directory with copies. */
+		if (t->is_prompt && i >= COPIES_MOST && s->unlink(s, dir, name, 0) == 0)
+			return "nothing: it is gone";
 	}
 	const char *to = arena_printf(t->a, "%s" HELD "-%llx", name, (unsigned long long)s->mono_us(s));
 	return rights_rename(t, dir, name, to) == 0 ? to : NULL;
@@ -534,12 +536,6 @@ static void hold_found(struct task *t, int parent, const char *name, const char 
 
 	tell(t, rel, as ? "held" : "left", as,
 		as ? why : arena_printf(t->a, "%s; it could not be held: %s", why, strerror(errno)));
-}
-
-static bool is_same(const struct stat *x, const struct stat *y)
-{
-	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_ctim.tv_sec == y->st_ctim.tv_sec &&
-		x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
 }
 
 /* A wall kept the run from it: somebody outside has changed it. */
@@ -633,6 +629,8 @@ static void look_at(struct task *t, int root_fd, struct armed_file *f, struct ar
 
 	if ((old && is_same(&old->st, &f->st)) || was_closed(t, f->root, f->path) ||
 		is_same_text(t, root_fd, f, old))
+		return;
+	if (t->is_prompt && f->kind != ARMED_WHOLE)
 		return;
 	if (f->kind != ARMED_WHOLE) {
 		why = why_read(t, root_fd, f, old);
@@ -751,7 +749,7 @@ static bool is_new_workspace(
 static void look_at_file(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
 	armed_strip_set_ids(t, parent, name, rel, st);
-	if (text_eq(name, ".git") && !text_eq(rel, name) && leads_elsewhere(t, parent, name, rel))
+	if (text_eq(name, ".git") && !t->is_prompt && !text_eq(rel, name) && leads_elsewhere(t, parent, name, rel))
 		hold_found(t, parent, name, rel, why_armed(rel));
 	else if (armed_is_ci(rel))
 		tell(t, rel, "noted", NULL, "a service runs it once it is pushed");
@@ -784,6 +782,13 @@ void armed_look(struct task *t, int parent, const char *name, const char *rel, c
 void armed_away(struct task *t, int root_fd, const char *path, const char *why)
 {
 	set_right(t, root_fd, path, true, NULL, why);
+}
+
+void armed_say_row(struct task *t, struct json *row)
+{
+	if (!t->left_behind)
+		t->left_behind = json_new(t->a, JSON_ARRAY);
+	json_push(t->a, t->left_behind, row);
 }
 
 void armed_say(struct task *t, const char *path, const char *what, const char *why)
@@ -830,11 +835,12 @@ void armed_check(struct task *t)
 	for (struct armed_file *f = now; f; f = f->next) {
 		AUTO(close_fd) int fd = -1;
 		if (rights_open_root(t, f->root, &fd) == OK)
-			look_at(t, fd, f, find(t->armed, f->root, f->path));
+			look_at(t, fd, f, armed_find(t->armed, f->root, f->path));
 	}
-	for (struct armed_file *f = t->armed; f; f = f->next) {
+	/* While it goes on, one that is gone may be on its way to be written anew. */
+	for (struct armed_file *f = t->is_prompt ? NULL : t->armed; f; f = f->next) {
 		AUTO(close_fd) int fd = -1;
-		bool is_gone = !find(now, f->root, f->path) && !was_closed(t, f->root, f->path);
+		bool is_gone = !armed_find(now, f->root, f->path) && !was_closed(t, f->root, f->path);
 		/* Who removes a repository removes its configuration; a hook that is gone starts nothing. */
 		if (is_gone && !text_starts(f->path, ".git/") && !is_hook(t, f) && is_kept(f) &&
 			rights_open_root(t, f->root, &fd) == OK)

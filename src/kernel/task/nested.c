@@ -272,6 +272,55 @@ void nested_carry(struct nested *next, const struct nested *was, const struct ne
 	}
 }
 
+/* ---- on disk ---- */
+
+enum { PLACES_KEPT = 4000 };
+
+void nested_write(const struct nested *x, struct arena *a, struct json *to)
+{
+	struct json *places = json_new(a, JSON_ARRAY);
+	bool is_cut = !x || x->is_cut || x->n > PLACES_KEPT;
+
+	for (size_t i = 0; !is_cut && i < x->n; i++) {
+		const struct nested_place *p = &x->places[i];
+		is_cut = text_utf8_valid(p->rel, strlen(p->rel)) != strlen(p->rel);
+		json_push(a, places,
+			json_stringf(a, "%llu:%llu %s", (unsigned long long)p->dev, (unsigned long long)p->ino, p->rel));
+	}
+	json_setb(a, to, "places_cut", is_cut);
+	json_set(a, to, "places", is_cut ? json_new(a, JSON_ARRAY) : places);
+}
+
+int nested_read(struct arena *a, const struct task *t, const struct json *from, struct nested **ret)
+{
+	struct nested *x = nested_new(a, t);
+
+	x->is_cut = json_get_bool(from, "places_cut", true);
+	json_each (one, json_get(from, "places")) {
+		const char *text = json_text(one);
+		struct stat st = { 0 };
+		char *end;
+		if (!text)
+			return E_CORRUPT;
+		st.st_dev = strtoull(text, &end, 10);
+		if (*end != ':')
+			return E_CORRUPT;
+		st.st_ino = strtoull(end + 1, &end, 10);
+		if (*end != ' ' || !end[1])
+			return E_CORRUPT;
+		keep(x, end + 1, &st);
+	}
+	*ret = x;
+	return OK;
+}
+
+void nested_renumber(struct nested *x, dev_t was, dev_t now)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->places[i].dev == was)
+			x->places[i].dev = now;
+}
+
 bool nested_is_whole(const struct nested *x)
 {
 	return x && !x->is_cut;

@@ -504,6 +504,7 @@ static void put_changes(struct task *t)
 	if (t->profile->writes == ALLOWANCE_YES) {
 		touched = task_touched(t);
 		armed_check(t);
+		t->is_checked = true;
 		deleted = changes_gone(t->k, a, t->expected, t->report->checkpoint_id);
 		/* What was not walked over is not gone for that. */
 		const struct json *gone = t->is_cut ? NULL : before_gone(t);

@@ -97,6 +97,11 @@ static void give_up(struct watch *w)
 	forget_places(w);
 }
 
+int watch_fd(const struct watch *w)
+{
+	return w ? w->fd : -1;
+}
+
 void watch_end(struct watch *w)
 {
 	if (w)
