@@ -685,8 +685,7 @@ static int walk_one(struct walk *w, int fd, const char *name, const char *rel, u
 	struct sys *s = w->s;
 
 	if ((!w->is_by_names || !st.st_mode) && s->stat(s, fd, name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT || w->opens ? OK
-						   : err_sys(e, "FILE_READ", "cannot look at '%s'", rel);
+		return errno == ENOENT || w->opens ? OK : err_sys(e, "FILE_READ", "cannot look at '%s'", rel);
 	int rc = w->fn(w->arg, fd, name, rel, &st, e);
 	if (rc < 0 || rc == FILE_SKIP || !S_ISDIR(st.st_mode))
 		return rc < 0 ? rc : OK;
@@ -695,7 +694,9 @@ static int walk_one(struct walk *w, int fd, const char *name, const char *rel, u
 	int sub = w->opens ? w->opens(w->arg, fd, name, rel)
 			   : s->open(s, fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
 	if (sub < 0)
-		return w->opens || errno == ENOENT ? OK : err_sys(e, "FILE_OPEN_DIR", "cannot open directory '%s'", rel);
+		return w->opens || errno == ENOENT
+			? OK
+			: err_sys(e, "FILE_OPEN_DIR", "cannot open directory '%s'", rel);
 	return walk_dir(w, sub, rel, depth + 1, e);
 }
 

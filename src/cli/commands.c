@@ -277,12 +277,7 @@ static const struct cmd row_task_doctor = { KNOWN(task_doctor), "", 0, 0,
 	"$ helm task doctor", task_doctor_opts, NEEDS_WORKSPACE, cmd_task_doctor };
 
 static const struct cmd row_task_recover = { KNOWN(task_recover), "", 0, 0,
-	"finish the clean-up of runs whose helm was killed",
-	"What starts programs later and was not there before such a run is taken away, what it changed is put back, wherever it ran "
-	"(docs/formats/autorun-journal.md).  Every run does this for its own place before it begins.  Exit 25 when something is left that "
-	"could not be looked at or taken away.",
-	"$ helm task recover", NULL, NEEDS_WORKSPACE, cmd_task_recover };
-
+	"finish the clean-up of killed runs", NULL, NULL, NULL, NEEDS_WORKSPACE, cmd_task_recover };
 static const struct cmd row_receipts_list = { KNOWN(receipts_list), "", 0, 0,
 	"list receipts, the newest last", NULL, "$ helm receipts list --limit 5", receipts_list_opts,
 	NEEDS_WORKSPACE | OR_URL, cmd_receipts_list };

@@ -682,7 +682,8 @@ static void look_at_files(struct look_around *x)
 static void look_at_autorun(struct look_around *x)
 {
 	json_each (one, autorun_unfinished(x->s, x->a, x->ws))
-		add_wrong(x, "autorun", json_get_text(one, "text", ""), NULL, json_get_text(one, "remedy", ""));
+		add_wrong(
+			x, "autorun", json_get_text(one, "text", ""), NULL, json_get_text(one, "remedy", ""));
 }
 
 /* Guards that a person put in front of a client, and that do not hold. */

@@ -137,8 +137,8 @@ static void look_at_repository(struct again *x, const char *rel, bool all)
 	struct sys *s = x->t->k->sys;
 	const char *name = path_base(rel);
 	AUTO(close_fd)
-	int parent =
-		rights_open(x->t, x->root, name > rel ? arena_strndup(x->t->a, rel, (size_t)(name - rel) - 1) : ".");
+	int parent = rights_open(
+		x->t, x->root, name > rel ? arena_strndup(x->t->a, rel, (size_t)(name - rel) - 1) : ".");
 	struct stat st;
 
 	if (parent < 0 || s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW))
@@ -209,7 +209,8 @@ void task_touched_again(struct task *t, const struct watch_news *news)
 	take_repositories(&x, news);
 	const struct watch_list *heard = &x.news.heard, *fresh = &x.news.fresh,
 				*inside = &x.news.repositories;
-	nested_carry(t->nested_next, t->nested, &(struct nested_again){ &x, t, root, is_seen, look_once_more });
+	nested_carry(
+		t->nested_next, t->nested, &(struct nested_again){ &x, t, root, is_seen, look_once_more });
 	for (size_t i = 0; i < heard->n; i++)
 		if (!has_above(fresh, heard->paths[i]))
 			walk(&x, heard->paths[i], see_entry);

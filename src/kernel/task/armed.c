@@ -8,13 +8,13 @@
  *
  * Below the roots of workspace and work tree, where nothing was noted, times tell: the walk that lists what a run touched asks here about
  * each file.  Nothing follows a symbolic link: a run may have left one that leads to the person's own settings. */
+#include "kernel/task/armed.h"
 #include "base/file.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "clients/clients.h"
 #include "kernel/linked.h"
 #include "kernel/posture.h"
-#include "kernel/task/armed.h"
 #include "kernel/task/parts.h"
 #include "propose/propose.h"
 
@@ -79,8 +79,8 @@ struct armed_file *armed_find(struct armed_file *list, const char *root, const c
 bool armed_is_same_list(const struct armed_file *x, const struct armed_file *y)
 {
 	for (; x && y; x = x->next, y = y->next)
-		if (!text_eq(x->path, y->path) || !text_eq(x->root, y->root) || x->st.st_mode != y->st.st_mode ||
-			!is_same(&x->st, &y->st))
+		if (!text_eq(x->path, y->path) || !text_eq(x->root, y->root) ||
+			x->st.st_mode != y->st.st_mode || !is_same(&x->st, &y->st))
 			return false;
 	return !x && !y;
 }
@@ -749,7 +749,8 @@ static bool is_new_workspace(
 static void look_at_file(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
 	armed_strip_set_ids(t, parent, name, rel, st);
-	if (text_eq(name, ".git") && !t->is_prompt && !text_eq(rel, name) && leads_elsewhere(t, parent, name, rel))
+	if (text_eq(name, ".git") && !t->is_prompt && !text_eq(rel, name) &&
+		leads_elsewhere(t, parent, name, rel))
 		hold_found(t, parent, name, rel, why_armed(rel));
 	else if (armed_is_ci(rel))
 		tell(t, rel, "noted", NULL, "a service runs it once it is pushed");

@@ -46,6 +46,11 @@ const char *armed_left(const struct task *t)
 		text.p);
 }
 
+uint32_t task_left_count(const struct task *t)
+{
+	return t->left_behind ? t->left_behind->n : 0;
+}
+
 /* In a process of its own: the session goes on meanwhile, so nothing of it but what never changes is used.  What it was at its beginning
  * stays what this run is compared with at its end: what is written between this look and the command's own is found then. */
 int armed_hold(struct task *t, struct err *e)
@@ -76,6 +81,10 @@ int armed_hold(struct task *t, struct err *e)
 	t->nested = session->nested;
 	t->modes = session->modes;
 	t->hooks = session->hooks;
+	/* Also what was taken away while the session went on, since somebody was last stopped by it. */
+	struct json *held = session->left_behind;
+	for (uint32_t i = t->spec->left_told; held && i < held->n; i++)
+		armed_say_row(&look, held->items[i]);
 	const char *what = look.is_left ? armed_left(&look) : look.left_behind ? say(&look) : NULL;
 	if (!what)
 		return OK;

@@ -24,10 +24,9 @@
 enum { TEXTS_MOST = 8 << 20, TRIES = 20 };
 #define VERSION "helm.autorun-journal/v1"
 
-static const char *const kinds[] = { [ARMED_WHOLE] = "whole",
-	[ARMED_CONFIG] = "config",
-	[ARMED_TODO] = "todo",
-	[ARMED_COMMON] = "common" };
+static const char *const kinds[] = {
+	[ARMED_WHOLE] = "whole", [ARMED_CONFIG] = "config", [ARMED_TODO] = "todo", [ARMED_COMMON] = "common"
+};
 
 /* ---- as a document ---- */
 
@@ -49,7 +48,7 @@ static const char *get_name(struct arena *a, const struct json *from, const char
 		   *coded = plain ? NULL : json_get_text(from, arena_printf(a, "%s_base64", member), NULL);
 	struct bytes name;
 
-	return plain		    ? plain
+	return plain ? plain
 		: coded && base64_decode(a, coded, strlen(coded), BASE64_STD, true, &name)
 		? arena_strndup(a, (const char *)name.p, name.n)
 		: NULL;
@@ -171,7 +170,8 @@ static void renumber(struct task *t, const char *boot)
 
 	while (root && !text_eq(root->path, tree))
 		root = root->next;
-	if ((boot && now && text_eq(boot, now)) || !root || s->stat(s, AT_FDCWD, tree, &st, 0) || st.st_dev == root->dev)
+	if ((boot && now && text_eq(boot, now)) || !root || s->stat(s, AT_FDCWD, tree, &st, 0) ||
+		st.st_dev == root->dev)
 		return;
 	const dev_t was = root->dev;
 	for (struct armed_file *f = t->armed; f; f = f->next)
@@ -192,8 +192,8 @@ int journal_read(struct task *t, const struct json *doc, struct run_result *resu
 	struct workspace *ws = arena_zalloc(a, 1, sizeof(*ws));
 
 	if (!text_eq(json_get_text(doc, "journal", ""), VERSION) || !root || *root != '/' || !name ||
-		!json_is(json_get(doc, "files"), JSON_ARRAY) || !json_is(json_get(doc, "directories"), JSON_ARRAY) ||
-		json_get_int(doc, "since_us", 0) <= 0)
+		!json_is(json_get(doc, "files"), JSON_ARRAY) ||
+		!json_is(json_get(doc, "directories"), JSON_ARRAY) || json_get_int(doc, "since_us", 0) <= 0)
 		return E_CORRUPT;
 	/* The place is that of the journal, whichever workspace it is looked at from. */
 	*ws = *t->k->ws;
@@ -233,7 +233,8 @@ int journal_read(struct task *t, const struct json *doc, struct run_result *resu
 
 static int cannot_write(struct err *e, const char *path)
 {
-	return err_sys(e, "AUTORUN_JOURNAL", "not run: what is there before it cannot be written to '%s'", path);
+	return err_sys(
+		e, "AUTORUN_JOURNAL", "not run: what is there before it cannot be written to '%s'", path);
 }
 
 /* Whole under a name that nobody reads, then under its own: with the lock, which goes with the file.  One who sweeps may take it for
@@ -245,9 +246,11 @@ static int put_file(struct task *t, const char *home, struct bytes text, int *re
 		   *draft = arena_printf(t->a, "%s/" JOURNAL_DIR "/.%s.tmp", home, path_base(path));
 
 	for (int i = 0; i < TRIES; i++) {
-		AUTO(close_fd) int fd = s->open(s, AT_FDCWD, draft, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, 0);
+		AUTO(close_fd)
+		int fd = s->open(s, AT_FDCWD, draft, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, 0);
 		if (fd < 0 && errno == ENOENT && i == 0) {
-			int rc = file_mkdirs(s, AT_FDCWD, arena_printf(t->a, "%s/" JOURNAL_DIR, home), 0700, e);
+			int rc = file_mkdirs(
+				s, AT_FDCWD, arena_printf(t->a, "%s/" JOURNAL_DIR, home), 0700, e);
 			if (rc)
 				return rc;
 			continue;
@@ -298,7 +301,8 @@ struct journal *journal_new(struct task *t)
 	struct journal *j = arena_zalloc(t->a, 1, sizeof(*j));
 
 	*j = (struct journal){ .fd = -1,
-		.path = arena_printf(t->a, "%s/" JOURNAL_DIR "/%s@%d.json", t->k->ws->helm_home, t->id, getpid()) };
+		.path = arena_printf(
+			t->a, "%s/" JOURNAL_DIR "/%s@%d.json", t->k->ws->helm_home, t->id, getpid()) };
 	return j;
 }
 
@@ -323,7 +327,8 @@ int journal_later(struct task *t, struct err *e)
 {
 	struct sys *s = t->k->sys;
 	int fd = fcntl(t->journal->fd, F_DUPFD_CLOEXEC, 3),
-	    dir = s->open(s, AT_FDCWD, arena_printf(t->a, "%s/" JOURNAL_DIR, t->k->ws->helm_home), O_RDONLY | O_DIRECTORY, 0, 0);
+	    dir = s->open(s, AT_FDCWD, arena_printf(t->a, "%s/" JOURNAL_DIR, t->k->ws->helm_home),
+		    O_RDONLY | O_DIRECTORY, 0, 0);
 
 	if (fd < 0 || dir < 0) {
 		close_fd(&fd);
@@ -343,7 +348,8 @@ int journal_sync(struct task *t, struct err *e)
 	int dir = s->open(s, AT_FDCWD, arena_printf(t->a, "%s/" JOURNAL_DIR, t->k->ws->helm_home),
 		O_RDONLY | O_DIRECTORY, 0, 0);
 
-	return s->sync(s, t->journal->fd) || dir < 0 || s->fsync(s, dir) ? cannot_write(e, t->journal->path) : OK;
+	return s->sync(s, t->journal->fd) || dir < 0 || s->fsync(s, dir) ? cannot_write(e, t->journal->path)
+									 : OK;
 }
 
 void journal_left(struct task *t)

@@ -53,7 +53,8 @@ static bool is_torn(struct bytes text)
 }
 
 /* *ret_skip: it is gone, or nothing has begun with it. */
-static int open_one(struct sys *s, struct arena *a, const char *path, bool fixes, struct found *ret, bool *ret_skip, struct err *e)
+static int open_one(struct sys *s, struct arena *a, const char *path, bool fixes, struct found *ret,
+	bool *ret_skip, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	struct err why = { 0 };
@@ -103,7 +104,8 @@ static void sweep_draft(struct sys *s, const char *path)
 typedef int each_journal(void *arg, struct found *f, struct err *e);
 
 /* `fixes`: what nobody needs is removed. */
-static int each(struct sys *s, struct arena *a, const char *home, bool fixes, each_journal *fn, void *arg, struct err *e)
+static int each(struct sys *s, struct arena *a, const char *home, bool fixes, each_journal *fn, void *arg,
+	struct err *e)
 {
 	const char *dir = arena_printf(a, "%s/" JOURNAL_DIR, home);
 	struct err none = { 0 };
@@ -114,7 +116,8 @@ static int each(struct sys *s, struct arena *a, const char *home, bool fixes, ea
 	if (rc == E_MISSING)
 		return OK;
 	if (rc)
-		return err_set(e, E_IO, "AUTORUN_JOURNAL", "not run: it cannot be known what was not cleaned up: %s", none.text);
+		return err_set(e, E_IO, "AUTORUN_JOURNAL",
+			"not run: it cannot be known what was not cleaned up: %s", none.text);
 	for (size_t i = 0; rc == OK && i < n; i++) {
 		const char *path = arena_printf(a, "%s/%s", dir, names[i]);
 		struct found f;
@@ -153,7 +156,8 @@ static bool was_finished(struct finishing *x, const struct json *doc)
 
 	if (json_get(doc, "left") || !text_eq(json_get_text(doc, "kind", ""), "run") ||
 		!text_eq(json_get_text(doc, "workspace", ""), ws->root) || ws->state_fd < 0 ||
-		row_newest(x->k->sys, x->a, ws->state_fd, json_get_text(doc, "task_id", ""), &row, &e) || !row)
+		row_newest(x->k->sys, x->a, ws->state_fd, json_get_text(doc, "task_id", ""), &row, &e) ||
+		!row)
 		return false;
 	json_each (one, json_get(row, "left_behind"))
 		if (text_eq(json_get_text(one, "what", ""), "left"))
@@ -195,8 +199,9 @@ static int finish(void *arg, struct found *f, struct err *e)
 		.happened = json_new(a, JSON_OBJECT) };
 	struct json *about = json_new(a, JSON_OBJECT);
 
-	if (f->fd < 0 || (x->tree && !overlap(f->tree, x->tree) &&
-				 !text_eq(json_get_text(f->doc, "workspace", ""), x->k->ws->root)))
+	if (f->fd < 0 ||
+		(x->tree && !overlap(f->tree, x->tree) &&
+			!text_eq(json_get_text(f->doc, "workspace", ""), x->k->ws->root)))
 		return OK;
 	if (journal_read(&t, f->doc, result))
 		return damaged(f->path, "it is no journal of this version", e);
@@ -243,12 +248,14 @@ int autorun_recover(struct kernel *k, struct arena *a, const char *tree, struct 
 	size_t n = 0;
 
 	*ret = x.done;
-	if (!home || file_list(k->sys, a, AT_FDCWD, arena_printf(a, "%s/" JOURNAL_DIR, home), &names, &n, NULL))
+	if (!home ||
+		file_list(k->sys, a, AT_FDCWD, arena_printf(a, "%s/" JOURNAL_DIR, home), &names, &n, NULL))
 		n = 0;
 	/* Only the file that locks them, or none. */
 	if (n > 1 || (n == 1 && names[0][0] != '.')) {
 		/* One at a time: whoever comes while another one cleans up must not take for given what is still there. */
-		int rc = file_lock(k->sys, AT_FDCWD, arena_printf(a, "%s/" JOURNAL_DIR "/.lock", home), LOCK_MS, &lock, e);
+		int rc = file_lock(k->sys, AT_FDCWD, arena_printf(a, "%s/" JOURNAL_DIR "/.lock", home),
+			LOCK_MS, &lock, e);
 		if (rc)
 			return rc;
 	}
@@ -267,13 +274,15 @@ const char *autorun_said(struct arena *a, const struct json *done)
 	buf_init(&text, a);
 	json_each (one, done) {
 		size_t n = 0;
-		buf_addf(&text, "%sfinished the clean-up of %s, which was ended before its own", text.n ? "\n" : "",
-			json_get_text(one, "task_id", ""));
+		buf_addf(&text, "%sfinished the clean-up of %s, which was ended before its own",
+			text.n ? "\n" : "", json_get_text(one, "task_id", ""));
 		json_each (file, json_get(one, "left_behind"))
 			if (++n <= 3)
-				buf_addf(&text, "%s%s (%s)", n > 1 ? ", " : ": ", json_get_text(file, "path", ""),
-					text_eq(json_get_text(file, "what", ""), "put_back") ? "put back"
-											     : json_get_text(file, "what", ""));
+				buf_addf(&text, "%s%s (%s)", n > 1 ? ", " : ": ",
+					json_get_text(file, "path", ""),
+					text_eq(json_get_text(file, "what", ""), "put_back")
+						? "put back"
+						: json_get_text(file, "what", ""));
 		if (n > 3)
 			buf_addf(&text, " and %zu more", n - 3);
 	}
@@ -333,9 +342,12 @@ static int list_one(void *arg, struct found *f, struct err *e)
 	json_sets(x->a, row, "workspace", json_get_text(f->doc, "workspace", ""));
 	json_sets(x->a, row, "work_tree", f->tree);
 	json_sets(x->a, row, "text",
-		first ? arena_printf(x->a, "%s in %s may start programs later, and could not be looked at or taken away behind %s", first,
-				f->tree, id)
-		      : arena_printf(x->a, "%s in %s was ended before its clean-up: what starts programs later may be there", id, f->tree));
+		first ? arena_printf(x->a,
+				"%s in %s may start programs later, and could not be looked at or taken away behind %s",
+				first, f->tree, id)
+		      : arena_printf(x->a,
+				"%s in %s was ended before its clean-up: what starts programs later may be there",
+				id, f->tree));
 	json_sets(x->a, row, "remedy", first ? "remove it, then: helm task recover" : "helm task recover");
 	json_push(x->a, x->list, row);
 	return OK;

@@ -199,7 +199,8 @@ int keeper_look_again(struct keeper *x, struct task *t, struct err *e)
 	if (!x->base.is_left)
 		return put_journal(x, &x->base, e);
 	return err_set(e, E_DENIED, "AUTORUN_LEFT", "not run: %s",
-		look.is_left ? armed_left(&look) : "what may start programs later is still there: helm task doctor");
+		look.is_left ? armed_left(&look)
+			     : "what may start programs later is still there: helm task doctor");
 }
 
 void keeper_walk_if_changed(struct keeper *x)

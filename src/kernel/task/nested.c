@@ -285,7 +285,8 @@ void nested_write(const struct nested *x, struct arena *a, struct json *to)
 		const struct nested_place *p = &x->places[i];
 		is_cut = text_utf8_valid(p->rel, strlen(p->rel)) != strlen(p->rel);
 		json_push(a, places,
-			json_stringf(a, "%llu:%llu %s", (unsigned long long)p->dev, (unsigned long long)p->ino, p->rel));
+			json_stringf(a, "%llu:%llu %s", (unsigned long long)p->dev,
+				(unsigned long long)p->ino, p->rel));
 	}
 	json_setb(a, to, "places_cut", is_cut);
 	json_set(a, to, "places", is_cut ? json_new(a, JSON_ARRAY) : places);

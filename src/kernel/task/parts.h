@@ -304,7 +304,8 @@ int rights_open(struct task *t, int dir, const char *path);
 /* The same, and one that cannot be opened is told as what may hide anything, unless nobody of our user can write in it. */
 int rights_enter(struct task *t, int parent, const char *name, const char *rel);
 int rights_open_root(struct task *t, const char *root, int *ret);
-void rights_cannot(struct task *t, const char *rel, const char *why); /* it is told as something that is left */
+void rights_cannot(
+	struct task *t, const char *rel, const char *why); /* it is told as something that is left */
 int rights_rename(struct task *t, int dir, const char *from, const char *to); /* the name must be free */
 void rights_put_back(struct task *t); /* when everybody has looked */
 
@@ -318,7 +319,8 @@ struct journal {
 	struct json *doc;
 };
 /* What t has noted, written and locked; the next sync of the recorder takes it to disk.  E_IO AUTORUN_JOURNAL: nothing may begin. */
-struct journal *journal_new(struct task *t); /* for whoever wants it to live elsewhere than in t->a; the next one makes it otherwise */
+struct journal *journal_new(struct task *
+		t); /* for whoever wants it to live elsewhere than in t->a; the next one makes it otherwise */
 int journal_begin(struct task *t, const char *kind, int64_t since_us, struct err *e);
 int journal_later(struct task *t, struct err *e); /* with the next sync of the recorder */
 int journal_sync(struct task *t, struct err *e); /* for whoever has no recorder that does */
@@ -375,7 +377,8 @@ struct prompt {
 	int64_t not_before_us;
 	int timer, fd; /* of a session: fd is that of the watch, or of the timer while a look is due */
 };
-void prompt_hear(struct prompt *p, struct sys *s, bool is_heard); /* something happened; or may have, where nobody watches */
+void prompt_hear(struct prompt *p, struct sys *s,
+	bool is_heard); /* something happened; or may have, where nobody watches */
 void prompt_look(struct task *t, struct watch *w, struct prompt *p);
 /* For a session: t->run hears the tree from now on, and t is looked at while it lasts.  Ended when nothing of it runs. */
 void prompt_begin(struct task *t);

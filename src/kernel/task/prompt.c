@@ -114,7 +114,8 @@ void prompt_hear(struct prompt *p, struct sys *s, bool is_heard)
 static void wait_for_look(struct prompt *p, struct sys *s)
 {
 	int64_t us = p->due_us - s->mono_us(s);
-	struct itimerspec at = { .it_value = { .tv_sec = us > 0 ? us / 1000000 : 0, .tv_nsec = us > 0 ? us % 1000000 * 1000 + 1 : 1 } };
+	struct itimerspec at = { .it_value = { .tv_sec = us > 0 ? us / 1000000 : 0,
+					 .tv_nsec = us > 0 ? us % 1000000 * 1000 + 1 : 1 } };
 
 	p->fd = timerfd_settime(p->timer, 0, &at, NULL) ? -1 : p->timer;
 }

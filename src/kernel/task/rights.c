@@ -75,7 +75,9 @@ static bool widen(struct task *t, int fd, const struct stat *st)
 	const char *path = path_of(t, fd);
 
 	if (!m && t->is_noting && path)
-		m = mode_add(t, path, &(struct known_mode){ .dev = st->st_dev, .ino = st->st_ino, .mode = st->st_mode & 07777 });
+		m = mode_add(t, path,
+			&(struct known_mode){
+				.dev = st->st_dev, .ino = st->st_ino, .mode = st->st_mode & 07777 });
 	/* What was taken is given back; what was closed before is closed again when everybody has looked. */
 	mode_t was = m ? m->mode : st->st_mode & 07777, to = was | S_IRWXU;
 	if (s->chmod(s, fd, to))
@@ -87,7 +89,8 @@ static bool widen(struct task *t, int fd, const struct stat *st)
 	if (!m)
 		armed_say(t, told_as(t, path), "opened", "nobody could have looked into it");
 	else if (m->mode & S_IRWXU & ~st->st_mode)
-		armed_say(t, told_as(t, path), "put_back", "its mode was changed so that nobody could look into it");
+		armed_say(t, told_as(t, path), "put_back",
+			"its mode was changed so that nobody could look into it");
 	return true;
 }
 
@@ -96,7 +99,8 @@ static bool is_narrow(const struct task *t, const struct stat *st)
 {
 	const struct known_mode *m;
 
-	if (!S_ISDIR(st->st_mode) || st->st_uid != t->k->sys->euid(t->k->sys) || (st->st_mode & S_IRWXU) == S_IRWXU)
+	if (!S_ISDIR(st->st_mode) || st->st_uid != t->k->sys->euid(t->k->sys) ||
+		(st->st_mode & S_IRWXU) == S_IRWXU)
 		return false;
 	if ((st->st_mode & LOOKS) != LOOKS)
 		return true;
@@ -110,7 +114,8 @@ static void see(struct task *t, int fd, const char *full, const struct stat *st)
 		(void)widen(t, fd, st);
 	else if (t->is_noting && !known(t, st) && (full || (full = path_of(t, fd))))
 		mode_add(t, full,
-			&(struct known_mode){ .dev = st->st_dev, .ino = st->st_ino, .mode = st->st_mode & 07777 });
+			&(struct known_mode){
+				.dev = st->st_dev, .ino = st->st_ino, .mode = st->st_mode & 07777 });
 }
 
 void rights_see(struct task *t, const char *root, int dir, const char *path, const struct stat *st)
@@ -206,7 +211,8 @@ int rights_enter(struct task *t, int parent, const char *name, const char *rel)
 	if (fd >= 0 || errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
 		return fd;
 	const char *why = strerror(errno);
-	if (s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW) || !is_out_of_reach(parent, name, &st, s->euid(s)))
+	if (s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW) ||
+		!is_out_of_reach(parent, name, &st, s->euid(s)))
 		rights_cannot(t, rel, why);
 	return -1;
 }
@@ -240,8 +246,10 @@ void rights_put_back(struct task *t)
 		if (!m->is_open)
 			continue;
 		m->is_open = false;
-		AUTO(close_fd) int fd = s->open(s, AT_FDCWD, m->path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, 0);
-		if (fd >= 0 && s->stat(s, fd, "", &st, AT_EMPTY_PATH) == 0 && st.st_ino == m->ino && st.st_dev == m->dev)
+		AUTO(close_fd)
+		int fd = s->open(s, AT_FDCWD, m->path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+		if (fd >= 0 && s->stat(s, fd, "", &st, AT_EMPTY_PATH) == 0 && st.st_ino == m->ino &&
+			st.st_dev == m->dev)
 			(void)s->chmod(s, fd, m->mode);
 	}
 }

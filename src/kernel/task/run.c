@@ -788,7 +788,8 @@ static int go_through(struct task *t, struct err *e)
 	put_up_early(t);
 	rc = note_before(t, e);
 	if (rc == OK)
-		rc = kernel_record(t->k, &t->request, h, e); /* a question that is answered already is settled here */
+		rc = kernel_record(
+			t->k, &t->request, h, e); /* a question that is answered already is settled here */
 	task_governed(t, rc == OK);
 	if (rc || h->verdict != V_ALLOW || h->settled.checkpoint_id)
 		take_down_walls(t); /* it is not done, or was decided anew, or took its time */
@@ -814,7 +815,7 @@ static int recover(struct task *t, struct err *e)
 	int rc = autorun_recover(t->k, t->a, task_tree(t), &done, e);
 
 	if (rc == OK && done->n) {
-		json_set(t->a, t->row, "autorun_recovered", done);
+		json_seti(t->a, t->row, "autorun_recovered", done->n);
 		task_hint(t, autorun_said(t->a, done));
 	}
 	return rc;

@@ -99,6 +99,7 @@ struct run_spec {
 	/* The session that this is done for, outside of its walls; or NULL.  What it has armed since it began is held first, and then
 	 * nothing is run. */
 	const struct task *left;
+	uint32_t left_told; /* so many things that it armed and that were taken away at once have stopped an earlier one */
 	bool is_terminal; /* output goes to a terminal: it is inherited, not captured */
 };
 
@@ -133,10 +134,13 @@ int task_close_orphans(struct sys *s, struct workspace *ws, bool all, size_t *re
  * every place; else of those that overlap it, and of this workspace.  E_DENIED AUTORUN_LEFT: something is still there that may start
  * programs, and nothing may begin there.  E_CORRUPT AUTORUN_JOURNAL: a journal cannot be understood. */
 int autorun_recover(struct kernel *k, struct arena *a, const char *tree, struct json **ret, struct err *e);
-const char *autorun_said(struct arena *a, const struct json *done); /* in lines for the operator; NULL: nothing was done */
+const char *autorun_said(
+	struct arena *a, const struct json *done); /* in lines for the operator; NULL: nothing was done */
 /* What is not cleaned up, nothing is changed: [{journal, task_id, workspace, text, remedy}], of the places of this workspace and of all
  * others; NULL: all is done. */
 struct json *autorun_unfinished(struct sys *s, struct arena *a, const struct workspace *ws);
+
+uint32_t task_left_count(const struct task *t); /* taken away so far, of a session that runs */
 
 /* Who used what: only on final, blocked and audit rows. */
 struct json *task_experience(struct arena *a, const struct json *row);
