@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/gen.h"
 #include "cli/opt.h"
+#include "kernel/task/task.h"
 #include "kernel/workspace.h"
 #include "model/command.h"
 
@@ -155,6 +156,7 @@ static int open_needs(struct cli *r, struct err *e)
 		: needs & ANY_WORKSPACE	     ? WORKSPACE_ANY
 		: needs & MAY_WORKSPACE	     ? WORKSPACE_OPTIONAL
 					     : 0;
+	autorun_reopen(r->sys, r->a);
 	return workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
 }
 

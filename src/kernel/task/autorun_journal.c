@@ -229,6 +229,15 @@ int journal_read(struct task *t, const struct json *doc, struct run_result *resu
 	return rc;
 }
 
+const char *journal_tree(struct arena *a, const struct json *doc)
+{
+	const char *tree = get_name(a, doc, "work_tree");
+
+	if (!text_eq(json_get_text(doc, "journal", ""), VERSION))
+		return NULL;
+	return tree ? tree : get_name(a, doc, "workspace");
+}
+
 /* ---- on disk ---- */
 
 static int cannot_write(struct err *e, const char *path)

@@ -20,6 +20,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+/* FIXES: what nobody needs is removed.  DEAD_ONLY: those that somebody holds are passed over. */
+enum { FIXES = 1, DEAD_ONLY = 2 };
 enum { JOURNAL_MOST = 48 << 20, LOCK_MS = 60000 };
 #define EVENT "autorun_recovered"
 
@@ -53,7 +55,7 @@ static bool is_torn(struct bytes text)
 }
 
 /* *ret_skip: it is gone, or nothing has begun with it. */
-static int open_one(struct sys *s, struct arena *a, const char *path, bool fixes, struct found *ret,
+static int open_one(struct sys *s, struct arena *a, const char *path, unsigned how, struct found *ret,
 	bool *ret_skip, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
@@ -68,13 +70,13 @@ static int open_one(struct sys *s, struct arena *a, const char *path, bool fixes
 	if (fd < 0)
 		return damaged(path, strerror(errno), e);
 	bool is_held = s->lock(s, fd, LOCK_EX | LOCK_NB) != 0;
-	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH) || !st.st_nlink) {
+	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH) || !st.st_nlink || (is_held && how & DEAD_ONLY)) {
 		*ret_skip = true;
 		return OK;
 	}
 	int rc = file_read(s, a, AT_FDCWD, path, JOURNAL_MOST, 0, &text, &why);
 	if (rc == E_MISSING || (rc == OK && is_torn(text))) {
-		if (fixes && !is_held && rc == OK)
+		if (how & FIXES && !is_held && rc == OK)
 			(void)s->unlink(s, AT_FDCWD, path, 0);
 		*ret_skip = true;
 		return OK;
@@ -84,7 +86,9 @@ static int open_one(struct sys *s, struct arena *a, const char *path, bool fixes
 	if (rc)
 		return damaged(path, why.text, e);
 	ret->sha256 = sha256_hex(a, text.p, text.n);
-	ret->tree = json_get_text(ret->doc, "work_tree", json_get_text(ret->doc, "workspace", NULL));
+	ret->tree = journal_tree(a, ret->doc);
+	if (!ret->tree)
+		return damaged(path, "it is no journal of this version", e);
 	if (!is_held) {
 		ret->fd = fd;
 		fd = -1;
@@ -103,8 +107,7 @@ static void sweep_draft(struct sys *s, const char *path)
 
 typedef int each_journal(void *arg, struct found *f, struct err *e);
 
-/* `fixes`: what nobody needs is removed. */
-static int each(struct sys *s, struct arena *a, const char *home, bool fixes, each_journal *fn, void *arg,
+static int each(struct sys *s, struct arena *a, const char *home, unsigned how, each_journal *fn, void *arg,
 	struct err *e)
 {
 	const char *dir = arena_printf(a, "%s/" JOURNAL_DIR, home);
@@ -123,13 +126,13 @@ static int each(struct sys *s, struct arena *a, const char *home, bool fixes, ea
 		struct found f;
 		bool is_skipped;
 		if (names[i][0] == '.') {
-			if (fixes && text_ends(names[i], ".tmp"))
+			if (how & FIXES && text_ends(names[i], ".tmp"))
 				sweep_draft(s, path);
 			continue;
 		}
 		if (!text_ends(names[i], ".json"))
 			continue;
-		rc = open_one(s, a, path, fixes, &f, &is_skipped, e);
+		rc = open_one(s, a, path, how, &f, &is_skipped, e);
 		if (rc == OK && !is_skipped)
 			rc = fn(arg, &f, e);
 		close_fd(&f.fd);
@@ -259,7 +262,7 @@ int autorun_recover(struct kernel *k, struct arena *a, const char *tree, struct 
 		if (rc)
 			return rc;
 	}
-	int rc = each(k->sys, a, home, true, finish, &x, e);
+	int rc = each(k->sys, a, home, FIXES | DEAD_ONLY, finish, &x, e);
 	if (rc == OK && left.rc) {
 		*e = left;
 		rc = left.rc;
@@ -289,6 +292,34 @@ const char *autorun_said(struct arena *a, const struct json *done)
 	return text.n ? text.p : NULL;
 }
 
+/* ---- before anything is looked for ---- */
+
+static int reopen(void *arg, struct found *f, struct err *e)
+{
+	struct kernel *k = arg;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct run_result result;
+	struct task t = { .k = k, .a = &a };
+
+	(void)e;
+	if (journal_read(&t, f->doc, &result))
+		return OK;
+	rights_give_back(&t);
+	return OK;
+}
+
+/* Reads only, but for modes that a run took away: of errors whoever begins something hears. */
+void autorun_reopen(struct sys *s, struct arena *a)
+{
+	struct workspace ws = { 0 };
+	struct kernel k = { .sys = s, .ws = &ws };
+	const char *home;
+	struct err e = { 0 };
+
+	if (workspace_helm_home(s, a, &home, &e) == OK)
+		(void)each(s, a, home, DEAD_ONLY, reopen, &k, &e);
+}
+
 /* ---- who lives ---- */
 
 /* The oldest word about a file counts: text and target are what somebody found before anybody who runs now could have written there. */
@@ -315,7 +346,7 @@ static int merge(void *arg, struct found *f, struct err *e)
 
 int autorun_others(struct task *t, struct err *e)
 {
-	return each(t->k->sys, t->a, t->k->ws->helm_home, false, merge, t, e);
+	return each(t->k->sys, t->a, t->k->ws->helm_home, 0, merge, t, e);
 }
 
 /* ---- who asks ---- */
@@ -358,7 +389,7 @@ struct json *autorun_unfinished(struct sys *s, struct arena *a, const struct wor
 	struct asking x = { a, json_new(a, JSON_ARRAY) };
 	struct err e = { 0 };
 
-	if (each(s, a, ws->helm_home, false, list_one, &x, &e)) {
+	if (each(s, a, ws->helm_home, 0, list_one, &x, &e)) {
 		struct json *row = json_new(a, JSON_OBJECT);
 		json_sets(a, row, "text", e.text);
 		json_sets(a, row, "remedy", "helm task recover");

@@ -307,6 +307,7 @@ int rights_open_root(struct task *t, const char *root, int *ret);
 void rights_cannot(
 	struct task *t, const char *rel, const char *why); /* it is told as something that is left */
 int rights_rename(struct task *t, int dir, const char *from, const char *to); /* the name must be free */
+void rights_give_back(struct task *t); /* every noted mode of which the owner's part was taken away */
 void rights_put_back(struct task *t); /* when everybody has looked */
 
 /* ---- autorun_journal.c: the state before a run, on disk before it begins (docs/formats/autorun-journal.md) ---- */
@@ -328,6 +329,8 @@ int journal_sync(struct task *t, struct err *e); /* for whoever has no recorder 
 void journal_left(struct task *t);
 /* Nothing is left to clean up: it is removed.  Where t->is_left says that something is, it stays, says so, and nobody may begin there. */
 void journal_end(struct task *t);
+const char *journal_tree(
+	struct arena *a, const struct json *doc); /* that its run worked in; NULL: it is no journal */
 /* Read back: what was noted, into a task that looks behind it.  E_CORRUPT. */
 int journal_read(struct task *t, const struct json *doc, struct run_result *result);
 

@@ -237,6 +237,20 @@ int rights_rename(struct task *t, int dir, const char *from, const char *to)
 	return rc;
 }
 
+void rights_give_back(struct task *t)
+{
+	struct sys *s = t->k->sys;
+	struct stat st;
+
+	for (struct known_mode *m = t->modes; m; m = m->next) {
+		AUTO(close_fd)
+		int fd = s->open(s, AT_FDCWD, m->path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+		if (fd >= 0 && s->stat(s, fd, "", &st, AT_EMPTY_PATH) == 0 && st.st_ino == m->ino &&
+			st.st_dev == m->dev && m->mode & S_IRWXU & ~st.st_mode)
+			(void)s->chmod(s, fd, m->mode);
+	}
+}
+
 void rights_put_back(struct task *t)
 {
 	struct sys *s = t->k->sys;

@@ -99,7 +99,8 @@ struct run_spec {
 	/* The session that this is done for, outside of its walls; or NULL.  What it has armed since it began is held first, and then
 	 * nothing is run. */
 	const struct task *left;
-	uint32_t left_told; /* so many things that it armed and that were taken away at once have stopped an earlier one */
+	uint32_t
+		left_told; /* so many things that it armed and that were taken away at once have stopped an earlier one */
 	bool is_terminal; /* output goes to a terminal: it is inherited, not captured */
 };
 
@@ -136,6 +137,8 @@ int task_close_orphans(struct sys *s, struct workspace *ws, bool all, size_t *re
 int autorun_recover(struct kernel *k, struct arena *a, const char *tree, struct json **ret, struct err *e);
 const char *autorun_said(
 	struct arena *a, const struct json *done); /* in lines for the operator; NULL: nothing was done */
+/* Before a workspace is looked for: directories that such runs have closed to their owner have their modes again. */
+void autorun_reopen(struct sys *s, struct arena *a);
 /* What is not cleaned up, nothing is changed: [{journal, task_id, workspace, text, remedy}], of the places of this workspace and of all
  * others; NULL: all is done. */
 struct json *autorun_unfinished(struct sys *s, struct arena *a, const struct workspace *ws);
