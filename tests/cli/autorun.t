@@ -116,7 +116,7 @@ def state():
                 else open(path, "rb").read() if stat.S_ISREG(st.st_mode) and st.st_mode & 0o400 else None)
     return found
 def tidy():
-    subprocess.run("find . -name '*.held-by-helm*' -prune -exec chmod -R u+rwx {} + -exec rm -rf {} +; rm -rf d[0-9]* go", shell=True)
+    subprocess.run("find . -path ./.helm -prune -o -type d ! -perm -700 -exec chmod u+rwx {} \\;; find . -name '*.held-by-helm*' -prune -exec chmod -R u+rwx {} + -exec rm -rf {} +; rm -rf d[0-9]* go", shell=True)
 ways = {
     "plain": "mkdir -p {dir}; echo evil >{at}",
     "chmod": "mkdir -p {dir}; echo evil >{at}; chmod {mode} {at}; chmod {mode} {dir}",
