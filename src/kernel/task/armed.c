@@ -827,6 +827,12 @@ static bool is_hook(const struct task *t, const struct armed_file *f)
 	return false;
 }
 
+/* Somebody who was ended had held what was there, and not put back what was there before. */
+static bool is_half_done(struct task *t, const struct armed_file *f)
+{
+	return file_exists(t->k->sys, AT_FDCWD, arena_printf(t->a, "%s/%s" HELD, f->root, f->path));
+}
+
 /* When nothing of the run is left: at the roots, against what was noted. */
 void armed_check(struct task *t)
 {
@@ -843,7 +849,8 @@ void armed_check(struct task *t)
 		AUTO(close_fd) int fd = -1;
 		bool is_gone = !armed_find(now, f->root, f->path) && !was_closed(t, f->root, f->path);
 		/* Who removes a repository removes its configuration; a hook that is gone starts nothing. */
-		if (is_gone && !text_starts(f->path, ".git/") && !is_hook(t, f) && is_kept(f) &&
+		bool is_ours = text_starts(f->path, ".git/") || is_hook(t, f);
+		if (is_gone && is_kept(f) && (!is_ours || is_half_done(t, f)) &&
 			rights_open_root(t, f->root, &fd) == OK)
 			set_right(t, fd, f->path, false, f, "it was removed");
 	}

@@ -310,8 +310,8 @@ struct journal *journal_new(struct task *t)
 	struct journal *j = arena_zalloc(t->a, 1, sizeof(*j));
 
 	*j = (struct journal){ .fd = -1,
-		.path = arena_printf(
-			t->a, "%s/" JOURNAL_DIR "/%s@%d.json", t->k->ws->helm_home, t->id, getpid()) };
+		.path = arena_printf(t->a, "%s/" JOURNAL_DIR "/%s@%d-%lld.json", t->k->ws->helm_home, t->id,
+			getpid(), (long long)proc_start_ticks(t->k->sys, 0)) };
 	return j;
 }
 

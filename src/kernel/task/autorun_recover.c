@@ -16,13 +16,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 /* FIXES: what nobody needs is removed.  DEAD_ONLY: those that somebody holds are passed over. */
 enum { FIXES = 1, DEAD_ONLY = 2 };
-enum { JOURNAL_MOST = 48 << 20, LOCK_MS = 60000 };
+enum { JOURNAL_MOST = 48 << 20, LOCK_MS = 60000, ENDING_US = 5000000 };
 #define EVENT "autorun_recovered"
 
 struct found {
@@ -54,6 +55,30 @@ static bool is_torn(struct bytes text)
 	return !text.n || text.p[text.n - 1] != '\n';
 }
 
+/* NAME@PID-START.json: is that process gone? */
+static bool is_owner_gone(struct sys *s, const char *path)
+{
+	const char *at = strrchr(path, '@');
+	char *end = NULL;
+	int64_t pid = at ? strtoll(at + 1, &end, 10) : 0,
+		start = end && *end == '-' ? strtoll(end + 1, NULL, 10) : 0;
+
+	return pid > 0 && start > 0 && proc_start_ticks(s, pid) != start;
+}
+
+/* What an owner that was killed had around its command has the lock, too, and needs a moment to end. */
+static bool is_locked(struct sys *s, int fd, const char *path)
+{
+	int64_t until_us = s->mono_us(s) + ENDING_US;
+
+	while (s->lock(s, fd, LOCK_EX | LOCK_NB)) {
+		if (!is_owner_gone(s, path) || s->mono_us(s) >= until_us)
+			return true;
+		s->sleep_us(s, 2000);
+	}
+	return false;
+}
+
 /* *ret_skip: it is gone, or nothing has begun with it. */
 static int open_one(struct sys *s, struct arena *a, const char *path, unsigned how, struct found *ret,
 	bool *ret_skip, struct err *e)
@@ -69,7 +94,7 @@ static int open_one(struct sys *s, struct arena *a, const char *path, unsigned h
 		return OK;
 	if (fd < 0)
 		return damaged(path, strerror(errno), e);
-	bool is_held = s->lock(s, fd, LOCK_EX | LOCK_NB) != 0;
+	bool is_held = is_locked(s, fd, path);
 	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH) || !st.st_nlink || (is_held && how & DEAD_ONLY)) {
 		*ret_skip = true;
 		return OK;
