@@ -670,6 +670,7 @@ struct walk {
 	struct sys *s;
 	struct arena a;
 	file_visit *fn;
+	file_opener *opens; /* or NULL */
 	void *arg;
 	bool is_by_names;
 };
@@ -684,14 +685,18 @@ static int walk_one(struct walk *w, int fd, const char *name, const char *rel, u
 	struct sys *s = w->s;
 
 	if ((!w->is_by_names || !st.st_mode) && s->stat(s, fd, name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? OK : err_sys(e, "FILE_READ", "cannot look at '%s'", rel);
+		return errno == ENOENT || w->opens ? OK : err_sys(e, "FILE_READ", "cannot look at '%s'", rel);
 	int rc = w->fn(w->arg, fd, name, rel, &st, e);
 	if (rc < 0 || rc == FILE_SKIP || !S_ISDIR(st.st_mode))
 		return rc < 0 ? rc : OK;
 
-	AUTO(close_fd) int sub = s->open(s, fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+	AUTO(close_fd)
+	int sub = w->opens ? w->opens(w->arg, fd, name, rel)
+			   : s->open(s, fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
 	if (sub < 0)
-		return errno == ENOENT ? OK : err_sys(e, "FILE_OPEN_DIR", "cannot open directory '%s'", rel);
+		return w->opens || errno == ENOENT
+			? OK
+			: err_sys(e, "FILE_OPEN_DIR", "cannot open directory '%s'", rel);
 	return walk_dir(w, sub, rel, depth + 1, e);
 }
 
@@ -775,6 +780,16 @@ int file_walk(struct sys *s, int dirfd, const char *path, file_visit *fn, void *
 	struct walk w = { .s = s, .fn = fn, .arg = arg };
 
 	return walk_from(&w, dirfd, path, e);
+}
+
+int file_walk_by(
+	struct sys *s, int fd, bool names, file_visit *fn, file_opener *opens, void *arg, struct err *e)
+{
+	struct walk w = { .s = s, .fn = fn, .opens = opens, .arg = arg, .is_by_names = names };
+	int rc = walk_dir(&w, fd, "", 0, e);
+
+	arena_done(&w.a);
+	return rc;
 }
 
 int file_walk_names(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e)

@@ -86,6 +86,11 @@ int file_walk(struct sys *s, int dirfd, const char *path, file_visit *fn, void *
 /* The same by names alone, where nobody asks for more: of *st only the kind in st_mode is known, and st_ino is 0; where the directory does
  * not say the kind, all of it. */
 int file_walk_names(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e);
+/* Both below `fd`, where somebody else opens the directories: `opens` returns a descriptor, or -1 for one that is passed over.
+ * What cannot be looked at in one is passed over, too. */
+typedef int file_opener(void *arg, int parent_fd, const char *name, const char *rel_path);
+int file_walk_by(
+	struct sys *s, int fd, bool names, file_visit *fn, file_opener *opens, void *arg, struct err *e);
 
 /* Lexical cleaning, no file system: "." and empty components dropped, ".." applied, trailing slash dropped.  An absolute
  * path stays absolute; a relative one may start with "..".  path_join puts `path` on `base` unless it is absolute. */

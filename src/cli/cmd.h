@@ -453,6 +453,7 @@ int cmd_task_retry(struct cli *r, struct err *e);
 int cmd_task_mark_stale(struct cli *r, struct err *e);
 int cmd_task_reclaim(struct cli *r, struct err *e);
 int cmd_task_doctor(struct cli *r, struct err *e);
+int cmd_task_recover(struct cli *r, struct err *e);
 
 /* cmd_profile_state.c */
 extern const struct opt profile_ledger_opts[], profile_rollback_opts[], profile_pause_opts[],

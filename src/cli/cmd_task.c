@@ -357,6 +357,46 @@ int cmd_task_reclaim(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* Of every place: whoever types this wants all of it done. */
+int cmd_task_recover(struct cli *r, struct err *e)
+{
+	struct json *done = NULL, *doc = json_new(r->a, JSON_OBJECT);
+	struct kernel k;
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+
+	if (rc)
+		return rc;
+	rc = autorun_recover(&k, r->a, NULL, &done, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	json_set(r->a, doc, "recovered", done);
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	const char *said = autorun_said(r->a, done);
+	out(r, "%s\n", said ? said : "every run has cleaned up behind itself");
+	return 0;
+}
+
+/* A clean-up that is owed is a finding like any other. */
+static void add_unfinished(struct cli *r, struct json *doc)
+{
+	struct json *findings = json_get(doc, "findings");
+
+	json_each (one, autorun_unfinished(r->sys, r->a, r->ws)) {
+		struct json *row = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, row, "severity", "warning");
+		json_sets(r->a, row, "kind", "unfinished_cleanup");
+		json_sets(r->a, row, "task_id", json_get_text(one, "task_id", ""));
+		json_sets(r->a, row, "task_name", json_get_text(one, "text", ""));
+		json_sets(r->a, row, "suggested_action", json_get_text(one, "remedy", ""));
+		json_push(r->a, findings, row);
+		json_setb(r->a, doc, "ok", false);
+	}
+}
+
 /* --fix closes only runs whose process is gone; everything else is for a person. */
 int cmd_task_doctor(struct cli *r, struct err *e)
 {
@@ -370,6 +410,7 @@ int cmd_task_doctor(struct cli *r, struct err *e)
 		rc = observe_task_doctor(&o, DOCTOR_TASKS, opt_int(r, "stale-minutes", 120), &doc, e);
 	if (rc)
 		return rc;
+	add_unfinished(r, doc);
 	bool ok = json_get_bool(doc, "ok", false);
 	hint_json(r, doc);
 	if (r->is_json) {

@@ -248,6 +248,8 @@ static const struct cmd row_task_doctor = { KNOWN(task_doctor), "", 0, 0,
 	"Changes nothing unless --fix is given.  Exit 1 when something needs attention.",
 	"$ helm task doctor", task_doctor_opts, NEEDS_WORKSPACE, cmd_task_doctor };
 
+static const struct cmd row_task_recover = { KNOWN(task_recover), "", 0, 0,
+	"finish the clean-up of killed runs", NULL, NULL, NULL, NEEDS_WORKSPACE, cmd_task_recover };
 static const struct cmd row_receipts_list = { KNOWN(receipts_list), "", 0, 0,
 	"list receipts, the newest last", NULL, "$ helm receipts list --limit 5", receipts_list_opts,
 	NEEDS_WORKSPACE | OR_URL, cmd_receipts_list };

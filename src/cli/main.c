@@ -9,6 +9,7 @@
 #include "cli/gen.h"
 #include "cli/opt.h"
 #include "kernel/agent/agent.h"
+#include "kernel/task/task.h"
 #include "kernel/workspace.h"
 #include "model/command.h"
 
@@ -156,6 +157,7 @@ static int open_needs(struct cli *r, struct err *e)
 		: needs & ANY_WORKSPACE	     ? WORKSPACE_ANY
 		: needs & MAY_WORKSPACE	     ? WORKSPACE_OPTIONAL
 					     : 0;
+	autorun_reopen(r->sys, r->a);
 	int rc = workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
 	if (rc && needs & SAYS_INSIDE && text_eq(e->code, "STATE_INSIDE") && agent_is_inside())
 		return OK;

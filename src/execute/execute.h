@@ -61,6 +61,10 @@ struct run_request {
 	void (*on_side)(void *arg);
 	void *side_arg;
 	const int *side_fd;
+	/* The same for whoever has to do something else meanwhile. */
+	void (*on_other)(void *arg);
+	void *other_arg;
+	const int *other_fd;
 };
 
 struct run_stream {

@@ -580,10 +580,9 @@ static bool wait_for_end(struct watch *w)
 			{ w->err_fd, POLLIN, 0 },
 			{ running ? w->control : -1, POLLIN, 0 },
 			{ w->request->on_side ? *w->request->side_fd : -1, POLLIN, 0 },
-			{ -1, 0, 0 },
-			{ -1, 0, 0 },
-			{ -1, 0, 0 },
+			[9] = { running && w->request->on_other ? *w->request->other_fd : -1, POLLIN, 0 },
 		};
+		p[6].fd = p[7].fd = p[8].fd = -1;
 		if (running && w->stage->relay.is_wanted)
 			terminal_await(&w->stage->relay, p + 6);
 		int n = poll(p, ARRAY_SIZE(p), running ? next_timeout_ms(w) : 1000);
@@ -599,6 +598,8 @@ static bool wait_for_end(struct watch *w)
 			drain(w, &w->err_fd, 2, &w->result->err, &w->err_hash);
 		if (n > 0 && p[5].revents)
 			w->request->on_side(w->request->side_arg);
+		if (n > 0 && p[9].revents)
+			w->request->on_other(w->request->other_arg);
 		if (n > 0 && w->stage->relay.is_wanted)
 			terminal_relay(&w->stage->relay, p + 6);
 		if (n > 0 && p[1].revents & POLLIN)

@@ -566,6 +566,7 @@ static void check_state(struct exam *x, const struct json *now)
 		arena_printf(a, "profile %s, destructive=%s", json_get_text(profile, "name", "-"),
 			json_get_text(profile, "destructive", "-")));
 	check_standing(x, now, "policy", "readable");
+	check_standing(x, now, "autorun", "every run has cleaned up behind itself");
 	check_standing(x, now, "trust", "the tree says nothing that nobody accepted");
 	json_each (f, freeze) {
 		const char *who = json_get_text(f, "principal", "*");

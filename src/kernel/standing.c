@@ -678,6 +678,14 @@ static void look_at_files(struct look_around *x)
 	}
 }
 
+/* Runs that did not come to their clean-up, of every place: what they left may start at any moment. */
+static void look_at_autorun(struct look_around *x)
+{
+	json_each (one, autorun_unfinished(x->s, x->a, x->ws))
+		add_wrong(
+			x, "autorun", json_get_text(one, "text", ""), NULL, json_get_text(one, "remedy", ""));
+}
+
 /* Guards that a person put in front of a client, and that do not hold. */
 static void look_at_guards(struct look_around *x)
 {
@@ -789,6 +797,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 		look_at_calls(&x);
 		look_at_fleet(&x);
 	}
+	look_at_autorun(&x);
 	look_at_walls(&x);
 	json_set(a, x.doc, "wrong", x.wrong);
 	json_set(a, x.doc, "reasons", x.reasons);

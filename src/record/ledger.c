@@ -86,6 +86,11 @@ static void keep_late(struct recorder *r, const char *file, int fd)
 	r->late[i] = (struct late_row){ file, fd };
 }
 
+void recorder_sync_too(struct recorder *r, const char *name, int fd)
+{
+	keep_late(r, name, fd);
+}
+
 int recorder_row(struct recorder *r, struct arena *a, const char *file, const struct json *row,
 	char ret_digest[SHA256_HEX], struct err *e)
 {

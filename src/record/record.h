@@ -151,6 +151,9 @@ int recorder_finish(struct recorder *r, struct arena *a, struct err *e); /* OK w
 int recorder_row(struct recorder *r, struct arena *a, const char *file, const struct json *row,
 	char ret_digest[SHA256_HEX], struct err *e);
 
+/* Another file that must be on disk before anything is done: synced with the rows.  Takes the descriptor; `name` lives as long as it. */
+void recorder_sync_too(struct recorder *r, const char *name, int fd);
+
 /* A signed decision record v4 from what was decided; `id` is also the receipt's decision_id. */
 struct decision_draft {
 	const char *id;

@@ -88,7 +88,7 @@ static void look_first(void)
 	known = nested_new(&seen, &t);
 	nested_watch(known, watch);
 	watch_walk_begins(watch);
-	nested_look(known, root);
+	nested_look(known, &t, root);
 }
 
 /* What is left behind, in words; NULL: nothing. */

@@ -152,6 +152,7 @@ static int carry_out(struct session *s, const struct permit *p)
 		.permitted_by = p->id,
 		.permitted_at = &p->place,
 		.left = s->task,
+		.left_told = s->left_told,
 		.cwd = p->cwd,
 		.is_terminal = isatty(1) && isatty(2) };
 	struct run_report report;
@@ -233,6 +234,7 @@ int outside_run(
 	struct session *s, const struct permit *p, const int streams[3], int conn, int *ret, struct err *e)
 {
 	const pid_t parent = getpid();
+	const uint32_t told = task_left_count(s->task);
 	pid_t child = s->sys->fork(s->sys);
 	int status;
 
@@ -240,6 +242,7 @@ int outside_run(
 		return err_sys(e, "AGENT_OUTSIDE", "it cannot be started");
 	if (child == 0)
 		be_child(s, p, streams, parent);
+	s->left_told = told;
 	AUTO(close_fd) int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
 	if (pidfd >= 0)
 		outside_attend(s, child, pidfd, conn);

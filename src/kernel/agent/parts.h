@@ -48,6 +48,7 @@ struct session {
 		chosen; /* the profile a person named for it; NULL: the workspace's, as it is when a call is made */
 	/* once it runs */
 	const struct task *task;
+	uint32_t left_told; /* see run_spec */
 	const char *task_id, *tmp;
 	bool is_cut_off;
 	int desk; /* ours; the clerk's once there is one */

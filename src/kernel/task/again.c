@@ -10,11 +10,8 @@
 #include "kernel/task/parts.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BELOW = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 
 struct again {
 	struct task *t;
@@ -114,15 +111,24 @@ static int see_entry(
 	return S_ISDIR(st->st_mode) ? FILE_SKIP : 0;
 }
 
+static int enter(void *arg, int parent, const char *name, const char *below)
+{
+	struct again *x = arg;
+
+	return rights_enter(x->t, parent, name, full(x, below));
+}
+
 /* What lies in it where it is now; the directory that it lies in was heard to change. */
 static void walk(struct again *x, const char *rel, file_visit *fn)
 {
 	struct sys *s = x->t->k->sys;
-	AUTO(close_fd) int dir = s->open(s, x->root, *rel ? rel : ".", O_RDONLY | O_DIRECTORY, 0, BELOW);
+	AUTO(close_fd) int dir = rights_enter(x->t, x->root, *rel ? rel : ".", rel);
+	struct err e = { 0 };
 
 	x->dir = rel;
-	if (dir >= 0)
-		(void)file_walk(s, dir, ".", fn, x, NULL);
+	int rc = dir < 0 ? OK : file_walk_by(s, dir, false, fn, enter, x, &e);
+	if (rc && rc != E_LIMIT)
+		rights_cannot(x->t, rel, e.text);
 }
 
 /* `all`: directories in it are watched that nobody knows yet. */
@@ -131,9 +137,8 @@ static void look_at_repository(struct again *x, const char *rel, bool all)
 	struct sys *s = x->t->k->sys;
 	const char *name = path_base(rel);
 	AUTO(close_fd)
-	int parent =
-		s->open(s, x->root, name > rel ? arena_strndup(x->t->a, rel, (size_t)(name - rel) - 1) : ".",
-			O_RDONLY | O_DIRECTORY, 0, BELOW);
+	int parent = rights_open(
+		x->t, x->root, name > rel ? arena_strndup(x->t->a, rel, (size_t)(name - rel) - 1) : ".");
 	struct stat st;
 
 	if (parent < 0 || s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW))
@@ -198,13 +203,14 @@ void task_touched_again(struct task *t, const struct watch_news *news)
 {
 	struct again x = { .t = t, .root = -1 };
 
-	if (file_open_dir(t->k->sys, AT_FDCWD, task_tree(t), &x.root, NULL))
+	if (rights_open_root(t, task_tree(t), &x.root))
 		return;
 	AUTO(close_fd) int root = x.root;
 	take_repositories(&x, news);
 	const struct watch_list *heard = &x.news.heard, *fresh = &x.news.fresh,
 				*inside = &x.news.repositories;
-	nested_carry(t->nested_next, t->nested, &(struct nested_again){ &x, root, is_seen, look_once_more });
+	nested_carry(
+		t->nested_next, t->nested, &(struct nested_again){ &x, t, root, is_seen, look_once_more });
 	for (size_t i = 0; i < heard->n; i++)
 		if (!has_above(fresh, heard->paths[i]))
 			walk(&x, heard->paths[i], see_entry);
@@ -213,6 +219,7 @@ void task_touched_again(struct task *t, const struct watch_news *news)
 			walk(&x, fresh->paths[i], see_below);
 	for (size_t i = 0; i < inside->n; i++)
 		look_at_repository(&x, inside->paths[i], has(&x.news.grown, inside->paths[i]));
+	rights_put_back(t);
 }
 
 /* What was only told, and nothing done about it, is left out. */

@@ -8,6 +8,7 @@
  *
  * Below the roots of workspace and work tree, where nothing was noted, times tell: the walk that lists what a run touched asks here about
  * each file.  Nothing follows a symbolic link: a run may have left one that leads to the person's own settings. */
+#include "kernel/task/armed.h"
 #include "base/file.h"
 #include "base/names.h"
 #include "base/text.h"
@@ -29,28 +30,8 @@ enum {
 	DIR_MAX = 500,
 	WALKED_MAX = 20000,
 	MODULE_DEPTH = 8,
+	COPIES_MOST = 8,
 	BELOW = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS
-};
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#endif
-
-/* What of a file counts.  Most are not to be written at all; what git writes in ordinary work is read. */
-enum armed_kind {
-	ARMED_WHOLE,
-	ARMED_CONFIG, /* settings that make git start something */
-	ARMED_TODO, /* commands among the steps of a rebase that waits to go on */
-	ARMED_COMMON /* of a further work tree: anything but the repository that it lies in */
-};
-
-/* One such file, as it was. */
-struct armed_file {
-	const char *root, *path; /* path: below root */
-	struct stat st;
-	struct bytes text; /* of a file; p NULL: not kept */
-	const char *target; /* of a symbolic link; or NULL */
-	enum armed_kind kind;
-	struct armed_file *next;
 };
 
 /* ---- which files ---- */
@@ -81,12 +62,27 @@ const char *armed_closed_at(struct arena *a, size_t i)
 	return NULL;
 }
 
-static struct armed_file *find(struct armed_file *list, const char *root, const char *path)
+static bool is_same(const struct stat *x, const struct stat *y)
+{
+	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_ctim.tv_sec == y->st_ctim.tv_sec &&
+		x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
+}
+
+struct armed_file *armed_find(struct armed_file *list, const char *root, const char *path)
 {
 	for (; list; list = list->next)
 		if (text_eq(list->path, path) && text_eq(list->root, root))
 			return list;
 	return NULL;
+}
+
+bool armed_is_same_list(const struct armed_file *x, const struct armed_file *y)
+{
+	for (; x && y; x = x->next, y = y->next)
+		if (!text_eq(x->path, y->path) || !text_eq(x->root, y->root) ||
+			x->st.st_mode != y->st.st_mode || !is_same(&x->st, &y->st))
+			return false;
+	return !x && !y;
 }
 
 struct search {
@@ -110,11 +106,43 @@ static const char *read_target(struct search *x, const char *path)
 	return n > 0 && n < (ssize_t)sizeof(target) ? arena_strndup(x->t->a, target, (size_t)n) : NULL;
 }
 
+/* The names in a directory; none where it is not there. */
+static size_t list_names(struct search *x, const char *dir, char ***ret)
+{
+	struct task *t = x->t;
+	AUTO(close_fd) int fd = rights_enter(t, x->root_fd, dir, dir);
+	struct err e = { 0 };
+	size_t n = 0;
+
+	if (fd >= 0 && file_list(t->k->sys, t->a, fd, ".", ret, &n, &e))
+		rights_cannot(t, dir, e.text);
+	return n;
+}
+
+/* Is there anything under this name?  The directories on the way are opened, where they are closed. */
+static bool is_anything(struct search *x, const char *path, struct stat *ret)
+{
+	struct sys *s = x->t->k->sys;
+
+	if (s->stat(s, x->root_fd, path, ret, AT_SYMLINK_NOFOLLOW) == 0) {
+		rights_see(x->t, x->root, x->root_fd, path, ret);
+		return true;
+	}
+	if (errno == ENOENT || errno == ENOTDIR)
+		return false;
+	rights_reach(x->t, x->root_fd, arena_strndup(x->t->a, path, (size_t)(path_base(path) - path)));
+	if (s->stat(s, x->root_fd, path, ret, AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	if (errno != ENOENT && errno != ENOTDIR)
+		rights_cannot(x->t, path, strerror(errno));
+	return false;
+}
+
 static void add_file(struct search *x, const char *path, const struct stat *st)
 {
 	struct task *t = x->t;
 
-	if (find(x->list, x->root, path))
+	if (armed_find(x->list, x->root, path))
 		return;
 	struct armed_file *f = arena_zalloc(t->a, 1, sizeof(*f));
 	*f = (struct armed_file){
@@ -151,8 +179,15 @@ static void add_whole(struct search *x, const char *dir)
 	struct stat st;
 
 	x->kind = ARMED_WHOLE;
-	if (x->t->k->sys->stat(x->t->k->sys, x->root_fd, dir, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (is_anything(x, dir, &st))
 		add_file(x, dir, &st);
+}
+
+static int enter(void *arg, int parent, const char *name, const char *rel)
+{
+	struct search *x = arg;
+
+	return rights_enter(x->t, parent, name, arena_printf(x->t->a, "%s/%s", x->dir, rel));
 }
 
 static void add_directory(struct search *x, const char *dir)
@@ -162,7 +197,12 @@ static void add_directory(struct search *x, const char *dir)
 
 	x->dir = dir;
 	x->in_dir = 0;
-	if (file_walk(x->t->k->sys, x->root_fd, dir, add_below, x, NULL) != E_LIMIT)
+	AUTO(close_fd) int fd = rights_enter(x->t, x->root_fd, dir, dir);
+	struct err e = { 0 };
+	int rc = fd < 0 ? OK : file_walk_by(x->t->k->sys, fd, false, add_below, enter, x, &e);
+	if (rc && rc != E_LIMIT)
+		rights_cannot(x->t, dir, e.text);
+	if (rc != E_LIMIT)
 		return;
 	x->list = list;
 	x->n = n;
@@ -172,13 +212,12 @@ static void add_directory(struct search *x, const char *dir)
 /* The first part of `path` that is a link stands for all behind it. */
 static void add_path(struct search *x, const char *path)
 {
-	struct sys *s = x->t->k->sys;
 	struct stat st;
 
 	for (const char *end = strchr(path, '/');; end = strchr(end + 1, '/')) {
 		size_t n = end ? (size_t)(end - path) : strlen(path);
 		const char *part = arena_strndup(x->t->a, path, n);
-		if (s->stat(s, x->root_fd, part, &st, AT_SYMLINK_NOFOLLOW))
+		if (!is_anything(x, part, &st))
 			return;
 		if (S_ISLNK(st.st_mode) || ((!end || !end[1]) && !S_ISDIR(st.st_mode))) {
 			add_file(x, part, &st);
@@ -245,20 +284,16 @@ static void add_strange(struct search *x, const char *dir)
 {
 	static const char *const known[] = { "hooks", "branches", "remotes", "modules", "worktrees",
 		"rebase-merge", "rebase-apply", "sequencer", "NOTES_MERGE_WORKTREE", "fsmonitor--daemon" };
-	struct sys *s = x->t->k->sys;
 	char **names = NULL;
-	size_t n = 0;
+	size_t n = list_names(x, dir, &names);
 	struct stat st;
 
-	if (file_list(s, x->t->a, x->root_fd, dir, &names, &n, NULL))
-		return;
 	for (size_t i = 0; i < n; i++) {
 		bool is_known = strstr(names[i], HELD) || armed_is_store(names[i]);
 		for (size_t k = 0; k < ARRAY_SIZE(known) && !is_known; k++)
 			is_known = text_eq(names[i], known[k]);
 		const char *path = arena_printf(x->t->a, "%s/%s", dir, names[i]);
-		if (!is_known && s->stat(s, x->root_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-			S_ISDIR(st.st_mode))
+		if (!is_known && is_anything(x, path, &st) && S_ISDIR(st.st_mode))
 			add_whole(x, path);
 	}
 }
@@ -269,8 +304,10 @@ static void add_repository(struct search *x, const char *dir)
 	struct arena *a = x->t->a;
 	struct names there;
 	char **names = NULL;
-	size_t n = 0;
+	struct stat st;
 
+	if (!is_anything(x, dir, &st))
+		return;
 	names_look(x->t->k->sys, x->root_fd, dir, &there);
 	for (size_t i = 0; i < ARRAY_SIZE(armed_names); i++) {
 		const char *path = arena_printf(a, "%s/%s", dir, armed_names[i].path);
@@ -282,8 +319,7 @@ static void add_repository(struct search *x, const char *dir)
 			add_included(x, path);
 	}
 	add_strange(x, dir);
-	if (file_list(x->t->k->sys, a, x->root_fd, arena_printf(a, "%s/worktrees", dir), &names, &n, NULL))
-		n = 0;
+	size_t n = list_names(x, arena_printf(a, "%s/worktrees", dir), &names);
 	if (n > DIR_MAX || (n && x->n >= WALKED_MAX))
 		add_whole(x, arena_printf(a, "%s/worktrees", dir));
 	for (size_t i = 0; i < n && n <= DIR_MAX; i++)
@@ -297,9 +333,9 @@ static void add_modules(struct search *x, const char *dir, int depth)
 	struct sys *s = x->t->k->sys;
 	struct arena *a = x->t->a;
 	char **names = NULL;
-	size_t n = 0;
+	size_t n = list_names(x, dir, &names);
 
-	if (file_list(s, a, x->root_fd, dir, &names, &n, NULL) || !n)
+	if (!n)
 		return;
 	if (depth > MODULE_DEPTH || n > DIR_MAX || x->n >= WALKED_MAX) {
 		add_whole(x, dir);
@@ -308,7 +344,7 @@ static void add_modules(struct search *x, const char *dir, int depth)
 	for (size_t i = 0; i < n; i++) {
 		const char *one = arena_printf(a, "%s/%s", dir, names[i]);
 		struct stat st;
-		if (s->stat(s, x->root_fd, one, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
+		if (!is_anything(x, one, &st) || !S_ISDIR(st.st_mode))
 			continue;
 		if (file_exists(s, x->root_fd, arena_printf(a, "%s/HEAD", one))) {
 			add_repository(x, one);
@@ -340,7 +376,7 @@ static void add_linked(struct search *x)
 	AUTO(close_fd) int fd = -1;
 
 	x->root = x->t->linked_own;
-	if (!x->root || file_open_dir(x->t->k->sys, AT_FDCWD, x->root, &fd, NULL))
+	if (!x->root || rights_open_root(x->t, x->root, &fd))
 		return;
 	x->root_fd = fd;
 	add_further(x, ".");
@@ -376,7 +412,7 @@ static struct armed_file *search(struct task *t, bool keeps)
 		if (!roots[i] || (i && text_eq(roots[0], roots[1])))
 			continue;
 		AUTO(close_fd) int fd = -1;
-		if (file_open_dir(t->k->sys, AT_FDCWD, roots[i], &fd, NULL))
+		if (rights_open_root(t, roots[i], &fd))
 			continue;
 		x.root = roots[i];
 		x.root_fd = fd;
@@ -407,7 +443,10 @@ void armed_note(struct task *t)
 		return;
 	t->linked_own = linked_find(t->k->sys, t->a, task_tree(t), t->k->ws->home, &to) ? to.own : NULL;
 	t->hooks = propose_git_hooks(t->a, &t->at, task_tree(t));
+	t->is_noting = true;
 	t->armed = search(t, true);
+	t->is_noting = false;
+	rights_put_back(t);
 }
 
 /* ---- what is done about one ---- */
@@ -417,6 +456,7 @@ static void tell(struct task *t, const char *path, const char *what, const char 
 	struct arena *a = t->a;
 	struct json *row = json_new(a, JSON_OBJECT);
 
+	t->is_left |= text_eq(what, "left");
 	if (!t->left_behind)
 		t->left_behind = json_new(a, JSON_ARRAY);
 	if (t->left_behind->n >= 100)
@@ -438,13 +478,16 @@ static const char *rename_away(struct task *t, int dir, const char *name)
 	for (int i = 1; i < 100; i++) {
 		const char *to = i == 1 ? arena_printf(t->a, "%s" HELD, name)
 					: arena_printf(t->a, "%s" HELD "-%d", name, i);
-		if (s->rename(s, dir, name, dir, to, RENAME_NOREPLACE) == 0)
+		if (rights_rename(t, dir, name, to) == 0)
 			return to;
 		if (errno != EEXIST)
 			return NULL;
+		/* Whoever makes it again and again while it goes on fills no directory with copies. */
+		if (t->is_prompt && i >= COPIES_MOST && s->unlink(s, dir, name, 0) == 0)
+			return "nothing: it is gone";
 	}
 	const char *to = arena_printf(t->a, "%s" HELD "-%llx", name, (unsigned long long)s->mono_us(s));
-	return s->rename(s, dir, name, dir, to, RENAME_NOREPLACE) == 0 ? to : NULL;
+	return rights_rename(t, dir, name, to) == 0 ? to : NULL;
 }
 
 static bool is_kept(const struct armed_file *old)
@@ -469,7 +512,7 @@ static void set_right(struct task *t, int root_fd, const char *path, bool is_the
 	struct sys *s = t->k->sys;
 	const char *name = path_base(path), *as = NULL;
 	const char *parent = name > path ? arena_strndup(t->a, path, (size_t)(name - path)) : ".";
-	AUTO(close_fd) int dir = s->open(s, root_fd, parent, O_RDONLY | O_DIRECTORY, 0, BELOW);
+	AUTO(close_fd) int dir = rights_open(t, root_fd, parent);
 
 	if (is_there && (dir < 0 || !(as = rename_away(t, dir, name)))) {
 		tell(t, path, "left", NULL,
@@ -481,7 +524,7 @@ static void set_right(struct task *t, int root_fd, const char *path, bool is_the
 		return;
 	}
 	if (dir < 0 && file_mkdirs(s, root_fd, parent, 0755, NULL) == OK)
-		dir = s->open(s, root_fd, parent, O_RDONLY | O_DIRECTORY, 0, BELOW);
+		dir = rights_open(t, root_fd, parent);
 	bool is_back = dir >= 0 && put_back(t, dir, name, old);
 	tell(t, path, is_back ? "put_back" : "lost", as, why);
 }
@@ -493,12 +536,6 @@ static void hold_found(struct task *t, int parent, const char *name, const char 
 
 	tell(t, rel, as ? "held" : "left", as,
 		as ? why : arena_printf(t->a, "%s; it could not be held: %s", why, strerror(errno)));
-}
-
-static bool is_same(const struct stat *x, const struct stat *y)
-{
-	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_ctim.tv_sec == y->st_ctim.tv_sec &&
-		x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
 }
 
 /* A wall kept the run from it: somebody outside has changed it. */
@@ -593,6 +630,8 @@ static void look_at(struct task *t, int root_fd, struct armed_file *f, struct ar
 	if ((old && is_same(&old->st, &f->st)) || was_closed(t, f->root, f->path) ||
 		is_same_text(t, root_fd, f, old))
 		return;
+	if (t->is_prompt && f->kind != ARMED_WHOLE)
+		return;
 	if (f->kind != ARMED_WHOLE) {
 		why = why_read(t, root_fd, f, old);
 		if (!why)
@@ -642,12 +681,11 @@ static bool is_fresh(struct task *t, int root_fd, const struct armed_file *f, co
  * counts. */
 static void look_at_repository(struct task *t, const char *rel, bool is_moved)
 {
-	struct sys *s = t->k->sys;
 	const char *root = task_tree(t);
 	AUTO(close_fd) int root_fd = -1;
 	struct search x = { .t = t, .root = root };
 
-	if (text_eq(rel, ".git") || file_open_dir(s, AT_FDCWD, root, &root_fd, NULL))
+	if (text_eq(rel, ".git") || rights_open_root(t, root, &root_fd))
 		return;
 	x.root_fd = root_fd;
 	add_repository(&x, rel);
@@ -711,7 +749,8 @@ static bool is_new_workspace(
 static void look_at_file(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
 	armed_strip_set_ids(t, parent, name, rel, st);
-	if (text_eq(name, ".git") && !text_eq(rel, name) && leads_elsewhere(t, parent, name, rel))
+	if (text_eq(name, ".git") && !t->is_prompt && !text_eq(rel, name) &&
+		leads_elsewhere(t, parent, name, rel))
 		hold_found(t, parent, name, rel, why_armed(rel));
 	else if (armed_is_ci(rel))
 		tell(t, rel, "noted", NULL, "a service runs it once it is pushed");
@@ -746,36 +785,19 @@ void armed_away(struct task *t, int root_fd, const char *path, const char *why)
 	set_right(t, root_fd, path, true, NULL, why);
 }
 
+void armed_say_row(struct task *t, struct json *row)
+{
+	if (!t->left_behind)
+		t->left_behind = json_new(t->a, JSON_ARRAY);
+	json_push(t->a, t->left_behind, row);
+}
+
 void armed_say(struct task *t, const char *path, const char *what, const char *why)
 {
 	tell(t, path, what, NULL, why);
 }
 
 /* ---- the end ---- */
-
-/* A list for the person; NULL when nothing was done. */
-static const char *say(struct task *t)
-{
-	struct buf text;
-	size_t shown = 0;
-
-	buf_init(&text, t->a);
-	json_each (one, t->left_behind) {
-		const char *what = json_get_text(one, "what", "");
-		if (text_eq(what, "noted") || text_eq(what, "dropped"))
-			continue;
-		if (++shown > 3)
-			continue;
-		buf_addf(&text, "%s%s (%s%s%s)", text.n ? ", " : "", json_get_text(one, "path", ""),
-			text_eq(what, "put_back") ? "put back" : what, json_get(one, "as") ? ", as " : "",
-			json_get_text(one, "as", ""));
-	}
-	if (!shown)
-		return NULL;
-	if (shown > 3)
-		buf_addf(&text, " and %zu more", shown - 3);
-	return text.p;
-}
 
 /* Links first, as wholes: where one was replaced by a directory, that is held with all that is in it. */
 static void check_links(struct task *t)
@@ -785,8 +807,9 @@ static void check_links(struct task *t)
 
 	for (struct armed_file *f = t->armed; f; f = f->next) {
 		AUTO(close_fd) int fd = -1;
-		if (!f->target || file_open_dir(s, AT_FDCWD, f->root, &fd, NULL))
+		if (!f->target || rights_open_root(t, f->root, &fd))
 			continue;
+		rights_reach(t, fd, arena_strndup(t->a, f->path, (size_t)(path_base(f->path) - f->path)));
 		bool is_there = s->stat(s, fd, f->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 		if (is_there && is_same(&f->st, &st))
 			continue;
@@ -804,77 +827,32 @@ static bool is_hook(const struct task *t, const struct armed_file *f)
 	return false;
 }
 
+/* Somebody who was ended had held what was there, and not put back what was there before. */
+static bool is_half_done(struct task *t, const struct armed_file *f)
+{
+	return file_exists(t->k->sys, AT_FDCWD, arena_printf(t->a, "%s/%s" HELD, f->root, f->path));
+}
+
 /* When nothing of the run is left: at the roots, against what was noted. */
 void armed_check(struct task *t)
 {
-	struct sys *s = t->k->sys;
-
 	check_links(t);
 	struct armed_file *now = search(t, false);
 
 	for (struct armed_file *f = now; f; f = f->next) {
 		AUTO(close_fd) int fd = -1;
-		if (file_open_dir(s, AT_FDCWD, f->root, &fd, NULL) == OK)
-			look_at(t, fd, f, find(t->armed, f->root, f->path));
+		if (rights_open_root(t, f->root, &fd) == OK)
+			look_at(t, fd, f, armed_find(t->armed, f->root, f->path));
 	}
-	for (struct armed_file *f = t->armed; f; f = f->next) {
+	/* While it goes on, one that is gone may be on its way to be written anew. */
+	for (struct armed_file *f = t->is_prompt ? NULL : t->armed; f; f = f->next) {
 		AUTO(close_fd) int fd = -1;
-		bool is_gone = !find(now, f->root, f->path) && !was_closed(t, f->root, f->path);
+		bool is_gone = !armed_find(now, f->root, f->path) && !was_closed(t, f->root, f->path);
 		/* Who removes a repository removes its configuration; a hook that is gone starts nothing. */
-		if (is_gone && !text_starts(f->path, ".git/") && !is_hook(t, f) && is_kept(f) &&
-			file_open_dir(s, AT_FDCWD, f->root, &fd, NULL) == OK)
+		bool is_ours = text_starts(f->path, ".git/") || is_hook(t, f);
+		if (is_gone && is_kept(f) && (!is_ours || is_half_done(t, f)) &&
+			rights_open_root(t, f->root, &fd) == OK)
 			set_right(t, fd, f->path, false, f, "it was removed");
 	}
-}
-
-/* In a process of its own: the session goes on meanwhile, so nothing of it but what never changes is used.  What it was at its beginning
- * stays what this run is compared with at its end: what is written between this look and the command's own is found then. */
-int armed_hold(struct task *t, struct err *e)
-{
-	const struct task *session = t->spec->left;
-	struct run_report report = { 0 };
-	struct task look = { .k = t->k,
-		.a = t->a,
-		.spec = session->spec,
-		.report = &report,
-		.profile = session->profile,
-		.at = session->at,
-		.armed = session->armed,
-		.linked_own = session->linked_own,
-		.nested = session->nested,
-		.lasts = true,
-		.hooks = session->hooks,
-		.rules = session->rules,
-		.result = session->so_far };
-
-	if (session->profile->writes != ALLOWANCE_YES)
-		return OK;
-	(void)task_touched(&look);
-	armed_check(&look);
-	t->armed = session->armed;
-	t->linked_own = session->linked_own;
-	t->nested = session->nested;
-	t->hooks = session->hooks;
-	const char *what = look.left_behind ? say(&look) : NULL;
-	if (!what)
-		return OK;
-	t->left_behind = look.left_behind;
-	return err_set(e, E_DENIED, "RUN_ARMED",
-		"not run: the session has written what would start programs: %s; propose it again", what);
-}
-
-/* Row, receipt and hint. */
-void armed_tell(struct task *t)
-{
-	const char *line = t->left_behind ? say(t) : NULL;
-
-	if (!t->left_behind)
-		return;
-	json_set(t->a, t->row, "left_behind", t->left_behind);
-	json_set(t->a, t->happened, "left_behind", t->left_behind);
-	git_private_tell(t);
-	if (!line)
-		return;
-	line = arena_printf(t->a, "this run left behind what would start programs later: %s", line);
-	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, line) : line;
+	rights_put_back(t);
 }

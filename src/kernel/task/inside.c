@@ -60,12 +60,6 @@ static bool is_settled(const struct way *w, const struct stat *st)
 	return st->st_nlink == 2 && !armed_is_newer(w->t, st);
 }
 
-/* Whoever closes a directory does not hide what is in it. */
-static void unseen(struct way *w, const char *rel)
-{
-	armed_say(w->t, rel, "left", "it cannot be looked into");
-}
-
 static void look_at(
 	struct way *w, int parent, const char *name, const char *rel, enum role above, bool is_newer)
 {
@@ -85,11 +79,9 @@ static void look_at(
 	}
 	if (above != ROLE_MODULES && !is_newer && is_settled(w, &st))
 		return;
-	AUTO(close_fd) int dir = s->open(s, parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
-	if (dir < 0) {
-		unseen(w, rel);
+	AUTO(close_fd) int dir = rights_enter(w->t, parent, name, rel);
+	if (dir < 0)
 		return;
-	}
 	bool is_repository = armed_is_repository(s, dir);
 	enum role role = role_of(above, name, is_repository);
 	if (is_repository && role == ROLE_OTHER)
@@ -106,8 +98,9 @@ static void look(struct way *w, int dir, const char *rel, enum role role, bool i
 
 	if (w->seen > DIRECTORIES_MOST)
 		return;
-	if (file_list(w->t->k->sys, &a, dir, ".", &names, &n, NULL)) {
-		unseen(w, rel);
+	struct err e = { 0 };
+	if (file_list(w->t->k->sys, &a, dir, ".", &names, &n, &e)) {
+		rights_cannot(w->t, rel, e.text);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -116,16 +109,13 @@ static void look(struct way *w, int dir, const char *rel, enum role role, bool i
 
 void armed_look_inside(struct task *t, const char *rel)
 {
-	struct sys *s = t->k->sys;
 	AUTO(close_fd) int root_fd = -1;
 	struct way w = { .t = t };
 
-	if (file_open_dir(s, AT_FDCWD, task_tree(t), &root_fd, NULL))
+	if (rights_open_root(t, task_tree(t), &root_fd))
 		return;
-	AUTO(close_fd) int dir = s->open(s, root_fd, rel, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+	AUTO(close_fd) int dir = rights_enter(t, root_fd, rel, rel);
 	w.root_fd = root_fd;
 	if (dir >= 0)
 		look(&w, dir, rel, ROLE_REPOSITORY, false);
-	else if (file_is_dir(s, root_fd, rel))
-		unseen(&w, rel);
 }

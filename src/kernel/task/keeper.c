@@ -14,12 +14,11 @@
 #include "base/proc.h"
 #include "base/text.h"
 #include "clients/clients.h"
-#include "kernel/task/contain_parts.h"
+#include "kernel/task/keeper_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,61 +29,13 @@
 
 enum {
 	CONNECTIONS_MAX = 256,
-	HEARD = 4,
+	HEARD = 5,
 	POLLED_MAX = HEARD + CONNECTIONS_MAX + ANNOUNCED_MAX,
-	START_MS = 10000,
-	WALK_REST_US = 20000,
-	HEARD_ENTRIES = 2000
+	START_MS = 10000
 };
 static const int64_t IDLE_US = 15LL * 60 * 1000000, ALONE_US = 60LL * 60 * 1000000;
 
 #define COMMANDS_DIR ".helm-commands"
-
-struct call {
-	struct arena a;
-	uint32_t number;
-	int socket;
-	pid_t peer;
-	const char *
-		announced; /* it came by the call pipe of this id, from inside a client's own sandbox; or NULL */
-	bool reads_only; /* in that sandbox the work tree cannot be written */
-	struct json *ticket;
-	struct task *task; /* NULL: not running */
-	int said; /* its standard error, where that is a file, to be read once it failed; else -1 */
-	off_t said_from;
-	struct call *next;
-};
-
-struct keeper {
-	struct sys *sys;
-	struct arena a;
-	const char *name, *home; /* of the session; the helm home */
-	const struct json *ticket; /* the first one: what all of them have in common */
-	struct workspace *ws;
-	struct kernel k;
-	struct run_spec spec;
-	struct task base; /* profile, place, temporary directory and walls of all calls */
-	struct json *closed; /* places that are closed inside, in the order in which they were, */
-	struct json *closed_as; /* and which file each was then: one that is put in its place is open again */
-	size_t closed_before; /* so many of them before the last walk */
-	struct call
-		between; /* what is left running between two calls, as if it were one; its task is NULL while nothing is */
-	struct session *session;
-	int dir, listener, client;
-	struct call *calls;
-	size_t call_count;
-	struct announced announced; /* calls that may come by a pipe */
-	uint32_t last;
-	bool has_mounts; /* what is read-only is so by a mount */
-	int64_t used_us, look_us; /* when a call last began or ended; when to look whether it is still used */
-	struct arena seen[2]; /* of base.nested: what the last walk has seen, and room for the next */
-	unsigned walks;
-	struct watch *watch;
-	bool is_owed; /* a walk over everything was left out: nothing was heard, or only a part walked */
-	int64_t walk_due_us, walked_us; /* 0: none is due; what changed before was looked at */
-	int64_t walked_all_us; /* what changed before, heard or not */
-	int64_t rest_us; /* between two walks */
-};
 
 /* ---- telling the wrapper ---- */
 
@@ -114,22 +65,6 @@ static void drop_call(struct keeper *x, struct call *c)
 }
 
 /* ---- one call ---- */
-
-/* A task like that of a run, as far as walls and what is left behind need one. */
-static struct task *task_of(struct keeper *x, struct call *c)
-{
-	struct task *t = arena_zalloc(&c->a, 1, sizeof(*t));
-
-	*t = x->base;
-	t->a = &c->a;
-	t->id = json_get_text(c->ticket, "id", "");
-	t->report = arena_zalloc(&c->a, 1, sizeof(*t->report));
-	t->row = json_new(&c->a, JSON_OBJECT);
-	t->happened = json_new(&c->a, JSON_OBJECT);
-	t->armed = NULL;
-	task_places(t);
-	return t;
-}
 
 /* Which file has this name now; NULL: none. */
 static const char *file_at(struct keeper *x, struct arena *a, const char *path)
@@ -180,51 +115,6 @@ static int close_new_places(struct keeper *x, struct task *t)
 	return 0;
 }
 
-/* Into the record what was held that no call can be told of. */
-static void note_left(struct keeper *x, struct arena *a, struct task *t, int64_t now_us)
-{
-	struct err e = { 0 };
-
-	if (!t->left_behind)
-		return;
-	json_sets(a, t->row, "at", text_time_iso(a, now_us));
-	json_sets(a, t->row, "event", "contained_left");
-	json_set(a, t->row, "client", json_get(x->ticket, "client"));
-	json_set(a, t->row, "session", json_get(x->ticket, "session"));
-	json_set(a, t->row, "left_behind", t->left_behind);
-	(void)ledger_note(x->sys, a, x->ws->state_fd, TOOL_CALLS, t->row, &e);
-}
-
-/* A call may leave processes running, which may arm what the call itself did not.  From its end to the beginning of the next call, or to
- * the end of the session, the names at the roots are kept in mind for them. */
-static void begin_between(struct keeper *x)
-{
-	struct run_result *result;
-
-	if (x->between.task || session_is_empty(x->session))
-		return;
-	x->between = (struct call){ .ticket = (struct json *)x->ticket };
-	result = arena_zalloc(&x->between.a, 1, sizeof(*result));
-	result->started_us = x->sys->now_us(x->sys);
-	result->report.read_only_held = x->has_mounts;
-	x->between.task = task_of(x, &x->between);
-	x->between.task->result = result;
-	armed_note(x->between.task);
-}
-
-static void end_between(struct keeper *x)
-{
-	struct task *t = x->between.task;
-
-	if (!t)
-		return;
-	git_private_merge(&x->base, t);
-	armed_check(t);
-	note_left(x, &x->between.a, t, x->sys->now_us(x->sys));
-	arena_done(&x->between.a);
-	x->between = (struct call){ 0 };
-}
-
 /* Clients that keep what a command prints in a file let it be read again; what goes through a pipe is theirs alone. */
 static void keep_said(struct keeper *x, struct call *c, int fd)
 {
@@ -255,7 +145,7 @@ static void take_said(struct keeper *x, struct call *c, struct run_result *resul
 static int start(struct keeper *x, struct call *c, const struct bundle *b, size_t argc, struct err *e)
 {
 	struct arena *a = &c->a;
-	struct task *t = task_of(x, c);
+	struct task *t = keeper_task_of(x, c);
 	const char **texts = (const char **)b->texts;
 	const char *const *environment = contained_environment(t,
 		c->announced ? announced_environment(a, texts + CALL_ARGS + argc + 1)
@@ -280,9 +170,17 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 	texts[CALL_ARGS + argc] = NULL;
 	how.argv = shell_argv(a, how.program, b->texts[CALL_NAME], ticket_text(c->ticket), texts + CALL_ARGS,
 		how.cwd, note, how.extra >= 0);
-	end_between(x);
+	keeper_end_between(x);
 	git_private_refresh(&x->base);
-	armed_note(t);
+	int rc = keeper_look_again(x, t, e);
+	if (rc == OK)
+		rc = keeper_note_before(x, e);
+	if (rc)
+		return rc;
+	t->armed = x->base.armed;
+	t->modes = x->base.modes;
+	t->hooks = x->base.hooks;
+	t->linked_own = x->base.linked_own;
 	task_look_at_memory(t);
 	result->started_us = x->sys->now_us(x->sys);
 	t->result = result;
@@ -372,64 +270,6 @@ static void put_row(struct keeper *x, struct call *c)
 		x->base.egress.lost = arena_strdup(&x->a, e.text);
 }
 
-/* ---- what was heard ---- */
-
-struct heard {
-	struct keeper *x;
-	struct task *t;
-	const char *dir;
-	size_t seen;
-};
-
-static int see_heard(
-	void *arg, int parent, const char *name, const char *below, const struct stat *st, struct err *e)
-{
-	struct heard *h = arg;
-	const char *rel = h->dir ? arena_printf(h->t->a, "%s/%s", h->dir, below) : below;
-
-	(void)e;
-	armed_look(h->t, parent, name, rel, st);
-	if (!S_ISDIR(st->st_mode))
-		return ++h->seen > HEARD_ENTRIES ? E_LIMIT : 0;
-	if (text_eq(name, ".git") || text_eq(name, h->x->ws->state_name))
-		return FILE_SKIP;
-	watch_directory(h->x->watch, parent, name, rel);
-	return ++h->seen > HEARD_ENTRIES ? E_LIMIT : 0;
-}
-
-static void look_at_one(struct heard *h, int root, const char *rel)
-{
-	struct sys *s = h->x->sys;
-	const char *name = path_base(rel);
-	AUTO(close_fd)
-	int parent = s->open(s, root,
-		name == rel ? "." : arena_strndup(h->t->a, rel, (size_t)(name - rel) - 1),
-		O_RDONLY | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	struct stat st;
-
-	if (parent < 0 || s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW))
-		return;
-	h->dir = NULL;
-	bool is_entered = see_heard(h, parent, name, rel, &st, NULL) == 0 && S_ISDIR(st.st_mode);
-	h->dir = rel;
-	if (is_entered)
-		(void)file_walk(s, parent, name, see_heard, h, NULL);
-}
-
-/* Below the roots, at once: the walk over everything comes when it is due, and finds what this has missed. */
-static void look_at_heard(struct keeper *x, struct task *t)
-{
-	AUTO(close_fd) int root = -1;
-	struct heard h = { .x = x, .t = t };
-	const char **told;
-	size_t n = watch_told(x->watch, t->a, &told);
-
-	t->nested = x->base.nested;
-	if (n && file_open_dir(x->sys, AT_FDCWD, task_tree(t), &root, NULL) == OK)
-		for (size_t i = 0; i < n && h.seen <= HEARD_ENTRIES; i++)
-			look_at_one(&h, root, told[i]);
-}
-
 static void end(struct keeper *x, struct call *c, const struct session_news *news)
 {
 	struct task *t = c->task;
@@ -448,16 +288,21 @@ static void end(struct keeper *x, struct call *c, const struct session_news *new
 	if (t->profile->writes == ALLOWANCE_YES) {
 		git_private_merge(&x->base, t);
 		armed_check(t);
-		look_at_heard(x, t);
+		t->nested = x->base.nested;
+		prompt_look_at_heard(t, x->watch);
+		keeper_keep_left(x, t);
 		armed_tell(t);
 		task_tell_memory(t, NULL, t->row);
 		if (!x->walk_due_us)
-			x->walk_due_us = x->sys->mono_us(x->sys) + WALK_REST_US + x->rest_us;
+			x->walk_due_us = keeper_walk_at(x);
 	}
 	if (news->status == 0 && news->note[0])
 		leave_cwd(x, t, news->note);
 	if (x->call_count == 1 && t->profile->writes == ALLOWANCE_YES)
-		begin_between(x);
+		keeper_begin_between(x);
+	if (x->recovered)
+		task_hint(t, x->recovered);
+	x->recovered = NULL;
 	take_said(x, c, result);
 	task_tell_refusal(t);
 	task_egress_tell_call(&x->base, t);
@@ -564,60 +409,6 @@ static void take_announced(struct keeper *x, const struct pollfd *p, size_t n)
 	}
 }
 
-/* Below the roots: everything that changed since the last time.  `all`: also what nobody has heard of. */
-static void walk(struct keeper *x, bool all)
-{
-	struct call c = { .ticket = (struct json *)x->ticket };
-	struct run_result result = { .started_us = x->walked_us };
-	int64_t began = x->sys->mono_us(x->sys), now_us = x->sys->now_us(x->sys);
-	struct task *t = task_of(x, &c);
-	struct watch_news news;
-	bool was_told = x->walked_all_us < x->walked_us;
-	bool is_part =
-		!all && nested_is_whole(x->base.nested) && watch_walk_part_begins(x->watch, &c.a, &news);
-
-	t->result = &result;
-	result.report.read_only_held = x->has_mounts;
-	/* What was closed only since may be what a call has made. */
-	const char **closed = arena_zalloc(&c.a, x->closed_before + 1, sizeof(*closed));
-	for (size_t i = 0; i < x->closed_before; i++)
-		closed[i] = json_text(x->closed->items[i]);
-	t->rules.read_only = closed;
-	struct arena *seen = &x->seen[x->walks++ % 2];
-	arena_done(seen);
-	*seen = (struct arena){ 0 };
-	t->nested_next = nested_new(seen, t);
-	nested_watch(t->nested_next, x->watch);
-	if (is_part) {
-		task_touched_again(t, &news);
-	} else {
-		result.started_us = x->walked_all_us;
-		watch_walk_begins(x->watch);
-		(void)task_touched(t);
-		x->walked_all_us = now_us;
-	}
-	x->base.nested = t->nested_next;
-	x->closed_before = x->closed->n;
-	x->walked_us = now_us;
-	x->walk_due_us = 0;
-	x->is_owed = is_part;
-	x->rest_us = 10 * (x->sys->mono_us(x->sys) - began);
-	if (was_told && all && t->left_behind)
-		t->left_behind = left_without_notes(&c.a, t->left_behind);
-	note_left(x, &c.a, t, now_us);
-	arena_done(&c.a);
-}
-
-static void walk_if_changed(struct keeper *x)
-{
-	if (watch_is_changed(x->watch)) {
-		walk(x, false);
-		return;
-	}
-	x->walk_due_us = 0;
-	x->is_owed = true;
-}
-
 /* Nobody has used it for a while: is it still of use?  A server that runs inside is, as long as its client lives. */
 static bool is_idle(struct keeper *x)
 {
@@ -637,6 +428,8 @@ static int patience_ms(const struct keeper *x)
 
 	if (x->walk_due_us && x->walk_due_us < until)
 		until = x->walk_due_us;
+	if (x->prompt.due_us && x->prompt.due_us < until)
+		until = x->prompt.due_us;
 	return until <= now ? 0 : (int)((until - now) / 1000 + 1);
 }
 
@@ -646,7 +439,8 @@ static void keep(struct keeper *x)
 		struct run_request *door = &x->base.run; /* what goes through it is heard here, too */
 		struct pollfd p[POLLED_MAX] = { { session_fd(x->session), POLLIN, 0 },
 			{ x->listener, POLLIN, 0 }, { x->client, POLLIN, 0 },
-			{ door->side_fd ? *door->side_fd : -1, POLLIN, 0 } };
+			{ door->side_fd ? *door->side_fd : -1, POLLIN, 0 },
+			{ keeper_who_runs(x) && !x->prompt.due_us ? watch_fd(x->watch) : -1, POLLIN, 0 } };
 		struct call *of[CONNECTIONS_MAX];
 		size_t n = 0;
 		if (is_idle(x))
@@ -663,8 +457,9 @@ static void keep(struct keeper *x)
 			return;
 		if (p[2].revents)
 			return; /* the client has ended */
+		keeper_hear_tree(x, p[4].revents);
 		if (x->walk_due_us && x->sys->mono_us(x->sys) >= x->walk_due_us)
-			walk_if_changed(x);
+			keeper_walk_if_changed(x);
 		if (ready <= 0)
 			continue;
 		if (p[3].revents)
@@ -708,17 +503,6 @@ static void make_commands(struct keeper *x)
 	x->base.commands = arena_printf(&x->a, "%s/" COMMANDS_DIR, x->base.tmpdir);
 }
 
-/* What is there before the first call, watched from now on. */
-static void look_first(struct keeper *x)
-{
-	x->watch = watch_new(x->sys, &x->a);
-	x->base.lasts = true;
-	x->base.nested = nested_new(&x->a, &x->base);
-	nested_watch(x->base.nested, x->watch);
-	watch_walk_begins(x->watch);
-	nested_look(x->base.nested, task_tree(&x->base));
-}
-
 static int open_all(struct keeper *x, struct err *e)
 {
 	struct sys *s = x->sys;
@@ -760,9 +544,14 @@ static int open_all(struct keeper *x, struct err *e)
 	if (rc)
 		return rc;
 	task_egress_listen(&x->base);
+	struct json *done;
+	rc = autorun_recover(&x->k, &x->a, task_tree(&x->base), &done, e);
+	if (rc)
+		return rc;
+	x->recovered = autorun_said(&x->a, done);
 	task_tmp_take(s, &x->a, "/tmp", &x->base.tmp);
 	if (x->base.profile->writes == ALLOWANCE_YES)
-		look_first(x);
+		keeper_look_first(x);
 	task_rules(&x->base);
 	make_commands(x);
 	x->closed = json_new(&x->a, JSON_ARRAY);
@@ -805,7 +594,8 @@ static void cut_off_calls(struct keeper *x)
 			((struct run_result *)c->task->result)->report.read_only_held = x->has_mounts;
 			git_private_merge(&x->base, c->task);
 			armed_check(c->task);
-			note_left(x, &c->a, c->task, x->sys->now_us(x->sys));
+			keeper_keep_left(x, c->task);
+			keeper_note_left(x, &c->a, c->task, x->sys->now_us(x->sys));
 			x->walk_due_us = 1; /* and below the roots */
 		}
 		drop_call(x, c);
@@ -821,14 +611,15 @@ static void close_all(struct keeper *x)
 	cut_off_calls(x);
 	/* Nobody is left who could be told of a row that is lost. */
 	(void)task_egress_close(&x->base, &e);
-	end_between(x);
+	keeper_end_between(x);
 	(void)recorder_finish(&x->k.recorder, &x->a, &e);
 	/* What was told when it was heard is not told again. */
 	if (x->walk_due_us && x->walked_all_us < x->walked_us && watch_is_changed(x->watch))
-		walk(x, false);
+		keeper_walk(x, false);
 	if (x->walk_due_us || x->is_owed)
-		walk(x, true);
+		keeper_walk(x, true);
 	watch_end(x->watch);
+	keeper_end_journal(x);
 	task_tmp_give(x->sys, &x->base.tmp);
 	tickets_sweep(x->sys, &x->a, x->home);
 	kernel_close(&x->k);

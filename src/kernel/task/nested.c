@@ -11,7 +11,6 @@
 #include "kernel/task/parts.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +33,7 @@ struct nested {
 	bool is_sorted, is_cut; /* is_cut: there is more than was looked at */
 	struct json *settings, *states;
 	struct watch *watch; /* or NULL */
+	struct task *looking; /* who walks, while that lasts; or NULL */
 };
 
 struct nested *nested_new(struct arena *a, const struct task *t)
@@ -149,12 +149,26 @@ static int see_inside(
 	return armed_is_store(first) && !x->watch ? FILE_SKIP : 0;
 }
 
+static int enter_inside(void *arg, int parent, const char *name, const char *rel)
+{
+	struct inside *in = arg;
+	struct nested *x = in->x;
+
+	return x->looking ? rights_enter(x->looking, parent, name, arena_printf(x->a, "%s/%s", in->rel, rel))
+			  : x->sys->open(x->sys, parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+}
+
 static void see_repository(struct nested *x, int parent, const char *name, const char *rel)
 {
 	struct inside in = { x, rel, text_eq(rel, name) };
+	AUTO(close_fd) int fd = -1;
 
-	if (x->watch || !in.is_root)
-		(void)file_walk_names(x->sys, parent, name, see_inside, &in, NULL);
+	if (!x->watch && in.is_root)
+		return;
+	fd = x->looking ? rights_enter(x->looking, parent, name, rel)
+			: x->sys->open(x->sys, parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+	if (fd >= 0 && file_walk_by(x->sys, fd, true, see_inside, enter_inside, &in, NULL))
+		x->is_cut = true;
 }
 
 /* Settings that a run is kept from: a package that is installed must go as it came. */
@@ -202,6 +216,13 @@ static int visit(
 	return nested_see(arg, parent, name, rel, st);
 }
 
+static int enter(void *arg, int parent, const char *name, const char *rel)
+{
+	struct nested *x = arg;
+
+	return rights_enter(x->looking, parent, name, rel);
+}
+
 /* ---- what git knows of a tree that is too large ---- */
 
 static uint32_t big(const uint8_t *p)
@@ -232,18 +253,25 @@ static void look_in_index(struct nested *x, struct bytes index)
 	}
 }
 
-void nested_look(struct nested *x, const char *root)
+/* Before the run: directories that are closed to their owner are opened for it, and closed again. */
+void nested_look(struct nested *x, struct task *t, const char *root)
 {
 	AUTO(close_fd) int fd = -1;
 	AUTO(arena_done) struct arena a = { .limit_bytes = 2 * (size_t)INDEX_BYTES };
 	struct bytes index;
 
-	if (file_open_dir(x->sys, AT_FDCWD, root, &fd, NULL))
-		return;
-	watch_directory(x->watch, fd, ".", "");
-	if (file_walk_names(x->sys, fd, ".", visit, x, NULL))
-		x->is_cut = true;
-	if (x->is_cut &&
+	t->is_noting = true;
+	x->looking = t;
+	int rc = rights_open_root(t, root, &fd);
+	if (rc == OK) {
+		watch_directory(x->watch, fd, ".", "");
+		rc = file_walk_by(x->sys, fd, true, visit, enter, x, NULL);
+	}
+	x->looking = NULL;
+	t->is_noting = false;
+	rights_put_back(t);
+	x->is_cut |= rc != OK;
+	if (fd >= 0 && x->is_cut &&
 		file_read(x->sys, &a, fd, ".git/index", INDEX_BYTES, FILE_BENEATH, &index, NULL) == OK)
 		look_in_index(x, index);
 }
@@ -266,8 +294,7 @@ void nested_carry(struct nested *next, const struct nested *was, const struct ne
 		if (!dir || strlen(dir) != n || strncmp(dir, rel, n) != 0) {
 			dir = arena_strndup(next->a, rel, n);
 			close_fd(&parent);
-			parent = s->open(s, again->root, n ? dir : ".", O_RDONLY | O_DIRECTORY, 0,
-				RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+			parent = rights_open(again->t, again->root, n ? dir : ".");
 		}
 		if (parent < 0 || s->stat(s, parent, name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
@@ -276,6 +303,56 @@ void nested_carry(struct nested *next, const struct nested *was, const struct ne
 			add_settings(next, next->places[next->n - 1].rel);
 		again->look(again->arg, parent, name, rel, &st);
 	}
+}
+
+/* ---- on disk ---- */
+
+enum { PLACES_KEPT = 4000 };
+
+void nested_write(const struct nested *x, struct arena *a, struct json *to)
+{
+	struct json *places = json_new(a, JSON_ARRAY);
+	bool is_cut = !x || x->is_cut || x->n > PLACES_KEPT;
+
+	for (size_t i = 0; !is_cut && i < x->n; i++) {
+		const struct nested_place *p = &x->places[i];
+		is_cut = text_utf8_valid(p->rel, strlen(p->rel)) != strlen(p->rel);
+		json_push(a, places,
+			json_stringf(a, "%llu:%llu %s", (unsigned long long)p->dev,
+				(unsigned long long)p->ino, p->rel));
+	}
+	json_setb(a, to, "places_cut", is_cut);
+	json_set(a, to, "places", is_cut ? json_new(a, JSON_ARRAY) : places);
+}
+
+int nested_read(struct arena *a, const struct task *t, const struct json *from, struct nested **ret)
+{
+	struct nested *x = nested_new(a, t);
+
+	x->is_cut = json_get_bool(from, "places_cut", true);
+	json_each (one, json_get(from, "places")) {
+		const char *text = json_text(one);
+		struct stat st = { 0 };
+		char *end;
+		if (!text)
+			return E_CORRUPT;
+		st.st_dev = strtoull(text, &end, 10);
+		if (*end != ':')
+			return E_CORRUPT;
+		st.st_ino = strtoull(end + 1, &end, 10);
+		if (*end != ' ' || !end[1])
+			return E_CORRUPT;
+		keep(x, end + 1, &st);
+	}
+	*ret = x;
+	return OK;
+}
+
+void nested_renumber(struct nested *x, dev_t was, dev_t now)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->places[i].dev == was)
+			x->places[i].dev = now;
 }
 
 bool nested_is_whole(const struct nested *x)

@@ -68,6 +68,14 @@ struct task {
 	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
 	struct git_private *git; /* git's configuration, written by the run in copies; or NULL */
 	struct nested *nested; /* the same deeper in the tree; or NULL */
+	struct known_mode *modes; /* of directories on the way to them, as they were (rights.c); or NULL */
+	struct journal *journal; /* on disk what was there (autorun_journal.c); or NULL */
+	bool is_begun, is_checked; /* its command may have run; and what it left was looked at */
+	struct prompt *prompt; /* or NULL */
+	struct watch *watch; /* of a session: hears what changes in the tree; or NULL */
+	bool is_prompt; /* a look while it goes on (prompt.c) */
+	bool is_noting; /* the look before the run is under way */
+	bool is_left; /* something could not be looked at, or not be taken away: it counts as active */
 	bool lasts; /* a session: what is looked at once holds for all of its calls */
 	struct nested *nested_next; /* what the walk behind it sees goes here; or NULL */
 	const struct json *hooks; /* directories of the tree that git runs hooks from; or NULL */
@@ -266,10 +274,12 @@ int armed_hold(struct task *t, struct err *e);
 /* Asked about each entry of the walk over task_tree(), once the run has ended. */
 void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st);
 void armed_check(struct task *t); /* after that walk */
+const char *armed_left(const struct task *t); /* t->is_left: the line for the operator */
 /* For those who look elsewhere: was it changed since the run began; under what name things are held; hold it; tell of it. */
 #define HELD ".held-by-helm"
 bool armed_is_newer(const struct task *t, const struct stat *st);
 void armed_away(struct task *t, int root_fd, const char *path, const char *why);
+void armed_say_row(struct task *t, struct json *row); /* one that was told elsewhere */
 void armed_say(struct task *t, const char *path, const char *what, const char *why);
 bool armed_is_ci(const char *rel); /* a service runs it once it is pushed */
 bool armed_is_store(const char *name); /* of a repository: nothing in this directory is started */
@@ -288,6 +298,62 @@ void git_private_merge(struct task *t, struct task *of);
 void git_private_tell(struct task *t); /* of it, in hints */
 /* Before a call: what was changed outside meanwhile goes into the copies. */
 void git_private_refresh(struct task *t);
+
+/* ---- rights.c: looking with our own rights, whatever modes a run has chosen ---- */
+
+/* A directory as it was before the run.  is_open: it was opened for a look, and is closed again by rights_put_back(). */
+struct known_mode {
+	const char *path; /* absolute */
+	dev_t dev;
+	ino_t ino;
+	mode_t mode;
+	bool is_open;
+	struct known_mode *next;
+};
+struct known_mode *mode_add(struct task *t, const char *path, const struct known_mode *what);
+/* A look at a directory has found *st: before the run its mode is noted, behind it its owner's rights are given back. */
+void rights_see(struct task *t, const char *root, int dir, const char *path, const struct stat *st);
+/* Everything on the way to `path` below `dir`, both included, can be entered by its owner afterwards, where it is ours. */
+void rights_reach(struct task *t, int dir, const char *path);
+/* A directory for reading, links not followed, as s->open() has it; with its owner's rights.  -1 with errno. */
+int rights_open(struct task *t, int dir, const char *path);
+/* The same, and one that cannot be opened is told as what may hide anything, unless nobody of our user can write in it. */
+int rights_enter(struct task *t, int parent, const char *name, const char *rel);
+int rights_open_root(struct task *t, const char *root, int *ret);
+void rights_cannot(
+	struct task *t, const char *rel, const char *why); /* it is told as something that is left */
+int rights_rename(struct task *t, int dir, const char *from, const char *to); /* the name must be free */
+void rights_give_back(struct task *t); /* every noted mode of which the owner's part was taken away */
+void rights_put_back(struct task *t); /* when everybody has looked */
+
+/* ---- autorun_journal.c: the state before a run, on disk before it begins (docs/formats/autorun-journal.md) ---- */
+
+#define JOURNAL_DIR "journal" /* below the helm home */
+struct journal {
+	int fd; /* locked as long as its owner lives */
+	const char *path; /* absolute */
+	char sha256[SHA256_HEX];
+	struct json *doc;
+};
+/* What t has noted, written and locked; the next sync of the recorder takes it to disk.  E_IO AUTORUN_JOURNAL: nothing may begin. */
+struct journal *journal_new(struct task *
+		t); /* for whoever wants it to live elsewhere than in t->a; the next one makes it otherwise */
+int journal_begin(struct task *t, const char *kind, int64_t since_us, struct err *e);
+int journal_later(struct task *t, struct err *e); /* with the next sync of the recorder */
+int journal_sync(struct task *t, struct err *e); /* for whoever has no recorder that does */
+/* It says what could not be taken away.  One that cannot be written anew is there as it was, and is tried again all the same. */
+void journal_left(struct task *t);
+/* Nothing is left to clean up: it is removed.  Where t->is_left says that something is, it stays, says so, and nobody may begin there. */
+void journal_end(struct task *t);
+const char *journal_tree(
+	struct arena *a, const struct json *doc); /* that its run worked in; NULL: it is no journal */
+/* Read back: what was noted, into a task that looks behind it.  E_CORRUPT. */
+int journal_read(struct task *t, const struct json *doc, struct run_result *result);
+
+/* ---- autorun_recover.c ---- */
+
+/* What others who live have noted for these places counts: what they did not find there is never put back by t. */
+int autorun_others(struct task *t, struct err *e);
 
 /* ---- watch.c: has anything in a tree changed since the last walk, and where? ---- */
 
@@ -321,12 +387,30 @@ size_t watch_told(struct watch *w, struct arena *a, const char ***ret);
 bool watch_is_changed(struct watch *w); /* true also where nobody knows */
 void watch_end(struct watch *w);
 
+int watch_fd(const struct watch *w); /* can be read when something was heard; -1: nobody watches */
+
+/* ---- prompt.c: while it lasts ---- */
+
+struct prompt {
+	int64_t due_us; /* when to look; 0: nothing was heard */
+	int64_t not_before_us;
+	int timer, fd; /* of a session: fd is that of the watch, or of the timer while a look is due */
+};
+void prompt_hear(struct prompt *p, struct sys *s,
+	bool is_heard); /* something happened; or may have, where nobody watches */
+void prompt_look(struct task *t, struct watch *w, struct prompt *p);
+/* For a session: t->run hears the tree from now on, and t is looked at while it lasts.  Ended when nothing of it runs. */
+void prompt_begin(struct task *t);
+void prompt_end(struct task *t);
+/* Names that count, below the roots, as they were heard; the walk over everything comes when it is due, and finds what this has missed. */
+void prompt_look_at_heard(struct task *t, struct watch *w);
+
 /* ---- nested.c: what counts deeper in the tree, known by path and number ---- */
 
 /* Entries that are looked at, before a run and behind it: of what lasts, many more. */
 size_t task_walk_most(const struct task *t);
 struct nested *nested_new(struct arena *a, const struct task *t);
-void nested_look(struct nested *x, const char *root); /* a walk by names */
+void nested_look(struct nested *x, struct task *t, const char *root); /* a walk by names */
 /* One entry of a walk that somebody else makes; *st may know the kind alone.  Returns what a file_visit does. */
 int nested_see(struct nested *x, int parent, const char *name, const char *rel, const struct stat *st);
 bool nested_counts(const char *rel);
@@ -336,11 +420,16 @@ bool nested_is_new(struct nested *x, const char *rel, const struct stat *st);
  * on to `next`, and to look() first. */
 struct nested_again {
 	void *arg;
+	struct task *t;
 	int root;
 	bool (*is_seen)(void *arg, const char *rel);
 	void (*look)(void *arg, int parent, const char *name, const char *rel, const struct stat *st);
 };
 void nested_carry(struct nested *next, const struct nested *was, const struct nested_again *again);
+/* Into a journal and back; beyond some thousand places "places_cut" says that times have to tell. */
+void nested_write(const struct nested *x, struct arena *a, struct json *to);
+int nested_read(struct arena *a, const struct task *t, const struct json *from, struct nested **ret);
+void nested_renumber(struct nested *x, dev_t was, dev_t now); /* the file system has another number */
 bool nested_is_whole(const struct nested *x); /* there, and nothing of the tree was left out */
 void nested_watch(
 	struct nested *x, struct watch *w); /* every directory that is seen is watched from then on */

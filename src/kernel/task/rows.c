@@ -202,15 +202,29 @@ static int look_at(
 	return ++x->seen > task_walk_most(t) ? E_LIMIT : 0;
 }
 
+static int enter(void *arg, int parent, const char *name, const char *rel)
+{
+	struct touched *x = arg;
+
+	return rights_enter(x->task, parent, name, rel);
+}
+
 /* A tree that cannot be walked to its end gives what was seen. */
 struct json *task_touched(struct task *t)
 {
 	struct touched x = { t, json_new(t->a, JSON_ARRAY), 0 };
 
-	t->is_cut = false;
 	before_walk(t);
-	if (file_walk(t->k->sys, AT_FDCWD, task_tree(t), look_at, &x, NULL))
-		t->is_cut = true;
+	AUTO(close_fd) int root = -1;
+	struct err e = { 0 };
+	int rc = rights_open_root(t, task_tree(t), &root);
+	if (rc == OK)
+		rc = file_walk_by(t->k->sys, root, false, look_at, enter, &x, &e);
+	/* A tree with more in it than is looked at is no secret of the run's. */
+	if (rc && rc != E_LIMIT && e.rc)
+		rights_cannot(t, task_tree(t), e.text);
+	t->is_cut = rc != OK;
+	rights_put_back(t);
 	return x.paths;
 }
 
@@ -491,6 +505,7 @@ static void put_changes(struct task *t)
 		touched = task_touched(t);
 		git_private_merge(t, t);
 		armed_check(t);
+		t->is_checked = true;
 		deleted = changes_gone(t->k, a, t->expected, t->report->checkpoint_id);
 		/* What was not walked over is not gone for that. */
 		const struct json *gone = t->is_cut ? NULL : before_gone(t);

@@ -29,6 +29,7 @@ enum {
 	EXIT_PAUSED = 26,
 	EXIT_PLAN = 29,
 	EXIT_UNVERIFIED = 30,
+	EXIT_LEFT = 31, /* what may start programs later could not be looked at, or not be taken away */
 	EXIT_NOT_STARTED = 126
 };
 
@@ -524,6 +525,8 @@ static int put_end_rows(struct task *t, struct err *e)
 	if (t->is_unverified)
 		t->report->exit_code = EXIT_UNVERIFIED;
 	tell_lost_output(t);
+	if (t->is_left)
+		t->report->exit_code = EXIT_LEFT;
 	return first_error(rc, e, late_rc, &late);
 }
 
@@ -590,8 +593,6 @@ static int run_inside(struct task *t, struct err *e)
 {
 	int rc = t->running ? OK : put_up_walls(t, e); /* they go up ... */
 
-	if (!t->spec->left)
-		armed_note(t);
 	task_look_at_memory(t);
 	if (t->profile->writes == ALLOWANCE_YES)
 		before_look(t);
@@ -600,8 +601,11 @@ static int run_inside(struct task *t, struct err *e)
 			t->k, &t->report->handling, e); /* ... while the decision goes to disk ... */
 	if (rc == OK)
 		rc = run_go(t->running, e); /* ... and both are done */
+	t->is_begun = rc == OK;
 	if (rc == OK && t->spec->session)
 		rc = begin_session(t, e);
+	if (rc == OK && t->spec->session && t->so_far && t->watch)
+		prompt_begin(t);
 	/* What looks has nothing that could be gone on with. */
 	if (rc == OK && t->profile->writes == ALLOWANCE_YES)
 		task_bundle(t->k->sys, t->a, t->k->ws, task_tree(t), t->plan, t->row);
@@ -631,6 +635,7 @@ static int execute(struct task *t, struct err *e)
 	struct err unheard = { 0 };
 	int unheard_rc = task_egress_close(t, &unheard);
 	if (t->spec->session) {
+		prompt_end(t);
 		run_end(&t->running);
 		t->spec->session->end(t->spec->session->arg, t->row);
 	}
@@ -706,6 +711,64 @@ static int put_outcome(struct task *t, int rc, struct err *e)
 	return first_error(rc, e, late_rc, &late);
 }
 
+/* What is there before it, noted and written; the receipt of the decision has its digest, and they go to disk together.  Of what another
+ * session began, its own beginning counts. */
+static int note_before(struct task *t, struct err *e)
+{
+	const struct handling *h = &t->report->handling;
+	const struct task *left = t->spec->left;
+
+	if (t->profile->writes != ALLOWANCE_YES || is_remote(t) || h->verdict == V_DENY)
+		return OK;
+	if (left) {
+		t->armed = left->armed;
+		t->nested = left->nested;
+		t->modes = left->modes;
+		t->hooks = left->hooks;
+		t->linked_own = left->linked_own;
+	} else {
+		if (!t->nested) {
+			t->nested = nested_new(t->a, t);
+			if (t->spec->session) {
+				t->watch = watch_new(t->k->sys, t->a);
+				nested_watch(t->nested, t->watch);
+				watch_walk_begins(t->watch);
+			}
+			nested_look(t->nested, t, task_tree(t));
+		}
+		armed_note(t);
+		int rc = autorun_others(t, e);
+		if (rc)
+			return rc;
+	}
+	int rc = journal_begin(t, "run", left ? left->so_far->started_us : t->k->sys->now_us(t->k->sys), e);
+	if (rc == OK)
+		rc = journal_later(t, e);
+	if (rc == OK)
+		json_sets(t->a, t->request.what.about, "journal_sha256", t->journal->sha256);
+	return rc;
+}
+
+/* A command that ran, and behind which nobody has looked, is cleaned up as one whose helm was killed. */
+static void end_journal(struct task *t)
+{
+	struct err e = { 0 };
+	struct json *done;
+
+	if (!t->journal)
+		return;
+	if (!t->is_begun || t->is_checked) {
+		journal_end(t);
+		return;
+	}
+	close_fd(&t->journal->fd);
+	t->journal = NULL;
+	if (autorun_recover(t->k, t->a, task_tree(t), &done, &e)) {
+		task_hint(t, arena_strdup(t->a, e.text));
+		t->report->exit_code = EXIT_LEFT;
+	}
+}
+
 /* The sequence.  A step that stops the run has written its row. */
 static int go_through(struct task *t, struct err *e)
 {
@@ -724,7 +787,10 @@ static int go_through(struct task *t, struct err *e)
 		return stop_audited(t, e);
 	task_govern(t);
 	put_up_early(t);
-	rc = kernel_record(t->k, &t->request, h, e); /* a question that is answered already is settled here */
+	rc = note_before(t, e);
+	if (rc == OK)
+		rc = kernel_record(
+			t->k, &t->request, h, e); /* a question that is answered already is settled here */
 	task_governed(t, rc == OK);
 	if (rc || h->verdict != V_ALLOW || h->settled.checkpoint_id)
 		take_down_walls(t); /* it is not done, or was decided anew, or took its time */
@@ -741,6 +807,19 @@ static int go_through(struct task *t, struct err *e)
 	if (rc == OK)
 		rc = carry_out(t, e);
 	return put_outcome(t, rc, e);
+}
+
+/* Of runs before it in this place. */
+static int recover(struct task *t, struct err *e)
+{
+	struct json *done;
+	int rc = autorun_recover(t->k, t->a, task_tree(t), &done, e);
+
+	if (rc == OK && done->n) {
+		json_seti(t->a, t->row, "autorun_recovered", done->n);
+		task_hint(t, autorun_said(t->a, done));
+	}
+	return rc;
 }
 
 /* From here on the run is open for everybody who looks, until its last row is there. */
@@ -781,6 +860,8 @@ int task_run(
 		.outcome = "NOT_EXECUTED" };
 	const struct ruleset *own = k->policy;
 	int rc = prepare(t, e);
+	if (rc == OK && !spec->guard_json && !is_remote(t))
+		rc = recover(t, e);
 	if (rc == OK)
 		rc = open_it(t, e);
 	if (rc) {
@@ -791,6 +872,7 @@ int task_run(
 	workspace_stand(k->sys, a, ws, spec->cwd);
 	rc = go_through(t, e);
 	take_down_walls(t);
+	end_journal(t);
 	close_it(t, rc, e);
 	struct err late = { 0 };
 	int late_rc = kernel_commit(k, &ret->handling, &late); /* rows that no receipt followed */

@@ -107,6 +107,8 @@ struct run_spec {
 	/* The session that this is done for, outside of its walls; or NULL.  What it has armed since it began is held first, and then
 	 * nothing is run. */
 	const struct task *left;
+	uint32_t
+		left_told; /* so many things that it armed and that were taken away at once have stopped an earlier one */
 	bool is_terminal; /* output goes to a terminal: it is inherited, not captured */
 };
 
@@ -135,6 +137,21 @@ int task_run_verified(struct kernel *k, struct arena *a, const struct run_spec *
 /* Runs that were ended with their helm are closed with a `failed` row.  `all`: also those that have no file in open-runs/,
  * wherever in the ledger they are.  *ret_closed says how many. */
 int task_close_orphans(struct sys *s, struct workspace *ws, bool all, size_t *ret_closed, struct err *e);
+
+/* Runs that were ended before they could clean up behind themselves (docs/formats/autorun-journal.md): their clean-up is finished with what
+ * was noted before they began, is put on record, and is told in *ret, [{task_id, workspace, journal, left_behind[]?}].  `tree` NULL: of
+ * every place; else of those that overlap it, and of this workspace.  E_DENIED AUTORUN_LEFT: something is still there that may start
+ * programs, and nothing may begin there.  E_CORRUPT AUTORUN_JOURNAL: a journal cannot be understood. */
+int autorun_recover(struct kernel *k, struct arena *a, const char *tree, struct json **ret, struct err *e);
+const char *autorun_said(
+	struct arena *a, const struct json *done); /* in lines for the operator; NULL: nothing was done */
+/* Before a workspace is looked for: directories that such runs have closed to their owner have their modes again. */
+void autorun_reopen(struct sys *s, struct arena *a);
+/* What is not cleaned up, nothing is changed: [{journal, task_id, workspace, text, remedy}], of the places of this workspace and of all
+ * others; NULL: all is done. */
+struct json *autorun_unfinished(struct sys *s, struct arena *a, const struct workspace *ws);
+
+uint32_t task_left_count(const struct task *t); /* taken away so far, of a session that runs */
 
 /* Who used what: only on final, blocked and audit rows. */
 struct json *task_experience(struct arena *a, const struct json *row);

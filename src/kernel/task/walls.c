@@ -368,7 +368,7 @@ static void freeze_deeper(struct task *t, const char *const *writable, const cha
 
 	if (!t->nested) {
 		t->nested = nested_new(t->a, t);
-		nested_look(t->nested, root);
+		nested_look(t->nested, t, root);
 	}
 	json_each (rel, nested_settings(t->nested)) {
 		const char *path = holder_below(t->a, root, json_text(rel));

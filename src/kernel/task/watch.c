@@ -97,6 +97,11 @@ static void give_up(struct watch *w)
 	forget_places(w);
 }
 
+int watch_fd(const struct watch *w)
+{
+	return w ? w->fd : -1;
+}
+
 void watch_end(struct watch *w)
 {
 	if (w)
@@ -145,6 +150,8 @@ static void add(struct watch *w, int parent, const char *name, const char *rel, 
 	/* One that is gone by now was heard to go. */
 	if (number >= 0)
 		note_dir(w, number, rel, is_inside);
+	else if (errno == EACCES)
+		w->is_lost = true; /* closed to its owner: the walk opens it, and the next one hears it */
 	else if (errno != ENOENT && errno != ENOTDIR)
 		give_up(w);
 }
