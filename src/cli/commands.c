@@ -232,7 +232,6 @@ static const struct cmd row_guard_scan = { KNOWN(guard_scan), "FILE...", 1, -1,
 	"Reads shell scripts, makefiles, CI files of GitHub and GitLab, Dockerfiles, package.json and shell histories; \"-\" is a script on standard input.  "
 	"Exit 0: nothing would be stopped; 1: something would.",
 	NULL, guard_scan_opts, MAY_WORKSPACE, cmd_guard_scan };
-
 static const struct cmd row_guard_rules = { KNOWN(guard_rules), "", 0, 0, "list the rules of the guard", NULL,
 	"$ helm guard rules", NULL, MAY_WORKSPACE, cmd_guard_rules };
 

@@ -625,7 +625,7 @@ SH
 (while [ ! -e started ]; do sleep 0.02; done; git config core.fsmonitor $project/evil; echo : >.envrc; : >late) &
 SH
     said 'redeemed 0' 'left behind what would start programs later: .envrc (held' 'into .git/config: git would run core.fsmonitor' && [ ! -e ran ] &&
-      ! git config --get core.fsmonitor && is "$(newest | member outside.0.left_behind.0.path)" .envrc && helm agent report | grep -q 'left behind .envrc'
+      ! git config --get core.fsmonitor && newest | grep -q "\.envrc" && helm agent report | grep -q "\.envrc"
   }
   ok "what is planted while the command runs is found when it has ended, and the report says so" too_late
   rm -rf sub remote evil dep.sh slow started late .envrc.held*

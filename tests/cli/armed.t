@@ -89,14 +89,13 @@ for place in objects/ab/cd refs/heads/a/b info/x logs/y/z rr-cache/r lfs/o rebas
   ok "one hidden in .git/$place" held ".git/$place" "git init -q --bare h; printf '#!/bin/sh\ntouch pwned\n' >h/hooks/pre-receive; mkdir -p .git/${place%/*}; mv h .git/$place"
 done
 ok "one that only leads to another" held .git/objects/ab/cd "mkdir -p .git/objects/ab/cd; cp .git/HEAD .git/objects/ab/cd; echo /tmp >.git/objects/ab/cd/commondir"
-closed() { # closed DIR TEXT: a repository behind a door that was shut is held by whoever can look (root), and told by whoever cannot
+closed() { # closed DIR TEXT: a repository behind a door that was shut is held, whoever looks
   run "$2"
   chmod 700 "$1"
   if [ -e "$1/cd.held-by-helm" ]; then
     rm -rf "$1"
     return 0
   fi
-  grep -q "$1 (left)" "$scratch/.said" && tail -n 1 "$ledger" | grep -q "it cannot be looked into" && rm -rf "$1" && return 0
   cat "$scratch/.said"
   return 1
 }

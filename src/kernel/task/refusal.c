@@ -94,6 +94,14 @@ static const char *outside_path(const struct task *t, const char *text)
 	return path;
 }
 
+/* In ~/.cache, which is a layer, the caches of programs that are no toolchain are hidden (homes.c). */
+static bool is_cache(const struct task *t, const char *path)
+{
+	const char *home = t->k->ws->home;
+
+	return home && path_is_below(path, arena_printf(t->a, "%s/.cache", home)) && !secret_place_holds(path);
+}
+
 enum failed {
 	FAILED_READ,
 	FAILED_ABSENT, /* it said that there is no such file */
@@ -107,7 +115,7 @@ static bool judge_path(const struct task *t, const char *text, enum failed how, 
 	const bool is_read = how != FAILED_WRITE;
 
 	if (path_is_in_one(path, t->rules.hidden) && file_exists(t->k->sys, AT_FDCWD, path))
-		*ret = (struct refusal){ "closed", path };
+		*ret = (struct refusal){ is_cache(t, path) ? "unseen" : "closed", path };
 	else if (is_unseen(t, path))
 		*ret = (struct refusal){ secret_place_holds(path) ? "closed" : "unseen", path };
 	else if (how == FAILED_ABSENT)

@@ -134,10 +134,10 @@ static size_t put_own(const struct task *t, const char **env, size_t n)
 static const char *copy_card(const struct task *t)
 {
 	enum { CARD_BYTES = 256 << 10 };
-	const char *name = t->cards.newest ? path_base(t->cards.newest) : NULL;
+	static const char name[] = ".previous-state.md";
 	struct bytes text;
 
-	if (!name || !t->tmp_from ||
+	if (!t->cards.newest || !t->tmp_from ||
 		file_read(t->k->sys, t->a, AT_FDCWD, t->cards.newest, CARD_BYTES, 0, &text, NULL) ||
 		file_put(t->k->sys, AT_FDCWD, path_join(t->a, t->tmp_from, name), 0600, text, NULL))
 		return NULL;
