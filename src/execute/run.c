@@ -1,8 +1,7 @@
 /* run.c — the life of one child: start, watch, pass signals on, end everything, report.
  *
- * helm waits in one poll(): the warden's pidfd, a signalfd, the command's output, and the clock.  The
- * warden waits for the ward and reaps what is left behind; it tells helm through a pipe when the ward
- * stopped on a terminal, so that Ctrl-Z stops helm too, and when it ended.
+ * helm waits in one poll(): the warden's pidfd, a signalfd, the command's output, and the clock.  The warden waits for the ward and reaps what
+ * is left behind; it tells helm through a pipe when the ward stopped on a terminal, so that Ctrl-Z stops helm too, and when it ended.
  *
  * Until the command is executed all of them share helm's memory, because copying page tables twice costs
  * more than everything else here.  For that a thread, the keeper, starts the warden and does nothing but
@@ -12,9 +11,9 @@
  * decision is on record.
  *
  * Who ends what.  With a pid namespace the kernel kills everything below the warden when the warden ends.
- * Without one the warden is a subreaper, so that stray processes become its children, and it kills them
- * itself; a control group, where there is one, kills them at once.  The warden asks the kernel to be killed when helm dies, or, without a pid namespace, to be told, so
- * that it can end the others first: no run outlives helm. */
+ * Without one the warden is a subreaper, so that stray processes become its children, and it kills them itself; a control group, where there
+ * is one, kills them at once.  The warden asks the kernel to be killed when helm dies, or, without a pid namespace, to be told, so that it can
+ * end the others first: no run outlives helm. */
 #include "execute/execute.h"
 
 #include "base/text.h"
