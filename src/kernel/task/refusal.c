@@ -99,7 +99,8 @@ static bool is_cache(const struct task *t, const char *path)
 {
 	const char *home = t->k->ws->home;
 
-	return home && path_is_below(path, arena_printf(t->a, "%s/.cache", home)) && !secret_place_holds(path);
+	return home && path_is_below(path, arena_printf(t->a, "%s/.cache", home)) &&
+		!secret_place_holds(path);
 }
 
 enum failed {
