@@ -516,7 +516,7 @@ static const struct cmd row_profile_rollback = { KNOWN(profile_rollback), "", 0,
 	NEEDS_WORKSPACE, cmd_profile_rollback };
 
 static const struct cmd row_allow = { KNOWN(allow), "list|path|host|remove [PATH|HOST]", 1, 2,
-	"one more place to write or read in, or host to reach",
+	"one more place or host for the runs here",
 	"'allow path PATH' lets every run here that may write at all write below PATH, too, and guards judge it like the work tree; checkpoints do not hold it.  "
 	"'allow path --read PATH' lets every run here read a place of a home that the sandbox would not show ('helm profile show' lists those it shows).  "
 	"'allow host HOST[:PORT]' lets the door of profiles that name hosts admit it (rules as in 'helm egress list').  "

@@ -113,7 +113,8 @@ fresh "old resume cards make room" many_cards
 newest_card() {
   helm run -- true || return 1
   newest=$(ls "$ws/.helm/state-snapshots" | tail -n 1)
-  helm run -- env | grep "^HELM_PREVIOUS_STATE_SNAPSHOT=.*/$newest\$"
+  # shellcheck disable=SC2016 # words of the shell inside
+  helm run -- sh -c 'cat "$HELM_PREVIOUS_STATE_SNAPSHOT"' | cmp - "$ws/.helm/state-snapshots/$newest"
 }
 fresh "the next run is given the newest" newest_card
 

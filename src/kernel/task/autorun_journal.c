@@ -305,13 +305,21 @@ static int put_doc(struct task *t, struct err *e)
 	return OK;
 }
 
+int64_t journal_pid_space(struct sys *s)
+{
+	struct stat st;
+
+	return s->stat(s, AT_FDCWD, "/proc/self/ns/pid", &st, 0) ? 0 : (int64_t)st.st_ino;
+}
+
 struct journal *journal_new(struct task *t)
 {
 	struct journal *j = arena_zalloc(t->a, 1, sizeof(*j));
 
 	*j = (struct journal){ .fd = -1,
-		.path = arena_printf(t->a, "%s/" JOURNAL_DIR "/%s@%d-%lld.json", t->k->ws->helm_home, t->id,
-			getpid(), (long long)proc_start_ticks(t->k->sys, 0)) };
+		.path = arena_printf(t->a, "%s/" JOURNAL_DIR "/%s@%d-%lld-%lld.json", t->k->ws->helm_home,
+			t->id, getpid(), (long long)proc_start_ticks(t->k->sys, 0),
+			(long long)journal_pid_space(t->k->sys)) };
 	return j;
 }
 

@@ -55,15 +55,17 @@ static bool is_torn(struct bytes text)
 	return !text.n || text.p[text.n - 1] != '\n';
 }
 
-/* NAME@PID-START.json: is that process gone? */
+/* NAME@PID-START-SPACE.json: is that process gone?  One of another pid namespace (a container) is not known here, and counts as alive while
+ * its lock is held. */
 static bool is_owner_gone(struct sys *s, const char *path)
 {
 	const char *at = strrchr(path, '@');
 	char *end = NULL;
 	int64_t pid = at ? strtoll(at + 1, &end, 10) : 0,
-		start = end && *end == '-' ? strtoll(end + 1, NULL, 10) : 0;
+		start = end && *end == '-' ? strtoll(end + 1, &end, 10) : 0,
+		space = end && *end == '-' ? strtoll(end + 1, NULL, 10) : 0;
 
-	return pid > 0 && start > 0 && proc_start_ticks(s, pid) != start;
+	return pid > 0 && start > 0 && space == journal_pid_space(s) && proc_start_ticks(s, pid) != start;
 }
 
 /* What an owner that was killed had around its command has the lock, too, and needs a moment to end. */

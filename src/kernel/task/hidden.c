@@ -214,6 +214,7 @@ static void look_at_homes(struct task *t, struct json *hidden)
 		.a = t->a,
 		.home = t->k->ws->home,
 		.helm_home = t->k->ws->helm_home,
+		.workspace = task_is_beside(t) ? NULL : t->k->ws->root,
 		.profile = t->profile,
 		.rules = &t->rules,
 		.own = t->spec->session ? t->spec->session->own : NULL,

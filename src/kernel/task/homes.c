@@ -115,7 +115,9 @@ static bool holds_too_much(const struct homes_request *q, const struct json *hom
 	json_each (home, homes)
 		if (path_is_below(json_text(home), path))
 			return true;
-	return q->helm_home && (path_is_below(q->helm_home, path) || path_is_below(path, q->helm_home));
+	if (!q->helm_home || (q->workspace && path_is_below(path, q->workspace)))
+		return false;
+	return path_is_below(q->helm_home, path) || path_is_below(path, q->helm_home);
 }
 
 /* One place, as it is: a link shows what it leads to, under both names where both lie in a home. */

@@ -11,7 +11,8 @@ struct homes_request {
 	struct sys *s;
 	struct arena *a;
 	const char *home; /* of the operator; or NULL */
-	const char *helm_home; /* never shown; or NULL */
+	const char *helm_home; /* never shown, but for `workspace`; or NULL */
+	const char *workspace; /* the run works there, also where it lies in the helm home; or NULL */
 	const struct profile *profile; /* whose secrets are shown; NULL: none are */
 	const struct sandbox_rules *rules; /* write_paths and layers are known */
 	const char *const *own; /* of the client of a session: its credentials are open; or NULL */

@@ -338,6 +338,7 @@ struct journal {
 /* What t has noted, written and locked; the next sync of the recorder takes it to disk.  E_IO AUTORUN_JOURNAL: nothing may begin. */
 struct journal *journal_new(struct task *
 		t); /* for whoever wants it to live elsewhere than in t->a; the next one makes it otherwise */
+int64_t journal_pid_space(struct sys *s); /* which processes its numbers are about; 0: not known */
 int journal_begin(struct task *t, const char *kind, int64_t since_us, struct err *e);
 int journal_later(struct task *t, struct err *e); /* with the next sync of the recorder */
 int journal_sync(struct task *t, struct err *e); /* for whoever has no recorder that does */

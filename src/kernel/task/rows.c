@@ -215,6 +215,7 @@ struct json *task_touched(struct task *t)
 	struct touched x = { t, json_new(t->a, JSON_ARRAY), 0 };
 
 	before_walk(t);
+	t->is_cut = false;
 	AUTO(close_fd) int root = -1;
 	struct err e = { 0 };
 	int rc = rights_open_root(t, task_tree(t), &root);
@@ -223,7 +224,7 @@ struct json *task_touched(struct task *t)
 	/* A tree with more in it than is looked at is no secret of the run's. */
 	if (rc && rc != E_LIMIT && e.rc)
 		rights_cannot(t, task_tree(t), e.text);
-	t->is_cut = rc != OK;
+	t->is_cut |= rc != OK;
 	rights_put_back(t);
 	return x.paths;
 }
