@@ -131,6 +131,17 @@ enum client_care clients_care_below(const char *path)
 	return care;
 }
 
+enum client_care clients_care_below_anywhere(const char *path)
+{
+	enum client_care care = *path == '/' ? CARE_NONE : clients_care_below(path);
+
+	for (const char *p = path; care != CARE_CLOSED && (p = strchr(p, '/')); p++) {
+		enum client_care here = clients_care_below(p + 1);
+		care = here > care ? here : care;
+	}
+	return care;
+}
+
 static bool has(const struct json *list, const char *text)
 {
 	json_each (one, list)

@@ -191,6 +191,7 @@ enum client_care clients_care(const char *path_below_root);
 enum client_care clients_care_anywhere(const char *path);
 /* The same for a directory: what lies below it, at worst. */
 enum client_care clients_care_below(const char *path_below_root);
+enum client_care clients_care_below_anywhere(const char *path);
 /* What is there of one client's settings (NULL: of all) below `root`: full paths, appended to `list`. */
 void clients_settings_in(
 	struct sys *s, struct arena *a, const struct client *c, const char *root, struct json *list);

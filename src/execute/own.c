@@ -182,6 +182,14 @@ static bool put_home(const struct sandbox_home *h, int fd)
 		(!h->git_config || write_git_config(h));
 }
 
+static bool is_in_home(const struct sandbox_rules *rules, const char *path)
+{
+	for (const struct sandbox_home *h = rules->homes; h && h->at; h++)
+		if (path_is_below(path, h->at) && !text_eq(path, h->at))
+			return true;
+	return false;
+}
+
 /* The first bind hides the place where the directories themselves lie, so all of them are taken first, too. */
 static void put_private(const struct sandbox_rules *rules, const char *program, struct sandbox_report *report)
 {
@@ -200,9 +208,14 @@ static void put_private(const struct sandbox_rules *rules, const char *program, 
 	}
 	ok = ok && keep_all(rules, program, &kept);
 	for (size_t i = 0; i < own_count && ok; i++)
-		ok = put_at(own.fd[i], rules->own[i].at);
+		if (!is_in_home(rules, rules->own[i].at))
+			ok = put_at(own.fd[i], rules->own[i].at);
 	for (size_t i = 0; ok && rules->homes && rules->homes[i].at; i++)
 		ok = put_home(&rules->homes[i], homes[i]);
+	/* One that lies in a home is made there. */
+	for (size_t i = 0; i < own_count && ok; i++)
+		if (is_in_home(rules, rules->own[i].at))
+			ok = make_way(rules->own[i].at, S_IFDIR) && put_at(own.fd[i], rules->own[i].at);
 	for (size_t i = 0; i < own.n; i++)
 		close(own.fd[i]);
 	ok = put_back(&kept) && ok;

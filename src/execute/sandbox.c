@@ -348,6 +348,9 @@ static bool freeze_shown(const struct sandbox_rules *rules, const struct sandbox
 	for (const struct sandbox_home *h = rules->homes; report->homes_covered && h && h->at; h++)
 		if (!h->is_writable)
 			ok &= set_read_only(h->at, true) == 0;
+	for (const struct sandbox_own *o = rules->own; report->own_directories && o && o->at; o++)
+		if (own_covers(rules, o->at)) /* it lies in a home */
+			ok &= set_read_only(o->at, false) == 0 || errno == ENOENT;
 	for (const char *const *p = rules->shown; p && *p; p++)
 		if (own_covers(rules, *p))
 			ok &= set_read_only(*p, true) == 0 || errno == ENOENT;

@@ -333,7 +333,7 @@ bool supervisor_has_inside(const struct supervisor *s, pid_t pid)
 /* ---- one call ---- */
 
 /* Of the process that a thread belongs to. */
-static int open_process(pid_t thread)
+int supervisor_open_process(pid_t thread)
 {
 	char text[4096];
 	int fd = (int)syscall(SYS_pidfd_open, thread, 0);
@@ -351,7 +351,7 @@ static int64_t pass_to_desk(struct notified *c)
 	if (c->s->desk < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -ECONNREFUSED;
 	/* In a pid namespace the number says nothing to helm outside; a descriptor of the process does. */
-	AUTO(close_fd) int process = c->s->is_private ? open_process(pid) : -1;
+	AUTO(close_fd) int process = c->s->is_private ? supervisor_open_process(pid) : -1;
 	const int fds[] = { pair[0], process };
 	int64_t rc = fds_send(c->s->desk, (struct bytes){ (const uint8_t *)&pid, sizeof(pid) }, fds,
 			     process >= 0 ? 2 : 1)

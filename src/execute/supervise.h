@@ -93,6 +93,9 @@ struct notified {
 };
 #define ARGUMENT(c, n) ((c)->asked.data.args[n])
 
+/* A pidfd of the process that a thread belongs to, or -1. */
+int supervisor_open_process(pid_t thread);
+
 /* What a path names: a name in a directory, and the object of that name if there is one. */
 struct object {
 	int dir; /* O_PATH, or -1 */

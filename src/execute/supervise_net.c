@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,7 +329,7 @@ static int narrow(int fd, union address *at)
 	return 0;
 }
 
-/* A socket that asks for routes binds itself before it asks.  It needs no address, so nothing has to be done. */
+/* A socket that asks for routes binds itself before it asks, and takes answers to that address only. */
 static bool is_for_routes(const struct notified *c)
 {
 	struct {
@@ -341,10 +342,26 @@ static bool is_for_routes(const struct notified *c)
 		at.family == AF_NETLINK && !at.groups;
 }
 
+/* The kernel chooses the address, and getsockname() tells it to the caller. */
+static int64_t bind_routes(const struct notified *c)
+{
+	struct sockaddr_nl at = { .nl_family = AF_NETLINK };
+	int domain = 0;
+	socklen_t n = sizeof(domain);
+	AUTO(close_fd) int process = supervisor_open_process((pid_t)c->asked.pid);
+	AUTO(close_fd)
+	int fd = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, (int)ARGUMENT(c, 0), 0);
+
+	/* A process that does not let itself be looked at does without an address. */
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) || domain != AF_NETLINK)
+		return 0;
+	return bind(fd, (struct sockaddr *)&at, sizeof(at)) ? -errno : 0;
+}
+
 static int64_t do_bind(struct notified *c)
 {
 	if (is_for_routes(c))
-		return 0;
+		return bind_routes(c);
 	struct supervised_socket *x = find_socket(c, (int)ARGUMENT(c, 0));
 	union address at;
 	int64_t rc = read_address(c, &at);

@@ -162,6 +162,9 @@ static const char *const places[] = {
 	".local/share/fonts/",
 	".vagrant.d/boxes/",
 	".config/git/ignore",
+	".gitignore_global",
+	".gitignore",
+	".gitattributes",
 	".config/git/attributes",
 	/* caches */
 	CACHE "pip/",

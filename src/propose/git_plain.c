@@ -62,3 +62,9 @@ void propose_git_plain(struct arena *a, struct bytes text, struct buf *to)
 {
 	git_settings(a, text, add_setting, to);
 }
+
+void propose_git_each(struct arena *a, struct bytes text,
+	void (*fn)(void *arg, const char *key, const char *value), void *arg)
+{
+	git_settings(a, text, fn, arg);
+}

@@ -99,6 +99,9 @@ void harvest(struct arena *a, enum script_kind kind, struct bytes text, struct s
 struct json *propose_git_commands(struct arena *a, struct bytes text);
 /* Those of its settings that hold no credentials, addresses or programs, added to `to` as a configuration file. */
 void propose_git_plain(struct arena *a, struct bytes text, struct buf *to);
+/* Each of its settings, in its order: "remote.origin.url" and its value. */
+void propose_git_each(struct arena *a, struct bytes text,
+	void (*fn)(void *arg, const char *key, const char *value), void *arg);
 
 /* A configuration file that a run has written in a copy of its own, merged into the one outside. */
 struct git_dropped {

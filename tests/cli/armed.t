@@ -123,7 +123,7 @@ ok "and its hooks" test ! -e sub/repo/.git/hooks/pre-commit
 renew
 ok "one under another name" held sub/repo/config "mv kept/repo sub/repo"
 renew
-ok "hooks do not come to a repository that was there" unchanged kept/ordinary/.git/hooks/post-merge "rm -rf kept/ordinary/.git/hooks; mv kept/repo/hooks kept/ordinary/.git/hooks"
+ok "hooks that came to a repository that was there" held kept/ordinary/.git/hooks/pre-commit "rm -rf kept/ordinary/.git/hooks; mv kept/repo/hooks kept/ordinary/.git/hooks"
 ok "none of them" test ! -e kept/ordinary/.git/hooks/pre-commit
 renew
 ok "what a shell reads, two directories down" held sub/there/sub/.envrc "rm kept/env/sub/x; mv kept/env sub/there; touch sub/there/sub/x"
@@ -259,7 +259,7 @@ ok "servers of a client deeper in the tree" unchanged deep/one/.mcp.json "echo '
 ok "what a shell reads when it enters a directory" unchanged deep/.envrc "echo x >deep/.envrc"
 ok "hooks of a client beside files of others" unchanged deep/one/.github/hooks/a.json "echo x >deep/one/.github/hooks/a.json"
 ok "which are ordinary work" stays deep/one/.github/notes "echo x >deep/one/.github/notes"
-ok "a repository deeper in the tree cannot be replaced by another one" sh -c 'test -e deep/repo/.git/config' "$(run "rm -rf deep/repo; mv deep/repo deep/other")"
+ok "a repository deeper in the tree can be removed" sh -c '! test -e deep/repo' "$(run "rm -rf deep/repo")"
 mkdir -p deep/build && git init -q deep/build/repo
 ok "one that a build made can be removed" sh -c '! test -e deep/build/repo' "$(run "rm -rf deep/build/repo")"
 ok "ordinary files beside them are written" stays deep/one/two/made "echo x >deep/one/two/made"

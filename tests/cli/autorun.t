@@ -35,7 +35,7 @@ closed_root() {
 ok "a root that cannot be listed" closed_root
 closed_git() {
   run "git config core.fsmonitor CMD; chmod 0555 .git"
-  ! grep -q fsmonitor .git/config && [ "$(stat -c %a .git)" = 755 ] && told 'into .git/config: git would run core.fsmonitor' '.git (put back)'
+  ! grep -q fsmonitor .git/config && [ "$(stat -c %a .git)" = 755 ] && told '.git (put back)'
 }
 ok "a repository that cannot be written" closed_git
 closed_deep() {

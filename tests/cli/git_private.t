@@ -36,6 +36,12 @@ same() { # same FILE TEXT: what the run does to the file is not there
   cat "$scratch/.said" "$1"
   return 1
 }
+without_monitor() { # without_monitor FILE TEXT: the setting is not there after the run
+  run "$2"
+  ! grep -q fsmonitor "$1" && return 0
+  cat "$scratch/.said" "$1"
+  return 1
+}
 taken() { # taken FILE KEY VALUE TEXT
   run "$4"
   [ "$(g config -f "$1" --get "$2")" = "$3" ] && return 0
@@ -91,7 +97,7 @@ for kind in ${kind:-none} supervised; do
   make_tree
   ok "$kind: of a submodule" same .git/modules/module/config 'git -C module config core.fsmonitor x'
   ok "$kind: its hooks" sh -c '! test -e .git/modules/module/hooks/post-checkout' "$(run 'echo x >.git/modules/module/hooks/post-checkout')"
-  ok "$kind: of a repository deeper in the tree" same deep/repo/.git/config 'git -C deep/repo config core.fsmonitor x; printf "[core]\n\tfsmonitor = x\n" >>deep/repo/.git/config'
+  ok "$kind: of a repository deeper in the tree, after the run" without_monitor deep/repo/.git/config 'git -C deep/repo config core.fsmonitor x; printf "[core]\n\tfsmonitor = x\n" >>deep/repo/.git/config'
   ok "$kind: what leads a further work tree to its repository" same .git/worktrees/linked/commondir 'echo /tmp/evil >.git/worktrees/linked/commondir'
   ok "$kind: a second file that came into being" sh -c '! test -e .git/config.worktree' "$(run 'git config extensions.worktreeConfig true; git config --worktree core.fsmonitor x')"
   ok "$kind: hooks where there were none" sh -c 'test -d .git/hooks && ! ls .git/hooks/* 2>/dev/null' "$(rm -rf .git/hooks; run 'mkdir -p .git/hooks; echo x >.git/hooks/post-checkout')"

@@ -311,7 +311,7 @@ ok "closes it" exits 1 helm run --profile workspace_edit -- cat "$me/other/secre
 # ---- Helm's own state ----
 mkdir "$scratch/ws" && helm init --path "$scratch/ws" >/dev/null
 in_record() (cd "$scratch/ws" && helm "$@")
-ok "the record is not shown inside" says 25 "is not shown inside the sandbox" in_record run -- "$HELM_REAL" status
+ok_mounts "the record is not shown inside" says 25 "is not shown inside the sandbox" in_record run -- "$HELM_REAL" status
 # shellcheck disable=SC2016 # words of the shell inside
 ok_mounts "nor its files" says 0 "seen 0" in_record run --guard-mode audit -- sh -c 'echo seen $(cat .helm/* 2>/dev/null | wc -c)'
 mkdir "$scratch/ws/inner" && helm init --path "$scratch/ws/inner" >/dev/null

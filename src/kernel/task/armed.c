@@ -623,6 +623,19 @@ static const char *why_read(
 	return what ? arena_printf(t->a, "git would run %s", what) : NULL;
 }
 
+/* The run had a copy of it (git_private.c): what is new in the file outside is the operator's. */
+static bool is_private(const struct task *t, const struct armed_file *f)
+{
+	const char *full = arena_printf(t->a, "%s/%s", f->root, f->path);
+
+	if (t->rules.kind != SANDBOX_NAMESPACES || !t->result->report.files_private)
+		return false;
+	for (const struct sandbox_file *p = t->rules.files; p && p->at; p++)
+		if (text_eq(p->at, full))
+			return true;
+	return false;
+}
+
 static void look_at(struct task *t, int root_fd, struct armed_file *f, struct armed_file *old)
 {
 	const char *why = why_armed(f->path);
@@ -630,7 +643,7 @@ static void look_at(struct task *t, int root_fd, struct armed_file *f, struct ar
 	if ((old && is_same(&old->st, &f->st)) || was_closed(t, f->root, f->path) ||
 		is_same_text(t, root_fd, f, old))
 		return;
-	if (t->is_prompt && f->kind != ARMED_WHOLE)
+	if (f->kind != ARMED_WHOLE && (t->is_prompt || is_private(t, f)))
 		return;
 	if (f->kind != ARMED_WHOLE) {
 		why = why_read(t, root_fd, f, old);
@@ -752,6 +765,9 @@ static void look_at_file(struct task *t, int parent, const char *name, const cha
 	if (text_eq(name, ".git") && !t->is_prompt && !text_eq(rel, name) &&
 		leads_elsewhere(t, parent, name, rel))
 		hold_found(t, parent, name, rel, why_armed(rel));
+	else if (S_ISLNK(st->st_mode) && strchr(rel, '/') && clients_care_below_anywhere(rel) != CARE_NONE &&
+		!text_eq(name, ".github") && !text_eq(name, ".config"))
+		hold_found(t, parent, name, rel, "a client would read its settings behind this link");
 	else if (armed_is_ci(rel))
 		tell(t, rel, "noted", NULL, "a service runs it once it is pushed");
 	else if (!clients_care(rel) &&

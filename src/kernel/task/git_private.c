@@ -113,7 +113,11 @@ static struct json *find_repositories(struct task *t, const char *const *writabl
 			add_repository(&r, arena_printf(t->a, "%s/.git", roots[i]));
 	if (linked_find(t->k->sys, t->a, task_tree(t), t->k->ws->home, &to))
 		json_pushs(t->a, r.list, to.own);
-	const char **nested = is_first ? nested_repositories(t->nested, t->a, NESTED_MOST) : NULL;
+	/* Repositories in a tree that is none itself are the operator's.  In a repository others are clones that builds and agents make and
+	 * remove, which a mount would prevent: those are left to the scan. */
+	const bool has_nested =
+		is_first && !file_exists(t->k->sys, AT_FDCWD, arena_printf(t->a, "%s/.git", task_tree(t)));
+	const char **nested = has_nested ? nested_repositories(t->nested, t->a, NESTED_MOST) : NULL;
 	for (; nested && *nested; nested++)
 		add_repository(&r, arena_printf(t->a, "%s/%s", task_tree(t), *nested));
 	json_each (one, r.list)

@@ -221,13 +221,15 @@ static void look_at_homes(struct task *t, struct json *hidden)
 		.is_by_names = t->rules.kind == SANDBOX_SUPERVISED,
 		.has_toolchains = true,
 		.named = named_places(t),
+		.tree = task_tree(t),
 		.hidden = hidden };
 
 	homes_look(&q);
 	if (t->rules.homes)
 		return;
+	char real[PATH_MAX];
 	for (struct sandbox_home *h = q.homes; h->at; h++)
-		if (q.home && text_eq(h->at, q.home)) {
+		if (q.home && realpath(q.home, real) && text_eq(h->at, real)) {
 			h->git_config = homes_git_config(&q);
 			use_session_home(t, h);
 		}

@@ -17,9 +17,17 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-enum { HOMES_LISTED = 256, PASSWD_BYTES = 1 << 20, GIT_CONFIG_BYTES = 256 << 10, SHOWN_MAX = 128 };
+enum {
+	HOMES_LISTED = 256,
+	PASSWD_BYTES = 1 << 20,
+	GIT_CONFIG_BYTES = 256 << 10,
+	SHOWN_MAX = 128,
+	INCLUDES_MOST = 8,
+	LINKS_MOST = 128
+};
 
 /* ---- which homes ---- */
 
@@ -164,6 +172,31 @@ static bool is_above_credentials(const char *home, const char *dir)
 	return secret_place_holds(dir);
 }
 
+/* A program may be a link to where it was installed: that directory is shown, where no credentials lie below it. */
+static void show_link_targets(struct homes_request *q, const struct json *homes, const char *dir)
+{
+	char **names = NULL, real[PATH_MAX];
+	size_t n = 0;
+
+	if (!is_in_list(dir, homes) || file_list(q->s, q->a, AT_FDCWD, dir, &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n && i < LINKS_MOST; i++) {
+		const char *path = arena_printf(q->a, "%s/%s", dir, names[i]);
+		struct stat st;
+		if (q->s->stat(q->s, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) || !S_ISLNK(st.st_mode) ||
+			!realpath(path, real) || !is_in_list(real, homes) || is_in_list(real, q->shown) ||
+			secret_place_holds(real))
+			continue;
+		const char *place = arena_strndup(q->a, real, (size_t)(path_base(real) - real) - 1);
+		bool is_plain = true;
+		json_each (home, homes)
+			is_plain &= !path_is_below(place, json_text(home)) ||
+				(!text_eq(place, json_text(home)) &&
+					!is_above_credentials(json_text(home), place));
+		show_place(q, homes, is_plain ? place : arena_strdup(q->a, real));
+	}
+}
+
 static void show_programs(struct homes_request *q, const struct json *homes, const char *dir)
 {
 	static const char *const beside[] = { "lib", "lib64", "libexec" };
@@ -174,6 +207,7 @@ static void show_programs(struct homes_request *q, const struct json *homes, con
 			(text_eq(dir, json_text(home)) || is_above_credentials(json_text(home), dir)))
 			return;
 	show_place(q, homes, dir);
+	show_link_targets(q, homes, dir);
 	if (!text_eq(name, "bin"))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(beside); i++)
@@ -349,19 +383,69 @@ void homes_look(struct homes_request *q)
 
 /* ---- settings of git ---- */
 
+struct including {
+	const struct homes_request *q;
+	struct buf *to;
+	int depth;
+};
+
+/* "gitdir:~/work/" fits every repository below that directory.  Other conditions are not known here. */
+static bool fits_tree(const struct homes_request *q, const char *pattern)
+{
+	const size_t n = strlen(pattern);
+
+	if (text_starts(pattern, "~/"))
+		pattern = arena_printf(q->a, "%s%s", q->home, pattern + 1);
+	return q->tree && n && pattern[0] == '/' && text_ends(pattern, "/") &&
+		text_starts(arena_printf(q->a, "%s/", q->tree), pattern);
+}
+
+static void read_settings(struct including *x, const char *path);
+
+/* Files that the operator's settings take in, as far as they count for this tree. */
+static void include_file(void *arg, const char *key, const char *value)
+{
+	struct including *x = arg;
+	const char *last = strrchr(key, '.');
+	bool is_for_all = strcasecmp(key, "include.path") == 0;
+	bool is_conditional =
+		strncasecmp(key, "includeif.gitdir:", 17) == 0 && last && strcasecmp(last, ".path") == 0;
+
+	if (!value || x->depth >= INCLUDES_MOST || (!is_for_all && !is_conditional) ||
+		(is_conditional &&
+			!fits_tree(x->q, arena_strndup(x->q->a, key + 17, (size_t)(last - key) - 17))))
+		return;
+	if (text_starts(value, "~/"))
+		value = arena_printf(x->q->a, "%s%s", x->q->home, value + 1);
+	else if (*value != '/')
+		value = arena_printf(x->q->a, "%s/%s", x->q->home, value);
+	x->depth++;
+	read_settings(x, value);
+}
+
+static void read_settings(struct including *x, const char *path)
+{
+	const struct homes_request *q = x->q;
+	struct bytes text;
+
+	if (file_read(q->s, q->a, AT_FDCWD, path, GIT_CONFIG_BYTES, FILE_FOLLOW, &text, NULL))
+		return;
+	propose_git_plain(q->a, text, x->to);
+	propose_git_each(q->a, text, include_file, x);
+}
+
 const char *homes_git_config(const struct homes_request *q)
 {
 	static const char *const files[] = { ".config/git/config", ".gitconfig" };
-	struct bytes text;
 	struct buf all;
+	struct including x = { q, &all, 0 };
 
 	buf_init(&all, q->a);
 	for (size_t i = 0; q->home && i < ARRAY_SIZE(files); i++) {
 		const char *path = arena_printf(q->a, "%s/%s", q->home, files[i]);
 		if (is_in_list(path, q->shown))
 			return NULL;
-		if (file_read(q->s, q->a, AT_FDCWD, path, GIT_CONFIG_BYTES, FILE_FOLLOW, &text, NULL) == OK)
-			propose_git_plain(q->a, text, &all);
+		read_settings(&x, path);
 	}
 	return all.n ? all.p : NULL;
 }

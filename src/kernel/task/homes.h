@@ -19,6 +19,7 @@ struct homes_request {
 	bool is_by_names; /* no mounts: places of layers are read where they are */
 	bool has_toolchains;
 	struct json *named; /* paths that are shown if they lie in a home */
+	const char *tree; /* that git's conditional settings are about; or NULL */
 	/* The answer. */
 	struct json *shown; /* for rules.shown */
 	struct json *

@@ -50,6 +50,10 @@ static void look_at_one(struct heard *h, int root, const char *rel)
 {
 	struct sys *s = h->t->k->sys;
 	const char *name = path_base(rel);
+
+	/* git is at work in a repository: a further work tree is made file by file.  The look at the end judges it as a whole. */
+	if (text_starts(rel, ".git/") || strstr(rel, "/.git/"))
+		return;
 	AUTO(close_fd)
 	int parent = rights_open(
 		h->t, root, name == rel ? "." : arena_strndup(h->t->a, rel, (size_t)(name - rel) - 1));

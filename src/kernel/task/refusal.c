@@ -71,7 +71,7 @@ static bool is_unseen(const struct task *t, const char *path)
 
 	for (const struct sandbox_home *h = t->rules.homes; h && h->at; h++)
 		is_in_home |= path_is_below(path, h->at) && !text_eq(path, h->at);
-	if (!is_in_home || path_is_in_one(path, t->rules.shown) ||
+	if (!is_in_home || text_eq(path_base(path), ".gitconfig") || path_is_in_one(path, t->rules.shown) ||
 		path_is_in_one(path, t->rules.write_paths) || is_private(t, path))
 		return false;
 	/* A directory on the way to a place that is shown is there. */

@@ -221,8 +221,8 @@ struct json *task_touched(struct task *t)
 	int rc = rights_open_root(t, task_tree(t), &root);
 	if (rc == OK)
 		rc = file_walk_by(t->k->sys, root, false, look_at, enter, &x, &e);
-	/* A tree with more in it than is looked at is no secret of the run's. */
-	if (rc && rc != E_LIMIT && e.rc)
+	/* A tree with more in it than is looked at is no secret of the run's; one that is too deep to be walked is. */
+	if (rc && e.rc)
 		rights_cannot(t, task_tree(t), e.text);
 	t->is_cut |= rc != OK;
 	rights_put_back(t);

@@ -426,7 +426,7 @@ static const struct sandbox_layer *choose_layers(const struct task *t)
 {
 	const struct profile *p = t->profile;
 	struct sandbox_layer *list = arena_zalloc(t->a, p->layer_count + 1, sizeof(*list));
-	const char *home = t->k->ws->home;
+	const char *home = t->k->ws->home ? real_path(t, t->k->ws->home) : NULL;
 	struct stat st;
 	size_t n = 0;
 
@@ -517,6 +517,22 @@ static void add_session_layers(struct task *t)
 	t->rules.layers = layers;
 }
 
+/* Programs make ~/.cache where there is none.  A home that has none cannot have a layer over it, and is read-only: an empty one is put there. */
+static const char *missing_cache(const struct task *t)
+{
+	const struct profile *p = t->profile;
+	const char *home = t->k->ws->home ? real_path(t, t->k->ws->home) : NULL;
+	const char *cache = home ? arena_printf(t->a, "%s/.cache", home) : NULL;
+	bool is_layer = false;
+
+	for (size_t i = 0; i < p->layer_count; i++)
+		is_layer |= text_eq(p->layers[i], ".cache");
+	return cache && is_layer && !is_at_work(t, cache) && !path_is_below(task_tree(t), cache) &&
+			!file_exists(t->k->sys, AT_FDCWD, cache)
+		? cache
+		: NULL;
+}
+
 /* One private directory serves all places.  Layers keep theirs beside it, out of the run's sight. */
 static void choose_own(struct task *t)
 {
@@ -536,7 +552,7 @@ static void choose_own(struct task *t)
 		cover_others(t);
 		return;
 	}
-	struct sandbox_own *own = arena_zalloc(t->a, p->own_path_count + 1, sizeof(*own));
+	struct sandbox_own *own = arena_zalloc(t->a, p->own_path_count + 2, sizeof(*own));
 	size_t n = 0;
 	t->rules.layers = choose_layers(t);
 	/* Beside it lie layers and copies of files (git_private.c), out of the run's sight. */
@@ -548,6 +564,10 @@ static void choose_own(struct task *t)
 		t->rules.layers = NULL;
 		return;
 	}
+	const char *cache = from ? missing_cache(t) : NULL,
+		   *own_cache = cache ? make_below(t, "cache") : NULL;
+	if (own_cache)
+		own[n] = (struct sandbox_own){ cache, own_cache };
 	t->rules.own = own;
 	t->tmpdir = own[0].at;
 	t->tmp_from = from;

@@ -651,9 +651,10 @@ HANDLER(interpreter)
 		if (word_is_any(&k->rest[i], "-pe -ep")) /* print what is evaluated */
 			k->rest[i] = walk_word(k->w, "-p", k->rest[i].at);
 		else if (word_is(&k->rest[i], "--run") || word_starts(&k->rest[i], "--run=")) {
-			struct word name = word_tail(&k->rest[i], 6);
-			if (!name.text_n && i + 1 < k->rest_count)
-				name = k->rest[i + 1];
+			const bool is_joined = word_starts(&k->rest[i], "--run=");
+			struct word name = is_joined	? word_tail(&k->rest[i], strlen("--run="))
+				: i + 1 < k->rest_count ? k->rest[i + 1]
+							: walk_word(k->w, "", k->rest[i].at);
 			project_script(k, &name);
 			fx(k, TAG_SCRIPT_BUILD, &name, 0);
 			return;
