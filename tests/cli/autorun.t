@@ -38,6 +38,17 @@ closed_git() {
   ! grep -q fsmonitor .git/config && [ "$(stat -c %a .git)" = 755 ] && told '.git (put back)'
 }
 ok "a repository that cannot be written" closed_git
+linked_settings() {
+  run "mkdir -p z real; echo '{}' >real/settings.json; ln -s ../real z/.claude"
+  [ ! -e z/.claude ] && told 'z/.claude (held' && rm -rf z real
+}
+ok "a link in the place of a client's directory, below the root" linked_settings
+too_deep() {
+  run 'i=0; while [ $i -lt 300 ]; do mkdir d && cd d || exit 1; i=$((i+1)); done; echo x >.envrc'
+  code=$?
+  told 'STILL ACTIVE' && rm -rf d && plain helm task recover >/dev/null && [ "$code" = 31 ]
+}
+ok "a directory too deep to be looked at counts as active" too_deep
 closed_deep() {
   run "mkdir -p a/b; echo x >a/b/.envrc; chmod 0 a/b a; mkdir .vscode; echo '{}' >.vscode/tasks.json; chmod 0 .vscode; mkdir z; echo x >z/.envrc"
   [ ! -e a/b/.envrc ] && [ ! -e .vscode/tasks.json ] && [ ! -e z/.envrc ] && [ -e a/b/.envrc.held-by-helm ] && told 'a (opened)' && rm -rf a .vscode z

@@ -118,4 +118,7 @@ PY
   grep -q "finished the clean-up" "$scratch/.o" && [ ! -e .envrc ] && [ ! -e deep/er/.envrc ] && grep -q autorun_recovered "$ws/.helm/tool-calls.jsonl"
 }
 ok "a keeper that was killed: the next call finishes its clean-up" killed
+# git makes a further work tree file by file: nobody takes one of them away meanwhile.
+git -c user.name=x -c user.email=x@x commit -q --allow-empty -m one
+ok "git worktree add works in a session" says 0 "is whole" helm agent --profile workspace_edit sh -- -c 'git worktree add -q further && sleep 0.3 && git -C further log -1 >/dev/null && echo is whole'
 finish

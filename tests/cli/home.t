@@ -296,6 +296,19 @@ for kind in $kinds; do
 done
 rm -f "$me/.helm/machine.json"
 
+mkdir -p "$me/opt/made/bin" && printf '#!/bin/sh\necho here\n' >"$me/opt/made/bin/made-x" && chmod +x "$me/opt/made/bin/made-x" && ln -s "$me/opt/made/bin/made-x" "$me/.local/bin/made-x"
+linked_program() (
+  PATH="$me/.local/bin:$PATH"
+  says 0 here helm run --profile workspace_edit --guard-mode audit -- made-x
+)
+ok "a program in PATH that is a link to where it was installed runs" linked_program
+printf '[includeIf "gitdir:~/project/"]\n\tpath = ~/.gitconfig-work\n' >>"$me/.gitconfig"
+git config --file "$me/.gitconfig-work" user.email work@example.org
+ok "settings of git that are for this tree count" says 0 work@example.org helm run --profile workspace_edit --guard-mode audit -- git config user.email
+rm -rf "$me/.cache"
+ok_mounts "a home without caches has one in the run" exits 0 helm run --profile develop --guard-mode audit -- sh -c 'mkdir -p ~/.cache/x && echo y >~/.cache/x/y'
+ok "and none afterwards" test ! -e "$me/.cache"
+
 # ---- what an operator allows ----
 ok "an agent allows nothing" exits 25 governed allow path --read "$me/other"
 ok "an operator lets a place be read" says 0 "allowed=$me/other" terminal -- helm allow path --read "$me/other"
