@@ -298,12 +298,24 @@ static void judge_unknown_programs(struct judge *j)
 	for (size_t i = 0; i < p->effect_count; i++)
 		if (is_unknown(&p->effects[i], "tool.unknown") || is_unknown(&p->effects[i], "mcp.call"))
 			return;
-	for (size_t i = 0; i < p->effect_count; i++)
-		if (is_unknown(&p->effects[i], "unknown.program") &&
-			!(p->effects[i].flags & (FXF_DECODED | FXF_DRY_RUN)))
-			say(j, ACTION_ASK, "profile.unknown_tool", REASON_unknown_tool,
-				"{program} is not known here, and no sandbox would contain it",
-				&p->effects[i], "run it in a sandbox: `helm run -- COMMAND`", NULL);
+	enum { NAMED_MOST = 8 }; /* the first of them are enough for an answer */
+	const char *named[NAMED_MOST];
+	size_t n = 0;
+	for (size_t i = 0; i < p->effect_count && n < NAMED_MOST; i++) {
+		const struct effect *e = &p->effects[i];
+		const char *program = e->program ? e->program : "";
+		bool is_said = false;
+		if (!is_unknown(e, "unknown.program") || e->flags & (FXF_DECODED | FXF_DRY_RUN))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			is_said |= text_eq(named[k], program);
+		if (is_said)
+			continue;
+		named[n++] = program;
+		say(j, ACTION_ASK, "profile.unknown_tool", REASON_unknown_tool,
+			"{program} is not known here, and no sandbox would contain it", e,
+			"run it in a sandbox: `helm run -- COMMAND`", NULL);
+	}
 }
 
 /* All there is to say about one effect. Decoded text is shown for information only: the program that

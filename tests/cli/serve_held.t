@@ -133,7 +133,7 @@ s.stop(); p.done()
 # What is answered together has no more memory than two requests may have.
 p = Place()
 def peak(pid): return int([l for l in open("/proc/%d/status" % pid) if l.startswith("VmHWM")][0].split()[1]) * 1024
-words = "".join("a%d=$(b);" % i for i in range(1300))
+words = "".join("a%d=$(date);" % i for i in range(1300)) # known to the guard: it is allowed
 def grown(n):
     s = Server(p, "--workers", "1", env=dict(FREE, HELM_LIMIT_MEMORY="5000000"))
     s.evaluate("Bash", {"command": words})

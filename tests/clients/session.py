@@ -34,7 +34,8 @@ const at = (...w) => path.join(home, ...words(w)), tree = (...w) => path.join(..
 const attempt = (name, act) => { try { act(); got.push(name); } catch (e) { } };
 for (const f of [['LnNzaA==', 'aWRfZWQyNTUxOQ=='], ['Lm5ldHJj'], ['LmhlbG0=', 'a2V5cw==', 'cm9vdC5rZXk=']])
   attempt('read ' + f.length, () => { if (!fs.readFileSync(at(...f), 'utf8').length) throw 0; });
-attempt('write home', () => fs.appendFileSync(at('LmJhc2hyYw=='), 'evil\\n'));
+// A session may write its own home, which is a layer: that nothing of it is outside is looked at there.
+try { fs.appendFileSync(at('LmJhc2hyYw=='), 'evil\\n'); } catch (e) { }
 attempt('write beside', () => fs.writeFileSync(path.join(home, '..', 'escaped'), 'evil'));
 attempt('arm git', () => fs.writeFileSync(tree('LmdpdA==', 'aG9va3M=', 'cHJlLXB1c2g='), '#!/bin/sh\\n', { mode: 0o755 }));
 attempt('arm client', () => fs.appendFileSync(tree('LmNsYXVkZQ==', 'c2V0dGluZ3MuanNvbg=='), ' '));
