@@ -82,8 +82,8 @@ static void add_home(const struct homes_request *q, struct json *homes, const ch
 		json_pushs(q->a, homes, real);
 }
 
-/* The operator's first, then that of the account, then others. */
-static struct json *list_homes(const struct homes_request *q)
+/* The operator's first, then that of the account, then others.  *ret_own: so many are the first two, of which places are shown. */
+static struct json *list_homes(const struct homes_request *q, uint32_t *ret_own)
 {
 	struct json *homes = json_new(q->a, JSON_ARRAY);
 	char **names = NULL;
@@ -91,6 +91,7 @@ static struct json *list_homes(const struct homes_request *q)
 
 	add_home(q, homes, q->home);
 	add_home(q, homes, account_home(q->s, q->a));
+	*ret_own = homes->n;
 	if (file_list(q->s, q->a, AT_FDCWD, "/home", &names, &n, NULL))
 		n = 0;
 	for (size_t i = 0; i < n && i < HOMES_LISTED; i++)
@@ -339,14 +340,15 @@ static struct json *without_inner(struct arena *a, const struct json *list)
 	return kept;
 }
 
-static void show_all(struct homes_request *q, const struct json *homes)
+/* Toolchains and credentials in homes of others are not shown, although root could read them. */
+static void show_all(struct homes_request *q, const struct json *homes, uint32_t own)
 {
 	json_each (one, q->named)
 		show_place(q, homes, json_text(one));
-	json_each (home, homes) {
-		show_secrets(q, homes, json_text(home));
+	for (uint32_t i = 0; i < own; i++) {
+		show_secrets(q, homes, json_text(homes->items[i]));
 		if (q->has_toolchains)
-			show_toolchains(q, homes, json_text(home));
+			show_toolchains(q, homes, json_text(homes->items[i]));
 	}
 	if (q->has_toolchains)
 		show_path(q, homes);
@@ -357,25 +359,27 @@ static void show_all(struct homes_request *q, const struct json *homes)
 
 void homes_look(struct homes_request *q)
 {
-	struct json *homes = list_homes(q);
+	uint32_t own = 0;
+	struct json *homes = list_homes(q, &own);
 	size_t n = 0;
 
 	q->shown = json_new(q->a, JSON_ARRAY);
 	if (!q->hidden)
 		q->hidden = json_new(q->a, JSON_ARRAY);
 	q->homes = arena_zalloc(q->a, HOMES_MAX + 1, sizeof(*q->homes));
-	show_all(q, homes);
+	show_all(q, homes, own);
 	for (uint32_t i = 0; i < homes->n; i++) {
 		const char *home = json_text(homes->items[i]);
 		bool is_mine = i == 0; /* it exists for programs, though little may be in it */
 		bool is_covered = !path_is_in_one(home, q->rules->write_paths);
-		if (is_covered && !is_mine && !has_anything(q, home)) {
+		/* One more than can be covered piece by piece is closed as a whole, too. */
+		if (is_covered && ((!is_mine && !has_anything(q, home)) || n == HOMES_MAX)) {
 			json_pushs(q->a, q->hidden, home);
 			continue;
 		}
-		if (is_covered && n < HOMES_MAX)
+		if (is_covered)
 			q->homes[n++] = (struct sandbox_home){ .at = home };
-		hide_credentials(q, home, is_covered && n <= HOMES_MAX);
+		hide_credentials(q, home, is_covered);
 		hide_other_caches(q, home);
 	}
 	qsort(q->homes, n, sizeof(*q->homes), by_length);
@@ -389,7 +393,7 @@ struct including {
 	int depth;
 };
 
-/* "gitdir:~/work/" fits every repository below that directory.  Other conditions are not known here. */
+/* "gitdir:~/company/" fits every repository below that directory.  Other conditions are not known here. */
 static bool fits_tree(const struct homes_request *q, const char *pattern)
 {
 	const size_t n = strlen(pattern);
