@@ -73,7 +73,7 @@ bench_fn bench_serve_evaluate, bench_serve_group, bench_serve_latency, bench_ser
 bench_fn bench_proxy_first_byte, bench_proxy_stream, bench_proxy_tool_call;
 bench_fn bench_mcp_call, bench_mcp_list;
 bench_fn bench_fleet_append, bench_fleet_group, bench_fleet_batch, bench_fleet_sequence, bench_fleet_ingest,
-	bench_fleet_replay, bench_fleet_size, bench_fleet_stopped, bench_fleet_lag;
+	bench_fleet_replay, bench_fleet_size, bench_fleet_stopped, bench_fleet_lag, bench_fleet_backlog;
 /* What helm-bench is for them: a server of so many tools, which takes so long to list them. */
 int bench_mcp_server(int tools, int list_ms);
 /* What helm-bench does inside a session, for the two above. */

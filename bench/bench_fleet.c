@@ -16,16 +16,14 @@ NO(bench_fleet_group)
 NO(bench_fleet_batch)
 NO(bench_fleet_sequence)
 NO(bench_fleet_ingest)
-NO(bench_fleet_replay)
 NO(bench_fleet_size)
 NO(bench_fleet_stopped)
-NO(bench_fleet_lag)
 #else
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "fleet_node.h"
+#include "fleet_cluster.h"
 #include "place.h"
 #include "proof/preimage.h"
 #include "serve/fleet/centre.h"
@@ -44,30 +42,14 @@ NO(bench_fleet_lag)
 #include <time.h>
 #include <unistd.h>
 
-#define ORIGIN "ledger.bench/one"
-#define SECRET "bench"
-enum { LINES = 4096, CHAINS = 256, CLIENTS = 8, BATCH = 256 };
+enum { LINES = FLEET_LINES, CHAINS = 256, CLIENTS = 8, BATCH = FLEET_BATCH };
 
-/* One cluster for all figures of a run. */
-static struct cluster {
-	struct arena a;
-	bool is_tried, is_there;
-	const char *why; /* it is not there */
-	const char *dir, *admin, *login; /* how to connect, as its owner and as a server */
-	struct dbpool *pool;
-	struct appender *appender;
-	struct fleet f;
-	struct server server;
-	struct fleet_node node;
-	struct line_of *lines;
-	int64_t heads[8192]; /* of chains 1, 2, ... */
-	int free_chain; /* from here on nobody writes to them */
-} the;
+struct fleet_cluster fleet_cluster;
 
 /* ---- the cluster ---- */
 
 /* What it says is no figure, and goes nowhere but to `out`; -1: not even there. */
-static bool spawn(pid_t *ret, const char *const *argv, char *const *env, int out)
+bool fleet_spawn(pid_t *ret, const char *const *argv, char *const *env, int out)
 {
 	posix_spawn_file_actions_t files;
 
@@ -87,7 +69,7 @@ static int shell(const char *script, const char *arg)
 	pid_t pid;
 	int status = -1;
 
-	if (spawn(&pid, argv, environ, -1))
+	if (fleet_spawn(&pid, argv, environ, -1))
 		(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
@@ -100,87 +82,91 @@ static int shell(const char *script, const char *arg)
 
 static void stop_cluster(void)
 {
-	if (the.is_there) {
-		append_stop(the.appender);
-		dbpool_free(the.pool);
+	if (fleet_cluster.is_there) {
+		append_stop(fleet_cluster.appender);
+		dbpool_free(fleet_cluster.pool);
 	}
-	if (the.dir)
-		(void)shell(
-			AS_NOBODY "as pg_ctl -D \"$1/data\" -m immediate -w stop; rm -rf \"$1\"", the.dir);
-	the.is_there = false;
+	if (fleet_cluster.dir)
+		(void)shell(AS_NOBODY "as pg_ctl -D \"$1/data\" -m immediate -w stop; rm -rf \"$1\"",
+			fleet_cluster.dir);
+	fleet_cluster.is_there = false;
 }
 
 static int fill_tables(struct arena *a, struct err *e)
 {
 	AUTO(pg_close) struct db *d = NULL;
 	struct hash empty = merkle_root(NULL, 0);
-	int rc = schema_migrate(sys_real(), a, the.admin, 0, "helm_bench", json_new(a, JSON_OBJECT), e);
+	int rc = schema_migrate(
+		sys_real(), a, fleet_cluster.admin, 0, "helm_bench", json_new(a, JSON_OBJECT), e);
 
 	if (rc == OK)
-		rc = pg_open(the.admin, NULL, &d, e);
+		rc = pg_open(fleet_cluster.admin, NULL, &d, e);
 	if (rc == OK)
 		rc = pg_script(d,
 			arena_printf(a,
-				"INSERT INTO tenant(tenant_id, name, origin, log_vkey, control_vkey) VALUES (1, 'one', '" ORIGIN
+				"INSERT INTO tenant(tenant_id, name, origin, log_vkey, control_vkey) VALUES (1, 'one', '" FLEET_ORIGIN
 				"', '', '');"
 				"INSERT INTO log VALUES (1, 0, '\\x%s');"
 				"INSERT INTO node(tenant_id, node_id, host, owner) VALUES (1, 1, 'h', 'u');"
-				"INSERT INTO join_token VALUES (1, sha256('" SECRET
+				"INSERT INTO join_token VALUES (1, sha256('" FLEET_SECRET
 				"'), 1000, now() + interval '1 day', 'bench');"
 				"INSERT INTO chain(tenant_id, chain_id, node_id, session_id) SELECT 1, i, 1, 'c' || i FROM generate_series(1, %d) i;"
 				"CREATE TABLE public.raw(body text); GRANT ALL ON public.raw TO PUBLIC",
-				hash_hex(a, &empty), (int)ARRAY_SIZE(the.heads)),
+				hash_hex(a, &empty), (int)ARRAY_SIZE(fleet_cluster.heads)),
 			e);
 	return rc;
 }
 
 static int make_node(struct err *e)
 {
-	int rc = fleet_node_make(&the.node, arena_printf(&the.a, "%s/node", the.dir), LINES, e);
+	int rc = fleet_node_make(
+		&fleet_cluster.node, arena_printf(&fleet_cluster.a, "%s/node", fleet_cluster.dir), LINES, e);
 
-	the.lines = arena_zalloc(&the.a, LINES, sizeof(*the.lines));
-	for (size_t i = 0; rc == OK && i < the.node.n && i < LINES; i++)
-		the.lines[i] = (struct line_of){ .text = the.node.lines[i],
-			.chain = the.node.hashes[i],
-			.receipt = the.node.receipts[i] };
+	fleet_cluster.lines = arena_zalloc(&fleet_cluster.a, LINES, sizeof(*fleet_cluster.lines));
+	for (size_t i = 0; rc == OK && i < fleet_cluster.node.n && i < LINES; i++)
+		fleet_cluster.lines[i] = (struct line_of){ .text = fleet_cluster.node.lines[i],
+			.chain = fleet_cluster.node.hashes[i],
+			.receipt = fleet_cluster.node.receipts[i] };
 	return rc;
 }
 
 /* NULL: it is there; otherwise why it is not. */
-static const char *need_cluster(const struct bench *b)
+const char *fleet_cluster_need(const struct bench *b)
 {
 	struct err e = { 0 };
 
-	if (the.is_tried)
-		return the.why;
-	the.is_tried = true;
-	the.a.limit_bytes = (size_t)8 << 30;
-	the.dir = arena_printf(&the.a, "/tmp/helm-bench-fleet.%d", (int)getpid());
+	if (fleet_cluster.is_tried)
+		return fleet_cluster.why;
+	fleet_cluster.is_tried = true;
+	fleet_cluster.a.limit_bytes = (size_t)8 << 30;
+	fleet_cluster.dir = arena_printf(&fleet_cluster.a, "/tmp/helm-bench-fleet.%d", (int)getpid());
 	atexit(stop_cluster);
 	int rc = shell(AS_NOBODY
 		"mkdir -m 0711 \"$1\" && if [ \"$(id -u)\" = 0 ]; then chown 65534:65534 \"$1\"; fi; "
 		"as initdb -k -D \"$1/data\" -U postgres -A trust --no-locale -E UTF8 && "
 		"as pg_ctl -D \"$1/data\" -w -t 60 -l \"$1/log\" -o \"-c listen_addresses= -c unix_socket_directories=$1 -c max_connections=60 -c shared_buffers=1GB\" start && "
 		"as createdb -h \"$1\" -U postgres helm && mkdir -p \"$1/node\" 2>/dev/null || exit 1",
-		the.dir);
+		fleet_cluster.dir);
 	if (rc)
-		return the.why = rc == 77 ? "PostgreSQL is not installed (package postgresql)"
-					  : "no PostgreSQL cluster could be started here";
-	the.admin = arena_printf(&the.a, "host=%s dbname=helm user=postgres", the.dir);
-	the.login = arena_printf(&the.a, "host=%s dbname=helm user=helm_bench", the.dir);
-	rc = fill_tables(&the.a, &e);
+		return fleet_cluster.why = rc == 77 ? "PostgreSQL is not installed (package postgresql)"
+						    : "no PostgreSQL cluster could be started here";
+	fleet_cluster.admin =
+		arena_printf(&fleet_cluster.a, "host=%s dbname=helm user=postgres", fleet_cluster.dir);
+	fleet_cluster.login =
+		arena_printf(&fleet_cluster.a, "host=%s dbname=helm user=helm_bench", fleet_cluster.dir);
+	rc = fill_tables(&fleet_cluster.a, &e);
 	if (rc == OK)
 		rc = make_node(&e);
 	if (rc == OK)
 		rc = web_start(&e);
-	the.free_chain = CHAINS;
-	the.pool = dbpool_new(sys_real(), the.login, 600);
-	the.f = (struct fleet){ .pool = the.pool, .conninfo = the.login };
+	fleet_cluster.free_chain = CHAINS;
+	fleet_cluster.pool = dbpool_new(sys_real(), fleet_cluster.login, 600);
+	fleet_cluster.f = (struct fleet){ .pool = fleet_cluster.pool, .conninfo = fleet_cluster.login };
 	if (rc == OK)
-		rc = append_start(&the.f, &the.appender, &e);
+		rc = append_start(&fleet_cluster.f, &fleet_cluster.appender, &e);
 	if (rc)
-		return the.why = arena_printf(&the.a, "%s: %s", b->name, e.text);
-	the.is_there = true;
+		return fleet_cluster.why = arena_printf(&fleet_cluster.a, "%s: %s", b->name, e.text);
+	fleet_cluster.is_there = true;
 	return NULL;
 }
 
@@ -208,15 +194,15 @@ static void was_appended(struct appending *x, int rc, const struct err *e)
 /* n receipts to chain i, as a worker of the front end puts them: packed already. */
 static void fill(struct appending *x, struct put *p, int i, size_t n, struct bytes frame, size_t raw)
 {
-	int64_t head = the.heads[i];
+	int64_t head = fleet_cluster.heads[i];
 
 	*x = (struct appending){ .tenant = 1,
 		.chain_id = i + 1,
 		.old_head = head,
 		.n = (int64_t)n,
-		.old_hash = head ? the.lines[(head - 1) % LINES].chain : (struct hash){ { 0 } },
-		.new_hash = the.lines[(head + (int64_t)n - 1) % LINES].chain,
-		.lines = &the.lines[head % LINES],
+		.old_hash = head ? fleet_cluster.lines[(head - 1) % LINES].chain : (struct hash){ { 0 } },
+		.new_hash = fleet_cluster.lines[(head + (int64_t)n - 1) % LINES].chain,
+		.lines = &fleet_cluster.lines[head % LINES],
 		.frame = frame,
 		.raw_bytes = raw,
 		.done = was_appended,
@@ -233,7 +219,7 @@ static void wait_for(struct put *p)
 
 static struct bytes pack(struct arena *a, int64_t head, size_t n, size_t *ret_raw)
 {
-	struct batch b = { .lines = &the.lines[head % LINES], .n = n };
+	struct batch b = { .lines = &fleet_cluster.lines[head % LINES], .n = n };
 	struct bytes frame = { 0 };
 
 	(void)!batch_pack(a, &b, 0, &frame, ret_raw, NULL);
@@ -252,9 +238,9 @@ struct writer {
 
 static int new_chain(void)
 {
-	int n = __atomic_fetch_add(&the.free_chain, 1, __ATOMIC_RELAXED);
+	int n = __atomic_fetch_add(&fleet_cluster.free_chain, 1, __ATOMIC_RELAXED);
 
-	if (n >= (int)ARRAY_SIZE(the.heads))
+	if (n >= (int)ARRAY_SIZE(fleet_cluster.heads))
 		abort();
 	return n;
 }
@@ -268,16 +254,16 @@ static void *append_on(void *arg)
 		struct put p = {
 			.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .left = 1
 		};
-		if (the.heads[c->chain] == LINES)
+		if (fleet_cluster.heads[c->chain] == LINES)
 			c->chain = new_chain();
 		int chain = c->chain;
 		size_t raw;
-		struct bytes frame = pack(&a, the.heads[chain], c->batch, &raw);
+		struct bytes frame = pack(&a, fleet_cluster.heads[chain], c->batch, &raw);
 		fill(&p.x, &p, chain, c->batch, frame, raw);
-		append_put(the.appender, &p.x);
+		append_put(fleet_cluster.appender, &p.x);
 		wait_for(&p);
 		c->has_failed |= p.failed != 0;
-		the.heads[chain] += (int64_t)c->batch;
+		fleet_cluster.heads[chain] += (int64_t)c->batch;
 		c->done += (int64_t)c->batch;
 	}
 	return NULL;
@@ -288,7 +274,7 @@ static void *insert_raw(void *arg)
 	struct writer *c = arg;
 
 	while (bench_now_s() < c->until_s) {
-		struct bytes line = the.lines[c->done % LINES].text;
+		struct bytes line = fleet_cluster.lines[c->done % LINES].text;
 		c->has_failed |=
 			pg_do(c->d, "INSERT INTO public.raw VALUES ($1)",
 				(struct pg_value[]){ { line.p, (int)line.n, true } }, 1, NULL, NULL) != OK;
@@ -310,7 +296,7 @@ static double clients_rate(void *(*fn)(void *), size_t batch, double seconds)
 			.chain = fn == append_on ? new_chain() : 0, .batch = batch, .until_s = start + seconds
 		};
 		if (fn == insert_raw)
-			has_failed |= pg_open(the.admin, NULL, &all[i].d, NULL) != OK;
+			has_failed |= pg_open(fleet_cluster.admin, NULL, &all[i].d, NULL) != OK;
 	}
 	for (int i = 0; i < CLIENTS && !has_failed; i++)
 		if (pthread_create(&all[i].thread, NULL, fn, &all[i]))
@@ -327,7 +313,7 @@ static double clients_rate(void *(*fn)(void *), size_t batch, double seconds)
 /* The better of three rounds of each, in turns. */
 static int compare_rates(struct bench *b, double (*ours)(void), double (*theirs)(void))
 {
-	b->skipped = need_cluster(b);
+	b->skipped = fleet_cluster_need(b);
 	if (b->skipped)
 		return 0;
 	b->value = b->baseline = 0;
@@ -372,11 +358,11 @@ static void crowd_goes_on(struct appending *one, int rc, const struct err *e);
 
 static void crowd_put(struct crowd *x, int i)
 {
-	int64_t at = the.heads[i] % LINES;
+	int64_t at = fleet_cluster.heads[i] % LINES;
 
 	fill(&x->all[i], &x->p, i, 1, x->frames[at], x->raws[at]);
 	x->all[i].done = crowd_goes_on;
-	append_put(the.appender, &x->all[i]);
+	append_put(fleet_cluster.appender, &x->all[i]);
 }
 
 static void crowd_goes_on(struct appending *one, int rc, const struct err *e)
@@ -385,7 +371,7 @@ static void crowd_goes_on(struct appending *one, int rc, const struct err *e)
 	int i = (int)(one - x->all);
 
 	if (rc == OK) {
-		the.heads[i]++;
+		fleet_cluster.heads[i]++;
 		(void)__atomic_add_fetch(&x->done, 1, __ATOMIC_RELAXED);
 	}
 	if (rc == OK && bench_now_s() < x->until_s)
@@ -424,18 +410,18 @@ static double copy_rate(void)
 	enum { TIMES = 8 };
 	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 << 30 };
 	AUTO(pg_close) struct db *d = NULL;
-	const char *path = arena_printf(&a, "%s/lines", the.dir);
+	const char *path = arena_printf(&a, "%s/lines", fleet_cluster.dir);
 	struct buf text;
 
 	buf_init(&text, &a);
 	for (int k = 0; k < TIMES; k++)
 		for (size_t i = 0; i < LINES; i++) {
-			buf_add(&text, the.lines[i].text.p, the.lines[i].text.n);
+			buf_add(&text, fleet_cluster.lines[i].text.p, fleet_cluster.lines[i].text.n);
 			buf_addc(&text, '\n');
 		}
 	FILE *f = fopen(path, "w");
 	if (!f || fwrite(text.p, 1, text.n, f) != text.n || fclose(f) || chmod(path, 0644) ||
-		pg_open(the.admin, NULL, &d, NULL) ||
+		pg_open(fleet_cluster.admin, NULL, &d, NULL) ||
 		pg_script(d,
 			"DROP TABLE IF EXISTS public.copied; CREATE TABLE public.copied(body text); "
 			"DO $$ BEGIN ALTER TABLE public.copied ALTER body SET COMPRESSION lz4; EXCEPTION WHEN OTHERS THEN NULL; END $$",
@@ -463,7 +449,7 @@ int bench_fleet_batch(struct bench *b)
 /* ---- the tree ---- */
 
 /* Everything that waits, into the tree; the leaves, or -1. */
-static int64_t fold_all(void)
+int64_t fleet_fold_all(void)
 {
 	size_t leaves = 0, added = 1;
 	struct err e = { 0 };
@@ -474,7 +460,7 @@ static int64_t fold_all(void)
 		AUTO(lent_back) struct lent l = { 0 };
 		struct tree_at at;
 		added = 0;
-		rc = lend(the.pool, POOL_SEQ, 1, &l, &e);
+		rc = lend(fleet_cluster.pool, POOL_SEQ, 1, &l, &e);
 		if (rc == OK)
 			rc = tree_state(l.d, &a, true, &at, &e);
 		if (rc == OK)
@@ -490,12 +476,12 @@ static int64_t fold_all(void)
 
 int bench_fleet_sequence(struct bench *b)
 {
-	b->skipped = need_cluster(b);
+	b->skipped = fleet_cluster_need(b);
 	if (b->skipped)
 		return 0;
 	b->baseline = clients_rate(append_on, BATCH, 2);
 	double start = bench_now_s();
-	int64_t leaves = fold_all();
+	int64_t leaves = fleet_fold_all();
 	b->unit = "leaves/s";
 	b->value = (double)leaves / (bench_now_s() - start);
 	b->ratio = b->value / b->baseline;
@@ -518,15 +504,15 @@ struct sharing {
 
 static void ingest_one(struct sharing *s, size_t k)
 {
-	struct arena *a = arena_zalloc(&the.a, 1, sizeof(*a)); /* lives until it is appended */
-	struct batch *batch = arena_zalloc(&the.a, 1, sizeof(*batch));
+	struct arena *a = arena_zalloc(&fleet_cluster.a, 1, sizeof(*a)); /* lives until it is appended */
+	struct batch *batch = arena_zalloc(&fleet_cluster.a, 1, sizeof(*batch));
 	struct chain_row at = { .state = 1, .head = (int64_t)k * BATCH };
 	struct bytes frame = { 0 };
 	struct err e = { 0 };
 	size_t bad, raw;
 
 	a->limit_bytes = (size_t)1 << 30;
-	if (batch_read(a, s->frames[k], the.node.session, batch, &e) ||
+	if (batch_read(a, s->frames[k], fleet_cluster.node.session, batch, &e) ||
 		batch_verify(a, batch, 0, &at, &s->trust, &bad, &e) ||
 		batch_pack(a, batch, 0, &frame, &raw, &e)) {
 		fprintf(stderr, "helm-bench: %s\n", e.text);
@@ -536,7 +522,7 @@ static void ingest_one(struct sharing *s, size_t k)
 	}
 	fill(&s->x[k], s->put, new_chain(), BATCH, frame, raw);
 	s->x[k].lines = batch->lines;
-	append_put(the.appender, &s->x[k]);
+	append_put(fleet_cluster.appender, &s->x[k]);
 }
 
 static void *share(void *arg)
@@ -546,8 +532,8 @@ static void *share(void *arg)
 	for (size_t k = (size_t)s->number; s->is_ours && k < LINES / BATCH; k += (size_t)s->of)
 		ingest_one(s, k);
 	for (size_t i = (size_t)s->number; !s->is_ours && i < s->signature_count; i += (size_t)s->of)
-		s->has_failed |=
-			!yardstick_sodium_verify(key_public(the.node.key), s->preimages[i], s->signatures[i]);
+		s->has_failed |= !yardstick_sodium_verify(
+			key_public(fleet_cluster.node.key), s->preimages[i], s->signatures[i]);
 	return NULL;
 }
 
@@ -575,15 +561,16 @@ static double run_shares(struct sharing *like, bool is_ours, struct put *put)
 /* Each receipt's own signature; and once more for each that brings its signed decision along, which is verified, too. */
 static void take_signatures(struct sharing *s)
 {
-	s->preimages = arena_zalloc(&the.a, 2 * LINES, sizeof(*s->preimages));
-	s->signatures = arena_zalloc(&the.a, 2 * LINES, sizeof(*s->signatures));
+	s->preimages = arena_zalloc(&fleet_cluster.a, 2 * LINES, sizeof(*s->preimages));
+	s->signatures = arena_zalloc(&fleet_cluster.a, 2 * LINES, sizeof(*s->signatures));
 	for (size_t i = 0; i < LINES; i++) {
-		const char *hex = json_get_text(the.node.receipts[i], "signature", "");
+		const char *hex = json_get_text(fleet_cluster.node.receipts[i], "signature", "");
 		size_t n = s->signature_count++;
-		if (receipt_preimage_v5(&the.a, the.node.receipts[i], &s->preimages[n], NULL) ||
+		if (receipt_preimage_v5(
+			    &fleet_cluster.a, fleet_cluster.node.receipts[i], &s->preimages[n], NULL) ||
 			!hex_decode(hex, strlen(hex), s->signatures[n], SIGN_SIZE, true))
 			s->has_failed = true;
-		if (json_get_text(json_get(the.node.receipts[i], "subject"), "signature", NULL)) {
+		if (json_get_text(json_get(fleet_cluster.node.receipts[i], "subject"), "signature", NULL)) {
 			size_t m = s->signature_count++;
 			s->preimages[m] = s->preimages[n];
 			memcpy(s->signatures[m], s->signatures[n], SIGN_SIZE);
@@ -597,24 +584,24 @@ int bench_fleet_ingest(struct bench *b)
 	struct trusted_key key = { .id = "" };
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-	b->skipped = need_cluster(b);
+	b->skipped = fleet_cluster_need(b);
 	if (b->skipped)
 		return 0;
 	struct sharing s = { .of = cores < 1 ? 1 : cores > 64 ? 64 : (int)cores, .put = &put };
 	struct buf history;
-	buf_init(&history, &the.a);
-	json_each (link, the.node.history) {
+	buf_init(&history, &fleet_cluster.a);
+	json_each (link, fleet_cluster.node.history) {
 		json_canonical(&history, link);
 		buf_addc(&history, '\n');
 	}
-	memcpy(key.key, key_public(the.node.key), KEY_SIZE);
+	memcpy(key.key, key_public(fleet_cluster.node.key), KEY_SIZE);
 	s.trust = (struct trust){ .keys = &key, .key_count = 1 };
-	if (trust_add_history_text(&the.a, buf_bytes(&history), "history", &s.trust, NULL))
+	if (trust_add_history_text(&fleet_cluster.a, buf_bytes(&history), "history", &s.trust, NULL))
 		return 1;
-	s.frames = arena_zalloc(&the.a, LINES / BATCH, sizeof(*s.frames));
-	s.x = arena_zalloc(&the.a, LINES / BATCH, sizeof(*s.x));
+	s.frames = arena_zalloc(&fleet_cluster.a, LINES / BATCH, sizeof(*s.frames));
+	s.x = arena_zalloc(&fleet_cluster.a, LINES / BATCH, sizeof(*s.x));
 	for (size_t k = 0; k < LINES / BATCH; k++)
-		s.frames[k] = fleet_node_batch(&the.node, &the.a, k * BATCH, BATCH);
+		s.frames[k] = fleet_node_batch(&fleet_cluster.node, &fleet_cluster.a, k * BATCH, BATCH);
 	take_signatures(&s);
 	double theirs = 1e9, ours = 1e9;
 	for (int i = 0; i < 2 && !s.has_failed; i++) {
@@ -633,33 +620,34 @@ int bench_fleet_ingest(struct bench *b)
 
 /* ---- questions ---- */
 
-static double one_number(const char *sql)
+double fleet_one_number(const char *sql)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(pg_close) struct db *d = NULL;
 	const char *text = "";
 
-	return pg_open(the.admin, NULL, &d, NULL) || pg_one(d, &a, sql, &text, NULL) ? -1
-										     : strtod(text, NULL);
+	return pg_open(fleet_cluster.admin, NULL, &d, NULL) || pg_one(d, &a, sql, &text, NULL)
+		? -1
+		: strtod(text, NULL);
 }
 
 int bench_fleet_size(struct bench *b)
 {
-	b->skipped = need_cluster(b);
+	b->skipped = fleet_cluster_need(b);
 	if (b->skipped)
 		return 0;
 	/* Of what came in batches: in the tables of this month, with their keys. */
 	static const char sizes[] =
 		"SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'fleet' AND "
 		"(c.relname LIKE 'bundle\\_%' OR c.relname LIKE 'receipt\\_%' OR c.relname IN ('span', 'tile')) AND c.relkind = 'r'";
-	double before = one_number(sizes),
-	       raw_before = one_number("SELECT coalesce(sum(raw), 0) FROM fleet.bundle");
+	double before = fleet_one_number(sizes),
+	       raw_before = fleet_one_number("SELECT coalesce(sum(raw), 0) FROM fleet.bundle");
 	double rate = clients_rate(append_on, BATCH, 3);
-	double bytes = one_number(sizes) - before,
-	       raw = one_number("SELECT coalesce(sum(raw), 0) FROM fleet.bundle") - raw_before;
+	double bytes = fleet_one_number(sizes) - before,
+	       raw = fleet_one_number("SELECT coalesce(sum(raw), 0) FROM fleet.bundle") - raw_before;
 	b->unit = "bytes/receipt";
-	b->value = bytes / (raw / ((double)the.node.bytes / (double)the.node.n));
-	b->baseline = (double)the.node.bytes / (double)the.node.n;
+	b->value = bytes / (raw / ((double)fleet_cluster.node.bytes / (double)fleet_cluster.node.n));
+	b->baseline = (double)fleet_cluster.node.bytes / (double)fleet_cluster.node.n;
 	b->ratio = bytes / raw;
 	return rate <= 0 || before < 0 || raw <= 0;
 }
@@ -695,18 +683,18 @@ int bench_fleet_stopped(struct bench *b)
 	struct asking x = { 0 };
 	double ours, theirs;
 
-	b->skipped = need_cluster(b);
+	b->skipped = fleet_cluster_need(b);
 	if (b->skipped)
 		return 0;
 	AUTO(pg_close) struct db *d = NULL;
-	if (pg_open(the.admin, NULL, &d, NULL) ||
+	if (pg_open(fleet_cluster.admin, NULL, &d, NULL) ||
 		pg_script(d,
 			"INSERT INTO fleet.receipt SELECT 1, 1000000, i, now() - i * interval '1 ms', now(), '', CASE WHEN i % 3 = 0 THEN 2 ELSE 1 END, 'decision', 'R', "
 			"'rule', 'Bash', 'agent:x', 'dec-' || i, NULL FROM generate_series(1, 1000000) i;"
 			"INSERT INTO fleet.chain(tenant_id, chain_id, node_id, session_id, head, sequenced) VALUES (1, 1000000, 1, 'large', 1000000, 1000000);"
 			"ANALYZE fleet.receipt; ANALYZE fleet.chain; ANALYZE fleet.node",
 			NULL) ||
-		pg_open(the.login, ROLE_READ, &x.d, NULL) || pg_begin(x.d, 1, NULL))
+		pg_open(fleet_cluster.login, ROLE_READ, &x.d, NULL) || pg_begin(x.d, 1, NULL))
 		return 1;
 	x.q = json_new(&x.a, JSON_OBJECT);
 	json_setb(&x.a, x.q, "stopped", true);
@@ -720,180 +708,5 @@ int bench_fleet_stopped(struct bench *b)
 	b->baseline = theirs * 1000;
 	b->ratio = ours / theirs;
 	return x.has_failed;
-}
-
-/* ---- over HTTP ---- */
-
-struct front {
-	pid_t pid;
-	char url[128];
-};
-
-static bool front_start(struct front *f, const struct place *p)
-{
-	const char *const argv[] = { p->helm, "serve", "fleet", "--database", the.login, "--signer",
-		"/nowhere/socket", "--port", "0", NULL };
-	const char *const env[] = { p->env[0], p->env[1], "HELM_LIMIT_NODE=1000000", NULL };
-	char text[2048] = "";
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC))
-		return false;
-	bool is_there = spawn(&f->pid, argv, (char *const *)(uintptr_t)env, ends[1]);
-	(void)close(ends[1]);
-	size_t have = 0;
-	for (ssize_t n = 1; is_there && n > 0 && have < sizeof(text) - 1 && !strchr(text, '\n');
-		have += n > 0 ? (size_t)n : 0)
-		n = read(ends[0], text + have, sizeof(text) - 1 - have);
-	(void)close(ends[0]);
-	const char *at = strstr(text, "\"base_url\":\"");
-	if (!at || sscanf(at, "\"base_url\":\"%127[^\"]", f->url) != 1) /* NOLINT: our own program */
-		return false;
-	return true;
-}
-
-static void front_stop(struct front *f)
-{
-	if (f->pid > 0) {
-		(void)kill(f->pid, SIGTERM);
-		(void)waitpid(f->pid, NULL, 0);
-	}
-	f->pid = 0;
-}
-
-static double send_all(const struct fleet_place *to)
-{
-	double start = bench_now_s();
-
-	for (size_t k = 0; k < LINES / BATCH; k++) {
-		AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)1 << 30 };
-		const char *path = arena_printf(&a, "/v1/fleet/chains/%s/receipts", the.node.session);
-		if (fleet_node_ask(&the.node, &a, to, "POST", path,
-			    fleet_node_batch(&the.node, &a, k * BATCH, BATCH), "application/zstd",
-			    NULL) != 200)
-			return -1;
-	}
-	return bench_now_s() - start;
-}
-
-int bench_fleet_replay(struct bench *b)
-{
-	struct place p;
-	struct front f = { 0 };
-
-	b->skipped = need_cluster(b);
-	if (b->skipped)
-		return 0;
-	/* What other figures have left for the tree would be folded in beside this one. */
-	bool is_well = fold_all() >= 0 && place_open(&p, b, "fleet") && front_start(&f, &p);
-	const struct fleet_place to = { f.url, ORIGIN };
-	is_well = is_well && fleet_node_join(&the.node, &to, SECRET) == 0;
-	double fresh = is_well ? send_all(&to) : -1, again = 1e9;
-	for (int i = 0; i < 3 && fresh > 0; i++) {
-		double t = send_all(&to);
-		again = t < 0 ? -1 : t < again ? t : again;
-	}
-	front_stop(&f);
-	place_close(&p);
-	b->unit = "receipts/s";
-	b->value = LINES / again;
-	b->baseline = LINES / fresh;
-	b->ratio = fresh / again;
-	return fresh <= 0 || again <= 0;
-}
-
-static int by_size(const void *x, const void *y)
-{
-	double a = *(const double *)x, c = *(const double *)y;
-
-	return a < c ? -1 : a > c;
-}
-
-static bool join_place(struct place *p, const struct front *f)
-{
-	AUTO(arena_done) struct arena a = { 0 };
-	static const char doc[] = "{\"control_vkey\":\"\",\"log_vkey\":\"\",\"origin\":\"" ORIGIN
-				  "\",\"secret\":\"" SECRET "\",\"version\":\"helm-fleet-token/1\"}";
-	const char *file = arena_printf(&p->a, "%s/token", p->home);
-	FILE *t = fopen(file, "w");
-
-	return t &&
-		fprintf(t, "hft_%s\n",
-			base64_encode(&a, (const uint8_t *)doc, sizeof(doc) - 1, BASE64_URL, false)) > 0 &&
-		fclose(t) == 0 &&
-		place_start(p,
-			(const char *const[]){
-				p->helm, "fleet", "join", f->url, "--token-file", file, NULL }) == 0;
-}
-
-/* The newest row that everybody sees of the machine that joined last. */
-static const char newest_row[] =
-	"SELECT coalesce(max(lamport), 0) FROM fleet.receipt WHERE chain_id = (SELECT chain_id FROM fleet.chain WHERE node_id = "
-	"(SELECT node_id FROM fleet.node ORDER BY enrolled_at DESC LIMIT 1) LIMIT 1)";
-
-/* One receipt, and how long it takes to be seen; negative: it is not there after half a minute. */
-static double lag_of(struct place *p, struct db *d, int64_t before)
-{
-	const struct timespec pause = { .tv_nsec = 2000000 };
-
-	if (place_start(p, (const char *const[]){ p->helm, "freeze", "--reason", "x", NULL }))
-		return -1;
-	double start = bench_now_s();
-	while (bench_now_s() - start < 30) {
-		AUTO(arena_done) struct arena a = { 0 };
-		const char *text = "0";
-		int64_t now = 0;
-		if (pg_one(d, &a, newest_row, &text, NULL) || !text_int(text, &now))
-			return -1;
-		if (now > before)
-			return bench_now_s() - start;
-		(void)nanosleep(&pause, NULL);
-	}
-	return -1;
-}
-
-/* From a receipt that is on disk to a row that everybody sees, by the service that sends. */
-int bench_fleet_lag(struct bench *b)
-{
-	enum { TIMES = 20 };
-	struct place p;
-	struct front f = { 0 };
-	double lags[TIMES];
-	pid_t ship = 0;
-	int n = 0;
-
-	b->skipped = need_cluster(b);
-	if (b->skipped)
-		return 0;
-	AUTO(pg_close) struct db *d = NULL;
-	const char *at = "the tree";
-	bool is_well = fold_all() >= 0;
-	is_well = is_well && (at = "its place", place_open(&p, b, "fleet"));
-	is_well = is_well && (at = "the front end", front_start(&f, &p));
-	is_well = is_well && (at = "joining", join_place(&p, &f));
-	const char *const argv[] = { p.helm, "fleet", "ship", NULL };
-	is_well = is_well && (at = "the sender", spawn(&ship, argv, (char *const *)(uintptr_t)p.env, -1));
-	is_well = is_well && (at = "the database", pg_open(the.admin, NULL, &d, NULL) == OK);
-	for (; is_well && n < TIMES; n++) {
-		at = "a receipt";
-		lags[n] = lag_of(&p, d, (int64_t)one_number(newest_row));
-		is_well = lags[n] >= 0;
-	}
-	if (ship > 0) {
-		(void)kill(ship, SIGTERM);
-		(void)waitpid(ship, NULL, 0);
-	}
-	front_stop(&f);
-	place_close(&p);
-	if (!is_well) {
-		fprintf(stderr, "helm-bench: fleet_lag ended at %s (%d were seen)\n", at, n ? n - 1 : 0);
-		return 1;
-	}
-	qsort(lags, TIMES, sizeof(lags[0]), by_size);
-	b->unit = "s";
-	b->value = lags[TIMES - 1];
-	b->baseline = 1.5;
-	b->ratio = b->value / b->baseline;
-	return 0;
 }
 #endif

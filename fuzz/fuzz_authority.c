@@ -1,8 +1,8 @@
 /* fuzz_authority.c — any bytes as a URL, and as a document from outside: manifest, fence command, envelope, recorded run.  A host that was read
  * reads again as itself. */
+#include "audit/conform/workstation.h"
 #include "base/text.h"
 #include "decide/authority/authority.h"
-#include "decide/authority/workstation.h"
 #include "fuzz.h"
 
 static void must(bool truth)

@@ -1,26 +1,33 @@
 #!/bin/sh
-# invariants.sh — every INV-nnn of docs/INVARIANTS.md has a number of its own and names tests that exist:
+# invariants.sh — every INV-nnn of docs/INVARIANTS.md has a number of its own, names code that a program reaches, and tests that exist:
+#   code: src/base/x.c::function           and further ones; a file alone stands for what is in it (tools/reached.py)
+#   also: INV-nnn                          numbers that are cited and that this row covers
 #   verify: tests/unit/x_test.c::name      a cmocka test of that name
 #   verify: tests/cli/x.t::description     a TAP line of that description
-# Those that SECURITY.md cites are among them, and each sentence of what it promises cites one; tests that it names are there.
+# Each number that the tree cites is one of them, and each sentence of what SECURITY.md promises cites one; tests that it names are there.
 set -u
+tools=$(cd "$(dirname "$0")" && pwd) || exit 1
 cd "${HELM_SOURCE:-$(dirname "$0")/..}" || exit 1
 export LC_ALL=C
 report=$(mktemp) || exit 1
 trap 'rm -f "$report"' EXIT
 
-grep -oE '^#* *\*{0,2}INV-[0-9]+' docs/INVARIANTS.md | grep -oE 'INV-[0-9]+' | sort | uniq -d |
+grep -E '^(INV-[0-9]+:|also: )' docs/INVARIANTS.md | sed 's/^\(INV-[0-9]*\):.*/\1/' | grep -oE 'INV-[0-9]+' | sort | uniq -d |
 	sed 's/$/: number used twice/' >>"$report"
 
-# Pairs "INV-nnn<TAB>target", and "INV-nnn<TAB>" for one without a test.
+# Pairs "INV-nnn<TAB>target", and "INV-nnn<TAB>" for one without a test; "-<TAB>INV-nnn" for one without code.
 awk '
-function flush() { if (id != "" && !found) print id "\t" }
-/^#* *\**INV-[0-9]+/ {
+function flush() {
+	if (id != "" && !found) print id "\t"
+	if (id != "" && !code) print "-\t" id
+}
+/^INV-[0-9]+:/ {
 	flush()
 	match($0, /INV-[0-9]+/)
 	id = substr($0, RSTART, RLENGTH)
-	found = 0
+	found = code = 0
 }
+/^code: ./ { code = 1 }
 /^ *verify: / {
 	sub(/^ *verify: */, "")
 	gsub(/`/, "")
@@ -34,7 +41,9 @@ trap 'rm -f "$report" "$report.pairs"' EXIT
 while IFS='	' read -r id target; do
 	file=${target%%::*}
 	name=${target#*::}
-	if [ -z "$id" ]; then
+	if [ "$id" = - ]; then
+		echo "$target: no code line"
+	elif [ -z "$id" ]; then
 		echo "verify line before the first INV: $target"
 	elif [ -z "$target" ]; then
 		echo "$id: no verify line"
@@ -50,8 +59,21 @@ while IFS='	' read -r id target; do
 	fi
 done <"$report.pairs" >>"$report"
 
-grep -oE 'INV-[0-9]+' SECURITY.md 2>/dev/null | sort -u | while read -r id; do
-	grep -q "^$id	" "$report.pairs" || echo "SECURITY.md: $id is not in docs/INVARIANTS.md"
+# shellcheck disable=SC2046 # words of the lines are names of code
+if grep -q '^code: .' docs/INVARIANTS.md; then
+	env HELM_SOURCE="$PWD" python3 "$tools/reached.py" $(sed -n 's/^code: //p' docs/INVARIANTS.md | tr ' ' '\n' | sort -u) >"$report.code" ||
+		[ -s "$report.code" ] || echo "tools/reached.py failed" >>"$report"
+	while read -r line; do
+		echo "$(grep -B 3 -F -e "${line%%: *}" docs/INVARIANTS.md | grep -oE '^INV-[0-9]+' | tail -1): $line"
+	done <"$report.code" >>"$report"
+	rm -f "$report.code"
+fi
+
+# What the tree cites: "FILE:INV-nnn" of everything but the list itself and the test of this check.
+known=" $(grep -E '^(INV-[0-9]+:|also: )' docs/INVARIANTS.md | sed 's/^\(INV-[0-9]*\):.*/\1/' | grep -oE 'INV-[0-9]+' | tr '\n' ' ')"
+grep -roE 'INV-[0-9]+' SECURITY.md CHANGES.md README.md CONTRIBUTING.md docs src tests 2>/dev/null |
+	grep -vE '^(docs/INVARIANTS.md|tests/cli/tree_checks.t):' | sort -u | while IFS=: read -r file id; do
+	case $known in *" $id "*) ;; *) echo "$file: $id is not in docs/INVARIANTS.md" ;; esac
 done >>"$report"
 
 # A promise: "- **In a few words.** Sentence (INV-nnn). Sentence (INV-nnn)."

@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
-"""mutants.py [N] [--list] [--only TEXT] [--again] [--budget S] [--jobs N]: does some test notice when the program is wrong?
+"""mutants.py [N] [--every] [--rooms A,B] [--invariants] [--list] [--only TEXT] [--tests RE] [--part K/M] [--again] [--budget S]
+           [--jobs N]: does some test notice when the program is wrong?
 
+  --every      one mistake in every function that judges (below), instead of N: some hours, so with --part
+  --rooms A,B  only in these folders of src/
+  --invariants for each invariant of docs/INVARIANTS.md, N mistakes (1) in the code it names, given only to the tests it names
   --list       say which mistakes would be made
-  --only TEXT  only those with TEXT in their file, function or mutation
+  --only TEXT  only those with TEXT in their file, function or mutation; with --invariants, those of INV-nnn,INV-nnn
+  --tests RE   only tests whose name matches, and only what they need is built: while working on one room
+  --part K/M   the K-th of M equal parts of what was chosen
   --again      only those that no run has caught so far: while working on tests
   --budget S   per mutant only tests of S seconds in all, the best first: quicker, and calls some survivors that are none
 
@@ -20,17 +26,24 @@ The mistaken program must not harm the machine it runs on: tests ask it to judge
 each worker lives in namespaces of its own in which everything is read-only but empty temporary directories, without network,
 and each test has its own pid namespace, which also ends whatever a test left behind.
 
-The choice is the same every time: places are ranked by a hash of what they are, not of where they stand, one per function
-before a second, with a share for functions that judge or wall.  Exit: 0 when every survivor is explained, 1 when not, 2 for wrong usage."""
-import ctypes, fcntl, hashlib, json, os, queue, re, shutil, socket, struct, subprocess, sys, threading, time
+The choice is the same every time: places are ranked by a hash of what they are, not of where they stand, one per function before a second.
+All of src/ takes part.  Three of four mistakes go to functions that judge, in turn from each room, until each has one.  A function judges when
+its file is one of JUDGING_FILE or a word of its name is one of JUDGING_WORDS: it decides (decide, judge, verdict, settle, gate, escalate, refuse,
+deny), permits (permit, allow, may, must, grant, approve, quorum, scope), verifies (verify, check, valid, match, proof, chain), authenticates
+(auth, login, person, passkey, token, trust, sign, key, revoke), records (record, append, seal, receipt, draw), or keeps something in or out
+(protect, hidden, frozen, confine, redact, mask, limit).
+
+Exit: 0 when every survivor is explained, 1 when not, 2 for wrong usage."""
+import copy, ctypes, fcntl, hashlib, itertools, json, os, queue, re, shutil, socket, struct, subprocess, sys, threading, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-WORK = os.path.join(ROOT, "build", "mutants")
+WORK = os.environ.get("HELM_MUTANTS") or os.path.join(ROOT, "build", "mutants")  # another one for a second run beside the first
 TREE, BUILD, STATE = (os.path.join(WORK, part) for part in ("tree", "build", "state"))
 ALLOW = os.path.join(ROOT, "tools", "mutants.allow")
-ROOMS = ("decide", "kernel", "execute", "record", "verify", "audit")
+INVARIANTS = os.path.join(ROOT, "docs", "INVARIANTS.md")
 DEFAULT_COUNT = 260
 # Tests about the source tree or about how the shipped program is linked: no mistake in a function is their business.
+TEST_FILE = re.compile(r"tests/(\w+/\w+)\.(c|t)$")  # one test; what several use lies in other files
 NOT_OURS = re.compile(r"^(tree/|cli/(linking|install|readme|tree_checks|clients)$)")
 
 # ---- reading C ----
@@ -48,16 +61,23 @@ TYPE_WORDS = set("""int char long short unsigned signed bool void float double c
   uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t off_t pid_t mode_t DIR FILE typedef extern volatile""".split())
 SWAPS = {"==": "!=", "!=": "==", "<": "<=", ">": ">=", "<=": "<", ">=": ">", "&&": "||", "||": "&&", "true": "false",
          "false": "true", "V_DENY": "V_ALLOW", "V_ESCALATE": "V_ALLOW", "V_ALLOW": "V_DENY"}
-WEIGHT = {"verdict": 6, "drop call": 3, "drop check": 3, "drop loop": 2, "return ok": 3, "compare": 2, "logic": 2, "truth": 2, "negate": 1,
+WEIGHT = {"verdict": 6, "branch": 2, "sum": 3, "factor": 1, "drop call": 3, "drop check": 3, "drop loop": 2, "return ok": 3, "compare": 2, "logic": 2, "truth": 2, "negate": 1,
           "not": 1, "constant": 0.5}
 # Calls that are not left out: what gives memory and descriptors back cannot be missed from outside, and which members a report
 # has is for the tests of formats.
 UNSEEN = re.compile(r"free|close|arena|done$|destroy|munlock|memzero|va_(start|end)|memcpy|memset|madvise|init$|assert|BUG"
-                    r"|json_(set|push)|buf_add|snprintf|hint|note|name_member|_text$")
-# Functions that decide, permit, wall or verify: three of four mutants, until each has one.
+                    r"|json_(set|push)|buf_add|snprintf|hint|note|name_member|_text$|prefetch")
 JUDGING_FILE = re.compile(r"/(decide/.*|sandbox|landlock|seccomp|settle|guard|freeze|approver)\.c$")
-JUDGING_NAME = re.compile(r"^(verify_|judge|decide|permit|settle|refuse|protect|hidden|frozen|writable|may_|must_|kernel_)"
-                          r"|_(is_trusted|is_allowed|permits|signature|signatures)$")
+JUDGING_WORDS = set("""decide decides decided judge judged judges verdict settle gate escalate refuse refused refuses deny denied
+  permit permits permitted allow allows allowed may must grant grants approve approved approval quorum scope
+  verify verifies verified check checks checked valid match matches proof chain
+  auth authenticate authorize login person operator passkey token trust trusted sign signs signed signer signature signatures key revoke revoked
+  record records recorded append seal sealed receipt draw draws
+  protect protected hidden frozen writable confine redact mask limit kernel""".split())
+
+
+def judges(file, func):
+    return bool(JUDGING_FILE.search(file)) or not JUDGING_WORDS.isdisjoint(func.split("_"))
 
 
 class Tok:
@@ -76,6 +96,7 @@ class Place:
         self.before, self.after = squeeze(before), squeeze(after)
         self.line = reader.source.count("\n", 0, start) + 1
         self.judged, self.number, self.turn = judged, 0, 1
+        self.row, self.only = "", None  # the invariant it was chosen for, and the names of its tests
         what = "\0".join((func, kind, self.before, self.after))
         u = (int.from_bytes(hashlib.sha256(what.encode()).digest()[:6], "big") + 1) / 2 ** 48
         self.rank = u ** (1 / WEIGHT[kind])
@@ -127,7 +148,7 @@ class Reader:
                     self.func = head[names[0]].text
                     words = [x.text for x in head[:names[0]] if x.text not in ("static", "inline", "const")]
                     self.returns = " ".join(words)
-                    self.judged = bool(JUDGING_FILE.search(self.name) or JUDGING_NAME.search(self.func))
+                    self.judged = judges(self.name, self.func)
                     self.functions += 1
                     self.block(i, end)
                     start = end + 1
@@ -242,6 +263,8 @@ class Reader:
                 yield "not", k, ""
             elif t.kind == "number" and re.fullmatch(r"[1-9]\d*", t.text) and prev.text in ("<", ">", "<=", ">=", "==", "!="):
                 yield "constant", k, str(int(t.text) + 1)
+            elif t.kind == "number" and re.fullmatch(r"\d+\.\d+", t.text) and float(t.text):
+                yield "factor", k, f"{t.text} * 10"
 
     def expression(self, a, b, show="%s", wrap=None):
         """Changes of single tokens; the whole of it stands twice, once with the change."""
@@ -254,6 +277,24 @@ class Reader:
                 text[self.toks[k].end - self.toks[a].start:]
             make = wrap or (lambda n, old, new_text: f"(mutant({n}) ? ({new_text}) : ({old}))")
             self.add(kind, a, b, lambda n, c=changed, m=make: m(n, text, c), show % text, show % changed)
+        self.branches(a, b, show)
+
+    def branches(self, a, b, show):
+        """`c ? x : y` becomes x, or y: a choice that is not made."""
+        marks, k = [], a
+        while k < b:
+            if self.toks[k].text in OPEN:
+                k = self.match(k)
+            elif self.toks[k].text in ("?", ":", "=", ",", ";"):
+                marks.append(k)
+            k += 1
+        if [self.toks[m].text for m in marks] != ["?", ":"]:
+            return
+        text = self.text(a, b)
+        for x, y in ((marks[0] + 1, marks[1]), (marks[1] + 1, b)):
+            one = self.text(x, y)
+            if one and "NULL" not in one:
+                self.add("branch", a, b, lambda n, one=one: f"(mutant({n}) ? ({one}) : ({text}))", show % text, show % one)
 
     def simple(self, i):
         """return, call, assignment, declaration: up to the semicolon."""
@@ -300,6 +341,12 @@ class Reader:
             if not UNSEEN.search(self.toks[k].text):
                 self.add("drop call", i, end, lambda n: f"do {{ if (!mutant({n})) {text}; }} while (0)", text + ";", "")
             return
+        sums = [x for x in range(len(words)) if words[x] in ("+=", "-=")]
+        if len(sums) == 1 and not {"=", "?", ","} & set(words[:sums[0]]):
+            at = i + sums[0]
+            other = self.text(i, at) + (" -= " if words[sums[0]] == "+=" else " += ") + self.text(at + 1, end)
+            self.add("sum", i, end, lambda n: f"do {{ if (mutant({n})) {other}; else {text}; }} while (0)", text + ";", other + ";")
+            return
         if "=" in words or "|=" in words or "&=" in words:
             op = next(x for x in range(len(words)) if words[x] in ("=", "|=", "&="))
             right = i + op + 1
@@ -309,9 +356,13 @@ class Reader:
 
 # ---- choosing ----
 
-def read_places(root):
+def room_of(p):
+    return p.file.split("/")[1]
+
+
+def read_places(root, rooms=None):
     places, functions = [], 0
-    for room in ROOMS:
+    for room in sorted(rooms or os.listdir(os.path.join(root, "src"))):
         for folder, dirs, files in sorted(os.walk(os.path.join(root, "src", room))):
             dirs.sort()
             for name in sorted(files):
@@ -324,27 +375,96 @@ def read_places(root):
     return places, functions
 
 
-def choose(places, count):
+def without_overlap(group, most=1 << 30):
+    """The best places of these first, none inside another, none twice."""
+    taken = []
+    for p in sorted(group, key=lambda p: (-p.rank, p.file, p.start)):
+        if all(p.file != q.file or p.end <= q.start or q.end <= p.start for q in taken) and all(p.key() != q.key() for q in taken):
+            taken.append(p)
+        if len(taken) == most:
+            break
+    return taken
+
+
+def in_turn(places):
+    """The first of each room, then the second of each."""
+    seen, order = {}, []
+    for p in places:
+        seen[room_of(p)] = seen.get(room_of(p), 0) + 1
+        order.append((seen[room_of(p)], p))
+    return [p for _, p in sorted(order, key=lambda o: (o[0], room_of(o[1])))]
+
+
+def numbered(chosen):
+    chosen = sorted(chosen, key=lambda p: (p.file, p.start))
+    for number, p in enumerate(chosen, 1):
+        p.number = number
+    return chosen
+
+
+def choose(places, count, every):
     by_function = {}
     for p in places:
         by_function.setdefault((p.file, p.func), []).append(p)
     rounds = []
     for group in by_function.values():
-        group.sort(key=lambda p: -p.rank)
-        taken = []
-        for p in group:
-            if all(p.end <= q.start or q.end <= p.start for q in taken) and all(p.key() != q.key() for q in taken):
-                taken.append(p)
-        for turn, p in enumerate(taken):
+        for turn, p in enumerate(without_overlap(group)):
             rounds.append((turn, -p.rank, p.file, p.start, 0, p))
     rounds.sort(key=lambda r: r[:5])
-    first = [r[5] for r in rounds if r[0] == 0 and r[5].judged]
+    first = in_turn([r[5] for r in rounds if r[0] == 0 and r[5].judged])
     rest = [r[5] for r in rounds if r[0] > 0 or not r[5].judged]
+    if every:
+        return numbered(first)
     share = min(len(first), count * 3 // 4)
-    chosen = sorted(first[:share] + rest[:count - share], key=lambda p: (p.file, p.start))
-    for number, p in enumerate(chosen, 1):
-        p.number = number
-    return chosen
+    return numbered(first[:share] + rest[:count - share])
+
+
+# ---- invariants ----
+
+class Invariant:
+    def __init__(self, name):
+        self.name, self.code, self.tests, self.places = name, [], [], []
+
+
+def read_invariants():
+    """The rows of docs/INVARIANTS.md: a number, files or functions (file::function), tests (file::name)."""
+    rows = []
+    with open(INVARIANTS, encoding="utf-8") as f:
+        for line in f:
+            start = re.match(r"(INV-\d+):", line)
+            if start:
+                rows.append(Invariant(start.group(1)))
+            elif line.startswith("code: ") and rows:
+                rows[-1].code += line[6:].split()
+            elif line.startswith("verify: ") and rows:
+                rows[-1].tests.append(line[8:].strip().split("::", 1)[0])
+    return rows
+
+
+def test_name(path):
+    """tests/unit/x_test.c is unit/x_test, tests/cli/x.t is cli/x."""
+    return re.sub(r"^tests/|\.(c|t)$", "", path)
+
+
+def choose_for(rows, places, count):
+    """`count` mistakes for each invariant: the best of the code that it names first, then of the second, and so on round."""
+    chosen, here = {}, {}
+    for p in places:
+        here.setdefault(p.file, []).append(p)
+    for row in rows:
+        groups = []
+        for code in row.code:
+            file, _, func = code.partition("::")
+            groups.append(without_overlap([p for p in here.get(file, []) if not func or p.func == func], count * 20))
+        turns = [p for turn in itertools.zip_longest(*groups) for p in turn if p]
+        for p in turns:
+            # What another invariant has chosen at the same place cannot stand there twice.
+            clash = [q for q in chosen.get(p.file, []) if q is not p and not (p.end <= q.start or q.end <= p.start)]
+            if not clash and len(row.places) < count and p not in row.places:
+                row.places.append(p)
+                if p not in chosen.setdefault(p.file, []):
+                    chosen[p.file].append(p)
+    return numbered([p for group in chosen.values() for p in group])
 
 
 # ---- building ----
@@ -406,7 +526,7 @@ def make_tree(chosen):
             data = (HEAD + text).encode()
         elif name == "tests/cli/lib.sh":  # the first failure is enough
             data = data.replace(b'echo "not ok $count - $what"', b'echo "not ok $count - $what"; exit 1')
-        if not name.startswith(("tools/", "docs/")) and "/" in name:
+        if not TEST_FILE.match(name) and not name.startswith(("tools/", "docs/")) and "/" in name:
             digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
         write_if_new(target, data)
         shutil.copymode(source, target)
@@ -420,23 +540,37 @@ def make_tree(chosen):
     return digest.hexdigest()
 
 
-def build():
-    configure = ["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
-                 "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -w"]
-    for command in (configure, ["cmake", "--build", BUILD]):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit("mutants: the build with the mistakes in it failed\n" + (done.stdout + done.stderr)[-6000:])
+def run_or_end(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit("mutants: the build with the mistakes in it failed\n" + (done.stdout + done.stderr)[-6000:])
 
 
-def list_tests():
+def configure():
+    run_or_end(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -w"])
+
+
+def build(tests):
+    """All of it, or what the given tests run."""
+    targets = []
+    if tests and not any(name.startswith("oracle/") for name in tests):
+        targets = ["--target", "helm", "helm-serve", "helm-test", "helm-small", "store_tool", "lesser_machine_test"]
+        targets += [name.split("/")[1] for name in tests if name.startswith(("unit/", "crash/"))]
+    run_or_end(["cmake", "--build", BUILD] + targets)
+
+
+def list_tests(wanted=None, is_built=True):
+    """Those that are not slow, or those that are wanted, slow or not.  What is not built yet has no command."""
     shown = subprocess.run(["ctest", "--show-only=json-v1"], cwd=BUILD, check=True, capture_output=True, text=True)
     tests = []
     for t in json.loads(shown.stdout)["tests"]:
         props = {p["name"]: p["value"] for p in t["properties"]}
-        if "slow" in props.get("LABELS", []) or NOT_OURS.search(t["name"]) or not t.get("command"):
+        if NOT_OURS.search(t["name"]) or (is_built and not t.get("command")):
             continue
-        tests.append({"name": t["name"], "command": t["command"], "cwd": props.get("WORKING_DIRECTORY", TREE),
+        if ("slow" in props.get("LABELS", []) and not wanted) or (wanted and not wanted(t["name"])):
+            continue
+        tests.append({"name": t["name"], "command": t.get("command"), "cwd": props.get("WORKING_DIRECTORY", TREE),
                       "env": props.get("ENVIRONMENT", []), "skip": props.get("SKIP_RETURN_CODE", -1)})
     return tests
 
@@ -566,30 +700,45 @@ def in_parallel(workers, items, do):
         raise errors[0]
 
 
+def file_digest(name):
+    for end in (".c", ".t"):
+        path = os.path.join(TREE, "tests", name + end)
+        if os.path.exists(path):
+            with open(path, "rb") as f:
+                return hashlib.sha256(f.read()).hexdigest()
+    return ""
+
+
 def baseline(workers, tests, digest):
-    """Every test without a mistake; sets its time and what it reaches.  Known from the last time when nothing changed since."""
-    failed, kept = [], os.path.join(WORK, "baseline.json")
+    """Every test without a mistake; sets its time and what it reaches.  What is known of the same build and test is not run again."""
+    failed, kept, known = [], os.path.join(WORK, "baseline.json"), {}
     if os.path.exists(kept):
         with open(kept, encoding="utf-8") as f:
-            known = json.load(f)
-        if known["digest"] == digest and all(t["name"] in known["tests"] for t in tests):
-            for t in tests:
-                t["time"], t["hits"] = known["tests"][t["name"]][0], set(known["tests"][t["name"]][1])
-            return
+            old = json.load(f)
+        known = old["tests"] if old["digest"] == digest else {}
+    for t in tests:
+        t["file"] = file_digest(t["name"])
+        if t["name"] in known and known[t["name"]][2] != t["file"]:
+            del known[t["name"]]
+        if t["name"] in known:
+            t["time"], t["hits"] = known[t["name"]][0], set(known[t["name"]][1])
 
     def do(w, test):
-        got = w.run(test, 0, 300, record=True)
+        got = w.run(test, 0, 900, record=True)
         test["time"], test["hits"] = got["time"], set(got["hits"])
         if got["failed"]:
             failed.append((test["name"], got))
 
-    in_parallel(workers, sorted(tests, key=lambda t: t["name"].startswith("unit/")), do)
+    todo = [t for t in tests if t["name"] not in known]
+    in_parallel(workers, sorted(todo, key=lambda t: t["name"].startswith("unit/")), do)
     for name, got in failed:
         print(f"mutants: {name} fails without any mistake ({got['code']}):\n{got['output']}")
+    bad = {name for name, _ in failed}
+    known.update({t["name"]: [t["time"], sorted(t["hits"]), t["file"]] for t in tests if t["name"] not in bad})
+    with open(kept, "w", encoding="utf-8") as f:
+        json.dump({"digest": digest, "tests": known}, f)
     if failed:
         sys.exit(1)
-    with open(kept, "w", encoding="utf-8") as f:
-        json.dump({"digest": digest, "tests": {t["name"]: [t["time"], sorted(t["hits"])] for t in tests}}, f)
 
 
 def hunt(workers, tests, chosen, budget):
@@ -605,7 +754,7 @@ def hunt(workers, tests, chosen, budget):
             near = sum(w in t["name"] for w in words)
             return (t["time"] + 0.02) / (1 + 8 * near + 4 * kills.get((p.file, t["name"]), 0))
 
-        return sorted((t for t in tests if p.number in t["hits"]), key=cost)
+        return sorted((t for t in tests if p.number in t["hits"] and (p.only is None or t["name"] in p.only)), key=cost)
 
     def do(w, p):
         p.caught, p.ran = None, []
@@ -625,10 +774,10 @@ def hunt(workers, tests, chosen, budget):
                 break
         with lock:
             done[0] += 1
-            log.write(json.dumps([p.key(), p.caught]) + "\n")
+            log.write(json.dumps([(p.row, *p.key()), p.caught]) + "\n")
             log.flush()
             how = f"caught by {p.caught}" if p.caught else f"SURVIVED {len(p.ran)} tests"
-            print(f"[{done[0]}/{len(chosen)}] {p.file}:{p.line} {p.func}: {p.mutation()}: {how}", flush=True)
+            print(f"[{done[0]}/{len(chosen)}] {p.row}{' ' if p.row else ''}{p.file}:{p.line} {p.func}: {p.mutation()}: {how}", flush=True)
 
     in_parallel(workers, chosen, do)
 
@@ -649,16 +798,27 @@ def read_allowed():
     return entries
 
 
+def by_room(chosen, allowed):
+    """One line for each room: made, caught, allowed, survived."""
+    print("\nroom        made  caught  allowed  survivors")
+    for room in sorted({room_of(p) for p in chosen}):
+        here = [p for p in chosen if room_of(p) == room]
+        let = sum(p.key() in allowed for p in here)
+        caught = sum(p.key() not in allowed and bool(p.caught) for p in here)
+        print(f"{room:10}{len(here):6}{caught:8}{let:9}{len(here) - let - caught:11}")
+
+
 def report(chosen, places, allowed, seconds):
     ran = [p for p in chosen if p.key() not in allowed]
     survivors = [p for p in ran if not p.caught]
     known = {p.key() for p in places}
     stale = [number for key, number in allowed.items() if key not in known]
     for p in survivors:
-        print(f"\nSURVIVOR {p.file}:{p.line} in {p.func}()\n  - {p.before}\n  + {p.after or '(left out)'}\n"
+        print(f"\nSURVIVOR {p.row}{' ' if p.row else ''}{p.file}:{p.line} in {p.func}()\n  - {p.before}\n  + {p.after or '(left out)'}\n"
               f"  tests: {' '.join(p.ran) or 'none reaches it'}\n  key: {' | '.join(p.key())}")
     for number in sorted(stale):
         print(f"tools/mutants.allow:{number}: there is no such place any more; take the line out")
+    by_room(chosen, allowed)
     print(f"\n{len(chosen)} mutants: {len(ran) - len(survivors)} caught, {len(chosen) - len(ran)} allowed, "
           f"{len(survivors)} survivors; {seconds / 60:.1f} minutes")
     return 1 if survivors or stale else 0
@@ -673,46 +833,94 @@ def caught_before():
         return {tuple(key) for key, caught in map(json.loads, f) if caught}
 
 
+USAGE = ("usage: mutants.py [N] [--every] [--rooms A,B] [--invariants] [--list] [--only TEXT] [--tests RE] [--part K/M] [--again]\n"
+         "                  [--budget S] [--jobs N]")
+
+
+def options(words):
+    """What was asked for, or None for wrong usage."""
+    o = {"count": 0, "every": False, "rooms": None, "invariants": False, "list": False, "only": "", "tests": None, "part": (1, 1),
+         "again": False, "budget": 1e9, "jobs": os.cpu_count() or 1}
+    try:
+        while words:
+            word = words.pop(0)
+            if word in ("--every", "--invariants", "--list", "--again"):
+                o[word[2:]] = True
+            elif word == "--rooms":
+                o["rooms"] = words.pop(0).split(",")
+            elif word == "--only":
+                o["only"] = words.pop(0)
+            elif word == "--tests":
+                o["tests"] = re.compile(words.pop(0))
+            elif word == "--part":
+                k, m = map(int, words.pop(0).split("/"))
+                o["part"] = (k, m) if 1 <= k <= m else None
+            elif word == "--budget":
+                o["budget"] = float(words.pop(0))
+            elif word == "--jobs":
+                o["jobs"] = int(words.pop(0))
+            elif 0 < int(word) < 65536:
+                o["count"] = int(word)
+            else:
+                return None
+    except (IndexError, ValueError, re.error):
+        return None
+    rooms = set(os.listdir(os.path.join(ROOT, "src")))
+    return o if o["part"] and o["jobs"] > 0 and (not o["rooms"] or set(o["rooms"]) <= rooms) else None
+
+
+def for_invariants(o, places):
+    """(what is built, what is hunted, names of the tests) of the mode in which an invariant's own tests must be enough."""
+    rows = [r for r in read_invariants() if not o["only"] or r.name in o["only"].split(",")]
+    rows = rows[o["part"][0] - 1::o["part"][1]]
+    chosen, hunted = choose_for(rows, places, o["count"] or 1), []
+    for row in rows:
+        if not row.places:
+            print(f"{row.name}: nothing in its code can be made wrong: {' '.join(row.code) or 'it names none'}")
+        names = {test_name(t) for t in row.tests}
+        if o["tests"]:
+            names = {n for n in names if o["tests"].search(n)}
+        for p in row.places if names else []:
+            mine = copy.copy(p)
+            mine.row, mine.only = row.name, names
+            hunted.append(mine)
+    return chosen, hunted, {name for p in hunted for name in p.only}
+
+
 def main(words):
-    count, listing, only, again, budget, jobs = DEFAULT_COUNT, False, None, False, 1e9, os.cpu_count() or 1
-    while words:
-        word = words.pop(0)
-        if word == "--worker":
-            return worker()
-        if word == "--list":
-            listing = True
-        elif word == "--only" and words:
-            only = words.pop(0)
-        elif word == "--again":
-            again = True
-        elif word == "--budget" and words:
-            budget = float(words.pop(0))
-        elif word == "--jobs" and words:
-            jobs = int(words.pop(0))
-        elif word.isdigit() and 0 < int(word) < 65536:
-            count = int(word)
-        else:
-            print("usage: mutants.py [N] [--list] [--only TEXT] [--again] [--budget S] [--jobs N]", file=sys.stderr)
-            return 2
+    if words == ["--worker"]:
+        return worker()
+    o = options(words)
+    if not o:
+        print(USAGE, file=sys.stderr)
+        return 2
     started, allowed = time.monotonic(), read_allowed()
     places, functions = read_places(ROOT)
-    chosen = choose(places, count)
+    names = None
+    if o["invariants"]:
+        chosen, hunted, names = for_invariants(o, places)
+    else:
+        chosen = choose([p for p in places if not o["rooms"] or room_of(p) in o["rooms"]], o["count"] or DEFAULT_COUNT, o["every"])
+        hunted = [p for p in chosen if o["only"] in " | ".join(p.key())][o["part"][0] - 1::o["part"][1]]
     print(f"{len(places)} places in {functions} functions, {len(chosen)} chosen in {len({(p.file, p.func) for p in chosen})}")
-    known = caught_before() if again else set()
-    hunted = [p for p in chosen if (not only or only in " | ".join(p.key())) and p.key() not in known]
-    if listing:
+    known = caught_before() if o["again"] else set()
+    hunted = [p for p in hunted if (p.row, *p.key()) not in known]
+    if o["list"]:
         for p in hunted:
-            print(f"{p.file}:{p.line} [{p.kind}] {p.func}: {p.mutation()}")
+            print(f"{p.row}{' ' if p.row else ''}{p.file}:{p.line} [{p.kind}] {p.func}: {p.mutation()}")
         return 0
     digest = make_tree(chosen)
-    build()
-    tests = list_tests()
+    wanted = (lambda name: (names is None or name in names) and (not o["tests"] or o["tests"].search(name))) \
+        if names is not None or o["tests"] else None
+    configure()
+    build([t["name"] for t in list_tests(wanted, is_built=False)] if wanted else None)
+    tests = list_tests(wanted)
     os.makedirs(STATE, exist_ok=True)
-    workers = [Worker() for _ in range(jobs)]
+    workers = [Worker() for _ in range(o["jobs"])]
     print(f"built in {time.monotonic() - started:.0f} s; {len(tests)} tests without a mistake first", flush=True)
     baseline(workers, tests, digest)
     print(f"they pass, {time.monotonic() - started:.0f} s; now the mutants", flush=True)
-    hunt(workers, tests, [p for p in hunted if p.key() not in allowed], budget)
+    hunt(workers, tests, [p for p in hunted if p.key() not in allowed], o["budget"])
     for w in workers:
         w.end()
     return report(hunted, places, allowed, time.monotonic() - started)

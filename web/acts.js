@@ -114,9 +114,10 @@ const pick = (query) => Object.fromEntries(['session', 'from', 'to'].filter((n) 
 
 /* ---- sessions ---- */
 
-export async function sessions(main) {
-	const doc = await source.get('sessions');
-	show(main, page('Sessions', 'What agents did, session by session.', doc.note ? h('p', { class: 'alert' }, doc.note) : null,
+export async function sessions(main, at) {
+	const limit = at.query.get('limit'), doc = await source.get('sessions' + (limit ? '?limit=' + encodeURIComponent(limit) : ''));
+	const cut = doc.shown < doc.total ? h('p', { class: 'alert' }, `${doc.shown.toLocaleString('en')} of ${doc.total.toLocaleString('en')} sessions are shown, the newest. `, doc.shown < 1000 ? link('/console/sessions?limit=1000', 'Show more') : ['All: ', h('code', null, 'helm log sessions --limit 0')]) : null;
+	show(main, page('Sessions', 'What agents did, session by session.', doc.note ? h('p', { class: 'alert' }, doc.note) : null, cut,
 		table('Sessions of agents, the newest first', [
 			{ title: 'Last act', class: 'tight', bare: true, cell: (x) => when(x.last_at) },
 			{ title: 'Session', cell: (x) => link('/console/session/' + encodeURIComponent(x.session), said(x.session)) },
@@ -129,6 +130,7 @@ export async function sessions(main) {
 export async function session(main, at) {
 	const doc = await source.get('acts?limit=500&session=' + encodeURIComponent(at.id)), rows = doc.acts;
 	show(main, page(['Session ', h('span', { class: 'mono' }, said(at.id))], rows.length ? `${rows.length}${doc.next ? ' newest' : ''} acts of ${plain(rows[0].who || '')}.` : null,
+		doc.next ? h('p', { class: 'alert' }, `The newest ${rows.length} are shown. `, link('/console/acts?session=' + encodeURIComponent(at.id), 'All of this session')) : null,
 		rows.length ? h('div', { class: 'card' }, h('h2', null, 'Time line'), timeline(rows)) : null,
 		table('Acts of this session, the newest first', columns(), rows, 'Nothing is on record of this session.'),
 		rows.length ? h('div', { class: 'actions' }, h('button', { onclick: (e) => download(e.target, 'evidence', { session: at.id }, 'evidence.helmpack.tar') }, 'Evidence pack of this session')) : null));

@@ -132,7 +132,7 @@ function live() {
 }
 
 async function count() {
-	setWaiting((await source.get('waiting')).waiting.length);
+	setWaiting((await source.get('waiting')).total);
 }
 
 // A page asks to be told, and again whenever it draws itself anew: there is one who listens.  When another page comes it is told no more.

@@ -33,13 +33,15 @@ export async function log(main, at) {
 	const result = h('div', { 'aria-live': 'polite' });
 	show(main, page('Log', 'Every receipt is a leaf of one tree. A signed head fixes all of them; an anchor keeps a head where this machine cannot change it.',
 		doc.end_is_sound ? null : h('p', { class: 'alert bad' }, h('b', null, 'The end of the chain is not sound. '), plain(doc.problem || '')),
+		doc.record.sound || doc.record.checked === 'no' ? null : h('div', { class: 'alert bad', id: 'record-not-sound' }, h('b', null, 'The record is not sound. '), plain(doc.record.why || ''), h('p', { class: 'small soft' }, 'remedy: ', h('code', null, said(doc.record.remedy || 'helm log check')))),
 		h('div', { class: 'three' }, number(doc.receipts, 'receipts', ''), number(last ? last.tree_size : 0, last ? `under the newest head, ${ago(last.timestamp)}` : 'under a signed head', ''), number(doc.anchors.length, 'anchors elsewhere', '')),
 		heads.length > 1 ? h('section', { class: 'card' }, h('h2', null, 'Growth'), growth(heads)) : null,
-		h('section', { class: 'card' }, h('h2', null, 'This chain'), facts([['Chain', h('code', null, doc.chain_id || '—')], ['Last receipt', when(doc.last_at)], ['Key', last ? h('code', null, last.public_key) : null], ['End', doc.end_is_sound ? h('span', { class: 'badge good' }, '✓ the last receipts continue each other') : h('span', { class: 'badge bad' }, '✕ not sound')]]), h('div', { class: 'actions' }, heads.length ? check : null), result),
+		h('section', { class: 'card' }, h('h2', null, 'This chain'), facts([['Chain', h('code', null, doc.chain_id || '—')], ['Last receipt', when(doc.last_at)], ['Key', last ? h('code', null, last.public_key) : null], ['End', doc.end_is_sound ? h('span', { class: 'badge good' }, '✓ the last receipts continue each other') : h('span', { class: 'badge bad' }, '✕ not sound')], ['Record', plain(doc.record.text)]]), h('div', { class: 'actions' }, heads.length ? check : null), result),
 		h('h2', null, 'Signed heads'),
 		table('Signed heads, the newest first', [
 			{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.timestamp) }, { title: 'Receipts', class: 'num', cell: (x) => String(x.tree_size) }, { title: 'Root', cell: (x) => h('code', null, x.root_hash) },
 		], [...heads].reverse().slice(0, 100), 'No head was signed yet. helm log head --sign signs one.'),
+		doc.heads_total > 100 ? h('p', { class: 'soft small' }, `100 of ${doc.heads_total.toLocaleString('en')} heads are shown, the newest. All: `, h('code', null, 'GET /api/v1/boundary/checkpoints')) : null,
 		h('h2', null, 'Anchors'),
 		table('Anchors', [{ title: 'Kept at', cell: (x) => said(x.to) }, { title: 'Receipts', class: 'num', cell: (x) => String((x.head || {}).tree_size ?? '') }, { title: 'When', cell: (x) => when((x.head || {}).timestamp) }], doc.anchors, 'No head is kept elsewhere. helm log anchor keeps one.')));
 	listen(['stopped', 'asked', 'answered', 'act'], () => at.isCurrent() && log(main, at));
@@ -80,7 +82,8 @@ export async function evidence(main) {
 			{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.at) }, { title: 'By', cell: (x) => said(x.who) },
 			{ title: 'Over', cell: (x) => said(x.session ? 'session ' + x.session : [x.from && 'from ' + x.from, x.to && 'before ' + x.to].filter(Boolean).join(', ') || 'everything') },
 			{ title: 'Bytes', class: 'num', cell: (x) => String(x.bytes) }, { title: 'Digest', cell: (x) => link('/console/act/' + encodeURIComponent(x.id), h('code', null, (x.sha256 || '').slice(0, 23) + '…')) },
-		], doc.packs, 'No pack was made from here yet.')));
+		], doc.packs, 'No pack was made from here yet.'),
+		doc.more ? h('p', { class: 'soft small' }, `The newest ${doc.packs.length} are shown. `, link('/console/acts?kind=evidence', 'Acts'), ' has all.') : null));
 }
 
 /* ---- policy ---- */

@@ -128,13 +128,20 @@ const howTo = () => (state.me.has_keys ? null : state.me.kind === 'fleet' ? flee
 // A fleet has no registration of its own: who may answer stands in a list that a key kept offline has signed.
 export const fleetKey = () => h('div', { class: 'alert' }, 'You can look. Answering and freezing here takes a passkey that the fleet’s list of approvers names. ', link('/console/key', 'Make one for this address'));
 
+// A list that is cut says of how many, and how to see the rest.
+function cutLine(doc) {
+	if (doc.shown >= doc.total) return null;
+	const isFleet = state.me.kind === 'fleet', counted = `${doc.shown.toLocaleString('en')} of ${doc.total.toLocaleString('en')} questions are shown, the ${isFleet ? 'oldest' : 'newest'}. `;
+	return h('p', { class: 'alert' }, counted, isFleet ? ['All: ', h('code', null, 'helm fleet questions')] : doc.shown < 1000 ? link('/console/waiting?limit=1000', 'Show more') : ['All: ', h('code', null, `helm approval list --limit ${doc.total}`)]);
+}
+
 export async function waiting(main, at) {
-	const doc = await source.get('waiting'), wanted = at.query.get('id'), open = doc.waiting;
-	setWaiting(open.length);
+	const limit = at.query.get('limit'), doc = await source.get('waiting' + (limit ? '?limit=' + encodeURIComponent(limit) : '')), wanted = at.query.get('id'), open = doc.waiting;
+	setWaiting(doc.total);
 	const again = () => at.isCurrent() && waiting(main, at);
 	const cards = await Promise.all(open.map((entry) => card(entry, again, doc.require_key)));
 	const answered = state.me.kind === 'fleet' ? doc.answered : [...doc.answered].reverse();
-	show(main, page('Waiting', open.length ? null : 'Nothing waits for an answer.', open.length ? howTo() : null, doc.is_cut ? h('p', { class: 'alert' }, `The ${open.length} oldest questions are shown; more wait.`) : null, cards,
+	show(main, page('Waiting', open.length ? null : 'Nothing waits for an answer.', open.length ? howTo() : null, cutLine(doc), cards,
 		h('h2', null, 'Answered'),
 		table('Questions that were answered or have expired', [
 			{ title: 'Answered', class: 'tight', bare: true, cell: (x) => when(x.resolved_at || x.request.expires_at) }, { title: 'Answer', bare: true, cell: (x) => badge(x.state === 'approved' ? 'ALLOW' : x.state === 'denied' ? 'DENY' : null, x.state) },
@@ -174,6 +181,7 @@ export async function freeze(main, at) {
 			h('label', { class: 'field' }, h('span', null, 'Who'), who), h('label', { class: 'field' }, h('span', null, 'Reason'), reason)), h('button', { class: 'stop' }, 'Freeze'))
 			: h('p', { class: 'soft small' }, 'Freezing here takes a registered key; ', h('code', null, 'helm freeze'), ' works at a terminal.'), error,
 		h('h2', null, 'Before'),
-		table('Freezes and their ends', [{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.at) }, { title: 'What', bare: true, cell: (x) => h('a', { class: 'caption', href: actPath(x.id), 'data-go': '' }, said(x.caption)) }, { title: 'By', cell: (x) => said(x.who || '') }], doc.history, 'Nobody was ever frozen here.')));
+		table('Freezes and their ends', [{ title: 'When', class: 'tight', bare: true, cell: (x) => when(x.at) }, { title: 'What', bare: true, cell: (x) => h('a', { class: 'caption', href: actPath(x.id), 'data-go': '' }, said(x.caption)) }, { title: 'By', cell: (x) => said(x.who || '') }], doc.history, 'Nobody was ever frozen here.'),
+		doc.more ? h('p', { class: 'soft small' }, `The newest ${doc.history.length} are shown. `, link('/console/acts?kind=freeze', 'Acts'), ' has all.') : null));
 	listen(['act'], () => at.isCurrent() && !document.getElementById('dialog').open && !main.contains(document.activeElement?.closest('input')) && freeze(main, at));
 }

@@ -24,6 +24,13 @@ struct log_report {
 	bool is_damaged; /* something is lost or changed, and not on record */
 	const char *why; /* the first damage, for a person */
 	bool has_wrong_leaves, has_wrong_heads, has_wrong_anchors;
+	bool has_row_damage; /* of rows and pieces, or lines of ledgers that cannot be read: 'helm log repair' takes it (audit_rows()) */
+	uint32_t *bad_heads; /* lines of log/heads.jsonl that are no signed head, by number */
+	size_t bad_head_n;
+	uint64_t lost_heads; /* signed heads that were there and are not */
+	uint64_t omitted; /* findings beyond the first thousand */
+	uint64_t
+		rewritten_from; /* heads kept elsewhere, of this size or more, speak of other receipts; 0: none */
 	uint64_t
 		receipts; /* of which so many were verified at an earlier time, with the same trust, and are unchanged since */
 	uint64_t receipts_before;
@@ -43,12 +50,67 @@ int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *
 int audit_rows(
 	struct sys *s, struct arena *a, int state_fd, bool all, struct log_report *report, struct err *e);
 
+/* The verdict on the record: what every entry point and every view asks.  Where the files are: */
+struct audit_place {
+	int state_fd, root_fd; /* of the workspace */
+	const char *helm_home; /* keys and trust; NULL: there is none */
+	const char *beside; /* a directory of the helm home about this workspace; NULL: nothing is kept */
+};
+struct record_verdict {
+	bool is_known; /* false: the record was never checked, or cannot be checked now */
+	bool is_sound; /* no finding but notices */
+	bool is_now; /* everything that counts was read just now; else it is as it was at `checked_at` */
+	bool is_stale; /* files that it rests on have changed since, or it was never made */
+	const char *why; /* the first finding in one sentence; "" when it is sound */
+	const char *remedy; /* what to type; "" when it is sound */
+	uint64_t receipts; /* that were checked */
+	uint64_t since; /* receipts behind them that nobody has checked */
+	const char *checked_at; /* "" when is_known is false */
+	const struct json *findings; /* as of `helm log check --json`; a kept verdict has the first hundred */
+	struct log_report report; /* when is_now */
+};
+/* Check everything that a finding can come from: chain, leaves, heads, anchors, and the rows and notes that receipts bind.  OK also when
+ * something is found. */
+int audit_verdict(struct sys *s, struct arena *a, const struct audit_place *at, const struct trust *trust,
+	const struct log_check_options *options, struct record_verdict *ret, struct err *e);
+/* A finding from outside of audit/, before audit_conclude() says again what follows from all of them. */
+struct json *audit_add_finding(
+	struct arena *a, struct log_report *report, const char *severity, const char *what, const char *text);
+void audit_conclude(struct arena *a, struct record_verdict *v);
+/* What a view shows: {sound, checked, checked_at, receipts, unchecked_receipts, why, remedy, findings}. */
+struct json *audit_verdict_json(struct arena *a, const struct record_verdict *v);
+/* "checked up to receipt N at TIME", and behind that what is not in it. */
+char *audit_verdict_text(struct arena *a, const struct record_verdict *v);
+
+/* The files that a verdict rests on, from outside: device, inode, length, modification and change time of each. */
+struct record_marks {
+	struct json *files; /* {name: mark}, also of anchors and archived files elsewhere */
+	uint64_t bytes; /* in all: what a check may have to read */
+	int64_t taken_us;
+	bool is_settled; /* none of them changed so lately that one more change might leave the same marks */
+	bool is_complete; /* everything that counts can be marked; false with anchors in a git repository elsewhere */
+};
+void marks_take(struct sys *s, struct arena *a, const struct audit_place *at, struct record_marks *ret);
+/* The verdict that was kept; false: none that is ours, whole, and of this program.  *ret_stands: its files are as they were. */
+bool verdict_load(struct sys *s, struct arena *a, const struct audit_place *at,
+	const struct record_marks *now, struct record_verdict *ret, bool *ret_stands);
+/* Never an error: who cannot keep it checks again. */
+void verdict_keep(struct sys *s, struct arena *a, const struct audit_place *at,
+	const struct record_marks *before, const struct record_verdict *v);
+/* Is the key in force the one of the last link of an unbroken history, and can everything else in keys/ and trust/ be read?  Adds findings
+ * of severity "keys" {severity, what, text, remedy} to the report of log_check() (or to one of audit_report_new(), keys.h), which is not
+ * sound then.  OK also then. */
+int audit_keys(
+	struct sys *s, struct arena *a, const char *helm_home, struct log_report *report, struct err *e);
+
 /* Look and repair in one go: nobody writes in between.  No receipt that verifies is removed (record.h: log_repair()).  With `apply` false
- * only `report` and `plan` are filled.  Wrong leaves alone are made again without a word in the chain. */
+ * only `report` and `plan` are filled.  Wrong leaves alone are made again without a word in the chain.  What log_check() finds comes
+ * first; what audit_rows() then finds of ledgers, on a chain that is whole, is named by a seam of its own. */
 struct log_repaired {
-	struct log_report report; /* as it was found */
+	struct log_report report; /* as it was found, with what audit_rows() finds */
 	struct log_plan plan;
-	struct json *seam; /* NULL: nothing was put on record */
+	struct json *seam; /* NULL: nothing of the chain was put on record */
+	struct json *rows_seam; /* NULL: nothing of the ledgers was */
 };
 int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
 	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e);
@@ -71,6 +133,7 @@ struct evidence_choice {
 	bool has_since, has_until;
 	int64_t since_us, until_us; /* since <= t < until */
 	bool any_leaves; /* take the log's leaves along as they are; else LOG_LEAVES when they are not those of the newest head */
+	const struct record_verdict *verdict; /* is said in the pack; NULL: nothing is said */
 	uint64_t singles; /* up to so many receipts become files of their own, more become lines; 0: 10 000 */
 };
 /* What was chosen, as files for pack_write(): most of them are not in memory but read again when they are written.  The log is open

@@ -2,6 +2,7 @@
 #ifndef AUDIT_CHECKING_H
 #define AUDIT_CHECKING_H
 
+#include "audit/finding.h"
 #include "audit/parts.h"
 
 /* What a signed head says, here or elsewhere. */
@@ -50,7 +51,6 @@ struct log_checking {
 	const struct log_check_options *options;
 	struct log_report *report;
 	struct json *findings, *files;
-	int64_t omitted; /* findings beyond the first so many */
 	/* The chain so far. */
 	uint64_t n; /* clock of the newest receipt */
 	uint64_t receipts; /* that are there */
@@ -70,8 +70,10 @@ struct log_checking {
 	struct claims claims;
 	struct stored_leaves stored;
 	uint64_t confirmed; /* size of the largest signed head that fits */
+	uint64_t head_lines; /* whole lines of log/heads.jsonl, */
+	uint64_t heads_before; /* how many there were when the log was last verified, */
+	const char *heads_before_time, *heads_before_chain;
 	bool is_last_wrong; /* the newest receipt is not the one that the stored leaf knows */
-	bool is_damaged;
 	bool is_current; /* nobody has written since the moment it was looked at */
 	struct verified known;
 	bool is_doubted; /* what was verified before is not what is there now */
@@ -83,11 +85,8 @@ struct log_checking {
 	uint64_t done_bytes, total_bytes;
 };
 
-/* Records a finding and what it means for the answer.  Beyond a thousand, findings are counted and no
- * longer kept, but they still decide the answer.  Returns the finding so that details can be added. */
-
-/* One more finding; `severity` is "damage", "untrusted" or "notice".  Returns it, so that a place and members can be named. */
-struct json *finding_add(struct log_checking *c, const char *severity, const char *what, const char *text);
+/* One more finding (finding.h).  Returns it, so that a place and members can be named. */
+struct json *finding_add(struct log_checking *c, enum finding kind, const char *text);
 void finding_member(
 	struct log_checking *c, struct json *f, const char *member, const char *expected, const char *found);
 
@@ -100,6 +99,8 @@ void heads_collect_anchors(struct log_checking *c, int state_fd, struct json *sh
 int heads_read(struct log_checking *c, struct err *e);
 void heads_check(struct log_checking *c, struct claim *claim);
 void heads_conclude(struct log_checking *c);
+/* Are there as many as there were? */
+void heads_conclude_count(struct log_checking *c);
 /* One more, that is not signed but known. */
 void heads_add(struct log_checking *c, const struct claim *claim);
 

@@ -92,6 +92,8 @@ struct collection {
 	size_t part_n, part_cap, ledger_parts;
 	bool has_any; /* that was chosen; changes of keys go along with it */
 	struct buf keys; /* the lines of those changes */
+	struct bound_rows bound; /* by receipts that were chosen */
+	struct noted_parts noted; /* the same of notes */
 	struct json *head;
 	struct kept actor, policy_hash, newest;
 	int64_t newest_us;
@@ -468,6 +470,8 @@ static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text,
 	if (is_wanted)
 		note_receipt(c, receipt);
 	c->x->receipts++;
+	bound_take(&c->bound, receipt);
+	noted_take(&c->noted, receipt);
 	c->has_any |= is_wanted && !is_seam;
 	if (is_seam) {
 		buf_add(&c->keys, text.p, text.n);
@@ -478,7 +482,8 @@ static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text,
 	return OK;
 }
 
-/* Lines that match go along as they stand; lines that are not JSON cannot be judged and are left out. */
+/* Lines that match, and those that a chosen receipt binds, go along as they stand; lines that are not JSON cannot be judged and are left
+ * out. */
 static int take_row(void *arg, off_t at, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
 	struct collection *c = arg;
@@ -489,7 +494,9 @@ static int take_row(void *arg, off_t at, uint64_t number, struct bytes text, boo
 	(void)is_whole;
 	(void)e;
 	arena_reset(&c->row);
-	if (text.n && json_parse(&c->row, text, c->name, NULL, &row, NULL) == OK && is_chosen(c, row)) {
+	if (!text.n || json_parse(&c->row, text, c->name, NULL, &row, NULL))
+		return OK;
+	if (bound_meet(&c->bound, text) || is_chosen(c, row)) {
 		note_time(c, row);
 		c->has_any = true;
 		take_line(c, line, at, text, 0);
@@ -727,6 +734,38 @@ static int take_log(struct collection *c, struct err *e)
 	return rc;
 }
 
+static void add_noted(void *arg, struct pack_item item)
+{
+	add_item(arg, item);
+}
+
+static bool is_everything(const struct evidence_choice *choice)
+{
+	return !choice->task && !choice->session && !choice->tenant && !choice->needs_tenant &&
+		!choice->has_since && !choice->has_until;
+}
+
+/* record.json: what was found about the record when the pack was made, and which ledger entries its receipts bind. */
+static void take_record(struct collection *c)
+{
+	const struct record_verdict *v = c->choice->verdict;
+	struct json *doc = json_new(c->a, JSON_OBJECT);
+	struct buf b;
+
+	json_sets(c->a, doc, "version", "helm-pack-record/v1");
+	if (v) {
+		json_setb(c->a, doc, "sound", v->is_sound);
+		if (!v->is_sound)
+			json_sets(c->a, doc, "why", v->why);
+		json_set(c->a, doc, "findings", json_copy(c->a, v->findings));
+	}
+	json_set(c->a, doc, "entries", bound_json(&c->bound));
+	json_set(c->a, doc, "notes", noted_items(&c->noted, c->sys, c->x->state_fd, add_noted, c));
+	buf_init(&b, c->a);
+	json_write(&b, doc, JSON_INDENT | JSON_HTML_SAFE);
+	add_item(c, (struct pack_item){ .path = "record.json", .content = buf_bytes(&b) });
+}
+
 /* Several actors are named as the workspace. */
 static const char *actor_did(const struct collection *c)
 {
@@ -779,9 +818,10 @@ static void set_about(struct collection *c)
 int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct evidence_choice *choice,
 	struct evidence *ret, struct err *e)
 {
-	struct collection c = { .sys = s, .a = a, .choice = choice, .x = ret };
+	struct collection c = { .sys = s, .a = a, .choice = choice, .x = ret, .bound = { .a = a } };
 	int rc;
 
+	c.noted = (struct noted_parts){ .a = a, .is_carried = is_everything(choice) };
 	*ret = (struct evidence){ .state_fd = state_fd,
 		.cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } } };
 	if (state_fd < 0)
@@ -792,13 +832,16 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 		log_cut_release(&ret->cut);
 		rc = take_chain(&c, e);
 	}
+	bound_ready(&c.bound);
 	if (rc == OK)
 		rc = take_ledgers(&c, state_fd, e);
 	if (rc == OK && !c.has_any)
 		rc = err_set(e, E_MISSING, "PACK_EMPTY",
 			"nothing recorded matches: try --all, or `helm receipts list`");
-	if (rc == OK && ret->receipts)
+	if (rc == OK && ret->receipts) {
+		take_record(&c);
 		rc = take_log(&c, e);
+	}
 	if (rc == OK)
 		set_about(&c);
 	arena_done(&c.row);

@@ -26,24 +26,11 @@
 
 #include <string.h>
 
-enum { MAX_FINDINGS = 1000, STEP_BYTES = 8 << 20, LINE_LIMIT = 64 << 20, LEAVES_AT_ONCE = 1024 };
+enum { STEP_BYTES = 8 << 20, LINE_LIMIT = 64 << 20, LEAVES_AT_ONCE = 1024 };
 
-struct json *finding_add(struct log_checking *c, const char *severity, const char *what, const char *text)
+struct json *finding_add(struct log_checking *c, enum finding kind, const char *text)
 {
-	struct json *f = json_new(c->a, JSON_OBJECT);
-
-	json_sets(c->a, f, "severity", severity);
-	json_sets(c->a, f, "what", what);
-	json_sets(c->a, f, "text", text);
-	if (c->findings->n < MAX_FINDINGS)
-		json_push(c->a, c->findings, f);
-	else
-		c->omitted++;
-	if (text_eq(severity, "damage"))
-		c->is_damaged = true;
-	if (!text_eq(severity, "notice"))
-		c->report->is_sound = false;
-	return f;
+	return finding_put(c->a, c->report, c->findings, kind, text);
 }
 
 /* Texts may come from a damaged file, so control characters are made harmless for a terminal. */
@@ -244,9 +231,9 @@ static void add_leaf(struct log_checking *c, const struct hash *leaf)
 
 /* ---- one line ---- */
 
-static struct json *damage_at(struct log_checking *c, const char *what, const char *text)
+static struct json *damage_at(struct log_checking *c, enum finding kind, const char *text)
 {
-	struct json *f = finding_add(c, "damage", what, text);
+	struct json *f = finding_add(c, kind, text);
 
 	name_line(c, f, c->line, c->n + 1);
 	return f;
@@ -257,7 +244,7 @@ static struct json *damage_at(struct log_checking *c, const char *what, const ch
 static void pass_gap(struct log_checking *c, const struct gap *g)
 {
 	uint64_t lost = g->next - g->after - 1;
-	struct json *f = finding_add(c, "notice", "gap",
+	struct json *f = finding_add(c, FINDING_GAP,
 		lost ? arena_printf(c->a, "%llu %s lost before it; a repair has put that on record",
 			       (unsigned long long)lost, lost == 1 ? "receipt is" : "receipts are")
 		     : arena_strdup(c->a,
@@ -280,21 +267,22 @@ static void pass_hole(struct log_checking *c, uint64_t clock, const char *prev, 
 	struct hash unknown = gap_unknown_leaf();
 
 	if (clock > c->n + 1)
-		finding_member(c, damage_at(c, "clock", "receipts are missing before it, or out of order"),
+		finding_member(c,
+			damage_at(c, FINDING_CLOCK, "receipts are missing before it, or out of order"),
 			"lamport_clock", arena_printf(c->a, "%llu", (unsigned long long)c->n + 1),
 			arena_printf(c->a, "%llu", (unsigned long long)clock));
 	else if (clock < c->n + 1)
-		finding_member(c, damage_at(c, "clock", "it stands twice, or out of order"), "lamport_clock",
-			arena_printf(c->a, "%llu", (unsigned long long)c->n + 1),
+		finding_member(c, damage_at(c, FINDING_CLOCK, "it stands twice, or out of order"),
+			"lamport_clock", arena_printf(c->a, "%llu", (unsigned long long)c->n + 1),
 			arena_printf(c->a, "%llu", (unsigned long long)clock));
 	else if (c->is_last_wrong && c->line > 1) {
-		struct json *f = finding_add(c, "damage", "changed",
+		struct json *f = finding_add(c, FINDING_CHANGED,
 			"it was changed: neither the receipt behind it nor the log knows it like this");
 		name_line(c, f, c->line - 1, c->n);
 		finding_member(c, f, "chain hash", prev, want);
 	} else
 		finding_member(c,
-			damage_at(c, "link_broken",
+			damage_at(c, FINDING_LINK_BROKEN,
 				"it does not continue the receipt before it: that one or this one was "
 				"changed"),
 			"prev_hash", want, prev);
@@ -315,7 +303,7 @@ static bool check_link(struct log_checking *c, const struct json *receipt, const
 	if (!c->session)
 		c->session = arena_strdup(c->a, session);
 	if (!text_eq(session, c->session)) {
-		finding_member(c, damage_at(c, "session", "it belongs to another chain"), "session_id",
+		finding_member(c, damage_at(c, FINDING_SESSION, "it belongs to another chain"), "session_id",
 			c->session, session);
 		c->is_broken = true;
 		return false;
@@ -355,18 +343,19 @@ static void check_unhashed(
 	buf_init(&spelling, a);
 	json_canonical(&spelling, receipt);
 	if (!bytes_eq(buf_bytes(&spelling), text))
-		(void)damage_at(c, "spelling", "the line is not spelled as it was written");
+		(void)damage_at(c, FINDING_SPELLING, "the line is not spelled as it was written");
 	json_each_member (m, receipt)
 		if (!is_receipt_member(m->name))
-			finding_member(c, damage_at(c, "unknown_member", "it has a member that nobody wrote"),
+			finding_member(c,
+				damage_at(c, FINDING_UNKNOWN_MEMBER, "it has a member that nobody wrote"),
 				m->name, "no such member", "one");
 	if (json_get_int(receipt, "leaf_index", 0) != (int64_t)c->n)
-		finding_member(c, damage_at(c, "leaf_index", "it names another place in the log"),
+		finding_member(c, damage_at(c, FINDING_LEAF_INDEX, "it names another place in the log"),
 			"leaf_index", arena_printf(c->a, "%llu", (unsigned long long)c->n), "another number");
 	if (log_id && hex_decode(key, strlen(key), pub, sizeof(pub), false) &&
 		!text_eq(log_id, sha256_hex(a, pub, sizeof(pub))))
-		finding_member(c, damage_at(c, "log_id", "it names another log than its signer's"), "log_id",
-			sha256_hex(c->a, pub, sizeof(pub)), log_id);
+		finding_member(c, damage_at(c, FINDING_LOG_ID, "it names another log than its signer's"),
+			"log_id", sha256_hex(c->a, pub, sizeof(pub)), log_id);
 }
 
 /* The closed file differs from what its successor states because a repair took bytes out of it, and it is
@@ -393,11 +382,13 @@ static void check_seam(struct log_checking *c, const struct json *receipt)
 		json_seti(c->a, seam, "receipt", (int64_t)c->n + 1);
 		json_sets(c->a, seam, "timestamp", json_get_text(receipt, "timestamp", ""));
 		json_sets(c->a, seam, "why", json_get_text(about, "why", ""));
-		if (json_get(about,
-			    "heads_sha256")) /* from here on the tree is another one than was signed before */
+		/* From here on the tree is another one than was signed before. */
+		if (json_get(about, "anew_from") || json_get(about, "heads_sha256"))
 			json_seti(c->a, seam, "anew_from",
-				json_get_int(json_at(json_get(about, "gaps"), 0), "after", (int64_t)c->n) +
-					1);
+				json_get_int(about, "anew_from",
+					json_get_int(
+						json_at(json_get(about, "gaps"), 0), "after", (int64_t)c->n) +
+						1));
 		json_push(c->a, c->seams, seam);
 	}
 	if (!text_eq(effect, ROTATE_EFFECT) || c->line != 1)
@@ -406,11 +397,11 @@ static void check_seam(struct log_checking *c, const struct json *receipt)
 	if (c->gap_at == c->n + 1)
 		return; /* what it continues is lost, on record */
 	if (!c->previous_file || !text_eq(named, c->previous_file))
-		finding_member(c, damage_at(c, "segment_missing", "the file it continues is not there"),
+		finding_member(c, damage_at(c, FINDING_SEGMENT_MISSING, "the file it continues is not there"),
 			"metadata.continues", named, c->previous_file ? c->previous_file : "nothing");
 	else if (!text_eq(hash, c->previous_sha256) && !is_mended(c, named))
 		finding_member(c,
-			finding_add(c, "damage", "segment_changed",
+			finding_add(c, FINDING_SEGMENT_CHANGED,
 				arena_printf(c->a, "%s has changed since it was closed", named)),
 			"metadata.sha256", hash, c->previous_sha256);
 }
@@ -424,7 +415,7 @@ static void check_line(struct log_checking *c, struct arena *a, struct bytes tex
 	struct err e = { 0 };
 
 	if (json_parse(a, text, c->file, NULL, &receipt, &e) || receipt_chain_hash(a, receipt, chain.b, &e)) {
-		struct json *f = damage_at(c, "no_receipt", "this line is no receipt");
+		struct json *f = damage_at(c, FINDING_NO_RECEIPT, "this line is no receipt");
 		set_text(c, f, "found", e.text);
 		return;
 	}
@@ -472,7 +463,8 @@ static void check_signatures(struct log_checking *c, const struct piece *p)
 		return;
 	uint64_t line = (uint64_t)json_get_int(v.values, "line", 0);
 	struct json *f =
-		finding_add(c, is_damage ? "damage" : "untrusted", v.error, arena_strdup(c->a, v.text));
+		finding_add(c, is_damage ? FINDING_SIGNATURE : FINDING_SIGNER, arena_strdup(c->a, v.text));
+	json_sets(c->a, f, "what", v.error); /* as the verifier names it */
 	json_sets(c->a, f, "file", c->file);
 	if (line)
 		name_line(c, f, p->line + line - 1, p->receipt + line - 1);
@@ -498,7 +490,7 @@ static void check_piece(struct log_checking *c, struct bytes text)
 static void note_torn(struct log_checking *c)
 {
 	json_sets(c->a,
-		finding_add(c, "notice", "torn",
+		finding_add(c, FINDING_TORN,
 			"the last line was never completed; nobody was told that it is there, and the next "
 			"writer sets it aside"),
 		"file", c->file);
@@ -536,7 +528,7 @@ static int read_pieces(struct log_checking *c, const struct log_file *f, off_t f
 			cap *= 2;
 		} else if (held == cap) {
 			c->line++;
-			(void)damage_at(c, "no_receipt", "this line is longer than any receipt");
+			(void)damage_at(c, FINDING_NO_RECEIPT, "this line is longer than any receipt");
 			return OK;
 		}
 	}
@@ -637,32 +629,34 @@ static void conclude_leaves(struct log_checking *c)
 	struct stored_leaves *l = &c->stored;
 	uint64_t missing = l->unreadable + (l->n < c->tree.size ? c->tree.size - l->n : 0);
 
-	/* The newest receipt has none behind it that confirms what its signature does not cover: a head does, or only its leaf. */
-	if (c->is_last_wrong && !c->is_broken && c->confirmed < c->tree.size) {
+	/* The newest receipt has none behind it that confirms what its signature does not cover: a head does, the edge, or only its leaf.
+	 * Writers judge it in the same way (record/examine.c). */
+	if (c->is_last_wrong && !c->is_broken && c->confirmed < c->tree.size &&
+		!(c->session && log_left_confirms(&c->cut->left, c->session, c->n, &c->last))) {
 		name_line(c,
-			finding_add(c, "damage", "changed",
+			finding_add(c, FINDING_CHANGED,
 				"the newest receipt is not the one the log knows: it was changed"),
 			c->line, c->n);
 		l->wrong--;
 	}
 	if (l->n > c->tree.size && !c->is_broken)
-		(void)finding_add(c, "damage", "receipts_lost",
+		(void)finding_add(c, FINDING_RECEIPTS_LOST,
 			arena_printf(c->a,
 				"the log knows %llu receipts behind the last one: they were cut off",
 				(unsigned long long)(l->n - c->tree.size)));
 	if (l->wrong > 1 && 2 * l->wrong > c->tree.size)
-		(void)finding_add(c, "damage", "other_history",
+		(void)finding_add(c, FINDING_OTHER_HISTORY,
 			"these are not the receipts the log knows: another history has taken their place");
 	else if (l->wrong) {
 		c->report->has_wrong_leaves = true;
-		(void)finding_add(c, "notice", "leaves",
+		(void)finding_add(c, FINDING_LEAVES_WRONG,
 			arena_printf(c->a,
 				"%llu leaves are not those of their receipts; 'helm log repair' makes them "
 				"again",
 				(unsigned long long)l->wrong));
 	}
 	if (missing)
-		(void)finding_add(c, "notice", "leaves",
+		(void)finding_add(c, FINDING_LEAVES_MISSING,
 			arena_printf(c->a, "%llu leaves are not written; the next writer makes them again",
 				(unsigned long long)missing));
 }
@@ -709,8 +703,7 @@ static void answer(struct log_checking *c, struct json *doc, const struct json *
 	struct hash root = merkle_head(&c->tree);
 
 	sort_findings(c);
-	r->is_damaged = c->is_damaged;
-	r->why = c->is_damaged ? why_damaged(c) : "";
+	r->why = r->is_damaged ? why_damaged(c) : "";
 	r->receipts = c->receipts;
 	json_setb(c->a, doc, "sound", r->is_sound);
 	json_setb(c->a, doc, "damaged", r->is_damaged);
@@ -736,8 +729,8 @@ static void answer(struct log_checking *c, struct json *doc, const struct json *
 	json_set(c->a, doc, "files", c->files);
 	json_set(c->a, doc, "repairs", c->seams);
 	json_set(c->a, doc, "findings", c->findings);
-	if (c->omitted)
-		json_seti(c->a, doc, "findings_omitted", c->omitted);
+	if (r->omitted)
+		json_seti(c->a, doc, "findings_omitted", (int64_t)r->omitted);
 }
 
 /* One look at the log.  Anchors, then the moment itself, then heads, then the chain, then what only the
@@ -768,6 +761,7 @@ static int look(struct log_checking *c, int state_fd, enum cut_lock lock, struct
 		return rc;
 	conclude_leaves(c);
 	heads_conclude(c);
+	heads_conclude_count(c);
 	answer(c, doc, anchors, heads);
 	verified_keep(c);
 	c->is_current = lock != CUT_MOMENT || log_cut_is_current(&cut);

@@ -21,7 +21,7 @@ const struct json *moved_row(struct log_checking *c, const struct log_file *f)
 
 void moved_note(struct log_checking *c, const struct log_file *f, const struct json *row)
 {
-	struct json *note = finding_add(c, "notice", "archived",
+	struct json *note = finding_add(c, FINDING_ARCHIVED,
 		arena_printf(c->a,
 			"%s is archived at %s (sha256 %s); it cannot be read here, and was not looked at",
 			f->name, f->moved_to ? f->moved_to : "?", json_get_text(row, "sha256", "")));
@@ -37,7 +37,7 @@ void moved_pass(struct log_checking *c, const struct log_file *f)
 
 	if (!moved) {
 		json_sets(c->a,
-			finding_add(c, "damage", "segment_missing",
+			finding_add(c, FINDING_SEGMENT_MISSING,
 				arena_printf(c->a,
 					"%s is not there, and nobody trusted has signed that it was moved",
 					f->name)),
@@ -79,7 +79,7 @@ void moved_behind(struct log_checking *c, const struct json *receipt)
 		return;
 	if (!leaves_lead_to(c, &sealed.tree))
 		json_sets(c->a,
-			finding_add(c, "notice", "leaves_archived",
+			finding_add(c, FINDING_LEAVES_ARCHIVED,
 				arena_printf(c->a,
 					"the leaves of %s, which is archived, are not those that were signed; bring it back, and 'helm log repair' "
 					"makes them again",

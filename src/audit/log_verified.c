@@ -157,11 +157,15 @@ static struct json *load(struct log_checking *c)
 void verified_claim(struct log_checking *c)
 {
 	struct json *doc = c->known.doc ? NULL : load(c);
+	int64_t heads = json_get_int(doc, "heads", 0);
 	struct claim claim = { .is_anchor = true, .where = "what was verified before" };
 
 	claim.size = (uint64_t)json_get_int(doc, "tree_size", 0);
 	claim.timestamp = json_get_text(doc, "verified_at", "");
 	claim.chain = json_get_text(doc, "chain", "");
+	c->heads_before = heads > 0 ? (uint64_t)heads : 0;
+	c->heads_before_time = claim.timestamp;
+	c->heads_before_chain = claim.chain;
 	if (doc && hash_from_hex(json_get_text(doc, "root_hash", ""), &claim.root))
 		heads_add(c, &claim);
 }
@@ -323,8 +327,8 @@ void verified_keep(struct log_checking *c)
 	const struct log_file *newest = c->cut->n ? &c->cut->chain[c->cut->n - 1] : NULL;
 	struct doc kept = KEPT;
 
-	if (!slash || !c->report->is_sound || !c->n || c->omitted || notices->n > MOST_NOTICES || !newest ||
-		newest->moved || c->files->n != c->cut->n)
+	if (!slash || !c->report->is_sound || !c->n || c->report->omitted || notices->n > MOST_NOTICES ||
+		!newest || newest->moved || c->files->n != c->cut->n)
 		return;
 	json_sets(c->a, doc, "version", VERIFIED_VERSION);
 	json_sets(c->a, doc, "verified_at", text_time_z(c->a, c->sys->now_us(c->sys)));

@@ -16,7 +16,7 @@
  * Here only a plan is made.  record/ carries it out, signs the seam that tells of the gaps, and survives a
  * crash on the way.  The plan keeps as much as it can: also the leaves of lost receipts, because with them
  * the tree heads that were signed before the damage stay true. */
-#include "audit/parts.h"
+#include "audit/planning.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "proof/preimage.h"
@@ -49,28 +49,6 @@ struct stand {
 	struct hash tree_last;
 	size_t heads; /* compared so far */
 	bool fit;
-};
-
-/* The plan in the making.  plan.clock and plan.last are those of the last receipt that was kept, over all
- * files so far. */
-struct planning {
-	struct sys *sys;
-	struct arena *a;
-	struct recorder *r;
-	struct trust trust; /* and the gaps that are on record */
-	struct gaps known;
-	const struct log_cut *cut;
-	struct log_plan plan;
-	const char *session;
-	struct stand *stands; /* one for each file that was planned for, */
-	size_t stand_n;
-	size_t from; /* and from which of them on it is to be done again */
-	struct file_mark heads; /* as they were read */
-	int leaves_fd; /* a nameless file with the leaves that the log will have, as lines; -1: there can be none */
-	/* The file being read. */
-	const struct log_file *file;
-	struct line *lines;
-	size_t n, cap;
 };
 
 /* ---- one file, line by line ---- */
@@ -435,7 +413,7 @@ static size_t first_changed(const struct planning *p)
  * there now. */
 static void go_back(struct planning *p)
 {
-	struct log_mend *files = arena_zalloc(p->a, p->cut->n + 1, sizeof(*files));
+	struct log_mend *files = arena_zalloc(p->a, p->cut->n + 2, sizeof(*files));
 	struct stand *stands = arena_zalloc(p->a, p->cut->n + 1, sizeof(*stands));
 
 	p->from = first_changed(p);
@@ -457,10 +435,39 @@ static void go_back(struct planning *p)
 	p->stands = stands;
 }
 
+/* Only until the session is known: then an error ends the walk. */
+static int seek_session(
+	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	struct planning *p = arg;
+	struct line l = { 0 };
+
+	(void)offset;
+	(void)number;
+	(void)is_whole;
+	judge_line(p, &l, text);
+	return p->session ? err_set(e, E_LIMIT, "LOG_SESSION", "found") : OK;
+}
+
+/* The first receipts may be of a key that does not count any more.  They are ours all the same when one that counts continues them, so
+ * which chain it is must be known before the first of them is judged. */
+static int find_session(struct planning *p, struct err *e)
+{
+	struct err why = { 0 };
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && !p->session && i < p->cut->n; i++)
+		rc = log_file_lines(p->cut, &p->cut->chain[i], seek_session, p, &why);
+	if (!rc || p->session)
+		return OK;
+	*e = why;
+	return rc;
+}
+
 /* Files in the order of the chain, since each continues the one before. */
 static int plan_files(struct planning *p, struct err *e)
 {
-	int rc = OK;
+	int rc = find_session(p, e);
 
 	for (size_t i = p->from; rc == OK && i < p->cut->n; i++) {
 		struct stand *at = &p->stands[i];
@@ -483,7 +490,11 @@ static int plan_files(struct planning *p, struct err *e)
 static void settle_heads(struct planning *p, const struct log_report *report, bool fit)
 {
 	p->plan.drops_anchors = report->has_wrong_anchors;
+	p->plan.anew_from = report->rewritten_from;
+	p->plan.heads_lost = report->lost_heads;
 	p->plan.drops_heads = !fit;
+	if (fit && p->bad_heads.out_n)
+		p->plan.files[p->plan.n++] = p->bad_heads;
 	for (size_t i = 0; !fit && i < p->plan.gaps.n; i++) {
 		struct gap *g = &p->plan.gaps.list[i];
 		for (uint64_t k = 0; k + g->after + 2 < g->next; k++)
@@ -504,7 +515,7 @@ struct growing {
 		int64_t size;
 		struct hash root;
 		bool has_root;
-	} * heads; /* in the order they were signed */
+	} * heads; /* by the size they speak of */
 	size_t heads_n, heads_cap, at;
 	bool fit;
 	char lines[LEAVES_AT_ONCE * LEAF_TEXT + 1]; /* on their way to the file */
@@ -600,17 +611,41 @@ static int grow_line(
 	return OK;
 }
 
-/* A head that cannot be read does not fit; an incomplete last line does no harm. */
+/* Did the check say that this line is no signed head? */
+static bool is_bad_head(const struct planning *p, uint64_t number)
+{
+	for (size_t i = 0; i < p->report->bad_head_n; i++)
+		if (p->report->bad_heads[i] == number)
+			return true;
+	return false;
+}
+
+static void add_run(struct planning *p, struct log_run **runs, size_t *n, off_t at, off_t bytes)
+{
+	if (*n && (*runs)[*n - 1].at + (*runs)[*n - 1].n == at) {
+		(*runs)[*n - 1].n += bytes;
+		return;
+	}
+	*runs = arena_grow(p->a, *runs, *n * sizeof(**runs), (*n + 1) * sizeof(**runs));
+	(*runs)[(*n)++] = (struct log_run){ at, bytes };
+}
+
+/* A head that the check found bad goes out, and the others stay.  One that cannot be read for another reason does not fit; an
+ * incomplete last line does no harm. */
 static int take_head(
 	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
 	struct growing *g = arg;
+	struct log_mend *m = &g->p->bad_heads;
 	struct json *head;
+	bool is_bad = is_bad_head(g->p, number);
 
-	(void)offset;
-	(void)number;
 	(void)e;
+	add_run(g->p, is_bad ? &m->out : &m->kept, is_bad ? &m->out_n : &m->kept_n, offset,
+		(off_t)text.n + is_whole);
+	if (is_bad)
+		return OK;
 	if (!is_whole || json_parse(&scratch, text, HEADS, NULL, &head, NULL)) {
 		g->fit = g->fit && !is_whole;
 		return OK;
@@ -634,14 +669,25 @@ static bool are_heads_kept(const struct planning *p)
 	return was->dev == now->dev && was->ino == now->ino && was->size_bytes <= now->size_bytes;
 }
 
+static int by_head_size(const void *x, const void *y)
+{
+	const struct said_head *a = x, *b = y;
+
+	return (a->size > b->size) - (a->size < b->size);
+}
+
 /* True when every stored head is reached and has the root of the repaired tree.  Judged only where lines
  * stay in their order: after a reordering the heads do not fit, and are signed anew. */
 static int heads_fit(struct planning *p, bool *ret, struct err *e)
 {
 	struct growing g = { .p = p, .fit = true };
 	size_t from = are_heads_kept(p) ? p->from : 0;
+
+	p->bad_heads = (struct log_mend){ .file = HEADS, .size_bytes = p->cut->heads.size_bytes };
 	int rc = log_file_lines(p->cut, &p->cut->heads, take_head, &g, e);
 
+	if (g.heads_n)
+		qsort(g.heads, g.heads_n, sizeof(*g.heads), by_head_size);
 	if (from) {
 		const struct stand *at = &p->stands[from];
 		g.tree = at->tree;
@@ -696,6 +742,7 @@ static int make_plan(struct planning *p, const struct log_report *report, struct
 	int rc;
 
 	p->plan.why = report->why;
+	p->report = report;
 	go_back(p);
 	struct log_cut rest = *p->cut;
 	rest.chain += p->from;
@@ -719,7 +766,7 @@ static bool is_planned(const struct planning *p)
 }
 
 /* What is to be done about the log as it is now, for the reasons in the report. */
-static int plan_log(struct planning *p, enum cut_lock lock, const struct log_report *report, struct err *e)
+int plan_log(struct planning *p, enum cut_lock lock, const struct log_report *report, struct err *e)
 {
 	AUTO(log_cut_close)
 	struct log_cut cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
@@ -734,7 +781,8 @@ static int plan_log(struct planning *p, enum cut_lock lock, const struct log_rep
 
 static bool has_work(const struct log_plan *plan)
 {
-	return plan->n || plan->gaps.n || plan->drops_heads;
+	return plan->n || plan->gaps.n || plan->drops_heads || plan->drops_anchors || plan->anew_from ||
+		plan->heads_lost;
 }
 
 /* The report was made beside writers.  The plan judges every line again, so when it finds work, that is what counts.  Where a plan shows
@@ -755,7 +803,7 @@ static int repair_locked(struct planning *p, const struct log_check_options *opt
 		if (rc || (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply)))
 			return rc;
 		if (!ret->report.is_damaged)
-			return log_rebuild(p->r, p->a, e);
+			return log_remake(p->r, p->a, e);
 		forget_plan(p);
 		rc = plan_log(p, CUT_LOCKED, &ret->report, e);
 	}
@@ -763,18 +811,16 @@ static int repair_locked(struct planning *p, const struct log_check_options *opt
 	return rc || !apply ? rc : log_repair(p->r, p->a, &p->plan, &ret->seam, e);
 }
 
-/* A log is looked at beside its writers, who would wait for as long as verifying all of it takes.  When only leaves are wrong they are made
+/* What the report says of the chain.  A log is looked at beside its writers, who would wait for as long as verifying all of it takes.  When only leaves are wrong they are made
  * again under the lock, without a second look: who makes them follows the chain, and refuses where anything else is wrong by then.
  * Real damage is planned for beside them, too; a plan that is only to be shown needs no lock at all. */
-int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
+int repair_chain(struct recorder *r, struct arena *a, const struct trust *trust,
 	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
 {
 	struct planning p = { .sys = r->sys, .a = a, .r = r, .trust = *trust };
 
-	*ret = (struct log_repaired){ 0 };
-	int rc = log_check(r->sys, a, r->state_fd, trust, options, &ret->report, e);
-	if (rc || (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply)))
-		return rc;
+	if (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply))
+		return OK;
 	AUTO(close_fd) int leaves_fd = ret->report.is_damaged ? audit_open_nameless(r->sys) : -1;
 	p.leaves_fd = leaves_fd;
 	if (ret->report.is_damaged && !ret->report.has_wrong_anchors &&
@@ -783,7 +829,7 @@ int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
 		ret->plan = p.plan;
 		return OK;
 	}
-	rc = recorder_lock(r, e);
+	int rc = recorder_lock(r, e);
 	if (rc)
 		return rc;
 	rc = ret->report.is_damaged ? E_CORRUPT : log_rebuild(r, a, e);

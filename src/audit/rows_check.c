@@ -11,7 +11,8 @@
  * There are as many digests as rows, and neither fit into memory.  When there are too many, both are put into
  * nameless files by the first bits of the digest: what belongs together is in the files of the same number,
  * and each pair is small (a hash join).  Everything is read once, whatever the number. */
-#include "audit/parts.h"
+#include "audit/finding.h"
+#include "audit/rows.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -21,25 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY = 16, IN_MEMORY = 1 << 18, BUCKETS = 64, HELD = 512, SHOWN = 20, RECENT_BYTES = 32 << 20 };
+enum { IN_MEMORY = 1 << 18, BUCKETS = 64, HELD = 512, SHOWN = 20, RECENT_BYTES = 32 << 20 };
 enum { LONG_PIECES = 16 };
 #define LONG_BYTES ((off_t)256 << 20)
 
-/* Those whose rows are compared, and behind them the one whose text is. */
-static const char *const ledgers[] = { TASK_LEDGER, COMMAND_LOG, EGRESS_LOG, MEMORY_OPERATIONS,
+const char *const audit_ledgers[LEDGERS_OF_ALL] = { TASK_LEDGER, COMMAND_LOG, EGRESS_LOG, MEMORY_OPERATIONS,
 	MEMORY_CRYSTALS, MEMORY_ENTRIES, MEMORY_TREE_ROWS, TOOL_CALLS };
-enum { LEDGERS_OF_ROWS = 7 };
-
-/* A digest that a receipt names, or that a row has. */
-struct mark {
-	uint8_t key[KEY];
-	uint64_t clock; /* of the receipt */
-	uint64_t place; /* of the row, with its ledger in the top bits; NOWHERE: not found yet */
-	uint32_t note; /* 0: the receipt itself names it; else which of the notes */
-	uint32_t i; /* which of the digests there */
-};
-static const uint64_t NOWHERE = UINT64_MAX;
-enum { LEDGER_SHIFT = 61 };
 
 /* Marks in nameless files. */
 struct pile {
@@ -72,6 +60,7 @@ struct joining {
 	struct gone {
 		const char *name, *place;
 		int64_t rows, clock;
+		char expected[SHA256_HEX], found[SHA256_HEX]; /* found: it is there, and another one */
 	} * gone;
 	const char **archived;
 	size_t gone_n, gone_cap, archived_n, archived_cap;
@@ -81,6 +70,10 @@ struct joining {
 	uint32_t note_n; /* that speak of rows */
 	struct notes_check *notes;
 	struct notes_result noted;
+	struct losses lost; /* on record */
+	uint64_t excused; /* rows that are */
+	struct rows_kept *kept; /* or NULL */
+	enum cut_lock lock;
 	struct log_report *report;
 };
 
@@ -111,7 +104,7 @@ static int pile_open(struct pile *p, struct sys *s, struct err *e)
 	for (int i = 0; i < BUCKETS; i++)
 		p->fds[i] = -1;
 	if (!p->held)
-		arena_on_exhausted(BUCKETS * sizeof(*p->held));
+		mem_exhausted(BUCKETS * sizeof(*p->held));
 	for (int i = 0; i < BUCKETS; i++) {
 		p->fds[i] = audit_open_nameless(s);
 		if (p->fds[i] < 0)
@@ -185,7 +178,7 @@ static int want(struct joining *j, const char *hex, uint64_t clock, uint32_t not
 {
 	struct mark m = { .clock = clock, .place = NOWHERE, .note = note, .i = i };
 
-	if (!hex || strlen(hex) != 2 * SHA256_SIZE || !hex_decode(hex, 2 * KEY, m.key, KEY, false))
+	if (!hex || strlen(hex) != 2 * SHA256_SIZE || !hex_decode(hex, 2 * ROW_KEY, m.key, ROW_KEY, false))
 		return OK; /* no digest of ours */
 	j->rows++;
 	if (j->wanted.is_open)
@@ -203,18 +196,14 @@ static int want(struct joining *j, const char *hex, uint64_t clock, uint32_t not
 	return OK;
 }
 
-static struct json *add_finding(struct joining *j, const char *severity, const char *what, const char *text)
+static struct json *add_finding(struct joining *j, enum finding kind, const char *text)
 {
-	struct json *f = json_new(j->a, JSON_OBJECT);
+	struct log_report *r = j->report;
+	struct json *f = finding_put(j->a, r, json_get(r->doc, "findings"), kind, text);
 
-	json_sets(j->a, f, "severity", severity);
-	json_sets(j->a, f, "what", what);
-	json_sets(j->a, f, "text", text);
-	json_push(j->a, json_get(j->report->doc, "findings"), f);
-	if (!text_eq(severity, "notice")) {
-		j->report->is_sound = false;
-		json_setb(j->a, j->report->doc, "sound", false);
-	}
+	json_setb(j->a, r->doc, "sound", r->is_sound);
+	if (r->omitted)
+		json_seti(j->a, r->doc, "findings_omitted", (int64_t)r->omitted);
 	return f;
 }
 
@@ -270,22 +259,18 @@ static int check_piece(struct joining *j, struct arena *scratch, const struct js
 		return OK;
 	if (rc == E_MISSING && file_exists(j->s, j->state_fd, waiting))
 		return OK;
-	if (rc && (place || rc == E_MISSING)) {
-		add_gone(j,
-			(struct gone){ .name = arena_strdup(j->a, name),
-				.place = place ? arena_strdup(j->a, place) : NULL,
-				.rows = json_get_int(about, "rows", 0),
-				.clock = json_get_int(receipt, "lamport_clock", 0) });
-		return OK;
-	}
-	if (rc) {
+	if (rc && !place && rc != E_MISSING) {
 		*e = why;
 		return rc;
 	}
-	struct json *f = add_finding(j, "rows", "piece_changed",
-		arena_printf(j->a, "%s is not the file that was sealed; put it back from a copy",
-			place ? place : name));
-	json_seti(j->a, f, "receipt_clock", json_get_int(receipt, "lamport_clock", 0));
+	struct gone one = { .name = arena_strdup(j->a, name),
+		.place = place ? arena_strdup(j->a, place) : NULL,
+		.rows = json_get_int(about, "rows", 0),
+		.clock = json_get_int(receipt, "lamport_clock", 0) };
+	snprintf(one.expected, sizeof(one.expected), "%s", json_get_text(about, "packed_sha256", ""));
+	if (rc == OK)
+		memcpy(one.found, hex, sizeof(hex));
+	add_gone(j, one);
 	return OK;
 }
 
@@ -313,22 +298,46 @@ static bool is_on_record(const struct joining *j, const char *name)
 	return false;
 }
 
+static void keep_piece(struct joining *j, const struct gone *g)
+{
+	struct rows_kept *k = j->kept;
+
+	if (!k)
+		return;
+	GROW(j->a, k->pieces, k->piece_n, k->piece_cap);
+	struct bad_piece *to = &k->pieces[k->piece_n++];
+	*to = (struct bad_piece){ .name = g->name, .clock = g->clock, .is_elsewhere = g->place != NULL };
+	memcpy(to->expected, g->expected, sizeof(to->expected));
+	memcpy(to->found, g->found, sizeof(to->found));
+}
+
 /* What stands in the place of a piece is anybody's word; that it was moved counts when the chain says so. */
 static void judge_gone(struct joining *j)
 {
 	for (size_t i = 0; i < j->gone_n; i++) {
 		const struct gone *g = &j->gone[i];
+		if (losses_have_piece(&j->lost, g->name, g->found))
+			continue;
+		if (*g->found) {
+			struct json *f = add_finding(j, FINDING_PIECE_CHANGED,
+				arena_printf(j->a, "%s is not the file that was sealed",
+					g->place ? g->place : g->name));
+			json_seti(j->a, f, "receipt_clock", g->clock);
+			keep_piece(j, g);
+			continue;
+		}
 		j->gone_rows += g->rows > 0 ? (uint64_t)g->rows : 0;
 		if (g->place && (j->is_chain_away || is_on_record(j, g->name))) {
-			add_finding(j, "notice", "piece_archived",
+			add_finding(j, FINDING_PIECE_ARCHIVED,
 				arena_printf(j->a,
 					"%s is archived at %s; it cannot be read there, and its %lld rows were not looked at",
 					g->name, g->place, (long long)g->rows));
 			continue;
 		}
-		struct json *f = add_finding(j, "rows", "piece_missing",
-			arena_printf(j->a, "%s is not there any more; put it back from a copy", g->name));
+		struct json *f = add_finding(
+			j, FINDING_PIECE_MISSING, arena_printf(j->a, "%s is not there any more", g->name));
 		json_seti(j->a, f, "receipt_clock", g->clock);
+		keep_piece(j, g);
 	}
 }
 
@@ -350,6 +359,8 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 		return check_piece(j, &scratch, receipt, e);
 	if (text_eq(json_get_text(receipt, "effect_id", ""), ARCHIVE_EFFECT))
 		note_archived(j, &scratch, receipt);
+	if (text_eq(json_get_text(receipt, "effect_id", ""), REPAIR_EFFECT))
+		losses_take(&j->lost, receipt);
 	rc = notes_check_take(j->notes, receipt, clock, e);
 	json_each (digest, json_get(json_get(receipt, "metadata"), "rows_sha256"))
 		if (rc == OK)
@@ -375,7 +386,7 @@ static int take_note(void *arg, uint64_t clock, const struct json *digests, stru
 
 static int compare_keys(const void *x, const void *y)
 {
-	return memcmp(((const struct mark *)x)->key, ((const struct mark *)y)->key, KEY);
+	return memcmp(((const struct mark *)x)->key, ((const struct mark *)y)->key, ROW_KEY);
 }
 
 static int compare_clocks(const void *x, const void *y)
@@ -396,12 +407,12 @@ static void meet(struct mark *list, size_t n, const struct mark *row)
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		if (memcmp(list[mid].key, row->key, KEY) < 0)
+		if (memcmp(list[mid].key, row->key, ROW_KEY) < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	for (; low < n && memcmp(list[low].key, row->key, KEY) == 0; low++)
+	for (; low < n && memcmp(list[low].key, row->key, ROW_KEY) == 0; low++)
 		list[low].place = row->place;
 }
 
@@ -411,6 +422,10 @@ static void note_bad(struct joining *j, const struct mark *m, bool is_moved)
 	uint64_t clock = m->clock;
 	size_t at = 0;
 
+	if (is_moved ? losses_have_order(&j->lost, clock) : losses_have_row(&j->lost, m)) {
+		j->excused += !is_moved;
+		return;
+	}
 	++*(is_moved ? &j->moved : &j->missing);
 	while (at < j->bad_n && j->bad[at].clock < clock)
 		at++;
@@ -449,7 +464,7 @@ static struct mark row_mark(const struct joining *j, off_t place, struct bytes t
 	uint8_t hash[SHA256_SIZE];
 
 	sha256(text.p, text.n, hash);
-	memcpy(m.key, hash, KEY);
+	memcpy(m.key, hash, ROW_KEY);
 	return m;
 }
 
@@ -473,9 +488,11 @@ static int read_ledgers(struct joining *j, bool is_recent, struct err *e)
 	for (j->ledger = 0; rc == OK && j->ledger < LEDGERS_OF_ROWS; j->ledger++) {
 		off_t from = 0;
 		if (is_recent)
-			rc = ledger_recent(j->s, j->state_fd, ledgers[j->ledger], RECENT_BYTES, &from, e);
+			rc = ledger_recent(
+				j->s, j->state_fd, audit_ledgers[j->ledger], RECENT_BYTES, &from, e);
 		if (rc == OK)
-			rc = ledger_lines(j->s, j->state_fd, ledgers[j->ledger], from, take_row, j, e);
+			rc = ledger_lines_past(
+				j->s, j->state_fd, audit_ledgers[j->ledger], from, take_row, j, e);
 	}
 	return rc;
 }
@@ -585,11 +602,10 @@ static void name_notes(struct joining *j, uint64_t clock, const char *file, uint
 	for (size_t i = 0; i < n->changed && i < ARRAY_SIZE(n->bad); i++) {
 		if (n->bad[i] != clock)
 			continue;
-		struct json *f = add_finding(j, "rows", "notes_changed",
+		struct json *f = add_finding(j, FINDING_NOTES_CHANGED,
 			arena_printf(j->a,
 				"notes of calls in " TOOL_CALLS
-				" are not those that receipt %llu speaks of: they were changed, removed, added or "
-				"moved; put the ledger back from a copy",
+				" are not those that receipt %llu speaks of: they were changed, removed, added or moved",
 				(unsigned long long)clock));
 		json_sets(j->a, f, "file", arena_strdup(j->a, file));
 		json_seti(j->a, f, "line", (int64_t)line);
@@ -600,10 +616,8 @@ static void name_notes(struct joining *j, uint64_t clock, const char *file, uint
 /* Why rows that a note speaks of are not right. */
 static void name_noted(struct joining *j, uint64_t clock, bool is_moved)
 {
-	struct json *f = add_finding(j, "rows", is_moved ? "rows_moved" : "rows_changed",
-		arena_printf(j->a,
-			"connections in " EGRESS_LOG
-			" that notes before receipt %llu speak of %s; put the ledger back from a copy",
+	struct json *f = add_finding(j, is_moved ? FINDING_ROWS_MOVED : FINDING_ROWS_CHANGED,
+		arena_printf(j->a, "connections in " EGRESS_LOG " that notes before receipt %llu speak of %s",
 			(unsigned long long)clock,
 			is_moved ? "do not stand in the order in which they were written"
 				 : "are not there: they were changed or removed"));
@@ -630,17 +644,15 @@ static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes
 		const char *task = json_get_text(json_get(receipt, "metadata"), "task_id",
 			json_get_text(receipt, "correlation_id", "?"));
 		task = text_safe(j->a, task, strlen(task), false);
-		struct json *f = add_finding(j, "rows", j->bad[i].is_moved ? "rows_moved" : "rows_changed",
+		struct json *f = add_finding(j,
+			j->bad[i].is_moved ? FINDING_ROWS_MOVED : FINDING_ROWS_CHANGED,
 			j->bad[i].is_moved
 				? arena_printf(j->a,
-					  "rows of task %s do not stand in the order in which they were written; put "
-					  "the ledger back from a copy",
+					  "ledger entries of task %s are not in the order in which they were written",
 					  task)
 				: arena_printf(j->a,
-					  "rows of task %s that this receipt speaks of are not in the ledgers: they "
-					  "were changed or removed; put the ledger back from a copy, 'helm task show "
-					  "%s --history' shows what is left",
-					  task, task));
+					  "ledger entries of task %s were changed or removed since this receipt was signed",
+					  task));
 		json_sets(j->a, f, "task_id", task);
 		json_sets(j->a, f, "file", arena_strdup(j->a, file));
 		json_seti(j->a, f, "line", (int64_t)line);
@@ -659,9 +671,23 @@ static void count_notes(struct joining *j)
 	json_seti(j->a, doc, "away", (int64_t)n->away);
 	json_set(j->a, j->report->doc, "notes", doc);
 	if (n->changed > ARRAY_SIZE(n->bad))
-		add_finding(j, "rows", "notes_changed",
+		add_finding(j, FINDING_NOTES_CHANGED,
 			arena_printf(j->a, "in all, %llu of %llu receipts speak of other notes",
 				(unsigned long long)n->changed, (unsigned long long)n->bound));
+}
+
+/* One notice for each repair that tells of rows. */
+static void name_lost(struct joining *j)
+{
+	json_each (told, j->lost.told) {
+		long long receipt = json_get_int(told, "receipt", 0);
+		struct json *f = add_finding(j, FINDING_ROWS_LOST,
+			arena_printf(j->a, "lost on record, receipt %lld names them: %s, %s of notes, %s",
+				receipt, text_count(j->a, json_get_int(told, "rows", 0), "ledger entry"),
+				text_count(j->a, json_get_int(told, "notes", 0), "range"),
+				text_count(j->a, json_get_int(told, "pieces", 0), "piece")));
+		json_seti(j->a, f, "receipt_clock", receipt);
+	}
 }
 
 static int answer(struct joining *j, struct err *e)
@@ -673,20 +699,23 @@ static int answer(struct joining *j, struct err *e)
 	json_seti(j->a, doc, "missing", (int64_t)j->missing);
 	json_seti(j->a, doc, "out_of_order", (int64_t)j->moved);
 	json_seti(j->a, doc, "since_receipt", (int64_t)j->from + 1);
+	if (j->excused || j->noted.excused)
+		json_seti(j->a, doc, "lost_on_record", (int64_t)(j->excused + j->noted.excused));
 	json_set(j->a, j->report->doc, "rows", doc);
 	/* Which of them lay in the piece that is gone, nobody can tell; but not more than it had. */
 	if (j->missing && j->missing <= j->gone_rows) {
-		add_finding(j, "notice", "rows_away",
+		add_finding(j, FINDING_ROWS_AWAY,
 			arena_printf(j->a,
 				"%llu rows are not there, in pieces that were moved away or are gone",
 				(unsigned long long)j->missing));
 		j->bad_n = 0;
 		j->missing = j->moved = 0;
 	}
+	name_lost(j);
 	if (j->bad_n || j->noted.changed)
-		rc = receipts_each(j->s, j->state_fd, name_receipt, j, e);
+		rc = audit_receipts(j->s, j->state_fd, j->lock, name_receipt, j, e);
 	if (rc == OK && j->missing + j->moved > SHOWN)
-		add_finding(j, "rows", "rows_changed",
+		add_finding(j, FINDING_ROWS_CHANGED,
 			arena_printf(j->a,
 				"in all, %llu of %llu rows are changed or removed, %llu out of order",
 				(unsigned long long)j->missing, (unsigned long long)j->rows,
@@ -700,13 +729,23 @@ static int is_long(struct joining *j, bool *ret, struct err *e)
 	int rc = OK;
 
 	*ret = false;
-	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(ledgers); i++) {
+	for (size_t i = 0; rc == OK && i < LEDGERS_OF_ALL; i++) {
 		off_t end = 0;
-		rc = ledger_end(j->s, j->state_fd, ledgers[i], &end, e);
+		rc = ledger_end(j->s, j->state_fd, audit_ledgers[i], &end, e);
 		*ret |= end >> LEDGER_PLACE_BITS > LONG_PIECES ||
 			(end & (((off_t)1 << LEDGER_PLACE_BITS) - 1)) > LONG_BYTES;
 	}
 	return rc;
+}
+
+int audit_receipts(
+	struct sys *s, int state_fd, enum cut_lock lock, receipt_visit *fn, void *arg, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(log_cut_close) struct log_cut cut;
+	int rc = log_cut_take(s, &a, state_fd, lock, &cut, e);
+
+	return rc ? rc : log_cut_receipts(&cut, fn, arg, e);
 }
 
 /* From this file on; from the oldest one when it is NULL, or has another name since. */
@@ -714,7 +753,7 @@ static int take_receipts(struct joining *j, const char *first, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(log_cut_close) struct log_cut cut;
-	int rc = log_cut_take(j->s, &a, j->state_fd, CUT_MOMENT, &cut, e);
+	int rc = log_cut_take(j->s, &a, j->state_fd, j->lock, &cut, e);
 
 	for (size_t i = 0; rc == OK && first && i < cut.n; i++)
 		if (text_eq(cut.chain[i].name, first))
@@ -734,35 +773,70 @@ int audit_rows(
 	return audit_rows_within(s, a, state_fd, all, IN_MEMORY, report, e);
 }
 
-int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, size_t in_memory,
-	struct log_report *report, struct err *e)
+static int join(struct joining *j, bool all, struct err *e)
+{
+	bool is_much = false;
+	int rc = all ? OK : is_long(j, &is_much, e);
+
+	if (is_much)
+		j->from = j->report->receipts_before;
+	if (rc == OK)
+		rc = take_receipts(j, is_much ? j->report->file_before : NULL, e);
+	if (rc == OK)
+		rc = notes_check_end(j->notes, e);
+	if (rc == OK)
+		rc = j->wanted.is_open ? join_in_files(j, e) : join_in_memory(j, e);
+	if (rc == OK)
+		count_notes(j);
+	if (rc == OK)
+		rc = answer(j, e);
+	if (rc == OK)
+		rc = rows_check_readable(j->s, j->a, j->state_fd, j->report, e);
+	return rc ? rc : rows_check_memory(j->s, j->a, j->state_fd, j->report, j->kept, e);
+}
+
+static int rows_within(struct sys *s, struct arena *a, int state_fd, bool all, size_t in_memory,
+	struct log_report *report, struct rows_kept *kept, struct err *e)
 {
 	struct joining j = { .s = s,
 		.in_memory = in_memory,
 		.a = a,
 		.state_fd = state_fd,
-		.memory = { .limit_bytes = (size_t)1 << 30 },
+		.memory = { .limit_bytes = (size_t)4 << 30 },
+		.lost = { .a = a },
+		.kept = kept,
+		.lock = kept ? kept->lock : CUT_MOMENT,
 		.report = report };
-	bool is_much = false;
-	j.notes = notes_check_begin(s, a, state_fd, take_note, &j, &j.noted);
-	int rc = all ? OK : is_long(&j, &is_much, e);
 
-	if (is_much)
-		j.from = report->receipts_before;
-	if (rc == OK)
-		rc = take_receipts(&j, is_much ? report->file_before : NULL, e);
-	if (rc == OK)
-		rc = notes_check_end(j.notes, e);
-	if (rc == OK)
-		rc = j.wanted.is_open ? join_in_files(&j, e) : join_in_memory(&j, e);
-	if (rc == OK)
-		count_notes(&j);
-	if (rc == OK)
-		rc = answer(&j, e);
+	j.noted.kept = kept;
+	j.noted.lost = &j.lost;
+	j.notes = notes_check_begin(s, a, state_fd, take_note, &j, &j.noted);
+	int rc = join(&j, all, e);
+	if (rc == OK && kept) {
+		kept->list = arena_zalloc(a, j.n + 1, sizeof(*kept->list));
+		if (j.n)
+			memcpy(kept->list, j.list, j.n * sizeof(*kept->list));
+		kept->n = j.n;
+		kept->lost = arena_zalloc(a, 1, sizeof(*kept->lost));
+		*kept->lost = j.lost;
+	}
 	notes_check_done(j.notes);
 	pile_close(&j.wanted);
 	pile_close(&j.there);
 	pile_close(&j.found);
 	arena_done(&j.memory);
 	return rc;
+}
+
+int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, size_t in_memory,
+	struct log_report *report, struct err *e)
+{
+	return rows_within(s, a, state_fd, all, in_memory, report, NULL, e);
+}
+
+int audit_rows_keep(struct sys *s, struct arena *a, int state_fd, enum cut_lock lock,
+	struct log_report *report, struct rows_kept *ret, struct err *e)
+{
+	*ret = (struct rows_kept){ .a = a, .lock = lock };
+	return rows_within(s, a, state_fd, true, SIZE_MAX, report, ret, e);
 }

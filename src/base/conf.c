@@ -512,7 +512,7 @@ static int parse(
 	if (rc)
 		return rc;
 	if (!yaml_parser_initialize(&c.yaml))
-		BUG("out of memory");
+		mem_exhausted(0);
 	yaml_parser_set_encoding(&c.yaml, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&c.yaml, text.p, text.n);
 	rc = read_documents(&c, most, list);

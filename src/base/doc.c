@@ -6,6 +6,9 @@
  * shows them the old document or the new one. */
 #include "base/doc.h"
 #include "base/file.h"
+#include "base/text.h"
+
+#include <string.h>
 
 enum { DEFAULT_LIMIT = 1 << 20 };
 
@@ -21,6 +24,48 @@ int doc_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_t
 	int rc = file_read(s, a, dirfd, path, max_bytes, flags, &text, e);
 
 	return rc ? rc : json_parse(a, text, path, NULL, ret, e);
+}
+
+/* The number at the end of a text: 1 of "helm-key-history/v1". */
+static bool last_number(const char *text, int64_t *ret)
+{
+	const char *end = text ? text + strlen(text) : NULL;
+
+	while (end > text && end[-1] >= '0' && end[-1] <= '9')
+		end--;
+	return end && text_int(end, ret);
+}
+
+int doc_check_version(
+	const struct json *doc, const char *member, int64_t newest, const char *file, struct err *e)
+{
+	const struct json *found = json_get(doc, member);
+	int64_t version;
+
+	if (!found)
+		return OK;
+	if (!json_int(found, &version) && !last_number(json_text(found), &version))
+		return err_set(e, E_IO, DOC_NEWER,
+			"'%s' of %s is no version that this program knows (the newest is %lld), so it is left as it is; use the "
+			"helm that wrote it, or put the file back from a copy",
+			member, file, (long long)newest);
+	if (version <= newest)
+		return OK;
+	return err_set(e, E_IO, DOC_NEWER,
+		"%s is of version %lld, newer than version %lld that this program reads, so it is left as it is; upgrade "
+		"helm, or use the release that wrote it",
+		file, (long long)version, (long long)newest);
+}
+
+int doc_check(const struct doc *d, const struct json *doc, struct err *e)
+{
+	return d->newest ? doc_check_version(doc, d->version ? d->version : "version", d->newest, d->file, e)
+			 : OK;
+}
+
+bool doc_is_newer(const struct err *e)
+{
+	return text_eq(e->code, DOC_NEWER);
 }
 
 /* A missing file is the empty document. One that is not of the expected type is corrupt and is not
@@ -39,6 +84,9 @@ int doc_load(struct sys *s, struct arena *a, int dirfd, const struct doc *d, str
 	if (!json_is(doc, d->type))
 		return err_set(e, E_CORRUPT, d->code, "%s is no %s", d->file,
 			d->type == JSON_ARRAY ? "list" : "object");
+	rc = doc_check(d, doc, e);
+	if (rc)
+		return rc;
 	*ret = doc;
 	return OK;
 }

@@ -41,6 +41,21 @@ int err_set(struct err *e, enum rc rc, const char *code, const char *fmt, ...)
 	return fill(e, rc, 0, code);
 }
 
+/* What to type when a limit of the system is the reason; others may have many causes. */
+static const char *remedy_of(int sys)
+{
+	switch (sys) {
+	case EFBIG:
+		return "; raise 'ulimit -f', which limits the size of a file here";
+	case EMFILE:
+		return "; raise 'ulimit -n', or close what this process was given";
+	case ENOMEM:
+		return "; raise 'ulimit -v', or the memory limit of the container";
+	default:
+		return "";
+	}
+}
+
 /* errno is saved first and restored at the end: formatting may change it, and the caller may still look at
  * it. A missing file has a code of its own, since many callers treat it as "empty". */
 int err_sys(struct err *e, const char *code, const char *fmt, ...)
@@ -53,10 +68,15 @@ int err_sys(struct err *e, const char *code, const char *fmt, ...)
 		format(e->text, sizeof(e->text), fmt, ap);
 		va_end(ap);
 		size_t n = strlen(e->text);
-		snprintf(e->text + n, sizeof(e->text) - n, ": %s", strerror(saved));
+		snprintf(e->text + n, sizeof(e->text) - n, ": %s%s", strerror(saved), remedy_of(saved));
 	}
 	errno = saved;
 	return fill(e, saved == ENOENT ? E_MISSING : E_IO, saved, code);
+}
+
+const char *err_start_hint(void)
+{
+	return errno == EAGAIN ? " (no more processes are allowed: raise 'ulimit -u')" : "";
 }
 
 /* Puts what was being done before why it failed. When the text gets too long, its end is lost. */

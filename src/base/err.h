@@ -16,7 +16,7 @@ enum rc {
 	E_USAGE = -1, /* the caller's words are wrong: exit 2 */
 	E_INPUT = -2, /* a document or argument is not acceptable: exit 1 */
 	E_DENIED = -3, /* a decision says no: exit 25 */
-	E_IO = -4, /* the operating system said no: exit 1 */
+	E_IO = -4, /* the operating system said no, or a newer release wrote it (STATE_NEWER): it is there, and nothing is made in its place: exit 1 */
 	E_CORRUPT = -5, /* our own state is damaged: exit 1 */
 	E_MISSING = -6, /* the named object does not exist: exit 1 */
 	E_LIMIT = -7, /* a limit on size, depth or time was reached: exit 1 */
@@ -38,6 +38,9 @@ int err_set(struct err *e, enum rc rc, const char *code, const char *fmt, ...)
 /* The same for a failed system call: appends ": " and the system's reason for errno.  Returns E_IO, or E_MISSING when
  * errno is ENOENT. */
 int err_sys(struct err *e, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* What may be said behind the name of a process or thread that could not be started, by errno. */
+const char *err_start_hint(void);
 
 /* Put "context: " in front of the text that is there.  Returns e->rc; E_INPUT when nobody wanted the error (e NULL). */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

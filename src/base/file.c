@@ -79,6 +79,12 @@ static int too_large(struct err *e, const char *path, size_t max_bytes)
 		max_bytes);
 }
 
+static int no_room(struct err *e, const char *path)
+{
+	return err_set(e, E_LIMIT, "FILE_MEMORY",
+		"'%s' does not fit into the memory that one operation may use", path);
+}
+
 /* Reads to the end, or to one byte past the limit. `hint` is the expected size; the file may grow
  * meanwhile, so the size alone is not believed. A NUL is put behind the bytes for callers that take them
  * as text. */
@@ -86,6 +92,9 @@ static int read_to_end(struct sys *s, struct arena *a, int fd, const char *path,
 	size_t max_bytes, struct bytes *ret, struct err *e)
 {
 	size_t cap = hint + 1, n = 0;
+
+	if (!arena_has_room(a, cap + 1))
+		return no_room(e, path);
 	uint8_t *p = arena_alloc(a, cap + 1);
 
 	for (;;) {
@@ -99,6 +108,8 @@ static int read_to_end(struct sys *s, struct arena *a, int fd, const char *path,
 			break;
 		if (n == cap) {
 			size_t more = cap * 2 > READ_STEP ? cap * 2 : READ_STEP;
+			if (!arena_has_room(a, more + 1))
+				return no_room(e, path);
 			p = arena_grow(a, p, cap + 1, more + 1);
 			cap = more;
 		}
@@ -168,6 +179,10 @@ static int open_locked(struct sys *s, int dirfd, const char *path, int flags, mo
 	for (;;) {
 		AUTO(close_fd)
 		int fd = s->open(s, dirfd, path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, mode, 0);
+		if (fd < 0 && errno == EISDIR)
+			return err_set(e, E_INPUT, "FILE_NOT_REGULAR",
+				"'%s' is a directory, and must be a file; put it aside: mv '%s' '%s.damaged'",
+				path, path, path);
 		if (fd < 0)
 			return open_failed(e, path);
 		if (lock_until(s, fd, wait_ms)) {

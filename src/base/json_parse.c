@@ -27,6 +27,8 @@ enum {
 	SMALL_OBJECT = 24 /* members up to which names are compared as they come */
 };
 
+#define NO_ROOM "%s: the values of %zu bytes do not fit into the memory that one operation may use"
+
 /* An open container. */
 struct frame {
 	struct json *node;
@@ -305,8 +307,9 @@ static char *read_word(struct parser *p, char *s, struct json *v, const char *wo
 
 /* ---- memory ---- */
 
-/* Nodes are allocated in runs, so that most cost no call; a small document takes a small run. NULL when
- * the limit of nodes is reached. */
+/* Nodes are allocated in runs, so that most cost no call; a small document takes a small run. NULL, and the
+ * error is told, when the limit of nodes or of the arena is reached.  What waits on the stack is copied into the arena when its
+ * container closes, so there must be room for that, too. */
 static struct json *more_nodes(struct parser *p, const char *at)
 {
 	size_t rest = (size_t)(p->end - at);
@@ -315,7 +318,13 @@ static struct json *more_nodes(struct parser *p, const char *at)
 	if (count > p->nodes_left)
 		count = p->nodes_left;
 	if (count == 0)
+		return (void *)fail_limit(
+			p, at, "JSON_SIZE", "a number of values of at most", p->nodes_limit);
+	if (!arena_has_room(p->a,
+		    count * (sizeof(struct json) + sizeof(*p->stack)) + p->stack_n * sizeof(*p->stack))) {
+		err_set(p->e, E_LIMIT, "JSON_MEMORY", NO_ROOM, p->name, p->given.n);
 		return NULL;
+	}
 	p->nodes_left -= count;
 	p->nodes = arena_alloc(p->a, count * sizeof(struct json));
 	p->nodes_end = p->nodes + count;
@@ -536,10 +545,8 @@ static struct json *read_document(struct parser *p)
 
 	do {
 		struct json *v = p->nodes < p->nodes_end ? p->nodes++ : more_nodes(p, s);
-		if (!v) {
-			fail_limit(p, s, "JSON_SIZE", "a number of values of at most", p->nodes_limit);
+		if (!v)
 			return NULL;
-		}
 		/* `at` is the offset in the text: editors and error messages use it. */
 		*v = (struct json){ .at = (uint32_t)(s - p->text) };
 		if (!root)
@@ -602,6 +609,8 @@ int json_parse(struct arena *a, struct bytes text, const char *name, const struc
 	if (text.n > lim.size_bytes)
 		return err_set(e, E_LIMIT, "JSON_SIZE", "%s: expected at most %zu bytes, found %zu", name,
 			lim.size_bytes, text.n);
+	if (!arena_has_room(a, text.n + SCAN_PADDING))
+		return err_set(e, E_LIMIT, "JSON_MEMORY", NO_ROOM, name, text.n);
 	struct parser p = { .a = a,
 		.given = text,
 		.name = name,

@@ -5,13 +5,14 @@
  * memory, and large ones cost few mallocs.
  *
  * Each arena has a limit of bytes. Passing it, like running out of memory, never returns to the caller: no
- * allocation has to be checked.
+ * allocation has to be checked. The process says so in one sentence and ends with an exit code, not with a signal.
  *
  * Under AddressSanitizer the unused tail of each block is poisoned and every allocation is followed by a
  * poisoned gap, so overruns are found although nothing is ever freed on its own. */
 #include "base/mem.h"
 
 #include "base/err.h"
+#include "base/limits.h"
 
 #include <stdalign.h>
 #include <stdarg.h>
@@ -39,19 +40,47 @@ struct arena_block {
 	alignas(max_align_t) char data[];
 };
 
-static void die_exhausted(size_t wanted)
+/* No allocation from here on. */
+_Noreturn static void die_exhausted(size_t wanted, size_t limit)
 {
-	(void)wanted;
-	BUG("out of memory, or an operation passed its memory limit");
+	char text[320], needed[64] = "";
+	int n;
+
+	if (wanted)
+		snprintf(needed, sizeof(needed), "%zu bytes more were needed. ", wanted);
+	if (limit)
+		n = snprintf(text, sizeof(text),
+			"helm: out of memory: %sOne operation may use %zu bytes here. "
+			"Nothing more is allowed or recorded. Give it less at once\n",
+			needed, limit);
+	else
+		n = snprintf(text, sizeof(text),
+			"helm: out of memory: %sNothing more is allowed or recorded. "
+			"Raise 'ulimit -v', or the memory limit of the container\n",
+			needed);
+
+	if (n > 0)
+		(void)!write(2, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	_exit(limits_exit_code());
 }
 
-void (*arena_on_exhausted)(size_t wanted_bytes) = die_exhausted;
-
-/* Never returns to the caller: should the hook come back, the program ends all the same. */
-static void exhausted(size_t wanted)
+static void die_by_default(size_t wanted, size_t limit)
 {
-	arena_on_exhausted(wanted);
-	abort();
+	die_exhausted(wanted, limit);
+}
+
+void (*arena_on_exhausted)(size_t wanted_bytes, size_t limit_bytes) = die_by_default;
+
+void mem_exhausted(size_t wanted)
+{
+	die_exhausted(wanted, 0);
+}
+
+/* A limit: should the hook come back, the program ends all the same. */
+_Noreturn static void exhausted(size_t wanted, size_t limit)
+{
+	arena_on_exhausted(wanted, limit);
+	die_exhausted(wanted, limit);
 }
 
 /* A request that is larger than a block gets one of its own size. */
@@ -64,8 +93,12 @@ static void add_block(struct arena *a, size_t need)
 	if (size < need)
 		size = need;
 	struct arena_block *b = malloc(sizeof(*b) + size);
+	if (!b) {
+		arena_on_exhausted(size, 0); /* comes back when it has given memory back to the system */
+		b = malloc(sizeof(*b) + size);
+	}
 	if (!b)
-		exhausted(size);
+		die_exhausted(size, 0);
 	b->below = a->top;
 	b->size = size;
 	a->top = b;
@@ -88,7 +121,7 @@ static void *take(struct arena *a, size_t n, size_t align)
 	size_t limit = a->limit_bytes ? a->limit_bytes : DEFAULT_LIMIT;
 
 	if (n > limit || a->used_bytes > limit - n)
-		exhausted(n);
+		exhausted(n, limit);
 	size_t pad = (size_t)(-(uintptr_t)a->next) & (align - 1);
 	if (!a->top || (size_t)(a->end - a->next) < n + pad + GAP) {
 		add_block(a, n + GAP + ALIGN);
@@ -99,6 +132,13 @@ static void *take(struct arena *a, size_t n, size_t align)
 	a->used_bytes += n;
 	SHOW(p, n);
 	return p;
+}
+
+bool arena_has_room(const struct arena *a, size_t n)
+{
+	size_t limit = a->limit_bytes ? a->limit_bytes : DEFAULT_LIMIT;
+
+	return n <= limit && a->used_bytes <= limit - n;
 }
 
 void *arena_alloc(struct arena *a, size_t n)
@@ -112,7 +152,7 @@ void *arena_zalloc(struct arena *a, size_t count, size_t size)
 	size_t n;
 
 	if (__builtin_mul_overflow(count, size, &n))
-		exhausted(SIZE_MAX);
+		exhausted(SIZE_MAX, a->limit_bytes ? a->limit_bytes : DEFAULT_LIMIT);
 	return memset(take(a, n, ALIGN), 0, n);
 }
 
@@ -167,7 +207,7 @@ void *arena_grow(struct arena *a, void *p, size_t old_n, size_t new_n)
 
 	if (p && new_n >= old_n && (char *)p + old_n + GAP == a->next && (size_t)(a->end - a->next) >= more) {
 		if (more > limit || a->used_bytes > limit - more)
-			exhausted(more);
+			exhausted(more, limit);
 		SHOW((char *)p + old_n, more);
 		a->next += more;
 		a->used_bytes += more;

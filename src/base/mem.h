@@ -1,14 +1,15 @@
 /* mem.h — memory lives as long as the operation that asked for it.
  *
  * Everything parsed, decided or formatted during one request is allocated in its arena and dies in one arena_done().
- * There is no free().  Out of memory, or over the arena's limit, aborts: a guard that died has denied, because nothing
- * runs without its answer.  Code that reads hostile input checks its own size limits first, so that the limit here is
- * a last wall, not an answer.  Secrets never enter an arena: proof/ keeps them in locked pages.
+ * There is no free().  Out of memory, or over the arena's limit, ends the process with a sentence and an exit code: a guard
+ * that ended has denied, because nothing runs without its answer.  Code that reads input checks its own size limits and
+ * arena_has_room() first and returns E_LIMIT, so that the limit here is a last wall, not an answer.  Secrets never enter an arena: proof/ keeps them in locked pages.
  *
  * Operating-system resources are scoped with AUTO(...) instead. */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -58,9 +59,14 @@ void arena_release(struct arena *a, struct arena_mark m);
 void arena_reset(struct arena *a);
 void arena_done(struct arena *a);
 
-/* What happens when memory or a limit runs out; default: message and abort.  A library host may set its own, which
- * must not return. */
-extern void (*arena_on_exhausted)(size_t wanted_bytes);
+/* Could n bytes more be allocated without passing the limit?  For sizes that input decides about. */
+bool arena_has_room(const struct arena *a, size_t n);
+
+/* Memory ran out (limit_bytes 0) or an arena's limit was passed; default: one sentence on standard error and limits_exit_code().  A server sets its
+ * own: it does not return for a request that can be refused, and returns when it has freed a reserve: malloc() is then tried once more. */
+extern void (*arena_on_exhausted)(size_t wanted_bytes, size_t limit_bytes);
+/* For memory that no arena gives, where a lock may be held: the sentence and the exit code, always. */
+_Noreturn void mem_exhausted(size_t wanted_bytes);
 
 #define AUTO(fn) __attribute__((cleanup(fn)))
 static inline void close_fd(int *fd)

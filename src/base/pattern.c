@@ -120,7 +120,7 @@ static void make_limits(void)
 {
 	limits = pcre2_match_context_create(NULL);
 	if (!limits)
-		BUG("out of memory");
+		mem_exhausted(0);
 	pcre2_set_match_limit(limits, STEP_LIMIT);
 	pcre2_set_heap_limit(limits, HEAP_LIMIT_KIB);
 }
@@ -150,7 +150,7 @@ int pattern_search(const struct pattern *p, const char *text, size_t n, size_t f
 	AUTO(free_match_data) pcre2_match_data *m = pcre2_match_data_create(1, NULL);
 
 	if (!m)
-		BUG("out of memory");
+		mem_exhausted(0);
 	int found = search(p, text, n, from, m, e);
 	if (found <= 0)
 		return found;

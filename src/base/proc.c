@@ -174,7 +174,7 @@ int proc_start(struct sys *s, const struct proc_spec *spec, struct proc *ret, st
 	pid_t parent = getpid();
 	pid_t pid = s->fork(s);
 	if (pid < 0)
-		return err_sys(e, "PROC_START", "cannot start '%s'", name);
+		return err_sys(e, "PROC_START", "cannot start '%s'%s", name, err_start_hint());
 	if (pid == 0)
 		become(spec, program, null_fd, tell, parent);
 	p = (struct proc){ pid, (int)syscall(SYS_pidfd_open, pid, 0) };
@@ -412,6 +412,11 @@ int64_t proc_start_ticks(struct sys *s, int64_t pid)
 	struct proc_info info;
 
 	return proc_look(s, pid, &info) && !info.has_ended ? info.start_ticks : 0;
+}
+
+bool proc_is_running(struct sys *s, int64_t pid, int64_t start_ticks)
+{
+	return pid > 0 && start_ticks > 0 && proc_start_ticks(s, pid) == start_ticks;
 }
 
 const char *proc_boot_id(struct sys *s, struct arena *a)

@@ -73,4 +73,7 @@ bool proc_look(struct sys *s, int64_t pid, struct proc_info *ret);
  * pid this names a process for good: pids are used again.  In a container process 1 often reaps nothing: orphans that have ended stay. */
 int64_t proc_start_ticks(struct sys *s, int64_t pid);
 
+/* Does the process with this pid and this start time still run?  One that ended and was not reaped does not. */
+bool proc_is_running(struct sys *s, int64_t pid, int64_t start_ticks);
+
 #endif

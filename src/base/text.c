@@ -312,11 +312,6 @@ bool text_words(struct arena *a, const char *text, const char *const **ret_words
 	return true;
 }
 
-char *text_count(struct arena *a, int64_t n, const char *one)
-{
-	return arena_printf(a, "%lld %s%s", (long long)n, one, n == 1 ? "" : "s");
-}
-
 /* For a POSIX shell: inside single quotes nothing is special but the quote itself. */
 char *text_quote(struct arena *a, const char *word)
 {

@@ -68,6 +68,10 @@ const char *text_utf8(struct arena *a, const char *p, size_t n, const char *mark
 
 /* "1 row", "2 rows": of a word whose plural takes an s. */
 char *text_count(struct arena *a, int64_t n, const char *one);
+/* "1,127". */
+char *text_thousands(struct arena *a, int64_t n);
+/* "200 of 1,127, all with --limit 0": the one sentence of every list that is cut.  `rest` says how to see the rest.  NULL when nothing is left out. */
+char *text_shown_of(struct arena *a, int64_t shown, int64_t total, const char *rest);
 
 /* One word for a POSIX shell, in single quotes: whatever it holds, it stays one word and nothing in it is expanded. */
 char *text_quote(struct arena *a, const char *word);

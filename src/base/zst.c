@@ -22,7 +22,7 @@ size_t zst_bound(size_t n)
 int zst_pack(struct zst *z, struct bytes from, int level, void *to, size_t room, size_t *ret_n, struct err *e)
 {
 	if (!z->pack && !(z->pack = ZSTD_createCCtx()))
-		arena_on_exhausted(0);
+		mem_exhausted(0);
 	size_t n = ZSTD_compressCCtx(z->pack, to, room, from.p, from.n, level);
 	if (ZSTD_isError(n))
 		return err_set(e, E_LIMIT, "ZST_PACK", "cannot compress %zu bytes: %s", from.n,
@@ -35,7 +35,7 @@ int zst_pack(struct zst *z, struct bytes from, int level, void *to, size_t room,
 int zst_unpack(struct zst *z, struct bytes frame, void *to, size_t n, struct err *e)
 {
 	if (!z->unpack && !(z->unpack = ZSTD_createDCtx()))
-		arena_on_exhausted(0);
+		mem_exhausted(0);
 	size_t got = ZSTD_decompressDCtx(z->unpack, to, n, frame.p, frame.n);
 	if (ZSTD_isError(got))
 		return err_set(e, E_CORRUPT, "ZST_CORRUPT", "compressed block is damaged: %s",

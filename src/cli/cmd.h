@@ -266,8 +266,13 @@ int cmd_evidence_summary(struct cli *r, struct err *e);
 extern const struct opt replay_opts[];
 int cmd_replay(struct cli *r, struct err *e);
 
+/* cmd_operator_file.c */
+extern const struct opt operator_file_opts[];
+int cmd_operator_file(struct cli *r, struct err *e);
 /* cmd_key.c, cmd_key_trust.c */
-extern const struct opt key_export_opts[], key_rotate_opts[], key_revoke_opts[], key_trust_opts[];
+extern const struct opt key_export_opts[], key_rotate_opts[], key_revoke_opts[], key_trust_opts[],
+	key_repair_opts[];
+int cmd_key_repair(struct cli *r, struct err *e);
 int cmd_key_show(struct cli *r, struct err *e);
 int cmd_key_create(struct cli *r, struct err *e);
 int cmd_key_export(struct cli *r, struct err *e);
@@ -324,12 +329,15 @@ int cmd_profile_policy(struct cli *r, struct err *e);
 
 /* cmd_checkpoint.c, cmd_checkpoint_keep.c */
 extern const struct opt checkpoint_create_opts[], checkpoint_list_opts[], checkpoint_preview_opts[],
-	checkpoint_restore_opts[], checkpoint_task_opts[], checkpoint_prune_opts[], checkpoint_protect_opts[];
+	checkpoint_restore_opts[], checkpoint_task_opts[], checkpoint_prune_opts[], checkpoint_protect_opts[],
+	checkpoint_check_opts[], checkpoint_repair_opts[];
 int cmd_checkpoint_create(struct cli *r, struct err *e);
 int cmd_checkpoint_list(struct cli *r, struct err *e);
 int cmd_checkpoint_show(struct cli *r, struct err *e);
 int cmd_checkpoint_preview(struct cli *r, struct err *e);
 int cmd_checkpoint_restore(struct cli *r, struct err *e);
+int cmd_checkpoint_check(struct cli *r, struct err *e);
+int cmd_checkpoint_repair(struct cli *r, struct err *e);
 int cmd_checkpoint_recommend(struct cli *r, struct err *e);
 int cmd_checkpoint_finalize(struct cli *r, struct err *e);
 int cmd_checkpoint_prune(struct cli *r, struct err *e);
@@ -375,6 +383,8 @@ int cmd_serve_reload(struct cli *r, struct err *e);
 	}
 extern const struct opt workspace_trust_opts[];
 int cmd_workspace_trust(struct cli *r, struct err *e);
+extern const struct opt workspace_repair_opts[];
+int cmd_workspace_repair(struct cli *r, struct err *e);
 int cmd_workspace_show(struct cli *r, struct err *e);
 
 /* cmd_ops.c */

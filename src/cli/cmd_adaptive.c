@@ -530,6 +530,8 @@ int cmd_harness_backfill(struct cli *r, struct err *e)
 	int rc = observe_task_list(
 		&o, &all, f.only_count || limit <= 0 ? 0 : (size_t)limit, &part, consider, &f, e);
 	if (rc == OK)
+		say_part(r, &part, "tasks looked at");
+	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK)
 		rc = fill(&f, &k, doc, e);

@@ -13,10 +13,12 @@
 #include <string.h>
 
 enum { LOOKED_AT = 200 }; /* answers that are searched for a "no" to the same call */
+enum { LIST_USUAL = 200, LIST_MOST = 10000 };
 
 const struct opt approval_list_opts[] = {
 	{ "all", OPT_FLAG, NULL, "also what was answered, used, revoked or has expired", NULL, false },
-	{ "limit", OPT_INT, "N", "with --all: the newest N of the settled ones (default 200, at most 1000)",
+	{ "limit", OPT_INT, "N",
+		"the newest N that wait, and with --all the newest N that are settled (default 200, at most 10000)",
 		NULL, false },
 	URL_OPTIONS,
 	{ 0 },
@@ -256,6 +258,16 @@ static const struct json *denied_before(const struct json *requests, const struc
 	return found;
 }
 
+/* Those of the document that wait. */
+static size_t waiting_here(struct cli *r, const struct json *doc)
+{
+	size_t n = 0;
+
+	json_each_member (m, json_get(doc, "requests"))
+		n += text_eq(request_state(m->value, r->sys->now_us(r->sys)), "pending");
+	return n;
+}
+
 /* Requests that wait get numbers, so that `helm watch` can take one; answered ones do not. */
 static void print_waiting(struct cli *r, const struct json *requests, const struct json *settled, bool all)
 {
@@ -318,6 +330,12 @@ void approvals_print(struct cli *r, const struct json *doc, bool all)
 	else
 		out(r, "Nothing waits for an answer.\n");
 	print_waiting(r, requests, pending ? json_get(last_settled(r), "requests") : NULL, all);
+	const char *cut = text_shown_of(r->a, (int64_t)waiting_here(r, doc), (int64_t)pending,
+		arena_printf(r->a, "%s with: helm approval list --limit %zu",
+			pending <= LIST_MOST ? "all" : "more",
+			pending < LIST_MOST ? pending : (size_t)LIST_MOST));
+	if (cut)
+		out(r, "    %s\n", cut);
 	if (in_force || (all && grants->n))
 		out(r, "%s\n", in_force ? "Granted, and in force:" : "Grants:");
 	print_grants(r, grants, all);
@@ -364,6 +382,7 @@ static struct json *flat_grant(struct cli *r, const struct json *entry)
 /* Without --all only what waits and what is in force. */
 static void print_json(struct cli *r, const struct json *doc, bool all, bool has_more)
 {
+	size_t total, in_force;
 	struct json *out_doc = json_new(r->a, JSON_OBJECT), *requests = json_new(r->a, JSON_ARRAY),
 		    *grants = json_new(r->a, JSON_ARRAY);
 	int64_t now = r->sys->now_us(r->sys);
@@ -376,21 +395,45 @@ static void print_json(struct cli *r, const struct json *doc, bool all, bool has
 			json_push(r->a, grants, flat_grant(r, m->value));
 	json_set(r->a, out_doc, "requests", requests);
 	json_set(r->a, out_doc, "grants", grants);
+	approvals_count(doc, now, &total, &in_force);
+	json_seti(r->a, out_doc, "shown", (int64_t)waiting_here(r, doc));
+	json_seti(r->a, out_doc, "total", (int64_t)total);
 	if (all)
 		json_setb(r->a, out_doc, "complete", !has_more);
 	out_json(r, out_doc);
 }
 
+/* The list is made from the record: one that is damaged goes aside, and standing grants are made again, as the next question would do it. */
+static int load_or_heal(struct cli *r, struct json **ret, struct err *e)
+{
+	const char *note = NULL;
+	struct kernel k;
+	struct err why = { 0 };
+
+	if (approvals_load(r->sys, r->a, r->ws, ret, e) == OK)
+		return OK;
+	if (kernel_open(r->sys, r->a, r->ws, &k, &why))
+		return e ? e->rc : E_CORRUPT;
+	int rc = approvals_restore(&k, r->a, ret, &note, e);
+	kernel_close(&k);
+	if (rc == OK && note)
+		warn(r, "%s", note);
+	return rc;
+}
+
 /* Those that are settled come from the log, and only as many as were asked for. */
 static int load_list(struct cli *r, bool all, struct json **ret, bool *ret_more, struct err *e)
 {
-	int64_t limit = opt_int(r, "limit", 200);
-	int rc = limit < 1 || limit > 1000 ? err_set(e, E_USAGE, "APPROVAL_LIMIT", "--limit takes 1 to 1000")
-					   : OK;
+	int64_t limit = opt_int(r, "limit", LIST_USUAL);
+	int rc = limit < 1 || limit > LIST_MOST
+		? err_set(e, E_USAGE, "APPROVAL_LIMIT", "--limit takes 1 to %d", LIST_MOST)
+		: OK;
 
 	*ret_more = false;
 	if (rc == OK)
-		rc = approvals_load(r->sys, r->a, r->ws, ret, e);
+		rc = load_or_heal(r, ret, e);
+	if (rc == OK)
+		rc = approvals_add_waiting(r->sys, r->a, r->ws, (size_t)limit, *ret, e);
 	if (rc || !all)
 		return rc;
 	return approvals_add_settled(r->sys, r->a, r->ws, (size_t)limit, *ret, ret_more, e);

@@ -49,6 +49,9 @@ const struct opt checkpoint_restore_opts[] = {
 	{ "no-backup", OPT_FLAG, NULL, "do not save what is about to be replaced", NULL, false },
 	{ "include-git", OPT_FLAG, NULL, "restore version-control directories, too", NULL, false },
 	{ "all-links", OPT_FLAG, NULL, "restore links that lead outside the workspace, too", NULL, false },
+	{ "verify", OPT_FLAG, NULL,
+		"read every file, also those that look the same, and read back what was written", NULL,
+		false },
 	{ "set-ids", OPT_FLAG, NULL,
 		"restore set-user-id and set-group-id bits of files, too; a person's to ask", NULL, false },
 	{ "yes", OPT_FLAG, NULL, "do not ask on a terminal", NULL, false },
@@ -237,6 +240,8 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 			" packs; what they held of these files was saved again, older checkpoints may have "
 			"lost files",
 			made.repaired, made.damaged_packs);
+	if (made.healed)
+		warn(r, "%s", made.healed);
 	if (q.is_dry_run)
 		return say_dry_run(r, &made);
 	json_sets(r->a, made.record, "root", safe(r, r->ws->tree));
@@ -248,18 +253,6 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 }
 
 /* ---- list, show ---- */
-
-/* A list that cannot be read is not an empty one: an error, with what is still there. */
-static int load_list(struct checkpoint_store *st, struct json **ret, struct err *e)
-{
-	int rc = checkpoint_list(st, ret, e);
-
-	return rc == E_CORRUPT
-		? err_set(e, E_CORRUPT, "CHECKPOINT_INDEX",
-			  "%s; put it back from a copy, the saved files themselves are still there",
-			  arena_strdup(st->a, e->text))
-		: rc;
-}
 
 /* Two members say it: `retention` is how older records spelled it. */
 static bool is_pinned(const struct json *record)
@@ -293,7 +286,7 @@ int cmd_checkpoint_list(struct cli *r, struct err *e)
 
 	if (limit < 0)
 		return err_set(e, E_USAGE, "USAGE", "--limit must be 0 or more");
-	if (checkpoint_cli_open(r, &st, e) || load_list(&st, &all, e))
+	if (checkpoint_cli_open(r, &st, e) || checkpoint_list(&st, &all, e))
 		return e->rc;
 	for (uint32_t i = limit && all->n > limit ? all->n - (uint32_t)limit : 0; i < all->n; i++)
 		json_push(r->a, shown, json_at(all, i));
@@ -360,6 +353,8 @@ static struct json *changes_json(struct cli *r, const struct checkpoint_restored
 		json_seti(r->a, row, "size", (int64_t)c->size);
 		if (c->note)
 			json_sets(r->a, row, "note", c->note);
+		if (c->is_missed)
+			json_setb(r->a, row, "not_back", true);
 		if (c->is_binary)
 			json_setb(r->a, row, "binary", true);
 		if (c->diff)
@@ -399,29 +394,46 @@ static void put_diff(struct cli *r, const char *diff)
 /* "left alone" explains what a restore will not touch. */
 static void put_change(struct cli *r, const struct checkpoint_change *c)
 {
+	bool is_left = c->note && !(c->state == CHECKPOINT_NEW && text_eq(c->note, "new"));
+
 	out(r, "%s%-8s%s %s%s%s%s\n", paint(r, state_paint(c->state)), checkpoint_state_name(c->state),
 		paint(r, PAINT_OFF), safe(r, c->path), text_eq(c->kind, "dir") ? "/" : "",
-		c->note && c->state != CHECKPOINT_NEW ? glyph(r, "  — left alone: ", "  - left alone: ") : "",
-		c->note && c->state != CHECKPOINT_NEW ? c->note : "");
+		is_left ? glyph(r, "  — left alone: ", "  - left alone: ") : "", is_left ? c->note : "");
 	if (c->diff)
 		put_diff(r, c->diff);
 	else if (c->is_binary)
 		out(r, "  (binary, or too large to compare line by line)\n");
 }
 
-/* Entries that are as they were saved are not listed. What is beyond `max` is counted. */
+/* Entries that are as they were saved are not listed, and what is not back has its own list (say_missed). What is beyond `max` is
+ * counted. */
 static void put_changes(struct cli *r, const struct checkpoint_restored *back, size_t max)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < back->change_count; i++) {
-		if (back->changes[i].state == CHECKPOINT_SAME)
+		if (back->changes[i].state == CHECKPOINT_SAME || back->changes[i].is_missed)
 			continue;
 		if (n++ < max)
 			put_change(r, &back->changes[i]);
 	}
 	if (n > max)
 		out(r, "... and %zu more; --json lists them all\n", n - max);
+}
+
+/* Every path that was asked for and is not back, with the reason; on stderr, where a script's output does not hide them. */
+static void say_missed(struct cli *r, const struct checkpoint_restored *back, bool is_dry_run)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < back->change_count; i++) {
+		const struct checkpoint_change *c = &back->changes[i];
+		if (c->is_missed && shown++ < SHOWN_MAX)
+			warn(r, "%s: %s (%s)", is_dry_run ? "would not come back" : "not back",
+				safe(r, c->path), safe(r, c->note));
+	}
+	if (shown > SHOWN_MAX)
+		warn(r, "and %zu more; --json lists them all", shown - SHOWN_MAX);
 }
 
 /* What the checkpoint holds: everything except files that are only on disk. */
@@ -464,6 +476,7 @@ int cmd_checkpoint_preview(struct cli *r, struct err *e)
 		put_changes(r, &back, with_diff ? SIZE_MAX : SHOWN_MAX);
 		out(r, "%s%" PRIu64 " of %zu entries are as they were saved\n",
 			back.unchanged == back.change_count ? "" : "\n", back.unchanged, back.change_count);
+		say_missed(r, &back, true);
 		return 0;
 	}
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -488,6 +501,7 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	struct row_writer *w = arg;
 	struct cli *r = w->r;
 	bool is_done = text_eq(json_get_text(row, "stage", ""), "finished");
+	int64_t missed = json_get_int(row, "not_back", 0);
 	struct json *task = json_new(r->a, JSON_OBJECT);
 	const char *id = json_get_text(row, "checkpoint_id", "");
 	const char *now = text_time_iso(r->a, r->sys->now_us(r->sys));
@@ -500,7 +514,14 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	json_sets(r->a, task, "task_id", w->task_id);
 	json_set(r->a, task, "task_name", json_stringf(r->a, "checkpoint restore %s", id));
 	json_set(r->a, task, "command_preview", json_stringf(r->a, "helm checkpoint restore %s", id));
-	json_sets(r->a, task, "status", is_done ? "completed" : "running");
+	json_sets(r->a, task, "status", !is_done ? "running" : missed ? "failed" : "completed");
+	if (is_done && missed) {
+		const struct json *first = json_at(json_get(row, "not_back_first"), 0);
+		json_sets(r->a, task, "failure_stage", "execution");
+		json_set(r->a, task, "failure_reason",
+			json_stringf(r->a, "partial: %" PRId64 " not back, the first is %s (%s)", missed,
+				json_get_text(first, "path", "?"), json_get_text(first, "reason", "?")));
+	}
 	json_sets(r->a, task, "started_at", w->started_at);
 	json_seti(r->a, task, "pid", getpid());
 	json_seti(r->a, task, "pid_start", proc_start_ticks(r->sys, 0));
@@ -549,9 +570,11 @@ static void say_restored(
 	}
 	out(r,
 		"%swritten=%" PRIu64 " touched=%" PRIu64 " deleted=%" PRIu64 " unchanged=%" PRIu64
-		" skipped=%" PRIu64 "\n",
+		" skipped=%" PRIu64 " not_back=%" PRIu64 "\n",
 		was_shown ? "" : "\n", back->written, back->touched, back->deleted, back->unchanged,
-		back->skipped);
+		back->skipped, back->missed);
+	if (opt_flag(r, "verify"))
+		out(r, "verified=%" PRIu64 "\n", back->verified);
 	if (back->backup_id)
 		out(r, "undo with:\n  %s\n",
 			hint(r, arena_printf(r->a, "helm checkpoint restore %s", back->backup_id)));
@@ -570,6 +593,9 @@ static struct json *restored_json(struct cli *r, const struct checkpoint_restore
 	json_seti(r->a, doc, "deleted", (int64_t)back->deleted);
 	json_seti(r->a, doc, "unchanged", (int64_t)back->unchanged);
 	json_seti(r->a, doc, "skipped", (int64_t)back->skipped);
+	json_seti(r->a, doc, "not_back", (int64_t)back->missed);
+	if (opt_flag(r, "verify"))
+		json_seti(r->a, doc, "verified", (int64_t)back->verified);
 	json_set(r->a, doc, "leftovers", back->leftovers);
 	json_set(r->a, doc, "changes", changes_json(r, back, false));
 	return doc;
@@ -592,6 +618,7 @@ static bool is_confirmed(struct cli *r, struct checkpoint_store *st, struct chec
 	out(r, "What differs from the checkpoint (new files %s):\n",
 		q.delete_new ? "go" : "stay, unless --delete-new");
 	put_changes(r, &plan, SHOWN_MAX);
+	say_missed(r, &plan, true);
 	*ret_shown = true;
 	out(r, "\nrestore %s? [y/N] ", json_get_text(plan.record, "checkpoint_id", ""));
 	out_flush(r);
@@ -622,6 +649,7 @@ int cmd_checkpoint_restore(struct cli *r, struct err *e)
 		.include_git = opt_flag(r, "include-git"),
 		.all_links = opt_flag(r, "all-links"),
 		.set_ids = opt_flag(r, "set-ids"),
+		.verify = opt_flag(r, "verify"),
 		.is_dry_run = opt_flag(r, "dry-run"),
 		.progress = &progress,
 		.record = write_row,
@@ -642,5 +670,6 @@ int cmd_checkpoint_restore(struct cli *r, struct err *e)
 		out_json(r, restored_json(r, &back, q.is_dry_run));
 	else
 		say_restored(r, &back, q.is_dry_run, was_shown);
-	return 0;
+	say_missed(r, &back, q.is_dry_run);
+	return back.missed ? EXIT_NO : 0;
 }

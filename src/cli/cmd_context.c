@@ -194,10 +194,11 @@ static void print_text(struct cli *r, const struct context_query *q, const struc
 			print_day(r, one, day);
 		print_result(r, one);
 	}
-	if (a->total > (int64_t)a->results->n + q->offset)
-		out(r, "%lld more; --offset %lld shows them\n",
-			(long long)a->total - a->results->n - q->offset,
-			(long long)q->offset + a->results->n);
+	const int64_t shown = a->results->n + q->offset;
+	const char *cut = text_shown_of(
+		r->a, shown, a->total, arena_printf(r->a, "more with --offset %lld", (long long)shown));
+	if (cut && a->results->n)
+		out(r, "%s\n", cut);
 }
 
 static void print_why_not(struct cli *r, const struct json *why)

@@ -1,7 +1,8 @@
 /* cmd_db.c — the query index over the ledgers.
  *
  * The ledgers are the truth; the index is a copy that answers questions faster and can be made again at
- * any time. `db verify` compares the two and exits with EXIT_NO when they differ. */
+ * any time. `db verify` compares the two as of one moment and exits with EXIT_NO when they differ; lines that
+ * the index has not read yet are no difference. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -76,6 +77,11 @@ int cmd_db_verify(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	print(r, doc);
+	int64_t behind = json_get_int(doc, "behind", 0);
+	if (behind && !r->is_json)
+		out(r, "%s of the task ledger %s not in the index yet; to add %s: helm db init\n",
+			text_count(r->a, behind, "line"), behind == 1 ? "is" : "are",
+			behind == 1 ? "it" : "them");
 	/* Doubt counts as drift. */
 	return json_get_int(doc, "drift", 1) ? EXIT_NO : 0;
 }
@@ -108,6 +114,36 @@ static void guard_cells(struct cli *r, struct out_table *t, const struct json *r
 	out_row(t, cells, NULL);
 }
 
+struct counted {
+	struct listing *l;
+	int64_t n, most; /* most 0: all */
+};
+
+static int count_row(void *arg, struct json *row, struct err *e)
+{
+	struct counted *c = arg;
+
+	return ++c->n > c->most && c->most ? 0 : listing_row(c->l, row, e);
+}
+
+/* Tasks are counted in the index; of the guard's decisions it is known only that there are more. */
+static void warn_cut(struct cli *r, const struct index_place *at, const struct index_query *q, int64_t shown)
+{
+	AUTO(index_close) struct index *x = NULL;
+	const struct task_filter f = {
+		.states = &q->status, .state_count = q->status != NULL, .profile = q->profile
+	};
+	struct json *counts;
+	int64_t total = 0;
+
+	if (!q->guard_action && index_open(at, INDEX_SOON, &x, NULL) == OK && index_is_whole(x))
+		(void)!index_task_counts(x, &f, &counts, &total, NULL);
+	if (total > shown)
+		warn(r, "%s", text_shown_of(r->a, shown, total, "all with --limit 0"));
+	else
+		warn(r, "the newest %s; there are more, all with --limit 0", text_thousands(r->a, shown));
+}
+
 /* With --guard-action rows are decisions of the guard, otherwise tasks; the columns follow. */
 int cmd_db_query(struct cli *r, struct err *e)
 {
@@ -120,8 +156,13 @@ int cmd_db_query(struct cli *r, struct err *e)
 
 	listing_begin(&l, r, q.guard_action ? guard_heads : task_heads, 4,
 		q.guard_action ? guard_cells : task_cells);
-	int rc = index_query(&at, &q, listing_row, &l, e);
+	struct counted c = { &l, 0, q.limit };
+	if (q.limit) /* one more, so that it is known whether there are more */
+		q.limit++;
+	int rc = index_query(&at, &q, count_row, &c, e);
 	if (rc == OK)
 		listing_end(&l);
+	if (rc == OK && c.most && c.n > c.most)
+		warn_cut(r, &at, &q, c.most);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "cli/cmd.h"
 #include "cli/cmd_log.h"
+#include "kernel/verdict.h"
 #include "kernel/workspace.h"
 #include "proof/pack.h"
 
@@ -23,6 +24,9 @@ const struct opt evidence_export_opts[] = {
 	{ "since", OPT_VALUE, "TIME", "only from this time on (RFC 3339)", NULL, false },
 	{ "until", OPT_VALUE, "TIME", "only before this time", NULL, false },
 	{ "key", OPT_VALUE, "FILE", "sign with this NAME.key instead of the key of this user", NULL, false },
+	{ "unsound", OPT_FLAG, NULL,
+		"export a record that is not sound: the findings go along, and verifying the pack fails",
+		NULL, false },
 	{ 0 },
 };
 
@@ -171,9 +175,33 @@ static int collect(
 	return evidence_collect(r->sys, r->a, r->ws->state_fd, choice, ret, e);
 }
 
-/* The order matters: the head is signed before anything is collected, so that it is part of the pack. */
+/* The record is checked now, whatever was kept.  What is not sound leaves only when that is asked for, and says so itself. */
+static int check_record(struct cli *r, struct record_verdict *ret, struct err *e)
+{
+	struct progress p;
+	const struct verdict_ask ask = { .is_now = true, .all = true, .step = step, .arg = &p };
+
+	if (r->ws->state_fd < 0)
+		return err_set(e, E_MISSING, "PACK_EMPTY", "the workspace has recorded nothing yet");
+	progress_begin(&p, r, "checking MiB", 0);
+	int rc = workspace_verdict(r->sys, r->a, r->ws, &ask, ret, e);
+	progress_end(&p);
+	if (rc || ret->is_sound)
+		return rc;
+	if (!opt_flag(r, "unsound"))
+		return err_set(e, E_CORRUPT, "RECORD_UNSOUND",
+			"the record is not sound: %.200s; 'helm log check' names everything that is wrong. "
+			"--unsound exports it all the same: the findings go along, and 'helm verify' refuses the pack",
+			ret->why);
+	warn(r, "the record is not sound, and the pack says so: %s", ret->why);
+	return OK;
+}
+
+/* The order matters: the record is checked before a head is signed over it, and the head is signed before anything is collected, so that
+ * it is part of the pack. */
 int cmd_evidence_export(struct cli *r, struct err *e)
 {
+	struct record_verdict verdict;
 	AUTO(key_free) struct key *key = NULL;
 	const char *path = opt_text(r, "out", NULL);
 	struct evidence_choice choice = { 0 };
@@ -182,8 +210,10 @@ int cmd_evidence_export(struct cli *r, struct err *e)
 	struct progress p;
 	int rc;
 
-	if ((rc = read_choice(r, &choice, e)) || (rc = load_key(r, &key, e)))
+	if ((rc = read_choice(r, &choice, e)) || (rc = load_key(r, &key, e)) ||
+		(rc = check_record(r, &verdict, e)))
 		return rc;
+	choice.verdict = &verdict;
 	sign_newest_head(r, key);
 	if ((rc = collect(r, key, &choice, &found, e)))
 		return rc;

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
-#include "kernel/guard.h"
+#include "kernel/foresee.h"
 #include "record/record.h"
 #include "remember/failure.h"
 #include "remember/memory.h"
@@ -316,7 +316,7 @@ int cmd_trace_replay(struct cli *r, struct err *e)
 	struct memory_place m = { r->sys, r->ws->root_fd, r->ws->state_fd, r->ws->state_dir };
 	struct json *row, *doc = json_new(r->a, JSON_OBJECT);
 	struct guard g;
-	struct decision d;
+	AUTO(foresight_done) struct foresight f = { 0 };
 	int rc = text_is_id(r->args[0])
 		? memory_task(&m, r->a, r->args[0], &row, e)
 		: err_set(e, E_USAGE, "TRACE_ID", "'%.100s' is no id of a task", r->args[0]);
@@ -331,9 +331,13 @@ int cmd_trace_replay(struct cli *r, struct err *e)
 	const char **argv = arena_zalloc(r->a, command->n + 1, sizeof(*argv));
 	for (size_t i = 0; i < command->n; i++)
 		argv[i] = json_text(command->items[i]) ? json_text(command->items[i]) : "";
-	rc = guard_judge_argv(&g, r->a, json_get_text(row, "profile", NULL), argv, command->n, &d, e);
+	const struct foresee_question question = {
+		.profile = json_get_text(row, "profile", NULL), .argv = argv, .argc = command->n
+	};
+	rc = foresee(&g, r->a, &question, &f, e);
 	if (rc)
 		return rc;
+	const struct decision d = f.h.decision;
 	const char *then = json_get_text(json_get(row, "guard"), "action", NULL),
 		   *now = action_name(d.action);
 	json_sets(r->a, doc, "task_id", r->args[0]);

@@ -134,6 +134,54 @@ int cmd_fleet_join(struct cli *r, struct err *e)
 
 /* ---- how it stands ---- */
 
+static void print_stopped(struct cli *r, const struct json *chain, bool *is_sound)
+{
+	const struct json *stopped = json_get(chain, "stopped");
+
+	if (stopped)
+		out(r, "  STOPPED %s: %s\n", fleet_cell(r, stopped, "code"), fleet_cell(r, stopped, "why"));
+	*is_sound &= !stopped;
+}
+
+static void print_chain(
+	struct cli *r, const char *name, int64_t acked, int64_t head, const struct json *chain)
+{
+	out(r, "%s  %lld of %lld receipts are in the ledger  %s\n", name, (long long)acked, (long long)head,
+		fleet_cell(r, chain, "workspace"));
+}
+
+/* Every workspace that was joined, as it is now; then what else the state knows, such as a chain that was left behind.  False: something stands. */
+static bool print_chains(struct cli *r, const struct json *backlog, const struct json *state)
+{
+	const struct json *known = json_get(state, "chains");
+	struct json *shown = json_new(r->a, JSON_OBJECT);
+	bool is_sound = true;
+
+	json_each (one, json_get(backlog, "chains")) {
+		const char *session = json_get_text(one, "session_id", NULL);
+		if (json_get(one, "error"))
+			out(r, "%s cannot be read: %s\n", fleet_cell(r, one, "workspace"),
+				fleet_cell(r, one, "error"));
+		if (!session)
+			continue;
+		print_chain(r, session, json_get_int(one, "acked", 0), json_get_int(one, "head", 0), one);
+		print_stopped(r, json_get(known, session), &is_sound);
+		json_setb(r->a, shown, session, true);
+	}
+	json_each_member (m, known) {
+		if (json_get(shown, m->name))
+			continue;
+		print_chain(r, m->name, json_get_int(m->value, "acked", 0), json_get_int(m->value, "head", 0),
+			m->value);
+		print_stopped(r, m->value, &is_sound);
+	}
+	int64_t waiting = json_get_int(backlog, "waiting", 0), unread = json_get_int(backlog, "unread", 0);
+	out(r, "Backlog: %s%lld receipt%s to send", unread ? "at least " : "", (long long)waiting,
+		waiting == 1 ? "" : "s");
+	out(r, unread ? "; %lld of the workspaces cannot be read\n" : "\n", (long long)unread);
+	return is_sound;
+}
+
 static int print_state(struct cli *r, const struct json *joined, const struct json *state)
 {
 	bool is_sound = true;
@@ -146,16 +194,7 @@ static int print_state(struct cli *r, const struct json *joined, const struct js
 	else
 		out(r, "Answers from the centre: of nobody, no root key is pinned\n");
 	out(r, "Last contact: %s\n", json_get_text(state, "contact", "never"));
-	json_each_member (m, json_get(state, "chains")) {
-		const struct json *stopped = json_get(m->value, "stopped");
-		out(r, "%s  %lld of %lld receipts are in the ledger  %s\n", m->name,
-			(long long)json_get_int(m->value, "acked", 0),
-			(long long)json_get_int(m->value, "head", 0), fleet_cell(r, m->value, "workspace"));
-		if (stopped)
-			out(r, "  STOPPED %s: %s\n", fleet_cell(r, stopped, "code"),
-				fleet_cell(r, stopped, "why"));
-		is_sound &= !stopped;
-	}
+	is_sound &= print_chains(r, fleet_backlog(r->sys, r->a, joined, state), state);
 	static const char *const wrong[] = { "stopped", "alarm", "away" };
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		const struct json *one = json_get(state, wrong[i]);
@@ -205,6 +244,8 @@ int cmd_fleet_status(struct cli *r, struct err *e)
 	if (r->is_json) {
 		json_set(r->a, doc, "joined", joined ? joined : json_new(r->a, JSON_NULL));
 		json_set(r->a, doc, "state", state);
+		if (joined)
+			json_set(r->a, doc, "backlog", fleet_backlog(r->sys, r->a, joined, state));
 		out_json(r, doc);
 	}
 	return joined && !r->is_json ? print_state(r, joined, state) : 0;
@@ -217,13 +258,17 @@ int cmd_fleet_sync(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	const bool is_behind = json_get_bool(answer, "behind", false);
 	if (r->is_json) {
 		out_json(r, answer);
-		return 0;
+		return is_behind ? 1 : 0;
 	}
 	out(r, "Sent %lld receipt%s.\n", (long long)json_get_int(answer, "sent", 0),
 		json_get_int(answer, "sent", 0) == 1 ? "" : "s");
-	return print_report(r, answer);
+	rc = print_report(r, answer);
+	if (is_behind)
+		out(r, "Not everything is sent yet.  To go on:\n  helm fleet sync\n");
+	return is_behind ? 1 : rc;
 }
 
 int cmd_fleet_ship(struct cli *r, struct err *e)
@@ -290,6 +335,8 @@ int cmd_fleet_leave(struct cli *r, struct err *e)
 		return rc;
 	if (ask_ship(r, question(r, "sync"), &answer, &away))
 		warn(r, "the ledger could not be told: %s", away.text);
+	else if (json_get_bool(answer, "behind", false))
+		warn(r, "the ledger was not sent everything that is recorded here, and so not told");
 	rc = fleet_forget(r->sys, r->a, r->ws->helm_home, e);
 	if (rc)
 		return rc;

@@ -83,8 +83,10 @@ int cmd_fleet_questions(struct cli *r, struct err *e)
 	else
 		print_questions(r, list);
 	if (has_more)
-		warn(r, "the oldest %lld; there are more that wait, of one machine with --node",
-			(long long)limit);
+		warn(r, "the oldest %s",
+			text_shown_of(r->a, limit, json_get_int(json_at(list, 0), "total", limit + 1),
+				limit < SHOWN ? "more with --limit 1000, or of one machine with --node"
+					      : "more of one machine with --node"));
 	return 0;
 }
 

@@ -178,14 +178,9 @@ const char *fleet_cell(struct cli *r, const struct json *doc, const char *name)
 	return text_safe(r->a, text, strlen(text), false);
 }
 
-int fleet_ask_and_list(struct cli *r, struct json *q, const char *empty,
-	void (*print)(struct cli *, const struct json *), struct err *e)
+static int list_answer(struct cli *r, struct json *answer, const char *empty,
+	void (*print)(struct cli *, const struct json *))
 {
-	struct json *answer;
-	int rc = fleet_ask(r, q, &answer, e);
-
-	if (rc)
-		return rc;
 	if (r->is_json)
 		out_json(r, answer);
 	else if (!answer->n)
@@ -193,6 +188,15 @@ int fleet_ask_and_list(struct cli *r, struct json *q, const char *empty,
 	else
 		print(r, answer);
 	return 0;
+}
+
+int fleet_ask_and_list(struct cli *r, struct json *q, const char *empty,
+	void (*print)(struct cli *, const struct json *), struct err *e)
+{
+	struct json *answer;
+	int rc = fleet_ask(r, q, &answer, e);
+
+	return rc ? rc : list_answer(r, answer, empty, print);
 }
 
 /* ---- the server ---- */
@@ -306,12 +310,14 @@ int cmd_fleet_token(struct cli *r, struct err *e)
 
 /* ---- machines ---- */
 
-/* Its chains, and what it thinks of the log. */
+/* Its chains, its own record, and what it thinks of the log. */
 static const char *node_wrong(struct cli *r, const struct json *one)
 {
 	const char *chains = fleet_cell(r, one, "wrong"),
 		   *log = json_get_text(json_get(one, "log"), "standing", "");
 
+	if (text_eq(json_get_text(json_get(one, "record"), "standing", ""), "not sound"))
+		chains = arena_printf(r->a, "%s%srecord not sound", chains, *chains ? ", " : "");
 	if (!text_eq(log, "failed") && !text_eq(log, "old"))
 		return chains;
 	return arena_printf(r->a, "%s%slog check %s", chains, *chains ? ", " : "", log);
@@ -332,7 +338,9 @@ static void print_nodes(struct cli *r, const struct json *list)
 				: fleet_cell(r, one, "standing"),
 			silent < 0 ? "never" : arena_printf(r->a, "%lld s", (long long)silent),
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "receipts", 0)),
-			arena_printf(r->a, "%lld", (long long)json_get_int(one, "backlog", 0)),
+			json_get(one, "backlog")
+				? arena_printf(r->a, "%lld", (long long)json_get_int(one, "backlog", 0))
+				: "?",
 			arena_printf(r->a, "%lld", (long long)json_get_int(one, "order", 0)),
 			node_wrong(r, one) };
 		out_row(t, cells, NULL);
@@ -596,6 +604,8 @@ const struct opt fleet_search_opts[] = {
 	{ 0 },
 };
 
+enum { SEARCH_MOST = 10000 };
+
 static void print_found(struct cli *r, const struct json *list)
 {
 	static const char *const heads[] = { "RECEIVED", "HOST", "USER", "VERDICT", "TOOL", "PRINCIPAL",
@@ -617,7 +627,7 @@ static void print_found(struct cli *r, const struct json *list)
 int cmd_fleet_search(struct cli *r, struct err *e)
 {
 	static const char *const texts[] = { "principal", "tool", "rule", "node", "decision", "text" };
-	struct json *q;
+	struct json *q, *found;
 	int64_t us = 0, limit = opt_int(r, "limit", 100), node;
 	int rc = fleet_start(r, "search", &q, e);
 
@@ -627,7 +637,7 @@ int cmd_fleet_search(struct cli *r, struct err *e)
 	if (rc == OK && opt_text(r, "node", NULL) && !text_int(opt_text(r, "node", ""), &node))
 		rc = err_set(e, E_USAGE, "USAGE",
 			"--node takes the number of a machine; 'helm fleet nodes' shows them");
-	if (rc == OK && (limit < 1 || limit > 10000))
+	if (rc == OK && (limit < 1 || limit > SEARCH_MOST))
 		rc = err_set(e, E_USAGE, "USAGE", "--limit takes a number from 1 to 10000");
 	if (rc)
 		return rc;
@@ -637,8 +647,17 @@ int cmd_fleet_search(struct cli *r, struct err *e)
 			json_sets(r->a, q, texts[i], opt_text(r, texts[i], ""));
 	json_setb(r->a, q, "stopped", opt_flag(r, "stopped"));
 	json_seti(r->a, q, "since_s", us / 1000000);
-	json_seti(r->a, q, "limit", limit);
-	return fleet_ask_and_list(r, q, "Nothing was found.", print_found, e);
+	json_seti(r->a, q, "limit", limit + 1); /* one more, so that it is known whether there are more */
+	rc = fleet_ask(r, q, &found, e);
+	if (rc)
+		return rc;
+	if (found->n > limit) {
+		found->n = (uint32_t)limit;
+		warn(r, "the newest %s; there are more, %s", text_thousands(r->a, limit),
+			limit < SEARCH_MOST ? "with --limit N, up to 10000"
+					    : "of a shorter time with --since");
+	}
+	return list_answer(r, found, "Nothing was found.", print_found);
 }
 
 int cmd_fleet_audit(struct cli *r, struct err *e)

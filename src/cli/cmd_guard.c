@@ -8,6 +8,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
 #include "kernel/kernel.h"
+#include "kernel/policy/policy.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -19,7 +20,7 @@ const struct opt guard_check_opts[] = {
 	{ "cwd", OPT_VALUE, "DIR", "judge as if run in DIR", NULL, false },
 	{ "shell", OPT_VALUE, "TEXT", "judge this text as a shell would read it", NULL, false },
 	{ "containment", OPT_VALUE, "WHAT",
-		"what will stand around it: 'walls', as around 'helm run', or 'none' (default: walls where setup contains calls here)",
+		"where it runs: 'walls', in the sandbox of its profile, or 'none' (default: as calls of the clients that are set up here, else as 'helm run')",
 		NULL, false },
 	{ "batch", OPT_FLAG, NULL, "JSON lines in, JSON lines out (see below)", NULL, false },
 	{ "full", OPT_FLAG, NULL, "with --batch: the whole decision in every answer", NULL, false },
@@ -29,7 +30,7 @@ const struct opt guard_explain_opts[] = {
 	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default: the workspace's)", NULL, false },
 	{ "cwd", OPT_VALUE, "DIR", "judge as if run in DIR", NULL, false },
 	{ "containment", OPT_VALUE, "WHAT",
-		"what will stand around it: 'walls', as around 'helm run', or 'none' (default: walls where setup contains calls here)",
+		"where it runs: 'walls', in the sandbox of its profile, or 'none' (default: as calls of the clients that are set up here, else as 'helm run')",
 		NULL, false },
 	{ "shell", OPT_VALUE, "TEXT", "explain this text as a shell would read it", NULL, false },
 	{ 0 },
@@ -44,28 +45,18 @@ static enum paint action_paint(enum action a)
 	return paints[a];
 }
 
-static int choose_containment(struct cli *r, struct guard *g, struct err *e)
+static int choose_placement(struct cli *r, struct guard *g, struct err *e)
 {
 	const char *what = opt_text(r, "containment", NULL);
 
 	if (what && !text_eq(what, "walls") && !text_eq(what, "none"))
 		return err_set(e, E_USAGE, "USAGE_CONTAINMENT",
 			"--containment is 'walls' or 'none', not '%s'", what);
-	if (what)
-		g->containment = text_eq(what, "walls") ? CONTAINMENT_WALLS : CONTAINMENT_NONE;
+	if (what) {
+		g->placement = text_eq(what, "walls") ? IN_SANDBOX : UNSANDBOXED;
+		g->is_by_client = false;
+	}
 	return OK;
-}
-
-/* What a run would find behind the rules now: a freeze, a pause, a grant. It may turn the decision into a
- * denial. */
-static struct json *foresee(struct cli *r, const struct guard *g, struct decision *d)
-{
-	const char *text = opt_text(r, "shell", NULL);
-	struct request q = { .what = { .argv = text ? NULL : (const char *const *)r->child,
-				     .argc = r->child_count,
-				     .shell = bytes_of(text ? text : "") } };
-
-	return guard_foresee(g, r->a, request_sha256(r->a, &q), d);
 }
 
 /* What else would decide now: sentences from the kernel. */
@@ -87,22 +78,25 @@ static struct json *answer_doc(struct cli *r, struct guard *g, struct decision *
 }
 
 /* What to judge: --shell TEXT, or everything behind "--". Exactly one of them. */
-static int judge_words(struct cli *r, const struct guard *g, struct decision *ret, struct err *e)
+static int judge_words(struct cli *r, const struct guard *g, struct foresight *ret, struct err *e)
 {
-	const char *text = opt_text(r, "shell", NULL), *profile = opt_text(r, "profile", NULL);
+	const char *text = opt_text(r, "shell", NULL);
+	const struct foresee_question q = { .profile = opt_text(r, "profile", NULL),
+		.argv = text ? NULL : (const char *const *)r->child,
+		.argc = r->child_count,
+		.shell = bytes_of(text ? text : "") };
 
 	/* Two commands could not be told apart in one answer. */
 	if (text && r->child_count)
 		return err_set(e, E_USAGE, "USAGE_TWO_COMMANDS", "give --shell TEXT or -- COMMAND, not both");
-	if (text)
-		return guard_judge_shell(g, r->a, profile, bytes_of(text), ret, e);
-	if (!r->child_count)
+	if (!text && !r->child_count)
 		return err_set(e, E_USAGE, "USAGE_NO_COMMAND",
 			"say what to judge: --shell TEXT, or -- COMMAND ARGS...");
 	/* Who quotes a whole line has meant a line. */
-	if (r->child_count == 1 && strchr(r->child[0], ' ') && !file_exists(r->sys, AT_FDCWD, r->child[0]))
+	if (!text && r->child_count == 1 && strchr(r->child[0], ' ') &&
+		!file_exists(r->sys, AT_FDCWD, r->child[0]))
 		warn(r, "this is judged as the name of one program; a line of shell is given with --shell");
-	return guard_judge_argv(g, r->a, profile, (const char *const *)r->child, r->child_count, ret, e);
+	return foresee(g, r->a, &q, ret, e);
 }
 
 /* The part of the command that the finding is about, and the text it was nested in. */
@@ -136,7 +130,7 @@ static void print_under(struct cli *r, const struct decision *d, const struct js
 
 	if (!text_eq(d->profile->name, "workspace_edit") || !text_eq(destructive, "ask"))
 		out(r, "  under    profile %s, destructive=%s%s\n", d->profile->name, destructive,
-			d->containment == CONTAINMENT_WALLS ? ", inside walls" : "");
+			d->placement == IN_SANDBOX ? ", in its sandbox" : "");
 }
 
 /* What happens is said, as the exit code does: a profile may deny what a rule would only ask about, and a checkpoint answers
@@ -195,22 +189,22 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 int cmd_guard_check(struct cli *r, struct err *e)
 {
 	struct guard g;
-	struct decision d;
+	AUTO(foresight_done) struct foresight f = { 0 };
 	int rc = guard_open(r->sys, r->a, r->ws, opt_text(r, "cwd", NULL), &g, e);
 
-	if (rc || (rc = choose_containment(r, &g, e)))
+	if (rc || (rc = choose_placement(r, &g, e)))
 		return rc;
 	/* The guard is opened once for all lines. */
 	if (opt_flag(r, "batch"))
 		return guard_batch(r, &g, e);
-	if ((rc = judge_words(r, &g, &d, e)))
+	if ((rc = judge_words(r, &g, &f, e)))
 		return rc;
-	struct json *now = foresee(r, &g, &d);
+	struct json *now = foresight_json(&f);
 	if (r->is_json)
-		out_json(r, answer_doc(r, &g, &d, now));
+		out_json(r, answer_doc(r, &g, &f.h.decision, now));
 	else
-		print_check(r, &d, now);
-	return decision_exit(&d);
+		print_check(r, &f.h.decision, now);
+	return decision_exit(&f.h.decision);
 }
 
 /* --- explain: the command as a tree ---------------------------------------------------------------------------------- */
@@ -309,6 +303,17 @@ static void print_finding(
 		paint(r, PAINT_OFF));
 }
 
+/* Which rule it is, where it stands, and which conditions hold: as 'policy explain' says it. */
+static void print_reason(struct cli *r, const struct decision *d, size_t step, const struct finding *f)
+{
+	const struct json *reason = decide_reason(r->a, d, f);
+
+	if (!reason)
+		return;
+	print_bars(r, d->proposal, step, false);
+	out(r, "     %s%s%s\n", paint(r, PAINT_MUTED), reason_line(r->a, reason), paint(r, PAINT_OFF));
+}
+
 /* A step with its effects and what the rules say about them. A finding that a stricter one outspeaks is
  * left out. */
 static void print_step(struct cli *r, const struct decision *d, size_t i)
@@ -330,9 +335,11 @@ static void print_step(struct cli *r, const struct decision *d, size_t i)
 			print_effect(r, p, i, &p->effects[k]);
 	for (size_t k = 0; k < d->finding_count; k++)
 		if (d->findings[k].effect && d->findings[k].effect->step == i &&
-			d->findings[k].action > ACTION_ALLOW && !decision_is_outspoken(d, k))
+			d->findings[k].action > ACTION_ALLOW && !decision_is_outspoken(d, k)) {
 			print_finding(
 				r, p, i, &d->findings[k], d->verdict == V_ALLOW && d->action > ACTION_WARN);
+			print_reason(r, d, i, &d->findings[k]);
+		}
 }
 
 /* The verdict in words for a person. */
@@ -361,9 +368,66 @@ static void print_whole_findings(struct cli *r, const struct decision *d)
 	print_groups(r, d);
 }
 
-/* The verdict first, then the command as a tree, then what concerns all of it. */
-static void print_explanation(struct cli *r, const struct decision *d, const struct json *now)
+/* What the policy in use says, check by check; each that says nothing is named, too. */
+static void print_policy(struct cli *r, const struct policy_answer *p)
 {
+	if (!p) {
+		out(r, "  policy   none is in use: profile and guard rules decide alone\n");
+		return;
+	}
+	out(r, "  policy   ");
+	out(r, "%s %s: %s\n", p->name, p->version ? p->version : "", verdict_name(p->verdict));
+	const struct json *judgement = policy_judgement(r->a, p);
+	json_each (gate, json_get(judgement, "gates")) {
+		const char *rule = json_get_text(gate, "rule", NULL),
+			   *text = json_get_text(gate, "text", NULL),
+			   *from = json_get_text(gate, "origin", NULL);
+		out(r, "    %-14s", json_get_text(gate, "gate", ""));
+		out(r, "%s%s%s%s%s", json_get_text(gate, "verdict", ""), rule ? "  rule " : "",
+			rule ? rule : "", from ? ", " : "", from ? from : "");
+		out(r, "%s%s\n", text ? ": " : "", text ? text_safe(r->a, text, strlen(text), false) : "");
+	}
+}
+
+static const char *placement_text(const struct foresight *f)
+{
+	switch (f->h.decision.placement) {
+	case IN_SANDBOX:
+		return arena_printf(f->h.a, "in the sandbox of profile %s", f->h.decision.profile->name);
+	case BY_SUPERVISOR:
+		return "by a process that Helm supervises, in a sandbox of its own";
+	default:
+		return f->q.placement == IN_SANDBOX
+			? "in a sandbox that lacks a guarantee, so it is judged as without one"
+			: "without a sandbox";
+	}
+}
+
+/* Everything beside the rules that has a say, in the order in which it has it; then the answer. */
+static void print_rest(struct cli *r, const struct foresight *f, const struct json *now)
+{
+	const struct decision *d = &f->h.decision;
+
+	out(r, "  runs     %s\n", placement_text(f));
+	if (now) {
+		print_policy(r, f->h.policy);
+		out(r, "  stop     %s\n",
+			json_get_bool(now, "frozen", false)	      ? "everything is frozen"
+				: json_get_bool(now, "paused", false) ? "the profile is paused"
+								      : "nothing is frozen or paused for it");
+		out(r, "  saved    %s\n",
+			f->h.settled.is_covered ? "everything it would lose, before it runs"
+						: "nothing has to be saved first for this answer");
+	}
+	print_under(r, d, now);
+	print_outlook(r, now);
+	out(r, "  answer   %s, exit code %d\n", verdict_name(d->verdict), decision_exit(d));
+}
+
+/* The verdict first, then the command as a tree, then what concerns all of it. */
+static void print_explanation(struct cli *r, const struct foresight *f, const struct json *now)
+{
+	const struct decision *d = &f->h.decision;
 	enum paint p = action_paint(shown_action(d));
 
 	out(r, "\n  %s%s%s %s%s  %sunder %s, risk %d.%02d (%s)%s\n\n", paint(r, PAINT_BOLD), paint(r, p),
@@ -387,8 +451,7 @@ static void print_explanation(struct cli *r, const struct decision *d, const str
 	if (json_get_bool(now, "frozen", false) || json_get_bool(now, "paused", false))
 		out(r, "  %s%s %s%s  %s\n", paint(r, PAINT_BAD), glyph(r, "▲", "^"), d->detail_code,
 			paint(r, PAINT_OFF), d->summary);
-	print_under(r, d, now);
-	print_outlook(r, now);
+	print_rest(r, f, now);
 	out(r, "\n");
 }
 
@@ -423,6 +486,9 @@ static struct json *step_json(struct cli *r, const struct decision *d, size_t i)
 		json_sets(r->a, one, "action", action_name(f->action));
 		json_sets(r->a, one, "text", f->text);
 		json_sets(r->a, one, "instead", f->instead);
+		struct json *reason = decide_reason(r->a, d, f);
+		if (reason)
+			json_set(r->a, one, "reason", reason);
 		json_push(r->a, findings, one);
 	}
 	json_set(r->a, o, "effects", effects);
@@ -430,30 +496,38 @@ static struct json *step_json(struct cli *r, const struct decision *d, size_t i)
 	return o;
 }
 
-static struct json *explanation_json(struct cli *r, struct guard *g, struct decision *d, struct json *now)
+static struct json *explanation_json(struct cli *r, struct guard *g, struct foresight *f, struct json *now)
 {
+	struct decision *d = &f->h.decision;
 	struct json *doc = answer_doc(r, g, d, now), *steps = json_new(r->a, JSON_ARRAY);
 
 	for (size_t i = 0; i < d->proposal->step_count && i < MAX_STEPS_SHOWN; i++)
 		json_push(r->a, steps, step_json(r, d, i));
 	json_set(r->a, doc, "steps", steps);
+	if (f->h.policy) {
+		struct json *policy = policy_judgement(r->a, f->h.policy);
+		json_sets(r->a, policy, "name", f->h.policy->name);
+		json_sets(r->a, policy, "version", f->h.policy->version);
+		json_sets(r->a, policy, "verdict", verdict_name(f->h.policy->verdict));
+		json_set(r->a, doc, "policy", policy);
+	}
 	return doc;
 }
 
 int cmd_guard_explain(struct cli *r, struct err *e)
 {
 	struct guard g;
-	struct decision d;
+	AUTO(foresight_done) struct foresight f = { 0 };
 	int rc = guard_open(r->sys, r->a, r->ws, opt_text(r, "cwd", NULL), &g, e);
 
-	if (rc || (rc = choose_containment(r, &g, e)) || (rc = judge_words(r, &g, &d, e)))
+	if (rc || (rc = choose_placement(r, &g, e)) || (rc = judge_words(r, &g, &f, e)))
 		return rc;
-	struct json *now = foresee(r, &g, &d);
+	struct json *now = foresight_explain(&f);
 	if (r->is_json)
-		out_json(r, explanation_json(r, &g, &d, now));
+		out_json(r, explanation_json(r, &g, &f, now));
 	else
-		print_explanation(r, &d, now);
-	return decision_exit(&d);
+		print_explanation(r, &f, now);
+	return decision_exit(&f.h.decision);
 }
 
 /* --- rules ------------------------------------------------------------------------------------------------------------ */

@@ -95,13 +95,13 @@ static void answer_error(
 }
 
 /* Without --full only the members that a client acts on. */
-static void answer_decision(
-	struct cli *r, struct arena *a, const struct json *id, const struct decision *d, struct json *now)
+static void answer_decision(struct cli *r, struct arena *a, const struct json *id, struct foresight *f)
 {
 	static const char *const members[] = { "action", "verdict", "reason_code", "detail_code",
 		"understood", "instead", "recommended_profile", "selected_profile", "risk_score",
 		"matched_rules", "reason_codes", "containment" };
-	struct json *full = decision_to_json(a, d), *v = json_new(a, JSON_OBJECT);
+	const struct decision *d = &f->h.decision;
+	struct json *full = decision_to_json(a, d), *v = json_new(a, JSON_OBJECT), *now = foresight_json(f);
 
 	json_set(a, v, "id", id ? json_copy(a, id) : json_new(a, JSON_NULL));
 	json_seti(a, v, "exit", decision_exit(d));
@@ -151,29 +151,30 @@ static int optional_text(const struct json *doc, const char *name, const char **
 
 /* The guard is a copy, so that a cwd of one line does not hold for the next. */
 static int judge_line(struct cli *r, struct guard *g, struct arena *a, const struct json *doc,
-	struct decision *ret, struct err *e)
+	struct foresight *ret, struct err *e)
 {
 	const struct json *shell = json_get(doc, "shell"), *argv = json_get(doc, "argv");
-	const char *profile = opt_text(r, "profile", NULL), *cwd = NULL, **words;
-	size_t n;
+	struct foresee_question q = { .profile = opt_text(r, "profile", NULL) };
+	const char *cwd = NULL, **words;
 	int rc;
 
 	/* Exactly one of `shell` and `argv`. */
 	if (!json_is(doc, JSON_OBJECT) || !shell == !argv)
 		return err_set(e, E_INPUT, "BATCH_LINE", "must be an object with either 'shell' or 'argv'");
-	if ((rc = optional_text(doc, "profile", &profile, e)) || (rc = optional_text(doc, "cwd", &cwd, e)))
+	if ((rc = optional_text(doc, "profile", &q.profile, e)) || (rc = optional_text(doc, "cwd", &cwd, e)))
 		return rc;
 	if (cwd)
 		g->at = guard_at(g, a, cwd);
 	if (shell) {
 		if (!json_is(shell, JSON_STRING))
 			return err_set(e, E_INPUT, "BATCH_MEMBER", "'shell' must be a text");
-		return guard_judge_shell(
-			g, a, profile, (struct bytes){ (const uint8_t *)shell->text, shell->n }, ret, e);
+		q.shell = (struct bytes){ (const uint8_t *)shell->text, shell->n };
+		return foresee(g, a, &q, ret, e);
 	}
-	if ((rc = words_of(a, argv, &words, &n, e)))
+	if ((rc = words_of(a, argv, &words, &q.argc, e)))
 		return rc;
-	return guard_judge_argv(g, a, profile, words, n, ret, e);
+	q.argv = words;
+	return foresee(g, a, &q, ret, e);
 }
 
 /* Exactly one answer per question, whatever happens. */
@@ -182,7 +183,7 @@ static void answer_line(struct cli *r, const struct guard *base, struct arena *a
 {
 	struct json *doc = NULL;
 	struct guard g = *base;
-	struct decision d;
+	AUTO(foresight_done) struct foresight f = { 0 };
 	struct err e = { 0 };
 	int rc;
 
@@ -192,12 +193,11 @@ static void answer_line(struct cli *r, const struct guard *base, struct arena *a
 	else
 		rc = json_parse(a, line, "line", NULL, &doc, &e);
 	if (rc == OK)
-		rc = judge_line(r, &g, a, doc, &d, &e);
+		rc = judge_line(r, &g, a, doc, &f, &e);
 	if (rc)
 		answer_error(r, a, json_get(doc, "id"), number, &e);
 	else
-		answer_decision(r, a, json_get(doc, "id"), &d,
-			guard_foresee(&g, a, NULL, &d)); /* also denies when frozen */
+		answer_decision(r, a, json_get(doc, "id"), &f);
 }
 
 /* One buffer for all lines; empty lines are passed over. */

@@ -35,7 +35,7 @@ struct scan {
 	struct guard guard;
 	struct hit *hits;
 	size_t hit_count, hit_room;
-	size_t file_count, snippet_count;
+	size_t file_count, snippet_count, unread_count;
 };
 
 /* Where in the snippet itself a finding points: climbs from a nested text to the word that carried it. */
@@ -157,7 +157,8 @@ static int scan_snippet(struct scan *s, const char *file, const struct snippet *
 	return OK;
 }
 
-/* A file of an unknown kind is a warning and not an error, so that a whole tree can be given. */
+/* A file of an unknown kind is a warning and not an error, so that a whole tree can be given.  One that cannot be read is told and
+ * counted, and the others are looked at all the same: the scan does not pass then. */
 static int scan_file(struct scan *s, const char *file, struct err *e)
 {
 	const char *type = opt_text(s->r, "type", NULL);
@@ -167,8 +168,11 @@ static int scan_file(struct scan *s, const char *file, struct err *e)
 	size_t n;
 	int rc;
 
-	if ((rc = file_read(s->r->sys, s->r->a, AT_FDCWD, file, MAX_SCRIPT_BYTES, FILE_FOLLOW, &text, e)))
-		return rc;
+	if (file_read(s->r->sys, s->r->a, AT_FDCWD, file, MAX_SCRIPT_BYTES, FILE_FOLLOW, &text, e)) {
+		warn(s->r, "%s was not read: %s", text_safe(s->r->a, file, strlen(file), false), e->text);
+		s->unread_count++;
+		return OK;
+	}
 	/* --type wins over a guess from name and content. */
 	if (!type || !script_kind_parse(type, &kind))
 		kind = text_eq(file, "-") ? SCRIPT_SHELL : harvest_guess(file, text);
@@ -205,6 +209,9 @@ static void print_hits(struct cli *r, const struct scan *s)
 	out(r, "%zu finding%s in %zu command text%s of %zu file%s\n", s->hit_count,
 		s->hit_count == 1 ? "" : "s", s->snippet_count, s->snippet_count == 1 ? "" : "s",
 		s->file_count, s->file_count == 1 ? "" : "s");
+	if (s->unread_count)
+		out(r, "Not complete: %zu of %zu files could not be read; the warnings name them.\n",
+			s->unread_count, r->arg_count);
 }
 
 /* The same findings for programs. */
@@ -227,6 +234,7 @@ static void print_json(struct cli *r, const struct scan *s)
 		json_push(r->a, list, v);
 	}
 	json_seti(r->a, doc, "files", (int64_t)s->file_count);
+	json_seti(r->a, doc, "unread", (int64_t)s->unread_count);
 	json_seti(r->a, doc, "commands", (int64_t)s->snippet_count);
 	json_seti(r->a, doc, "count", (int64_t)s->hit_count);
 	json_set(r->a, doc, "findings", list);
@@ -255,7 +263,7 @@ static void print_sarif(struct cli *r, const struct scan *s)
 	out_json(r, sarif_end(&doc));
 }
 
-/* Findings make the exit code "no", so that a pipeline can stop on them. */
+/* Findings, and files that were not read, make the exit code "no", so that a pipeline can stop on them. */
 int cmd_guard_scan(struct cli *r, struct err *e)
 {
 	struct scan s = { .r = r };
@@ -275,5 +283,5 @@ int cmd_guard_scan(struct cli *r, struct err *e)
 		print_json(r, &s);
 	else
 		print_hits(r, &s);
-	return s.hit_count ? EXIT_NO : 0;
+	return s.hit_count || s.unread_count ? EXIT_NO : 0;
 }

@@ -135,6 +135,7 @@ int cmd_hook_pre_tool(struct cli *r, struct err *e)
 	set_deadline(r, c);
 	int rc = read_call(r, c, &payload, &call, e);
 	if (rc == OK && (rc = open_kernel(r, &k, e)) == OK) {
+		k.recorder.is_hurried = true; /* the client waits */
 		rc = hook_before(&k, r->a, c->name, c->speech->can_ask, &call, &answer, e);
 		kernel_close(&k);
 	}

@@ -1,19 +1,23 @@
-/* cmd_key.c — key show, create, export, rotate, revoke, history: the key that signs what this machine
+/* cmd_key.c — key show, create, export, rotate, revoke, history, repair: the key that signs what this machine
  * records.
  *
  * It lives in ~/.helm/keys (HELM_HOME moves ~/.helm), outside every workspace. No command prints the
  * secret. None replaces the key without a link in the key history: a key that is replaced silently makes
  * old records look as if somebody else had signed them. */
+#include "audit/keys.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "kernel/person.h"
+#include "kernel/posture.h"
 #include "kernel/workspace.h"
 #include "proof/key.h"
 #include "record/record.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
+#include <string.h>
 
 static const char key_name[] = "root";
 enum { HISTORY_LIMIT = 64 << 20 };
@@ -32,6 +36,17 @@ const struct opt key_revoke_opts[] = {
 	{ "reason", OPT_VALUE, "TEXT", "why, for those who read the history", NULL, false },
 	{ "since", OPT_VALUE, "TIME", "from when on the key is not to be trusted; now, when not given", NULL,
 		false },
+	PERSON_KEY,
+	{ 0 },
+};
+
+const struct opt key_repair_opts[] = {
+	{ "from", OPT_VALUE, "FILE", "a copy of the history: links that are missing are taken from it", NULL,
+		false },
+	{ "lost", OPT_FLAG, NULL,
+		"go on without links that cannot be brought back; the key in force begins a new line of keys",
+		NULL, false },
+	{ "yes", OPT_FLAG, NULL, "do it; without, only say what would be done", NULL, false },
 	PERSON_KEY,
 	{ 0 },
 };
@@ -68,17 +83,39 @@ static void print_key(struct cli *r, const struct key *k, const char *dir)
 	out_json(r, doc);
 }
 
+/* What is wrong with keys/ and trust/, as every view of the record says it. */
+static int check_keys(struct cli *r, struct log_report *ret, struct err *e)
+{
+	const char *home;
+	int rc = workspace_helm_home(r->sys, r->a, &home, e);
+
+	*ret = audit_report_new(r->a);
+	return rc ? rc : audit_keys(r->sys, r->a, home, ret, e);
+}
+
+static void warn_findings(struct cli *r, const struct log_report *report)
+{
+	json_each (f, json_get(report->doc, "findings"))
+		warn(r, "%s; %s", json_get_text(f, "text", ""), json_get_text(f, "remedy", ""));
+}
+
+/* The key is shown also when its history is damaged; the exit code says that something is wrong. */
 int cmd_key_show(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *k = NULL;
+	struct log_report report;
 	const char *dir;
 	int rc = key_dir(r, &dir, e);
 
 	if (!rc)
 		rc = keys_load(r->sys, AT_FDCWD, dir, &k, e);
 	if (!rc)
-		print_key(r, k, dir);
-	return rc;
+		rc = check_keys(r, &report, e);
+	if (rc)
+		return rc;
+	print_key(r, k, dir);
+	warn_findings(r, &report);
+	return report.is_sound ? 0 : EXIT_NO;
 }
 
 /* Refuses when there is a key already: a new one must come by rotation. */
@@ -193,8 +230,9 @@ int cmd_key_revoke(struct cli *r, struct err *e)
 	return rc;
 }
 
-/* Lines that are no JSON are passed over here; the verification above them has reported them. */
-static void print_history(struct cli *r, const struct verification *v, struct bytes text)
+/* Lines that are no JSON are passed over here; what is said below them has reported them. */
+static void print_history(
+	struct cli *r, const struct verification *v, struct bytes text, const struct log_report *report)
 {
 	static const char *const headings[] = { "#", "AT", "EVENT", "KEY", "REASON" };
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
@@ -213,29 +251,35 @@ static void print_history(struct cli *r, const struct verification *v, struct by
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
-	if (v->integrity == ANSWER_YES)
+	if (report->is_sound && v->integrity == ANSWER_YES)
 		out(r, "\nunbroken; in force: %s\n", json_get_text(v->values, "active", "none"));
-	else
-		out(r, "\nBROKEN: %s\n", v->text);
+	json_each (f, json_get(report->doc, "findings"))
+		out(r, "\nBROKEN: %s\n%s\n", json_get_text(f, "text", ""), json_get_text(f, "remedy", ""));
 }
 
-/* The history is verified before it is shown, and the exit code is that of the verification. */
+/* The history is verified before it is shown, and compared with the key in force and with how far it went; the exit code says whether
+ * all of it holds. */
 int cmd_key_history(struct cli *r, struct err *e)
 {
 	struct trust nobody = { 0 };
+	struct log_report report;
 	struct verification v;
-	struct bytes text;
+	struct bytes text = { 0 };
 	const char *dir;
 	int rc = key_dir(r, &dir, e);
 
 	if (rc == OK)
-		rc = file_read(r->sys, r->a, AT_FDCWD, path_join(r->a, dir, KEY_HISTORY), HISTORY_LIMIT, 0,
-			&text, e);
-	if (rc == E_MISSING)
-		return err_set(e, E_MISSING, "KEY_HISTORY",
-			"there is no key history yet; 'helm key create' starts it");
+		rc = check_keys(r, &report, e);
 	if (rc)
 		return rc;
+	rc = file_read(r->sys, r->a, AT_FDCWD, path_join(r->a, dir, KEY_HISTORY), HISTORY_LIMIT, 0, &text, e);
+	if ((rc == E_MISSING || (rc == OK && !memchr(text.p, '\n', text.n))) && report.is_sound)
+		return err_set(e, E_MISSING, "KEY_HISTORY",
+			"there is no key history yet; 'helm key create' starts it");
+	if (rc && report.is_sound)
+		return rc;
+	if (rc)
+		text = (struct bytes){ 0 };
 	while (text.n && text.p[text.n - 1] != '\n')
 		/* A last line without a newline is what a crash left of a link that nobody was told about. */
 		text.n--;
@@ -248,9 +292,92 @@ int cmd_key_history(struct cli *r, struct err *e)
 			if (json_parse(r->a, text_cut(&rest, '\n'), KEY_HISTORY, NULL, &link, NULL) == OK)
 				json_push(r->a, links, link);
 		json_set(r->a, doc, "links", links);
+		json_set(r->a, doc, "findings", json_get(report.doc, "findings"));
 		out_json(r, doc);
 	} else {
-		print_history(r, &v, text);
+		print_history(r, &v, text, &report);
 	}
-	return v.integrity == ANSWER_YES ? 0 : EXIT_NO;
+	return report.is_sound && v.integrity == ANSWER_YES ? 0 : EXIT_NO;
+}
+
+static void print_repair(struct cli *r, const struct keys_repaired *done, bool apply)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+
+	if (r->is_json) {
+		json_setb(r->a, doc, "applied", apply && !done->is_sound);
+		json_setb(r->a, doc, "sound_before", done->is_sound);
+		json_setb(r->a, doc, "whole", done->is_whole);
+		json_setb(r->a, doc, "new_line", done->has_new_line);
+		json_seti(r->a, doc, "links", done->links);
+		json_seti(r->a, doc, "mended", done->mended);
+		json_seti(r->a, doc, "brought", done->brought);
+		json_sets(r->a, doc, "aside", done->aside);
+		json_sets(r->a, doc, "lost", done->text);
+		out_json(r, doc);
+		return;
+	}
+	if (done->is_sound) {
+		out(r, "The key history is unbroken and ends with the key in force.%s\n",
+			done->mended ? " root.key had one wrong digit; it was made right." : "");
+		return;
+	}
+	out(r, "%s%lld %s%s; %lld of them mended by their digest, %lld from the record or a copy.\n",
+		apply && (done->is_whole || done->aside) ? "" : "can be brought back: ",
+		(long long)done->links, done->links == 1 ? "link" : "links",
+		apply && (done->is_whole || done->aside) ? " are in the key history again" : "",
+		(long long)done->mended, (long long)done->brought);
+	if (done->text)
+		out(r, "Lost: %s.\n", done->text);
+	if (done->has_new_line)
+		out(r,
+			"The key in force begins a new line of keys. What older keys signed counts again after: helm key "
+			"trust add KEY\n");
+	if (done->aside)
+		out(r, "What was damaged lies in %s\n", done->aside);
+	if (!apply)
+		out(r,
+			done->is_whole
+				? "Nothing was changed. To do it:\n  helm key repair --yes\n"
+				: "Nothing was changed. Put a copy of the history in (helm key repair --from FILE --yes), or go on "
+				  "without them:\n  helm key repair --lost --yes\n");
+	else if (!done->is_whole && !done->aside && !done->has_new_line)
+		out(r,
+			"Nothing was changed. A copy of the history may have them: helm key repair --from FILE --yes\nTo go "
+			"on without them: helm key repair --lost --yes\n");
+}
+
+/* An operator may repair whatever else is damaged: a history that is broken makes what older keys have decided, a freeze among it, look
+ * forged, and only the repair ends that.  Nothing counts afterwards that did not count before.  Going on without links is another thing. */
+static int may_repair(struct cli *r, const struct keys_repair *how, struct err *e)
+{
+	struct person who = { 0 };
+	int rc = person_here(r, &who, e);
+
+	key_free(&who.key);
+	if (rc || !how->accept_loss || (r->ws && posture_of(r->sys, r->ws)->broken))
+		return rc;
+	return person_may_loosen(r->sys, r->a, r->ws, e);
+}
+
+/* Says first; does it with --yes, for an operator. */
+int cmd_key_repair(struct cli *r, struct err *e)
+{
+	struct keys_repair how = { .state_fd = r->ws ? r->ws->state_fd : -1,
+		.apply = opt_flag(r, "yes"),
+		.accept_loss = opt_flag(r, "lost") };
+	const char *dir, *from = opt_text(r, "from", NULL);
+	struct keys_repaired done;
+	int rc = how.apply ? may_repair(r, &how, e) : OK;
+
+	if (rc == OK)
+		rc = key_dir(r, &dir, e);
+	if (rc == OK && from)
+		rc = file_read(r->sys, r->a, AT_FDCWD, from, HISTORY_LIMIT, FILE_FOLLOW, &how.copy, e);
+	if (rc == OK)
+		rc = audit_keys_repair(r->sys, r->a, dir, &how, &done, e);
+	if (rc)
+		return rc;
+	print_repair(r, &done, how.apply);
+	return done.is_sound || (how.apply && (done.is_whole || how.accept_loss)) ? 0 : EXIT_NO;
 }

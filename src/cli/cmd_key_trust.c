@@ -8,9 +8,11 @@
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/sealed.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
+#include "kernel/operator_files.h"
 #include "proof/key.h"
 #include "proof/sshsig.h"
 #include "verify/verify.h"
@@ -54,7 +56,8 @@ static int store_open(struct cli *r, struct store *s, const char *file, bool to_
 	if (to_write && rc == OK)
 		rc = file_lock(r->sys, AT_FDCWD, path_join(r->a, s->dir, "lock"), -1, &s->lock_fd, e);
 	if (rc == OK)
-		rc = doc_read(r->sys, r->a, AT_FDCWD, s->path, TRUST_LIMIT, 0, &s->doc, e);
+		rc = sealed_read(r->sys, r->a, AT_FDCWD, s->path, TRUST_LIMIT,
+			text_eq(file, APPROVERS) ? APPROVERS_NAME : TRUSTED_KEYS_NAME, &s->doc, e);
 	if (rc == E_MISSING)
 		rc = OK;
 	if (rc)
@@ -67,7 +70,10 @@ static int store_open(struct cli *r, struct store *s, const char *file, bool to_
 		json_set(r->a, s->doc, "keys", s->keys);
 	}
 	if (!json_is(s->keys, JSON_ARRAY))
-		return err_set(e, E_CORRUPT, "TRUST_FILE", "%s is not a trust file", s->path);
+		return err_set(e, E_CORRUPT, "TRUST_FILE",
+			"%s is not a trust file; put it back from a copy, or start it anew: " SEALED_COMMAND
+			" reset %s",
+			s->path, text_eq(file, APPROVERS) ? APPROVERS_NAME : TRUSTED_KEYS_NAME);
 	return OK;
 }
 
@@ -76,7 +82,7 @@ static int store_write(struct cli *r, const struct store *s, struct err *e)
 {
 	const struct doc file = { .file = s->path };
 
-	return doc_replace(r->sys, r->a, AT_FDCWD, &file, s->doc, e);
+	return sealed_replace(r->sys, r->a, AT_FDCWD, &file, s->doc, e);
 }
 
 /* A key of ours, by its hex digits; one of OpenSSH, by its line without the comment; a passkey, by its id. */

@@ -8,13 +8,18 @@
  * Repair never makes damage invisible: it takes out what is no receipt, keeps it beside the log, and signs
  * a seam that says so. */
 #include "cli/cmd_log.h"
+#include "audit/keys.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
+#include "kernel/freeze.h"
+#include "kernel/posture.h"
+#include "kernel/verdict.h"
 #include "kernel/workspace.h"
 #include "proof/preimage.h"
 #include "proof/segment.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,37 +74,6 @@ void cmd_log_recorder(struct cli *r, struct recorder *ret, struct key *key)
 		ret->keys_dir = path_join(r->a, home, "keys");
 }
 
-/* Trusts what this user signed, now and with earlier keys. Without a key there is nobody's word to compare
- * with, and the answer of the check will say so. */
-static int trust_own(struct cli *r, struct trust *t, struct err *e)
-{
-	AUTO(key_free) struct key *key = NULL;
-	const char *home;
-	char hex[2 * SIGN_PUBLIC + 1];
-	int rc = cmd_log_key(r, &key, e);
-
-	if (rc == E_MISSING)
-		return OK; /* nobody's word to compare with: the answer will say so */
-	if (rc)
-		return rc;
-	hex_encode(key_public(key), SIGN_PUBLIC, hex);
-	rc = trust_add_key(r->sys, r->a, hex, t, e);
-	if (rc == OK)
-		rc = workspace_helm_home(r->sys, r->a, &home, e);
-	if (rc)
-		return rc;
-	const char *history = path_join(r->a, home, "keys/" KEY_HISTORY);
-	struct err why = { 0 };
-	if (file_exists(r->sys, AT_FDCWD, history) && trust_add_history(r->sys, r->a, history, t, &why))
-		warn(r, "the key history is not used: %s", why.text);
-	/* A key that was lost counts when a person said so. */
-	const char *others = path_join(r->a, home, "trust/" TRUSTED_KEYS);
-	if (file_exists(r->sys, AT_FDCWD, others) && trust_add_file(r->sys, r->a, others, t, &why) &&
-		!text_ends(why.text, "holds no key"))
-		warn(r, "trusted keys are not used: %s", why.text);
-	return OK;
-}
-
 /* The keys that --key names, or else our own. Signatures are checked on all cores. */
 int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err *e)
 {
@@ -110,8 +84,13 @@ int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err
 
 	/* Checking signatures is what takes the time. */
 	*ret = (struct trust){ .threads = cores > 1 ? (unsigned)cores : 1 };
-	if (!n)
-		return trust_own(r, ret, e);
+	if (!n) {
+		struct json *problems;
+		rc = workspace_trust(r->sys, r->a, r->ws->helm_home, ret, &problems, e);
+		json_each (text, problems)
+			warn(r, "%s", json_text(text));
+		return rc;
+	}
 	for (size_t i = 0; rc == OK && i < n; i++)
 		rc = trust_add_key(r->sys, r->a, keys[i], ret, e);
 	const char *history = opt_text(r, "history", NULL);
@@ -119,7 +98,7 @@ int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err
 }
 
 /* How many leaves there are.  The leaf file is derived: leaves that a crash left unwritten are made again from
- * the receipts. */
+ * the receipts; where nothing may be written, those that are there have to do. */
 static int count_leaves(struct cli *r, uint64_t *ret, struct err *e)
 {
 	AUTO(recorder_close) struct recorder rec;
@@ -128,7 +107,7 @@ static int count_leaves(struct cli *r, uint64_t *ret, struct err *e)
 	/* Without a key: leaves are not signed. */
 	cmd_log_recorder(r, &rec, NULL);
 	rc = file_exists(r->sys, r->ws->state_fd, RECEIPTS) ? log_settle(&rec, r->a, e) : OK;
-	if (rc == OK)
+	if (rc == OK || (rc == E_IO && (e->sys == EACCES || e->sys == EROFS || e->sys == EPERM)))
 		rc = log_leaf_count(r->sys, r->ws->state_fd, ret, e);
 	if (rc == OK && *ret == 0)
 		rc = err_set(e, E_MISSING, "LOG_EMPTY", "nothing has been recorded here yet");
@@ -500,10 +479,12 @@ static void show_finding(struct cli *r, const struct json *f)
 	bool is_notice = text_eq(severity, "notice");
 
 	out(r, "%s%s%s  ", paint(r, is_notice ? PAINT_WARN : PAINT_BAD),
-		is_notice			      ? "note  "
-			: text_eq(severity, "damage") ? "DAMAGE"
-			: text_eq(severity, "rows")   ? "CHANGED"
-						      : "UNTRUSTED",
+		is_notice				? "note  "
+			: text_eq(severity, "damage")	? "DAMAGE"
+			: text_eq(severity, "rows")	? "CHANGED"
+			: text_eq(severity, "keys")	? "KEYS  "
+			: text_eq(severity, "settings") ? "SETTINGS"
+							: "UNTRUSTED",
 		paint(r, PAINT_OFF));
 	if (json_get(f, "receipt"))
 		out(r, "receipt %lld (%s line %lld): ", (long long)json_get_int(f, "receipt", 0),
@@ -513,6 +494,29 @@ static void show_finding(struct cli *r, const struct json *f)
 	if (json_get(f, "expected") || json_get(f, "found"))
 		out(r, "        %s: expected %s, found %s\n", json_get_text(f, "member", ""),
 			json_get_text(f, "expected", "?"), json_get_text(f, "found", "nothing"));
+}
+
+/* A notice that nothing repairs says all there is to know. */
+static bool has_remedy(const struct json *f)
+{
+	return *json_get_text(f, "remedy", "") &&
+		!(text_eq(json_get_text(f, "severity", ""), "notice") &&
+			text_eq(json_get_text(f, "repair", ""), "none"));
+}
+
+/* What to do about them, each remedy once, in the order in which they were shown. */
+static void show_remedies(struct cli *r, const struct json *findings)
+{
+	const uint32_t n = findings ? findings->n : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char *remedy = json_get_text(findings->items[i], "remedy", "");
+		bool is_known = !has_remedy(findings->items[i]);
+		for (uint32_t k = 0; !is_known && k < i; k++)
+			is_known = text_eq(json_get_text(findings->items[k], "remedy", ""), remedy);
+		if (!is_known)
+			out(r, "next: %s\n", remedy);
+	}
 }
 
 /* The verdict last, where the eye stops; with what the check could not see. */
@@ -545,63 +549,44 @@ static void show_report(struct cli *r, const struct log_report *report)
 			"        a tail cut off since the last signed head is found only with a head kept "
 			"elsewhere: helm "
 			"log anchor --to FILE\n");
-	if (report->is_damaged)
-		out(r, "next: helm log repair puts the damage on record, so that work can go on\n");
+	show_remedies(r, json_get(doc, "findings"));
 }
 
-/* Where it is kept how far this log was verified; NULL: nowhere. */
-static const char *verified_file(struct cli *r)
+/* With --key the question is what somebody else would find: only the keys given count, and nothing is kept. */
+static int check_for_others(struct cli *r, struct progress *p, struct record_verdict *ret, struct err *e)
 {
-	const char *beside = workspace_beside(r->a, r->ws);
-
-	return beside ? path_join(r->a, beside, "verified.json") : NULL;
-}
-
-/* The check with progress; options are read only where the command has them. */
-static int run_check(struct cli *r, bool has_options, struct log_report *report, struct err *e)
-{
-	struct progress p;
+	struct log_check_options options = {
+		.root_fd = r->ws->root_fd, .all = opt_flag(r, "all"), .step = step, .arg = p
+	};
+	struct audit_place at = workspace_audit_place(r->a, r->ws);
 	struct trust trust;
-	struct log_check_options options = { .root_fd = r->ws->root_fd, .step = step, .arg = &p };
-	const char **keys;
-	int rc = cmd_log_trust(r, has_options, &trust, e);
+	int rc = cmd_log_trust(r, true, &trust, e);
 
-	if (rc)
-		return rc;
-	/* What others are trusted with is asked now and not remembered. */
-	if (!(has_options && opt_list(r, "key", &keys)))
-		options.verified = verified_file(r);
-	options.all = has_options && opt_flag(r, "all");
-	progress_begin(&p, r, "checking MiB", 0);
-	rc = log_check(r->sys, r->a, r->ws->state_fd, &trust, &options, report, e);
-	progress_end(&p);
-	if (rc == OK && has_options)
-		rc = audit_rows(r->sys, r->a, r->ws->state_fd, options.all, report, e);
-	return rc;
-}
-
-/* For the report: the same check, printed by somebody else. */
-int cmd_log_check_quietly(struct cli *r, struct log_report *ret, struct err *e)
-{
-	return run_check(r, false, ret, e);
+	return rc ? rc : audit_verdict(r->sys, r->a, &at, &trust, &options, ret, e);
 }
 
 int cmd_log_check(struct cli *r, struct err *e)
 {
-	struct log_report report;
-	int rc = run_check(r, true, &report, e);
+	struct progress p;
+	struct verdict_ask ask = { .is_now = true, .all = opt_flag(r, "all"), .step = step, .arg = &p };
+	struct record_verdict v;
+	const char **keys;
 
+	progress_begin(&p, r, "checking MiB", 0);
+	int rc = opt_list(r, "key", &keys) ? check_for_others(r, &p, &v, e)
+					   : workspace_verdict(r->sys, r->a, r->ws, &ask, &v, e);
+	progress_end(&p);
 	if (rc)
 		return rc;
 	if (r->is_json)
-		out_json(r, report.doc);
+		out_json(r, v.report.doc);
 	else
-		show_report(r, &report);
-	return report.is_sound ? 0 : EXIT_NO;
+		show_report(r, &v.report);
+	return v.is_sound ? 0 : EXIT_NO;
 }
 
 /* What a repair would do, before anything is done. */
-static void show_plan(struct cli *r, const struct log_plan *plan)
+static void show_plan(struct cli *r, const struct log_report *report, const struct log_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++)
 		out(r,
@@ -611,20 +596,81 @@ static void show_plan(struct cli *r, const struct log_plan *plan)
 			plan->files[i].file);
 	if (plan->drops_heads)
 		out(r, "would put the signed heads aside: they speak of receipts that are not there\n");
+	if (plan->heads_lost)
+		out(r, "would put on record that %s %s lost, and sign a new one\n",
+			text_count(r->a, (int64_t)plan->heads_lost, "signed head"),
+			plan->heads_lost == 1 ? "is" : "are");
+	if (plan->drops_anchors)
+		out(r, "would put log/anchors.json aside; 'helm log anchor --to PLACE' begins a new one\n");
+	for (size_t i = 0; i < plan->ledger_n; i++)
+		if (plan->ledgers[i].is_gone)
+			out(r, "would put %s aside: nothing of it can be read\n", plan->ledgers[i].file.name);
+		else
+			out(r,
+				"would keep a copy of %s beside it, and take out or put in order %s; every other entry "
+				"stays at its place\n",
+				plan->ledgers[i].file.name,
+				text_count(r->a, (int64_t)plan->ledgers[i].rows, "entry"));
+	if (plan->lost)
+		out(r, "would name what is lost: %s, %s of notes, %s\n",
+			text_count(r->a, json_get_int(plan->lost, "row_count", 0), "ledger entry"),
+			text_count(r->a, json_get_int(plan->lost, "note_count", 0), "range"),
+			text_count(r->a,
+				json_get(plan->lost, "pieces") ? json_get(plan->lost, "pieces")->n : 0,
+				"piece"));
+	if (report->is_damaged && report->has_row_damage)
+		out(r, "would then do the same for the ledgers, by what the repaired chain says of them\n");
 	out(r, "would sign a seam at the end of the chain that says so; do it with --yes\n");
 }
 
 /* Names where the bytes that were taken out are kept. */
+static void show_kept(struct cli *r, const struct json *rows, const char *what)
+{
+	json_each (row, rows)
+		if (json_get(row, "kept_as"))
+			out(r, "%s %s/%s\n", what, r->ws->state_dir, json_get_text(row, "kept_as", ""));
+}
+
+/* The digests of the first ones; all of them are named in the receipt. */
+static void show_lost(struct cli *r, const struct json *lost)
+{
+	enum { SHOWN = 10 };
+	const struct json *digests = json_get(lost, "digests");
+
+	for (uint32_t i = 0; digests && i < digests->n && i < SHOWN; i++) {
+		const char *task = json_get_text(digests->items[i], "task_id", "");
+		out(r, "lost: a ledger entry of receipt %lld%s%s, sha256 %s\n",
+			(long long)json_get_int(digests->items[i], "receipt", 0), *task ? ", task " : "",
+			text_safe(r->a, task, strlen(task), false),
+			json_get_text(digests->items[i], "sha256", ""));
+	}
+	if (json_get_int(lost, "row_count", 0) > SHOWN)
+		out(r, "lost: %s in all; the receipt names each\n",
+			text_count(r->a, json_get_int(lost, "row_count", 0), "ledger entry"));
+	if (json_get_int(lost, "note_count", 0))
+		out(r, "lost: %s of notes; the receipt names each\n",
+			text_count(r->a, json_get_int(lost, "note_count", 0), "range"));
+	json_each (p, json_get(lost, "pieces"))
+		out(r, "lost: the piece %s as it was sealed\n", json_get_text(p, "segment", ""));
+}
+
 static void show_repaired(struct cli *r, const struct json *seam)
 {
 	const struct json *about = json_get(seam, "metadata");
 
 	out(r, "repaired: receipt %lld records the damage (%s)\n",
 		(long long)json_get_int(seam, "lamport_clock", 0), json_get_text(about, "why", ""));
-	json_each (row, json_get(about, "files"))
-		if (json_get(row, "kept_as"))
-			out(r, "what was no receipt is kept as %s/%s\n", r->ws->state_dir,
-				json_get_text(row, "kept_as", ""));
+	show_kept(r, json_get(about, "files"), "what was taken out is kept as");
+	show_kept(r, json_get(about, "ledgers"), "what was there is kept as");
+	show_lost(r, json_get(about, "lost"));
+	const char *mark = json_get_text(about, "mark", "");
+	if (json_get(about, "heads_sha256"))
+		out(r, "the signed heads are kept as %s/" HEADS ".before-%s\n", r->ws->state_dir, mark);
+	if (json_get(about, "heads_lost"))
+		out(r, "lost: %s; a new one was signed\n",
+			text_count(r->a, json_get_int(about, "heads_lost", 0), "signed head"));
+	if (json_get_bool(about, "drops_anchors", false))
+		out(r, "the anchors are kept as %s/" ANCHORS ".before-%s\n", r->ws->state_dir, mark);
 }
 
 /* Without --yes only the plan is shown, and the exit code says that something is to be done. */
@@ -640,6 +686,46 @@ static void warn_of_waiting(struct cli *r)
 			(unsigned long long)n, (unsigned long long)n / 30000);
 }
 
+/* The seam; two when both the chain and ledgers were repaired; what was found when nothing was signed. */
+static const struct json *done_json(struct cli *r, const struct log_repaired *done)
+{
+	struct json *doc;
+
+	if (!done->seam || !done->rows_seam)
+		return done->seam ? done->seam : done->rows_seam ? done->rows_seam : done->report.doc;
+	doc = json_new(r->a, JSON_OBJECT);
+	struct json *list = json_new(r->a, JSON_ARRAY);
+	json_push(r->a, list, done->seam);
+	json_push(r->a, list, done->rows_seam);
+	json_set(r->a, doc, "repairs", list);
+	return doc;
+}
+
+static void show_done(struct cli *r, const struct log_repaired *done)
+{
+	if (done->seam)
+		show_repaired(r, done->seam);
+	if (done->rows_seam)
+		show_repaired(r, done->rows_seam);
+	if (!done->seam && !done->rows_seam)
+		out(r, "the leaves of the log were made again from the receipts; no receipt was touched\n");
+}
+
+/* Which receipts are ours is known by the key history.  While that is damaged, what older keys have signed looks like somebody else's, and a
+ * repair would take it out. */
+static int keys_are_known(struct cli *r, struct err *e)
+{
+	struct log_report keys = audit_report_new(r->a);
+	int rc = r->ws->helm_home ? audit_keys(r->sys, r->a, r->ws->helm_home, &keys, e) : OK;
+	const struct json *first = rc ? NULL : json_at(json_get(keys.doc, "findings"), 0);
+
+	if (rc || !first)
+		return rc;
+	return err_set(e, E_CORRUPT, "LOG_KEYS",
+		"%s; without it a repair would take out receipts of earlier keys. First: %s",
+		json_get_text(first, "text", ""), json_get_text(first, "remedy", "helm key repair --yes"));
+}
+
 int cmd_log_repair(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -648,11 +734,15 @@ int cmd_log_repair(struct cli *r, struct err *e)
 	struct log_repaired done;
 	struct progress p;
 	struct trust trust;
-	struct log_check_options options = {
-		.root_fd = r->ws->root_fd, .verified = verified_file(r), .all = true, .step = step, .arg = &p
-	};
-	int rc = cmd_log_trust(r, false, &trust, e);
+	struct log_check_options options = { .root_fd = r->ws->root_fd,
+		.verified = workspace_verified_file(r->a, r->ws),
+		.all = true,
+		.step = step,
+		.arg = &p };
+	int rc = keys_are_known(r, e);
 
+	if (rc == OK)
+		rc = cmd_log_trust(r, false, &trust, e);
 	if (rc == OK)
 		rc = cmd_log_key(r, &key, e);
 	if (rc)
@@ -666,22 +756,25 @@ int cmd_log_repair(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	/* A repair of a sound log would put a seam where none belongs. */
-	if (!done.report.is_damaged && !done.report.has_wrong_leaves)
+	if (!done.report.is_damaged && !done.report.has_wrong_leaves && !done.report.has_row_damage &&
+		posture_of(r->sys, r->ws)->broken)
+		return err_set(e, E_INPUT, "LOG_SOUND",
+			"there is nothing to repair in the chain and the ledgers; the settings of this place are damaged: %s",
+			freeze_remedy(r->sys, r->ws));
+	if (!done.report.is_damaged && !done.report.has_wrong_leaves && !done.report.has_row_damage)
 		return err_set(e, E_INPUT, "LOG_SOUND",
 			done.report.is_sound
 				? "there is nothing to repair: 'helm log check' finds no damage"
 				: "there is nothing to repair: nothing is damaged, but not all of it is signed by keys that "
 				  "count here; 'helm log check' names them, and a person adds one with 'helm key trust add KEY'");
 	if (r->is_json)
-		out_json(r, done.seam ? done.seam : done.report.doc);
-	else if (done.seam)
-		show_repaired(r, done.seam);
+		out_json(r, done_json(r, &done));
 	else if (apply)
-		out(r, "the leaves of the log were made again from the receipts; no receipt was touched\n");
+		show_done(r, &done);
 	else {
 		show_report(r, &done.report);
-		if (done.report.is_damaged)
-			show_plan(r, &done.plan);
+		if (done.report.is_damaged || done.report.has_row_damage)
+			show_plan(r, &done.report, &done.plan);
 		else
 			out(r,
 				"would make the leaves of the log again from the receipts; no receipt is touched, and nothing is "

@@ -15,7 +15,5 @@ int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err
 /* cmd_receipts.c: receipts as a table, or one of them as a line. */
 void receipts_table(struct cli *r, const struct json *list);
 void receipts_tail_row(struct cli *r, const struct json *receipt);
-/* Check the log against this user's own key with its history, and say nothing. */
-int cmd_log_check_quietly(struct cli *r, struct log_report *ret, struct err *e);
 
 #endif

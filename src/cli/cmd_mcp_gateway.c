@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { ASK_MS = 120000, ROWS_MOST = 100000 };
+enum { ASK_MS = 120000, KEPT_MOST = 100000 };
 
 const struct opt mcp_gateway_opts[] = {
 	{ "server", OPT_LIST, "SERVER", "only this one; with one alone its tools keep their names", NULL,
@@ -314,6 +314,7 @@ struct wanted {
 	const char *server, *type;
 	size_t most;
 	struct json *list;
+	bool is_cut; /* there are more than `most` */
 };
 
 static int take_receipt(void *arg, struct json *row)
@@ -326,18 +327,23 @@ static int take_receipt(void *arg, struct json *row)
 	if (!server || (w->server && !text_eq(server, w->server)) ||
 		(w->type && !text_eq(json_get_text(row, "type", ""), w->type)))
 		return 0;
-	json_push(w->r->a, w->list, json_copy(w->r->a, row));
-	return w->list->n >= w->most;
+	w->is_cut = w->list->n == w->most;
+	if (!w->is_cut)
+		json_push(w->r->a, w->list, json_copy(w->r->a, row));
+	return w->is_cut;
 }
 
-static int find_receipts(
-	struct cli *r, const char *server, const char *type, size_t most, struct json **ret, struct err *e)
+/* The newest `most`, and whether there are more. */
+static int find_receipts(struct cli *r, const char *server, const char *type, size_t most, struct json **ret,
+	bool *ret_is_cut, struct err *e)
 {
-	struct wanted w = { r, server, type, most, json_new(r->a, JSON_ARRAY) };
+	struct wanted w = { r, server, type, most, json_new(r->a, JSON_ARRAY), false };
+	int rc = rows_back(
+		r->sys, NULL, r->ws->state_fd, "receipts.jsonl", 0, "server_id", take_receipt, &w, e);
 
 	*ret = w.list;
-	return rows_back(
-		r->sys, NULL, r->ws->state_fd, "receipts.jsonl", ROWS_MOST, "server_id", take_receipt, &w, e);
+	*ret_is_cut = w.is_cut;
+	return rc;
 }
 
 int cmd_mcp_receipts(struct cli *r, struct err *e)
@@ -345,12 +351,15 @@ int cmd_mcp_receipts(struct cli *r, struct err *e)
 	static const char *const heads[] = { "AT", "SERVER", "TOOL", "TYPE", "STATUS", "REASON", "RECEIPT" };
 	int64_t limit = opt_int(r, "limit", 50);
 	struct json *list;
+	bool is_cut;
 
 	if (limit < 1)
 		return err_set(e, E_USAGE, "USAGE", "--limit takes a number from 1 on");
-	int rc = find_receipts(r, r->arg_count ? r->args[0] : NULL, NULL, (size_t)limit, &list, e);
+	int rc = find_receipts(r, r->arg_count ? r->args[0] : NULL, NULL, (size_t)limit, &list, &is_cut, e);
 	if (rc)
 		return rc;
+	if (is_cut)
+		warn(r, "the newest %s; there are more, with --limit N", text_thousands(r->a, list->n));
 	if (r->is_json) {
 		out_json(r, list);
 		return 0;
@@ -377,10 +386,14 @@ int cmd_mcp_receipts(struct cli *r, struct err *e)
 static int shadow_report(struct cli *r, const char *server, struct err *e)
 {
 	struct json *list, *doc = json_new(r->a, JSON_OBJECT), *by = json_new(r->a, JSON_OBJECT);
-	int rc = find_receipts(r, server, "counterfactual", ROWS_MOST, &list, e);
+	bool is_cut;
+	int rc = find_receipts(r, server, "counterfactual", KEPT_MOST, &list, &is_cut, e);
 
 	if (rc)
 		return rc;
+	if (is_cut)
+		warn(r, "the newest %s; there are more, in: helm receipts export",
+			text_thousands(r->a, list->n));
 	json_each (row, list) {
 		const char *key = arena_printf(r->a, "%s: %s %s", json_get_text(row, "tool_name", ""),
 			json_get_text(json_get(row, "metadata"), "would_have_verdict", ""),

@@ -278,7 +278,8 @@ static void scan_server(struct cli *r, const char *id, const char *path, const s
 }
 
 /* Servers that stand in the settings of clients, and those that were added here: once settings start the gateway, only these say what is started. */
-static int scan_all(struct cli *r, struct json *findings, uint32_t *ret_servers, struct err *e)
+static int scan_all(
+	struct cli *r, struct json *findings, struct json *unread, uint32_t *ret_servers, struct err *e)
 {
 	struct json *all, *notes, *seen, *registry;
 	struct json *others = json_new(r->a, JSON_OBJECT), *done = json_new(r->a, JSON_OBJECT);
@@ -290,6 +291,10 @@ static int scan_all(struct cli *r, struct json *findings, uint32_t *ret_servers,
 		rc = mcp_load(r->sys, r->a, r->ws, &registry, e);
 	if (rc)
 		return rc;
+	json_each (note, notes) {
+		warn(r, "not looked at: %s", mcp_safe(r, json_text(note)));
+		json_pushs(r->a, unread, json_text(note));
+	}
 	json_each (one, all)
 		if (!json_get_bool(one, "is_ours", false)) {
 			json_set(r->a, others, json_get_text(one, "id", ""), json_get(one, "how"));
@@ -326,20 +331,22 @@ static void print_nothing(struct cli *r, const char *file, uint32_t servers)
 int cmd_mcp_scan(struct cli *r, struct err *e)
 {
 	const char *file = opt_text(r, "manifest", NULL), *limit = opt_text(r, "fail-on", "high");
-	struct json *doc = json_new(r->a, JSON_OBJECT), *findings = json_new(r->a, JSON_ARRAY);
+	struct json *doc = json_new(r->a, JSON_OBJECT), *findings = json_new(r->a, JSON_ARRAY),
+		    *unread = json_new(r->a, JSON_ARRAY);
 	uint32_t servers = 0;
-	int rc = file ? scan_manifest(r, file, findings, e) : scan_all(r, findings, &servers, e);
+	int rc = file ? scan_manifest(r, file, findings, e) : scan_all(r, findings, unread, &servers, e);
 
 	if (rc)
 		return rc;
 	json_sets(r->a, doc, "schema", "helm-ai-kernel.mcp-scan.v1");
 	json_set(r->a, doc, "findings", findings);
 	json_sets(r->a, doc, "worst", mcp_worst(findings));
+	json_set(r->a, doc, "unread", unread);
 	if (r->is_json)
 		out_json(r, doc);
 	else if (findings->n)
 		mcp_print_findings(r, findings);
 	else
 		print_nothing(r, file, servers);
-	return mcp_severity(mcp_worst(findings)) >= mcp_severity(limit) ? EXIT_NO : 0;
+	return unread->n || mcp_severity(mcp_worst(findings)) >= mcp_severity(limit) ? EXIT_NO : 0;
 }

@@ -80,6 +80,18 @@ static void say_note(struct cli *r, const struct json *doc)
 		warn(r, "%s", json_get_text(doc, "note", ""));
 }
 
+/* A list that is cut says so, and how to see the rest. */
+static void say_cut(struct cli *r, const struct json *doc)
+{
+	const int64_t shown = json_get_int(doc, "count", 0);
+	const char *cut = text_shown_of(r->a, shown, json_get_int(doc, "total", 0), "all with --limit 0");
+
+	if (cut)
+		warn(r, "%s", cut);
+	else if (json_get_bool(doc, "has_more", false))
+		warn(r, "the newest %s; there are more, all with --limit 0", text_thousands(r->a, shown));
+}
+
 static const char *safe(struct cli *r, const struct json *obj, const char *name)
 {
 	const char *text = json_get_text(obj, name, "-");
@@ -272,6 +284,7 @@ static int show_states(struct cli *r, bool pending_only, int64_t fallback, struc
 		rc = memory_recent_state(&m, r->a, pending_only, limit, &doc, e);
 	if (rc)
 		return rc;
+	say_cut(r, doc);
 	if (r->is_json)
 		out_json(r, doc);
 	else
@@ -355,6 +368,7 @@ int cmd_memory_queue(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	json_set(r->a, doc, "outside", outside);
+	say_cut(r, doc);
 	if (r->is_json) {
 		out_json(r, doc);
 		return OK;
@@ -425,6 +439,7 @@ int cmd_memory_history(struct cli *r, struct err *e)
 		rc = memory_history(&m, r->a, limit, &doc, e);
 	if (rc)
 		return rc;
+	say_cut(r, doc);
 	if (r->is_json) {
 		out_json(r, doc);
 		return OK;

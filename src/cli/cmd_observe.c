@@ -135,6 +135,8 @@ static void print_standing(struct cli *r, const struct json *doc)
 		out(r, "attention=%s\n", safe_text(r, json_text(why)));
 	json_each (w, json_get(doc, "wrong"))
 		out(r, "remedy=%s\n", safe_member(r, w, "remedy"));
+	if (json_get(json_get(doc, "record"), "text"))
+		out(r, "record=%s\n", safe_member(r, json_get(doc, "record"), "text"));
 	out(r, "profile=%s\ndestructive=%s\n", safe_member(r, json_get(doc, "profile"), "name"),
 		safe_member(r, json_get(doc, "profile"), "destructive"));
 	const struct json *policy = json_get(doc, "policy_in_use");

@@ -41,7 +41,9 @@ const struct opt ops_capture_state_opts[] = {
 	{ 0 },
 };
 const struct opt reconcile_opts[] = {
-	{ "apply", OPT_FLAG, NULL, "bring back what is missing", NULL, false },
+	{ "apply", OPT_FLAG, NULL,
+		"bring back what is missing, and up to date what nobody touched since an earlier release wrote it",
+		NULL, false },
 	{ "force", OPT_FLAG, NULL,
 		"with --apply: also replace what differs; the old file is kept as FILE.bak, or FILE.bak.1, ...",
 		NULL, false },
@@ -273,6 +275,24 @@ int cmd_profile_validate_manifests(struct cli *r, struct err *e)
 	return show_validated(r, validated(r), members);
 }
 
+/* What to type about files that were left as they are.  Nothing has to be typed to keep one of your own; profiles and tool groups hold when they are
+ * trusted. */
+static void say_next(struct cli *r, const struct json *summary)
+{
+	const char *path = text_quote(r->a, r->ws->root);
+
+	if (json_get_int(summary, "missing_skipped", 0) || json_get_int(summary, "earlier_skipped", 0))
+		out(r, "next=helm reconcile --apply --path %s\n", path);
+	else if (json_get_int(summary, "drift_skipped", 0) || json_get_int(summary, "accepted_skipped", 0))
+		out(r,
+			"to see your changes: helm reconcile --diff --path %s\n"
+			"to have your profiles and tool groups count: helm workspace trust --path %s\n"
+			"next=helm reconcile --apply --force --path %s\n",
+			path, path, path);
+	else if (json_get_int(summary, "overwritten", 0))
+		out(r, "if the replaced file was trusted: helm workspace trust --path %s\n", path);
+}
+
 int cmd_reconcile(struct cli *r, struct err *e)
 {
 	const enum reconcile how = !opt_flag(r, "apply") ? RECONCILE_LOOK
@@ -286,9 +306,7 @@ int cmd_reconcile(struct cli *r, struct err *e)
 		return err_set(e, E_MISSING, "WORKSPACE_MISSING",
 			"'%s' is not a workspace; 'helm init --path %s' makes it one", r->ws->root,
 			r->ws->root);
-	int rc = workspace_reconcile(r->sys, r->a, r->ws, how, opt_flag(r, "diff"), &doc, e);
-	if (rc)
-		return rc;
+	doc = workspace_reconcile(r->sys, r->a, r->ws, how, opt_flag(r, "diff"));
 	bool is_ok = json_get_bool(doc, "ok", false);
 	if (r->is_json) {
 		out_json(r, doc);
@@ -299,13 +317,12 @@ int cmd_reconcile(struct cli *r, struct err *e)
 	json_each (f, json_get(doc, "files")) {
 		out(r, "file=%s status=%s action=%s\n", safe_member(r, f, "file"),
 			safe_member(r, f, "status"), safe_member(r, f, "action"));
+		if (json_get(f, "error"))
+			out(r, "error=%s\n", json_get_text(f, "error", ""));
 		out(r, "%s", json_get_text(f, "diff", ""));
 	}
 	print_counts(r, "summary", json_get(doc, "summary"));
 	out(r, "converged=%s\n", json_get_bool(doc, "converged", false) ? "yes" : "no");
-	if (json_get_int(json_get(doc, "summary"), "missing_skipped", 0))
-		out(r, "next=helm reconcile --apply --path %s\n", text_quote(r->a, r->ws->root));
-	else if (json_get_int(json_get(doc, "summary"), "drift_skipped", 0))
-		out(r, "next=helm reconcile --apply --force --path %s\n", text_quote(r->a, r->ws->root));
+	say_next(r, json_get(doc, "summary"));
 	return is_ok ? 0 : EXIT_NO;
 }

@@ -7,6 +7,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_policy.h"
 #include "clients/clients.h"
+#include "kernel/foresee.h"
 #include "kernel/hook.h"
 #include "kernel/kernel.h"
 
@@ -206,6 +207,17 @@ static struct json *what_would_change(struct cli *r, const struct policy_file *f
 
 /* ---- showing ---- */
 
+/* A question, and all that is known about its answer. */
+struct explained {
+	struct policy_question *q;
+	const struct policy_answer *p; /* of the policy that is explained */
+	/* Where a door would decide: its answer, with profiles, guard rules, freeze and pause.  d NULL: only the policy was asked. */
+	const struct decision *d;
+	enum verdict verdict;
+	const char *door; /* how it was asked; NULL: as the request says */
+	const struct json *sentences; /* what else would be found there now; or NULL */
+};
+
 static void print_gates(struct cli *r, const struct json *judgement)
 {
 	const struct json *gates = json_get(judgement, "gates");
@@ -236,6 +248,37 @@ static void print_gates(struct cli *r, const struct json *judgement)
 	}
 }
 
+/* Why rules about what a command does hold or not, those that hold first; and of guard rules the one that decided, in the same words. */
+static struct json *reasons_of(struct cli *r, const struct policy_file *f, const struct explained *x)
+{
+	struct json *all = f ? policy_reasons(r->a, f->rules, x->q, x->d) : NULL,
+		    *list = json_new(r->a, JSON_ARRAY), *guard = NULL;
+
+	if (x->d && x->d->decisive)
+		guard = decide_reason(r->a, x->d, x->d->decisive);
+	if (guard)
+		json_push(r->a, list, guard);
+	for (int holds = 1; holds >= 0; holds--)
+		json_each (one, all)
+			if (json_get_bool(one, "holds", false) == (bool)holds)
+				json_push(r->a, list, one);
+	return list;
+}
+
+static void print_reasons(struct cli *r, const struct json *reasons)
+{
+	size_t i = 0;
+
+	if (!reasons->n)
+		return;
+	out(r, "\nRules about what it does:\n");
+	json_each (one, reasons)
+		if (i++ < MOST_SHOWN)
+			out(r, "  %s\n", policy_shown(r, reason_line(r->a, one)));
+	if (reasons->n > MOST_SHOWN)
+		out(r, "  and %u more (--json)\n", reasons->n - MOST_SHOWN);
+}
+
 static void print_changes(struct cli *r, const struct json *changes, enum verdict now)
 {
 	size_t i = 0;
@@ -255,17 +298,6 @@ static void print_changes(struct cli *r, const struct json *changes, enum verdic
 }
 
 /* ---- what would happen ---- */
-
-/* A question, and all that is known about its answer. */
-struct explained {
-	struct policy_question *q;
-	const struct policy_answer *p; /* of the policy that is explained */
-	/* Where a door would decide: its answer, with profiles, guard rules, freeze and pause.  d NULL: only the policy was asked. */
-	const struct decision *d;
-	enum verdict verdict;
-	const char *door; /* how it was asked; NULL: as the request says */
-	const struct json *sentences; /* what else would be found there now; or NULL */
-};
 
 /* Who decided, where profiles and guard rules have a say: {verdict, reason_code, rule or guard_rule}. */
 static struct json *decided_by(struct cli *r, const struct explained *x)
@@ -342,7 +374,8 @@ static void print_recorded(struct cli *r, const struct json *x)
 	out(r, "\nasked again today, of the policy alone:\n");
 }
 
-static void show_json(struct cli *r, const struct explained *x, struct json *changes, struct json *recorded)
+static void show_json(struct cli *r, const struct explained *x, struct json *changes, struct json *reasons,
+	struct json *recorded)
 {
 	struct json *doc = policy_judgement(r->a, x->p), *policy = json_new(r->a, JSON_OBJECT);
 
@@ -357,6 +390,7 @@ static void show_json(struct cli *r, const struct explained *x, struct json *cha
 	}
 	if (recorded)
 		json_set(r->a, doc, "recorded", recorded);
+	json_set(r->a, doc, "reasons", reasons);
 	json_set(r->a, doc, "would_change", changes);
 	json_set(r->a, doc, "request", policy_question_json(r->a, x->q));
 	out_json(r, doc);
@@ -369,13 +403,16 @@ static int show(struct cli *r, const struct policy_file *f, const struct explain
 	struct json *changes = is_it ? what_would_change(r, f, x->q, x->door != NULL, x->p->verdict)
 				     : json_new(r->a, JSON_ARRAY);
 
+	struct json *reasons = reasons_of(r, is_it ? f : NULL, x);
+
 	if (r->is_json) {
-		show_json(r, x, changes, recorded);
+		show_json(r, x, changes, reasons, recorded);
 	} else {
 		if (recorded)
 			print_recorded(r, recorded);
 		print_verdict(r, x);
 		print_gates(r, policy_judgement(r->a, x->p));
+		print_reasons(r, reasons);
 		if (is_it)
 			print_changes(r, changes, x->p->verdict);
 	}
@@ -456,28 +493,26 @@ static int explain_asked(struct cli *r, const struct policy_file *f, const struc
 static int explain_run(struct cli *r, const struct policy_file *f, const struct json *entry,
 	const char *command, const struct json *more, struct err *e)
 {
-	AUTO(guard_asked_done) struct guard_asked asked = { 0 };
-	struct json *params = json_new(r->a, JSON_OBJECT);
-	struct decision *d = arena_zalloc(r->a, 1, sizeof(*d));
-	struct proposal *p = arena_zalloc(r->a, 1, sizeof(*p));
+	const struct foresee_question question = {
+		.shell = bytes_of(command), .policy = entry ? NULL : f->rules, .more = more
+	};
+	AUTO(foresight_done) struct foresight seen = { 0 };
 	struct guard g;
 
 	if (guard_open(r->sys, r->a, r->ws, NULL, &g, e))
 		return e->rc;
-	g.containment = CONTAINMENT_WALLS;
-	propose_shell(r->a, &g.at, bytes_of(command), p);
-	if (guard_judge(&g, r->a, NULL, p, d, e))
+	g.placement = IN_SANDBOX;
+	g.is_by_client = false;
+	if (foresee(&g, r->a, &question, &seen, e))
 		return e->rc;
-	json_sets(r->a, params, "command", command);
-	guard_ask(&g, r->a, params, entry ? NULL : f->rules, more, d, &asked);
-	const struct json *now = guard_foresee(&g, r->a, NULL, d);
-	struct explained x = { .q = asked.question,
-		.p = asked.policy,
-		.d = d,
-		.verdict = d->verdict,
+	struct policy_question q = *seen.h.asked;
+	struct explained x = { .q = &q,
+		.p = seen.h.policy,
+		.d = &seen.h.decision,
+		.verdict = seen.h.verdict,
 		.door = "'helm run' would",
-		.sentences = entry ? json_get(now, "sentences") : NULL };
-	return explain_asked(r, f, entry, asked.rules_said, &x);
+		.sentences = entry ? json_get(foresight_json(&seen), "sentences") : NULL };
+	return explain_asked(r, f, entry, seen.h.rules_said, &x);
 }
 
 /* The call of an agent client: its shell with a command, or the tool and the params of a request. */
@@ -520,8 +555,8 @@ static int explain_hook(struct cli *r, const struct policy_file *f, const struct
 			clients_with_hook(r->a));
 	if (read_call(r, c, request, command, &call, e) || kernel_open_unarmed(r->sys, r->a, r->ws, &k, e))
 		return e->rc;
-	k.policy = entry ? NULL : f->rules; /* its places are looked up, and its limits */
-	int rc = hook_foresee(&k, c->name, c->speech->can_ask, &call, more, &h, e);
+	/* Of one that is not in use the places are looked up, and its limits. */
+	int rc = hook_foresee(&k, c->name, c->speech->can_ask, &call, entry ? NULL : f->rules, more, &h, e);
 	if (rc == OK) {
 		struct policy_question q = *h.asked;
 		struct explained x = { .q = &q,

@@ -253,6 +253,8 @@ static int read_choice(
 		return OK;
 	int rc = read_file(r, r->args[0], c, f, e);
 	if (rc == OK)
+		rc = policy_speaks(r->a, f->document, f->path, e);
+	if (rc == OK)
 		rc = read_lifts(r, g, &c->lifts, e);
 	if (rc == OK)
 		rc = read_fresh(r, &c->fresh_seconds, e);

@@ -11,6 +11,7 @@
 #include "privacy/privacy.h"
 #include "privacy/social.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,8 +44,7 @@ const struct opt privacy_scan_opts[] = {
 	LABEL_OPTS,
 	{ "strict", OPT_FLAG, NULL, "report only what leaves little doubt, as in files", NULL, false },
 	{ "sarif", OPT_FLAG, NULL, "print SARIF 2.1.0 (files only)", NULL, false },
-	{ "fail-on-findings", OPT_FLAG, NULL,
-		"end with 1 when there is something, or when a file could not be read", NULL, false },
+	{ "fail-on-findings", OPT_FLAG, NULL, "end with 1 when there is something", NULL, false },
 	{ 0 },
 };
 const struct opt privacy_tokenize_opts[] = {
@@ -276,6 +276,25 @@ static int visit(
 	return OK;
 }
 
+/* A directory that cannot be listed or entered is counted, and the walk goes on. */
+static int open_below(void *arg, int parent, const char *name, const char *rel)
+{
+	struct tree *t = arg;
+	struct sys *s = t->r->sys;
+	struct stat st;
+	int fd = s->open(
+		s, parent, name, O_RDONLY | O_DIRECTORY | (parent == AT_FDCWD ? 0 : O_NOFOLLOW), 0, 0);
+
+	if (fd >= 0 && s->stat(s, fd, ".", &st, 0) == 0)
+		return fd;
+	const char *why = strerror(errno);
+	close_fd(&fd);
+	AUTO(arena_done) struct arena a = { 0 };
+	warn(t->r, "the directory %s was not read: %s", text_safe(&a, rel, strlen(rel), false), why);
+	t->unread++;
+	return -1;
+}
+
 static bool is_complete(const struct tree *t)
 {
 	return !t->is_cut && !t->unread;
@@ -354,6 +373,11 @@ static void show_tree(struct cli *r, const struct tree *t)
 			t->count, t->count == 1 ? "" : "s", (unsigned long long)t->files,
 			t->files == 1 ? "" : "s", (unsigned long long)t->skipped,
 			(unsigned long long)t->unread);
+		if (t->unread)
+			out(r, "Not complete: scanned %llu of %llu, and %llu could not be read; the warnings name them.\n",
+				(unsigned long long)t->files,
+				(unsigned long long)(t->files + t->skipped + t->unread),
+				(unsigned long long)t->unread);
 		if (t->is_cut)
 			out(r, "These are the first %d; there are more. Name fewer files or kinds.\n",
 				MAX_FINDINGS);
@@ -376,9 +400,11 @@ static int scan_files(struct cli *r, const struct privacy_options *options, stru
 	progress_begin(&t.progress, r, "MiB looked through", 0);
 	for (size_t i = 0; rc == OK && i < r->arg_count; i++) {
 		t.base = r->args[i];
-		if (file_is_dir(r->sys, AT_FDCWD, t.base))
-			rc = file_walk(r->sys, AT_FDCWD, t.base, visit, &t, e);
-		else if (!file_exists(r->sys, AT_FDCWD, t.base))
+		if (file_is_dir(r->sys, AT_FDCWD, t.base)) {
+			AUTO(close_fd) int fd = open_below(&t, AT_FDCWD, t.base, t.base);
+			if (fd >= 0)
+				rc = file_walk_by(r->sys, fd, false, visit, open_below, &t, e);
+		} else if (!file_exists(r->sys, AT_FDCWD, t.base))
 			rc = err_set(e, E_MISSING, "PRIVACY_FILE", "'%s' does not exist", t.base);
 		else
 			scan_file(&t, AT_FDCWD, t.base, t.base);
@@ -387,7 +413,7 @@ static int scan_files(struct cli *r, const struct privacy_options *options, stru
 	if (rc)
 		return rc;
 	show_tree(r, &t);
-	return (t.count || !is_complete(&t)) && opt_flag(r, "fail-on-findings") ? EXIT_NO : OK;
+	return !is_complete(&t) || (t.count && opt_flag(r, "fail-on-findings")) ? EXIT_NO : OK;
 }
 
 int cmd_privacy_scan(struct cli *r, struct err *e)

@@ -236,7 +236,7 @@ void receipts_table(struct cli *r, const struct json *list)
 	out_table_end(t);
 }
 
-static void list_text(struct cli *r, const struct newest *newest)
+static void list_text(struct cli *r, const struct newest *newest, uint64_t total)
 {
 	AUTO(arena_done) struct arena one = { 0 };
 
@@ -251,14 +251,15 @@ static void list_text(struct cli *r, const struct newest *newest)
 	}
 	out_table_end(t);
 	if (newest->is_more)
-		out(r, "The newest %zu; %s\n", newest->n,
+		out(r, "The newest %s%s; %s\n", text_thousands(r->a, (int64_t)newest->n),
+			total ? arena_printf(r->a, " of %s", text_thousands(r->a, (int64_t)total)) : "",
 			newest->n < MAX_KEPT
 				? "more with --limit N, all with --limit 0 or 'helm receipts export'"
 				: "all with 'helm receipts export'");
 }
 
 /* Written receipt by receipt: thousands of them as one document in memory would take more than any command may. */
-static void list_json(struct cli *r, const struct newest *newest)
+static void list_json(struct cli *r, const struct newest *newest, uint64_t total)
 {
 	AUTO(arena_done) struct arena one = { 0 };
 	struct buf text;
@@ -279,6 +280,10 @@ static void list_json(struct cli *r, const struct newest *newest)
 	out(r, "%s],\n", newest->n ? "\n  " : "");
 	if (!newest->is_more)
 		out(r, "  \"matching\": %zu,\n", newest->n);
+	out(r, "  \"shown\": %zu,\n", newest->n);
+	if (!newest->is_more || total)
+		out(r, "  \"total\": %llu,\n",
+			newest->is_more ? (unsigned long long)total : (unsigned long long)newest->n);
 	out(r, "  \"complete\": %s,\n  \"unreadable_lines\": %llu\n}\n", newest->is_more ? "false" : "true",
 		(unsigned long long)newest->unreadable);
 }
@@ -294,15 +299,20 @@ int cmd_receipts_list(struct cli *r, struct err *e)
 		return err_set(e, E_USAGE, "USAGE_LIMIT", "--limit cannot be negative");
 	if (opt_text(r, "url", NULL))
 		return remote_receipts(r, false, e);
+	uint64_t total = 0;
 	int rc = read_choice(r, &choice, e);
 	if (rc == OK)
 		rc = read_newest(r, &choice, (size_t)limit, 0, &newest, e);
 	if (rc)
 		return rc;
+	/* How many match a filter nobody has counted; how many there are stands in the log. */
+	if (newest.is_more && !choice.session && !choice.task && !choice.verdict && !choice.has_since &&
+		(log_leaf_count(r->sys, r->ws->state_fd, &total, NULL) || total < newest.n))
+		total = 0;
 	if (r->is_json)
-		list_json(r, &newest);
+		list_json(r, &newest, total);
 	else
-		list_text(r, &newest);
+		list_text(r, &newest, total);
 	if (newest.unreadable)
 		warn(r, "lines that are no receipts: %llu; see 'helm log check'",
 			(unsigned long long)newest.unreadable);

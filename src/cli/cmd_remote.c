@@ -171,8 +171,9 @@ static int query_of(struct cli *r, const char *cursor, const char **ret, struct 
 	return OK;
 }
 
-/* The newest `most` behind the cursor, which moves to their end. */
-static int read_pages(struct cli *r, const char **cursor, int64_t most, struct json **ret, struct err *e)
+/* The newest `most` behind the cursor, which moves to their end.  *is_cut is set when there were more. */
+static int read_pages(
+	struct cli *r, const char **cursor, int64_t most, struct json **ret, bool *is_cut, struct err *e)
 {
 	struct json *page, *kept = json_new(r->a, JSON_ARRAY);
 	const char *path = NULL;
@@ -186,6 +187,7 @@ static int read_pages(struct cli *r, const char **cursor, int64_t most, struct j
 		json_each (one, json_get(page, "receipts"))
 			json_push(r->a, kept, one);
 		if (kept->n > most) {
+			*is_cut = true;
 			struct json *newer = json_new(r->a, JSON_ARRAY);
 			for (size_t i = kept->n - (size_t)most; i < kept->n; i++)
 				json_push(r->a, newer, json_at(kept, i));
@@ -221,18 +223,22 @@ int remote_receipts(struct cli *r, bool is_followed, struct err *e)
 		opt_text(r, "session", NULL) || opt_text(r, "verdict", NULL) || opt_text(r, "since", NULL);
 	int64_t limit = opt_int(r, "limit", is_tail ? TAIL_USUAL : LIST_USUAL), from = 0;
 	struct json *list;
+	bool is_cut = false;
 	int rc = has_filter ? check_url(r, e) : first_cursor(r, limit, &from, e);
 	const char *cursor = arena_printf(r->a, "lamport:%lld", (long long)from);
 
 	if (rc == OK)
-		rc = read_pages(r, &cursor, limit && limit < MOST ? limit : MOST, &list, e);
+		rc = read_pages(r, &cursor, limit && limit < MOST ? limit : MOST, &list, &is_cut, e);
 	if (rc)
 		return rc;
+	if (!is_tail && (is_cut || from > 0))
+		warn(r, "the newest %s; there are more, %s", text_thousands(r->a, list->n),
+			list->n < MOST ? "with --limit N, up to 5000" : "of a shorter time with --since");
 	show_receipts(r, list, is_tail);
 	while (rc == OK && is_followed) {
 		if (!out_wait(INT64_C(1000000)))
 			break;
-		rc = read_pages(r, &cursor, MOST, &list, e);
+		rc = read_pages(r, &cursor, MOST, &list, &is_cut, e);
 		if (rc == OK)
 			show_receipts(r, list, true);
 	}
@@ -276,10 +282,19 @@ static void print_questions(struct cli *r, const struct json *list)
 	out_table_end(t);
 }
 
+/* A server gives 200 unless it is asked for more, and 1,000 at most. */
 static int load_questions(struct cli *r, bool all, struct json **ret, struct err *e)
 {
+	enum { USUAL = 200 };
 	int rc = ask(r, "GET", all ? "/api/v1/approvals" : "/api/v1/approvals?state=pending", NULL, ret, e);
 
+	if (rc == OK && json_is(*ret, JSON_ARRAY) && (*ret)->n >= USUAL)
+		rc = ask(r, "GET",
+			all ? "/api/v1/approvals?limit=1000" : "/api/v1/approvals?state=pending&limit=1000",
+			NULL, ret, e);
+	if (rc == OK && json_is(*ret, JSON_ARRAY) && (*ret)->n >= PAGE)
+		warn(r, "the newest %s; all of them are listed there, with: helm approval list --limit 10000",
+			text_thousands(r->a, (*ret)->n));
 	return rc == OK && !json_is(*ret, JSON_ARRAY)
 		? err_set(e, E_INPUT, "REMOTE", "%s answers with no list", opt_text(r, "url", ""))
 		: rc;

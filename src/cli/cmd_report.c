@@ -1,29 +1,21 @@
 /* cmd_report.c — report: what happened, for a terminal, for a mail, for a browser, for a program.
  *
- * observe/ makes the document; this file adds whether the record behind it is whole, and prints it in one
+ * observe/ makes the document; this file adds the verdict on the record behind it, and prints it in one
  * of the forms. What is written for others goes through observe_make_public() with --public, before any
  * form is made of it, so no form can forget it. */
 #include "cli/cmd_report.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_log.h"
 #include "cli/cmd_observe.h"
 #include "kernel/approval/approval.h"
+#include "kernel/verdict.h"
 #include "kernel/workspace.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-/* Beyond this many receipts the record is not checked on the way: `helm log check` does that, with progress. */
-enum {
-	CHECK_LIMIT = 100000,
-	ANSWERS = 1000,
-	DEFAULT_LIMIT = 20,
-	PAGE_LINES = 58,
-	PAGE_COLUMNS = 100,
-	NAME_COLUMNS = 44
-};
+enum { ANSWERS = 1000, DEFAULT_LIMIT = 20, PAGE_LINES = 58, PAGE_COLUMNS = 100, NAME_COLUMNS = 44 };
 
 const struct opt report_opts[] = {
 	{ "limit", OPT_INT, "N",
@@ -126,8 +118,8 @@ static void section(struct page *p, const char *title, const struct json *doc, c
 	const char *cut = p->left == SIZE_MAX ? observe_cut(r->a, doc, list) : NULL;
 	int64_t of = json_get_int(about, "of", 0);
 	if (p->left != SIZE_MAX && (int64_t)rows < of)
-		cut = arena_printf(
-			r->a, "%zu of %lld, more with --limit %d", rows, (long long)of, DEFAULT_LIMIT);
+		cut = of <= DEFAULT_LIMIT ? text_shown_of(r->a, (int64_t)rows, of, "all with --limit 20")
+					  : text_shown_of(r->a, (int64_t)rows, of, "all with --limit 0");
 	out(r, "\n%s%s%s%s%s%s\n", paint(r, PAINT_ACCENT), title, paint(r, PAINT_OFF), cut ? " (" : "",
 		cut ? cut : "", cut ? ")" : "");
 	const char **cells = arena_zalloc(r->a, (rows + 1) * columns, sizeof(*cells));
@@ -157,7 +149,13 @@ static void counts_line(struct cli *r, const struct json *doc)
 	json_each_member (m, counts)
 		out(r, "%s%s %s", m == counts->members ? ": " : ", ",
 			text_safe(r->a, m->name, m->name_n, false), m->value->text);
-	out(r, ".\nDecisions on record: %lld allowed, %lld asked, %lld denied.\n",
+	const int64_t count = json_get_int(receipts, "count", 0),
+		      total = json_get_int(receipts, "total", count);
+	const char *where = count < total ? arena_printf(r->a, "in the newest %s of %s receipts",
+						    text_thousands(r->a, count), text_thousands(r->a, total))
+					  : "on record";
+	out(r, "%s.\nDecisions %s: %lld allowed, %lld asked, %lld denied.\n",
+		json_get_bool(doc, "complete", true) ? "" : ", counted among the newest", where,
 		(long long)json_get_int(receipts, "allowed", 0),
 		(long long)json_get_int(receipts, "asked", 0),
 		(long long)json_get_int(receipts, "denied", 0));
@@ -169,23 +167,49 @@ static void counts_line(struct cli *r, const struct json *doc)
 			json_get_bool(doc, "complete", true) ? "" : "; --limit 0 reads all of them");
 }
 
-/* Says that nobody checked rather than nothing. */
+/* Findings that count, the first ones, before anything that they make doubtful. */
+static void findings_lines(struct cli *r, const struct json *record)
+{
+	enum { MOST = 5 };
+	size_t n = 0;
+
+	json_each (f, json_get(record, "findings")) {
+		if (text_eq(json_get_text(f, "severity", ""), "notice") || ++n > MOST)
+			continue;
+		out(r, "  %s%s\n",
+			json_get(f, "receipt")
+				? arena_printf(
+					  r->a, "receipt %lld: ", (long long)json_get_int(f, "receipt", 0))
+				: "",
+			safe_member(r, f, "text"));
+	}
+	if (n > MOST)
+		out(r, "  and %zu more: helm log check\n", n - MOST);
+}
+
+/* Says that nobody checked rather than nothing.  "Whole" is said only of bytes that were read just now. */
 static void record_line(struct cli *r, const struct json *record)
 {
+	const char *checked = json_get_text(record, "checked", "no"), *text = safe_member(r, record, "text");
 	int64_t lost = json_get_int(record, "lost", 0);
 
-	if (!record)
-		out(r, "%s\n", hint(r, "The record was not checked: helm log check"));
-	else if (json_get_bool(record, "sound", false))
-		out(r, "%sThe record is %s%s: %lld receipts, each signed and chained%s.\n",
+	if (text_eq(checked, "no"))
+		out(r, "%sThe record is not checked%s: %s\n", paint(r, PAINT_WARN), paint(r, PAINT_OFF),
+			text);
+	else if (!json_get_bool(record, "sound", false)) {
+		out(r, "%sThe record is NOT SOUND%s (%s). What is told below may not be what happened:\n",
+			paint(r, PAINT_BAD), paint(r, PAINT_OFF), text);
+		findings_lines(r, record);
+		out(r, "  remedy: %s\n", safe_member(r, record, "remedy"));
+	} else if (text_eq(checked, "now"))
+		out(r, "%sThe record is %s%s: %lld receipts, each signed and chained, and the ledger entries they bind%s.\n",
 			paint(r, lost ? PAINT_WARN : PAINT_GOOD), lost ? "sound" : "whole",
 			paint(r, PAINT_OFF), (long long)json_get_int(record, "receipts", 0),
 			lost ? arena_printf(
 				       r->a, "; %lld lost, which a repair has put on record", (long long)lost)
 			     : "");
 	else
-		out(r, "%sThe record is damaged or not trusted%s: helm log check\n", paint(r, PAINT_BAD),
-			paint(r, PAINT_OFF));
+		out(r, "The record: %s.\n", text);
 }
 
 /* "…/of/a/project" where the whole path would not fit. */
@@ -226,8 +250,8 @@ static void print_report(struct cli *r, const struct json *doc)
 	out(r, "%sHelm report%s  %s  %s\n\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
 		short_path(&p, safe_member(r, doc, "workspace")),
 		observe_when(r->a, safe_member(r, doc, "generated_at")));
-	counts_line(r, doc);
 	record_line(r, json_get(doc, "record"));
+	counts_line(r, doc);
 	report_done(&p, day);
 	section(&p, "Agents' calls that did not just pass", doc, "stopped_calls", call_heads, call, PAINT_BAD,
 		6);
@@ -261,6 +285,8 @@ static void print_session(struct cli *r, const struct json *doc)
 
 	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
 		paint(r, PAINT_OFF), safe_member(r, doc, "client"), safe_member(r, doc, "workspace"));
+	if (!json_get_bool(json_get(doc, "record"), "sound", false))
+		record_line(r, json_get(doc, "record"));
 	if (json_get(doc, "calls_of"))
 		out(r, "The newest %u of %lld calls.\n", json_get(doc, "calls")->n,
 			(long long)json_get_int(doc, "calls_of", 0));
@@ -315,17 +341,31 @@ static void put_who(struct cli *r, struct json *calls, const struct json *who)
 	}
 }
 
-/* The document, with the check of the record in it. A log that is too long to check on the way is left
- * unchecked, and the report says so. */
+static void put_record(struct cli *r, struct json *doc)
+{
+	struct record_verdict v;
+
+	workspace_verdict_quick(r->sys, r->a, r->ws, VERDICT_PATIENT_BYTES, &v);
+	struct json *record = audit_verdict_json(r->a, &v);
+	json_sets(r->a, record, "text", audit_verdict_text(r->a, &v));
+	if (v.is_now)
+		json_seti(r->a, record, "lost", json_get_int(v.report.doc, "lost_on_record", 0));
+	json_set(r->a, doc, "record", record);
+}
+
+/* The document, with the verdict on the record in it.  Of a log that is too long to check on the way the report says how far it was checked. */
 static int gather(struct cli *r, const char *session, struct json **ret, struct err *e)
 {
 	struct observed o = observed_from(r);
 	struct json *who, *answered = answers(r, &who), *day;
-	struct log_report log;
 	int rc;
 
-	if (session)
-		return observe_session(&o, session, answered, ret, e);
+	if (session) {
+		rc = observe_session(&o, session, answered, ret, e);
+		if (rc == OK)
+			put_record(r, *ret);
+		return rc;
+	}
 	rc = observe_report(&o, (size_t)opt_int(r, "limit", DEFAULT_LIMIT), answered, ret, e);
 	if (rc == OK)
 		rc = observe_day(&o, &day, e);
@@ -334,19 +374,7 @@ static int gather(struct cli *r, const char *session, struct json **ret, struct 
 	json_set(r->a, *ret, "day", day);
 	put_waiting(r, *ret, json_get_int(*ret, "period_task_count", 0));
 	put_who(r, json_get(*ret, "stopped_calls"), who);
-	if (json_get_int(json_get(*ret, "receipts"), "count", 0) > CHECK_LIMIT)
-		return rc;
-	struct json *record = json_new(r->a, JSON_OBJECT);
-	struct err why = { 0 };
-	/* A record that cannot even be checked is told as damaged, not passed over. */
-	rc = cmd_log_check_quietly(r, &log, &why);
-	json_setb(r->a, record, "sound", rc == OK && log.is_sound);
-	if (rc == OK) {
-		json_seti(r->a, record, "receipts", (int64_t)log.receipts);
-		json_seti(r->a, record, "lost", json_get_int(log.doc, "lost_on_record", 0));
-		json_set(r->a, record, "findings", json_get(log.doc, "findings"));
-	}
-	json_set(r->a, *ret, "record", record);
+	put_record(r, *ret);
 	return OK;
 }
 

@@ -98,7 +98,6 @@ static int answer_until_ended(
 
 	(void)sigaction(SIGTERM, &on, NULL);
 	(void)sigaction(SIGINT, &on, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
 	return signer_serve(door, r->sys, opt_text(r, "socket", ""), users, n, &stop, e);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/cmd_observe.h"
 #include "kernel/freeze.h"
 #include "kernel/posture.h"
+#include "kernel/state_files.h"
 #include "kernel/task/task.h"
 #include "proof/preimage.h"
 
@@ -240,4 +241,62 @@ int cmd_workspace_trust(struct cli *r, struct err *e)
 		out(r, "accepted=%s\nreceipt=%s\n", text_safe(r->a, r->ws->root, strlen(r->ws->root), false),
 			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	return rc;
+}
+
+/* ---- repair ---- */
+
+const struct opt workspace_repair_opts[] = {
+	PERSON_KEY,
+	{ 0 },
+};
+
+static int repair_settings(struct cli *r, const struct person *who, struct json *done, struct err *e)
+{
+	struct json *receipt;
+	struct kernel k;
+	bool is_strict = false;
+
+	if (!posture_of(r->sys, r->ws)->broken)
+		return OK;
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	k.person = who;
+	rc = posture_repair(&k, r->a, who->name, &receipt, &is_strict, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	json_pushs(r->a, done,
+		arena_printf(r->a, "%s, on record as %s",
+			is_strict
+				? "settings: freezes, pauses and the like are back; what was permitted has to be said again, "
+				  "because receipts are lost behind the newest act"
+				: "settings: as the newest act in the record says",
+			receipt_id_short(r->a, json_get_text(receipt, "receipt_id", ""))));
+	return OK;
+}
+
+int cmd_workspace_repair(struct cli *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *done = json_new(r->a, JSON_ARRAY);
+	struct person who = { 0 };
+	int rc = person_here(r, &who, e);
+
+	if (rc == OK)
+		rc = state_files_repair(r->sys, r->a, r->ws, done, e);
+	if (rc == OK)
+		rc = repair_settings(r, &who, done, e);
+	key_free(&who.key);
+	if (rc)
+		return rc;
+	json_set(r->a, doc, "repaired", done);
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	json_each (one, done)
+		out(r, "%s\n", text_safe(r->a, json_text(one), one->n, false));
+	if (!done->n)
+		out(r, "there is nothing to repair: the settings and the files of this place can be read\n");
+	return 0;
 }

@@ -305,9 +305,9 @@ static void show(struct cli *r, const char *name, const struct verification *v)
 }
 
 /* Where a chain is verified to be complete, in the place where it was written, the ledgers beside it are compared with what it says
- * of their rows.  *ret NULL: this is no such place. */
-static int check_rows(
-	struct cli *r, struct arena *a, const char *name, struct json **ret, bool *ret_ok, struct err *e)
+ * of their entries.  *ret NULL: this is no such place. */
+static int check_rows(struct cli *r, struct arena *a, const char *name, struct verification *v,
+	struct json **ret, struct err *e)
 {
 	AUTO(close_fd) int dir = -1;
 	const char *base = path_base(name);
@@ -315,25 +315,20 @@ static int check_rows(
 	struct log_report report = { .is_sound = true, .doc = json_new(a, JSON_OBJECT) };
 
 	*ret = NULL;
-	*ret_ok = true;
 	if (!opt_text(r, "root", NULL) || !text_eq(base, RECEIPTS) ||
 		file_open_dir(r->sys, AT_FDCWD, where, &dir, NULL) || !file_exists(r->sys, dir, LEAVES))
 		return OK;
 	json_set(a, report.doc, "findings", json_new(a, JSON_ARRAY));
-	int rc = audit_rows(r->sys, a, dir, true, &report, e);
+	if (audit_rows(r->sys, a, dir, true, &report, e))
+		return e->rc;
+	verification_ledgers(v, report.is_sound,
+		arena_printf(a, "%lld in the ledgers beside it are bound by receipts%s",
+			(long long)json_get_int(json_get(report.doc, "rows"), "bound", 0),
+			report.is_sound ? "" : ", and not all of them are as they were written"));
+	json_each (f, json_get(report.doc, "findings"))
+		json_pushs(a, v->notes, json_get_text(f, "text", ""));
 	*ret = report.doc;
-	*ret_ok = rc == OK && report.is_sound;
-	return rc;
-}
-
-static void show_rows(struct cli *r, const struct json *rows, bool ok)
-{
-	const struct json *n = json_get(rows, "rows");
-
-	out(r, "  %-4s  rows of the ledgers beside it: %lld that receipts speak of%s\n", ok ? "ok" : "FAIL",
-		(long long)json_get_int(n, "bound", 0), ok ? "" : ", not all as they were written");
-	json_each (f, json_get(rows, "findings"))
-		out(r, "  note: %s\n", shown(r, json_get_text(f, "text", "")));
+	return OK;
 }
 
 /* Each file has an arena of its own. Exit code 0 only when all are admissible; 2 when the others are
@@ -353,25 +348,20 @@ int cmd_verify(struct cli *r, struct err *e)
 		if ((opt_text(r, "proof", NULL) ? verify_shown : verify_file)(
 			    r, &a, r->args[i], &trust, &v, e))
 			return e->rc;
-		enum headline h = verification_headline(&v);
-		bool rows_ok;
 		struct json *rows;
-		if (check_rows(r, &a, r->args[i], &rows, &rows_ok, e))
+		if (check_rows(r, &a, r->args[i], &v, &rows, e))
 			return e->rc;
-		all = all && h == HEADLINE_ADMISSIBLE && rows_ok;
-		is_only_strange =
-			is_only_strange && rows_ok && (h == HEADLINE_ADMISSIBLE || h == HEADLINE_NO_RECORD);
+		enum headline h = verification_headline(&v);
+		all = all && h == HEADLINE_ADMISSIBLE;
+		is_only_strange = is_only_strange && (h == HEADLINE_ADMISSIBLE || h == HEADLINE_NO_RECORD);
 		if (r->is_json) {
 			struct json *one = verification_json(&a, &v);
 			json_sets(&a, one, "file", r->args[i]);
 			if (rows)
 				json_set(&a, one, "ledgers", rows);
 			json_push(r->a, results, json_copy(r->a, one));
-		} else {
+		} else
 			show(r, r->args[i], &v);
-			if (rows)
-				show_rows(r, rows, rows_ok);
-		}
 	}
 	json_setb(r->a, doc, "admissible", all);
 	json_set(r->a, doc, "results", results);

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "kernel/approval/approval.h"
-#include "kernel/guard.h"
+#include "kernel/foresee.h"
 
 #include <string.h>
 
@@ -30,9 +30,10 @@ static void probed(struct probing *p, const char *name, bool ok, const char *det
 static enum action said_about(
 	struct probing *p, const struct guard *g, const char *profile, const char *const *argv, size_t argc)
 {
-	struct decision d;
+	const struct foresee_question question = { .profile = profile, .argv = argv, .argc = argc };
+	AUTO(foresight_done) struct foresight f = { 0 };
 
-	return guard_judge_argv(g, p->r->a, profile, argv, argc, &d, NULL) == OK ? d.action : ACTION_ALLOW;
+	return foresee(g, p->r->a, &question, &f, NULL) == OK ? f.h.decision.action : ACTION_ALLOW;
 }
 
 static void try_commands(struct probing *p)

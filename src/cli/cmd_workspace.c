@@ -16,8 +16,8 @@
 
 const struct opt init_opts[] = {
 	{ "force", OPT_FLAG, NULL,
-		"replace reference files by the shipped ones; changed ones are kept as FILE.bak", NULL,
-		false },
+		"replace reference files by the shipped ones; changed ones are kept as FILE.bak, or FILE.bak.1, ...",
+		NULL, false },
 	{ 0 },
 };
 const struct opt doctor_opts[] = {
@@ -174,8 +174,11 @@ int cmd_init(struct cli *r, struct err *e)
 	const char *root = text_safe(r->a, r->ws->root, strlen(r->ws->root), false);
 	out(r, "workspace=%s\nstate_dir=%s\n", root, json_get_text(done, "state_dir", ""));
 	out(r, "created=%u\nkept=%u\n", json_get(done, "created")->n, json_get(done, "kept")->n);
+	json_each (name, json_get(done, "upgraded"))
+		out(r, "upgraded=%s (it was as an earlier release shipped it)\n", json_text(name));
 	json_each (name, json_get(done, "replaced"))
-		out(r, "replaced=%s (old one kept as %s.bak)\n", json_text(name), json_text(name));
+		out(r, "replaced=%s (yours is kept beside it as %s.bak, or .bak.1, ...)\n", json_text(name),
+			json_text(name));
 	if (new_key)
 		out(r, "key=created\n");
 	say_machine(r, json_get(done, "sandbox"));

@@ -144,6 +144,7 @@ static const struct cmd row_checkpoint_restore = { KNOWN(checkpoint_restore), "C
 	"What is about to be replaced is saved first, as a checkpoint labelled pre-restore.  "
 	"Every file is replaced in one step, inside the workspace only, never through a link.  "
 	"New files stay unless --delete-new is given.  The restore is recorded in the task ledger.  "
+	"A file that cannot be brought back does not stop the others: each is named with the reason, and the exit code is 1 when anything that was asked for is not back.  "
 	"After an interruption, run it again.",
 	NULL, checkpoint_restore_opts, NEEDS_WORKSPACE, cmd_checkpoint_restore };
 
@@ -171,6 +172,19 @@ static const struct cmd row_checkpoint_prune = { KNOWN(checkpoint_prune), "", 0,
 	"Kept are: the newest, the young, the pinned, and those that a task names.  "
 	"Also finds what crashes left behind.",
 	NULL, checkpoint_prune_opts, NEEDS_WORKSPACE, cmd_checkpoint_prune };
+
+static const struct cmd row_checkpoint_check = { KNOWN(checkpoint_check), "", 0, 0,
+	"check that everything checkpoints need is there",
+	"Compares the list of checkpoints with its copy, the packs and the lists of files; with --read-data every saved byte is read and hashed, too.  "
+	"Names checkpoint, file and pack of what is damaged.  Changes nothing; exit code 1 when something is damaged.",
+	"$ helm checkpoint check --read-data", checkpoint_check_opts, NEEDS_WORKSPACE, cmd_checkpoint_check };
+
+static const struct cmd row_checkpoint_repair = { KNOWN(checkpoint_repair), "", 0, 0,
+	"make damaged checkpoints usable again, and name what is lost",
+	"Makes the list of checkpoints anew from its copy and from the packs when it is damaged, takes damaged packs out of use, and saves damaged content anew where the work tree still has it.  "
+	"What is lost is named by checkpoint and file, and the rest can be restored.  Nothing is removed: what is taken out is kept in checkpoints/damaged.  "
+	"Exit code 1 when something is lost; repairing again changes nothing.",
+	"$ helm checkpoint repair", checkpoint_repair_opts, NEEDS_WORKSPACE, cmd_checkpoint_repair };
 
 static const struct cmd row_checkpoint_protect = { KNOWN(checkpoint_protect), "CHECKPOINT", 1, 1,
 	"keep a checkpoint whatever retention says", NULL, NULL, checkpoint_protect_opts, NEEDS_WORKSPACE,
@@ -461,6 +475,7 @@ static const struct cmd row_log_consistency = { KNOWN(log_consistency), "[OLD_SI
 static const struct cmd row_log_repair = { KNOWN(log_repair), "", 0, 0,
 	"put damage on record, so that work can go on",
 	"Takes out what is no receipt and keeps it beside the file; every receipt that verifies stays; a signed seam at the end of the chain says what is lost and why.  "
+	"Ledger entries and sealed pieces that are not what receipts say of them are named in it, and what stands in their place goes; the file as it was stays beside it.  "
 	"Leaves, which are made from the receipts, are made again."
 	"  Refuses when nothing is wrong.",
 	NULL, log_repair_opts, NEEDS_WORKSPACE, cmd_log_repair };
@@ -620,6 +635,17 @@ static const struct cmd row_key_revoke = { KNOWN(key_revoke), "KEY", 1, 1,
 static const struct cmd row_key_history = { KNOWN(key_history), "", 0, 0,
 	"show which keys this user had, and whether their history is unbroken", NULL, "$ helm key history",
 	NULL, 0, cmd_key_history };
+
+static const struct cmd row_key_repair = { KNOWN(key_repair), "", 0, 0, "bring back a damaged key history",
+	"Links are put together from what is left of the file, from the record of this workspace, and from a copy (--from); a link in which one byte was changed is found by its digest, and so is one wrong digit of the signing key.  "
+	"Nothing counts that its signatures do not prove.  The damaged file stays beside the new one.  Only an operator does it.",
+	"$ helm key repair", key_repair_opts, MAY_WORKSPACE, cmd_key_repair };
+
+static const struct cmd row_operator_file = { KNOWN(operator_file), "list|accept|reset [NAME]", 1, 2,
+	"look after the files in which operators decide who may do what",
+	"Approvers, trusted keys, keys and budgets of callers, servers of tools: each file is known by the digest of what was written last, so that a changed digit, an older copy or a removed file is found, and whoever needs it is refused.  "
+	"'list' shows them.  'accept' takes what a file says now, after you have looked at it; 'reset' puts it aside and starts it anew.",
+	"$ helm operator-file list", operator_file_opts, MAY_WORKSPACE, cmd_operator_file };
 
 static const struct cmd row_key_trust = { KNOWN(key_trust), "add|list|remove [KEY]", 1, 2,
 	"keep the keys of others that you trust",

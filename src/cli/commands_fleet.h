@@ -14,11 +14,12 @@ static const struct cmd row_fleet_join = { KNOWN(fleet_join), "[URL]", 0, 1,
 	NULL, fleet_join_opts, NEEDS_WORKSPACE, cmd_fleet_join };
 static const struct cmd row_fleet_status = { KNOWN(fleet_status), "", 0, 0,
 	"what of this machine the ledger has, and what is wrong",
-	"Reads only.  Ends with 1 when something is stopped or the ledger cannot be believed.", NULL, NULL,
-	MAY_WORKSPACE, cmd_fleet_status };
+	"Reads only, and counts how many receipts are still to be sent.  Ends with 1 when something is stopped or the ledger cannot be believed.",
+	NULL, NULL, MAY_WORKSPACE, cmd_fleet_status };
 static const struct cmd row_fleet_sync = { KNOWN(fleet_sync), "", 0, 0,
-	"send what is recorded, and hear what is new, once", NULL, NULL, NULL, MAY_WORKSPACE,
-	cmd_fleet_sync };
+	"send what is recorded, and hear what is new, once",
+	"Sends everything, however much it is.  Ends with 1 when something is left after four minutes: run it again to go on.",
+	NULL, NULL, MAY_WORKSPACE, cmd_fleet_sync };
 static const struct cmd row_fleet_ship = { KNOWN(fleet_ship), "", 0, 0,
 	"the same until it is stopped: for a service of this user",
 	"Sends what is recorded within a second, says every 30 seconds that this machine is there, and does what the centre orders.",

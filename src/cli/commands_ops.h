@@ -1,5 +1,12 @@
 /* commands_ops.h — rows of commands.c: what people who come from the Python Helm know as ops, validate and reconcile. */
 
+static const struct cmd row_workspace_repair = { KNOWN(workspace_repair), "", 0, 0,
+	"put back what operators decided about this place, and files of the workspace that are no documents any more",
+	"The settings of a place are signed acts in its record; posture.json in the helm home is a copy of the newest one.  While that copy cannot be believed everything is frozen.  "
+	"This command puts the newest act back, on record, when the record is sound.  Where receipts behind that act are lost, one of them may have taken a permission back: then only freezes, pauses and the like come back, and what was permitted has to be said again.  "
+	"Files that are no documents any more are put aside and made again, as shipped.  Only an operator does it.",
+	"$ helm workspace repair", workspace_repair_opts, NEEDS_WORKSPACE, cmd_workspace_repair };
+
 static const struct cmd row_task_bundle = { KNOWN(task_bundle), "TASK", 1, 1,
 	"show what a task left for whoever goes on with it",
 	"How it stands, and the files of its bundle: documents, and copies of what it touched, each held against the digest on record.  "
@@ -44,9 +51,9 @@ static const struct cmd row_verify_contract = { KNOWN(verify_contract), "", 0, 0
 
 static const struct cmd row_reconcile = { KNOWN(reconcile), "", 0, 0,
 	"compare reference files with the shipped ones, and bring them back",
-	"Looks only, unless --apply is given: that brings back what is missing.  --apply --force also replaces what differs, and keeps the old file as FILE.bak.  "
+	"Looks only, unless --apply is given: that brings back what is missing, and up to date what is as an earlier release shipped it.  --apply --force also replaces what you changed or accepted, and keeps your text as FILE.bak.  "
 	"A link or directory in the place of a file is never written.  What the files say counts only after a person accepted it ('helm workspace trust').  "
-	"Exit 1 when a file is in the way.",
+	"Exit 1 when something is in the way of a file, or it cannot be written.",
 	"$ helm reconcile", reconcile_opts, ANY_WORKSPACE, cmd_reconcile };
 
 static const struct cmd row_privacy_social = { KNOWN(privacy_social), "", 0, 0,

@@ -413,14 +413,15 @@ static void man_exit_codes(struct buf *to)
 		const char *code, *what;
 	} rows[] = {
 		{ "0", "done; for inspections: nothing wrong" },
-		{ "1", "the answer is no, or the operation failed" },
-		{ "2", "wrong usage" },
+		{ "1", "the answer is no, or the operation failed; also when memory, stack, descriptors, the size of a file or processor time ran out" },
+		{ "2", "wrong usage; in a hook before a call: blocked, whatever went wrong" },
 		{ "3", "a gate judged the input not allowed" },
 		{ "24", "a person must approve first" },
 		{ "25", "denied" },
 		{ "26", "the profile is paused" },
 		{ "124", "a time limit ran out" },
-		{ "126, 127", "the child could not be executed, or was not found" },
+		{ "126, 127",
+			"the child could not be executed (also when no process can be started), or was not found" },
 		{ "128+n", "the child was ended by signal n" },
 	};
 	buf_adds(to, ".SH EXIT STATUS\n");

@@ -5,6 +5,8 @@
 #include "cli/cli.h"
 
 #include "base/file.h"
+#include "base/limits.h"
+#include "base/notice.h"
 #include "base/text.h"
 #include "cli/gen.h"
 #include "cli/opt.h"
@@ -17,9 +19,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* By this the guard knows the program under any name: as a link, a copy or a second name of its file (src/propose/programs/own.c). */
@@ -196,21 +197,6 @@ static int dispatch(struct cli *r, char **argv, size_t argc)
 	return rc;
 }
 
-/* Deep input is refused by counting its depth, and the limits fit into this much stack.  With less, input could end the process
- * with a signal, which a client takes for "go on": so nothing is begun. */
-static int check_stack(struct err *e)
-{
-	enum { NEEDED_KIB = 512 };
-	struct rlimit now;
-
-	if (getrlimit(RLIMIT_STACK, &now) || now.rlim_cur == RLIM_INFINITY ||
-		now.rlim_cur >= NEEDED_KIB << 10)
-		return OK;
-	return err_set(e, E_LIMIT, "STACK_LIMIT",
-		"the stack is limited to %llu KiB here, and helm needs %d: raise it with 'ulimit -s 8192'",
-		(unsigned long long)(now.rlim_cur >> 10), NEEDED_KIB);
-}
-
 /* The file's name is the program's: who installed it beside another helm called it something else.  The twins of the tests are helm, whatever
  * their files are called. */
 static void learn_name(struct sys *s)
@@ -228,6 +214,12 @@ static void learn_name(struct sys *s)
 #endif
 }
 
+/* Straight to standard error: it may come while a hook's answer is being made, or from any thread of a server. */
+static void print_notice(const char *text)
+{
+	(void)fprintf(stderr, "%s: note: %s\n", command_program(), text);
+}
+
 /* What needs no command (no words, --help, --version) is answered here; everything else goes through the
  * table. */
 int main(int argc, char **argv)
@@ -238,8 +230,8 @@ int main(int argc, char **argv)
 	const char *term = r.sys->getenv(r.sys, "TERM");
 	const char *no_color = r.sys->getenv(r.sys, "NO_COLOR");
 
-	/* A reader that went away is noticed by write(), where output can end quietly. */
-	signal(SIGPIPE, SIG_IGN);
+	limits_begin(r.sys);
+	notice_to(print_notice);
 	learn_name(r.sys);
 	/* Most commands need some hundred kilobytes and end: memory is taken from the heap in one piece and
 	 * left to the end of the process, instead of being mapped and unmapped block by block. */
@@ -268,10 +260,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	struct err e = { 0 };
-	if (check_stack(&e)) {
-		int code = report(&r, &e);
-		return text_eq(argv[1], "hook") ? EXIT_USAGE
-						: code; /* 2 is the block that every client knows */
+	if (text_eq(argv[1], "hook"))
+		limits_block_by(EXIT_USAGE); /* 2 is the block that every client knows */
+	if (limits_check(&e)) {
+		(void)report(&r, &e);
+		return limits_exit_code();
 	}
 	return dispatch(&r, argv + 1, (size_t)argc - 1);
 }

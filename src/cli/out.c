@@ -29,11 +29,15 @@ static void write_all(struct sys *s, int fd, const char *p, size_t n)
 		/* `helm ... | head` is no error. */
 		if (done < 0 && errno == EPIPE)
 			_exit(0);
-		if (done < 0) {
-			if (fd != 2)
-				write_all(s, 2, "helm: cannot write to standard output\n", 38);
-			_exit(1);
+		if (done < 0 && fd != 2) {
+			struct err e = { 0 };
+			char line[sizeof(e.text) + 16];
+			(void)err_sys(&e, "OUT_WRITE", "cannot write to standard output");
+			int length = snprintf(line, sizeof(line), "helm: %s\n", e.text);
+			write_all(s, 2, line, (size_t)length);
 		}
+		if (done < 0)
+			_exit(1);
 		p += done;
 		n -= (size_t)done;
 	}

@@ -15,6 +15,9 @@
 
 /* ---- what it is about to do ---- */
 
+/* Whose machine a tool changes: this one, as its name and input say, or that of a vendor who carries it out there. */
+enum tool_effects { EFFECTS_HERE, EFFECTS_ELSEWHERE };
+
 struct tool_call {
 	const char *tool_name;
 	struct json *input; /* object */
@@ -22,6 +25,7 @@ struct tool_call {
 	const char *cwd; /* as the client said it; or NULL */
 	const char *use_id; /* the client's id of this call; or NULL */
 	const struct json *response; /* after the call; or NULL */
+	enum tool_effects effects;
 	bool is_self_test; /* made by `helm setup`, not by a client */
 };
 

@@ -28,7 +28,7 @@ struct judge {
 	const struct decide_context *at;
 	struct decision *d;
 	const struct profile_rule *raise; /* of the policy file, for this profile; or NULL */
-	bool is_contained; /* walls stand around it, and the profile relies on them */
+	struct when_at place; /* what conditions see of where it happens */
 	bool is_denied_by_rule;
 };
 
@@ -162,40 +162,49 @@ static bool has_spoken(const struct judge *j, const char *rule, const struct eff
 
 /* The rule holds for the effect. The order matters: what counts (destructive, denied, ask) is noted for
  * every effect, and only then a repetition is left out of the list of findings. */
-static void apply_rule(struct judge *j, const struct rule *r, const struct effect *e)
+static void apply_rule(
+	struct judge *j, const struct rule_layer *l, const struct rule *r, const struct effect *e)
 {
+	const enum action action = (enum action)r->action;
+	const char *id = rule_layer_text(l, r->id);
 	struct finding *f;
 
-	j->d->destructive |= r->is_destructive && r->action >= ACTION_ASK;
-	j->is_denied_by_rule |= r->action == ACTION_DENY;
-	note_ask(j, r->action, r->id, e, r->undo);
-	if (j->d->action >= r->action && has_spoken(j, r->id, e))
+	j->d->destructive |= r->is_destructive && action >= ACTION_ASK;
+	j->is_denied_by_rule |= action == ACTION_DENY;
+	note_ask(j, action, id, e, (enum undo)r->undo);
+	if (j->d->action >= action && has_spoken(j, id, e))
 		return;
-	f = add(j, r->action, r->id, r->reason, r->text, e);
+	f = add(j, action, id, (enum reason_code)r->reason, rule_layer_text(l, r->text), e);
 	if (!f)
 		return;
-	f->instead = r->instead;
-	f->recommended_profile = r->recommended_profile;
+	f->instead = rule_layer_text(l, r->instead);
+	f->recommended_profile = rule_layer_text(l, r->recommended_profile);
 	f->is_destructive = r->is_destructive;
-	f->undo = r->undo;
+	f->undo = (enum undo)r->undo;
 }
 
-/* Tries the shipped rules that can hold for this kind of effect, found by an index made at build time,
- * and all rules of the workspace's file. */
+static void try_rule(struct judge *j, const struct rule_layer *l, size_t i, const struct effect *e)
+{
+	const struct rule *r = &l->rules[i];
+
+	if (when_holds(&l->data, &r->when, e, &j->place, false))
+		apply_rule(j, l, r, e);
+}
+
+/* Tries the rules of each layer that can hold for this kind of effect: of the shipped one they are found by an index made at
+ * build time. */
 static void judge_by_rules(struct judge *j, const struct effect *e)
 {
-	const struct policy *p = j->policy;
-	struct rule r;
-
-	for (size_t i = shipped_kind_start[e->kind]; i < shipped_kind_start[e->kind + 1]; i++) {
-		policy_shipped_rule(p, shipped_by_kind[i], &r);
-		if (rules_hold(&r, e, j->profile, j->at))
-			apply_rule(j, &r, e);
+	for (size_t k = 0; k < LAYER_COUNT; k++) {
+		const struct rule_layer *l = &j->policy->layers[k];
+		if (l->by_kind)
+			for (size_t i = l->kind_start[e->kind]; i < l->kind_start[e->kind + 1]; i++)
+				try_rule(j, l, l->by_kind[i], e);
+		else
+			for (size_t i = 0; i < l->n; i++)
+				if (l->rules[i].when.kinds >> e->kind & 1)
+					try_rule(j, l, i, e);
 	}
-	for (size_t i = 0; i < p->rule_count; i++)
-		if ((!p->rules[i].kinds || (p->rules[i].kinds >> e->kind & 1)) &&
-			rules_hold(&p->rules[i], e, j->profile, j->at))
-			apply_rule(j, &p->rules[i], e);
 }
 
 /* Adds a finding that does not come from a rule with a condition. Like apply_rule(), it notes the ask
@@ -293,7 +302,7 @@ static void judge_unknown_programs(struct judge *j)
 {
 	const struct proposal *p = j->proposal;
 
-	if (j->at->containment == CONTAINMENT_WALLS)
+	if (j->at->placement == IN_SANDBOX)
 		return;
 	for (size_t i = 0; i < p->effect_count; i++)
 		if (is_unknown(&p->effects[i], "tool.unknown") || is_unknown(&p->effects[i], "mcp.call"))
@@ -330,7 +339,7 @@ static void judge_effect(struct judge *j, const struct effect *e)
 	}
 	if (e->flags & FXF_DRY_RUN)
 		return;
-	if (!j->is_contained || !facts_is_its_own(e, j->profile, j->at))
+	if (j->place.contained != WHEN_TRUE || !facts_is_its_own(e, j->profile, j->at))
 		judge_by_rules(j, e);
 	judge_by_profile(j, e);
 	if (e->kind == FX_SCRIPT)
@@ -443,7 +452,7 @@ static void judge_by_score(struct judge *j)
 	for (char *at = b.p; (at = strchr(at, '_'));)
 		*at = ' ';
 	/* A sum of small things behind walls is still small. */
-	if (d->score_hundredths >= 70 && !j->is_contained)
+	if (d->score_hundredths >= 70 && j->place.contained != WHEN_TRUE)
 		say(j, ACTION_ASK, "score.high", REASON_risk_score, b.p, NULL, "split it into smaller steps",
 			NULL);
 	else if (d->action < ACTION_WARN)
@@ -566,15 +575,16 @@ void decide(const struct policy *policy, const struct profile *profile, const st
 		.profile = profile,
 		.proposal = proposal,
 		.mode = at->mode,
-		.containment = at->containment,
+		.placement = at->placement,
 		.policy_version = policy->version,
 		.policy_sha256 = at->policy_sha256,
+		.policy = policy,
 		.workspace = at->workspace,
 		.task_name = at->task_name,
 		.task_goal = at->task_goal,
 		.evaluated_us = at->now_us };
 	struct judge j = { policy, profile, proposal, at, &d, find_raise(policy, profile->name),
-		facts_is_contained(profile, at), false };
+		when_at_profile(profile, at->placement, at->workspace), false };
 
 	d.findings = arena_alloc(at->a, MAX_FINDINGS * sizeof(*d.findings));
 	/* First, so that of several denials this is the one that is told. */

@@ -50,10 +50,21 @@ struct rule_view {
 };
 bool policy_rule(const struct policy *p, size_t i, struct rule_view *ret);
 
+/* Does a sandbox stand around the call, and does the profile rely on it instead of asking? */
+static inline bool profile_is_contained(const struct profile *profile, enum placement placement)
+{
+	return placement == IN_SANDBOX && profile->contained == CONTAINED_ALLOW;
+}
+
+/* Which rule a finding comes from, and why it holds: {layer, rule, origin, effect, holds, because}; NULL: no rule about effects.  With reason_line() as
+ * one sentence, the same of guard rules and of rules of a policy (engine_reasons()). */
+struct json *decide_reason(struct arena *a, const struct decision *d, const struct finding *f);
+const char *reason_line(struct arena *a, const struct json *reason);
+
 struct decide_context {
 	struct arena *a; /* findings and texts live here */
 	enum guard_mode mode;
-	enum containment containment; /* what will stand around it when it runs */
+	enum placement placement; /* where it will run: rules rely on IN_SANDBOX alone */
 	const char *workspace, *home; /* absolute and clean; or NULL */
 	const char *task_name, *task_goal; /* or NULL */
 	const char *policy_sha256; /* recorded as given; or NULL */

@@ -23,18 +23,11 @@ static bool counts(const struct effect *e)
 	return !(e->flags & (FXF_DRY_RUN | FXF_DECODED));
 }
 
-/* The effect happens inside a container or on another machine. A directory of this machine mounted into
- * a container is still here. */
-static bool is_elsewhere(const struct effect *e)
-{
-	return (e->flags & (FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE)) && !(e->flags & FXF_HOST_MOUNT);
-}
-
 /* Some tags are named as exceptions because their effect is not on files here: a forced push changes the
  * remote side, running a package's program or reading a device changes nothing by itself. */
 bool facts_writes(const struct effect *e)
 {
-	if (e->path_class == PATH_SINK || is_elsewhere(e))
+	if (e->path_class == PATH_SINK || effect_is_elsewhere(e))
 		return false;
 	switch ((int)e->kind) {
 	case FX_WRITE:
@@ -58,7 +51,7 @@ bool facts_writes(const struct effect *e)
 /* Regardless of any profile: does the effect use the network from this machine? */
 static bool touches_network(const struct effect *e)
 {
-	if (is_elsewhere(e))
+	if (effect_is_elsewhere(e))
 		return false;
 	return e->kind == FX_NETWORK || e->kind == FX_LISTEN || e->kind == FX_REVERSE_SHELL ||
 		(e->kind == FX_REMOTE && !tag_is(e, "remote.read"));
@@ -115,11 +108,6 @@ static bool is_known(const struct effect *e)
 	return e->target && e->certainty == CERTAIN;
 }
 
-bool facts_is_contained(const struct profile *profile, const struct decide_context *at)
-{
-	return at->containment == CONTAINMENT_WALLS && profile->contained == CONTAINED_ALLOW;
-}
-
 /* At or below a place of which the call has a layer of its own. */
 static bool is_layered(const char *path, const struct profile *profile, const char *home)
 {
@@ -164,13 +152,13 @@ bool facts_uses_network(
 		return false;
 	if (profile->reach == NETWORK_NONE || profile->reach == NETWORK_FULL)
 		return true;
-	if (facts_is_contained(profile, at) &&
+	if (profile_is_contained(profile, at->placement) &&
 		(e->kind == FX_LISTEN ||
 			(e->kind == FX_NETWORK && profile->reach == NETWORK_NAMED && !is_known(e))))
 		return false;
 	const char *place = place_of(e);
 	/* A client's own tool fetches outside of every sandbox: the loopback that it reaches is the machine's, with all that listens there. */
-	bool is_own = is_loopback(place) && (at->containment == CONTAINMENT_WALLS || !tag_is(e, "net.fetch"));
+	bool is_own = is_loopback(place) && (at->placement == IN_SANDBOX || !tag_is(e, "net.fetch"));
 	return e->certainty != CERTAIN || (!is_own && !is_named(place, profile));
 }
 

@@ -1,7 +1,7 @@
 /* gate.h — inside decide/: what every gate of the pipeline sees and says.
  *
  * One question (struct submission), what is known about the world (struct facts) and a compiled policy (struct ruleset) go through a
- * fixed row of gates (engine/engine.c).  Each gate is a pure function: no I/O, no clock but facts.now_us, memory only in the
+ * fixed row of gates (checks.def).  Each gate is a pure function: no I/O, no clock but facts.now_us, memory only in the
  * arena given; it cannot fail, at worst it says DENY.  DENY ends the row.  The first ESCALATE is kept while the rest is still asked.
  *
  * What the caller says is never believed about the world: it stands in the submission.  What is believed stands in the facts, which
@@ -23,41 +23,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In the order in which they are asked.  Names are stable: they stand in receipts and policies. */
-#define GATES(X) \
-	X(SHAPE, "shape") /* type, id and principal are there, params and context are objects */ \
-	X(STOP, "stop") /* freeze, fence, kill */ \
-	X(POLICY, "policy") /* a verified policy is there, and fresh */ \
-	X(SCHEMA, "schema") /* params fit the schema of their effect type */ \
-	X(TENANT, "tenant") \
-	X(PROVENANCE, "provenance") /* a parent that is claimed must be known */ \
-	X(VERIFICATION, "verification") /* what is signed must verify */ \
-	X(IDENTITY, "identity") /* one credential, one principal */ \
-	X(DELEGATION, "delegation") \
-	X(CAPABILITY, "capability") \
-	X(MCP, "mcp") \
-	X(ENVELOPE, "envelope") \
-	X(PINS, "pins") /* what was reviewed is what is used, once: schema versions, places in the order of events */ \
-	X(COVERAGE, "coverage") /* some rule speaks about it at all */ \
-	X(PDP, "pdp") /* what an external decision point answered */ \
-	X(REQUIREMENTS, "requirements") \
-	X(RULES, "rules") /* layers, bundles and active packs; the strictest wins */ \
-	X(EFFECTS, "effects") /* what the guard understands of a command */ \
-	X(GRAPH, "graph") /* rules over graphs (dsl/) */ \
-	X(SANDBOX, "sandbox") \
-	X(EGRESS, "egress") \
-	X(TAINT, "taint") \
-	X(THREAT, "threat") \
-	X(ASSUMPTIONS, "assumptions") \
-	X(PRIVILEGE, "privilege") \
-	X(VELOCITY, "velocity") \
-	X(BUDGET, "budget")
-
+/* The checks, in the order in which they are asked: checks.def has them all. */
 enum gate_id {
-#define GATE_ENUM(id, name) GATE_##id,
-	GATES(GATE_ENUM)
-#undef GATE_ENUM
-		GATE_COUNT
+#define CHECK(id, name, due, known, member, page) GATE_##id,
+#include "decide/checks.def"
+#undef CHECK
+	GATE_COUNT
 };
 
 /* What somebody wants to do, in their own words. */
@@ -97,8 +68,6 @@ struct facts {
 	const struct pdp_facts *pdp;
 	const struct sandbox_facts *sandbox;
 	const struct egress_facts *egress;
-	const struct threat_facts *threat;
-	const struct assumption_facts *assumptions;
 	const struct privilege_facts *privilege;
 	const struct envelope_facts *envelope; /* bounds/: the bound envelope with its counters */
 	const struct velocity_facts *velocity; /* bounds/ */
@@ -151,11 +120,9 @@ void gate_draw(struct judging *j, const struct draw *d);
 bool draw_join(struct draw *list, size_t n, const struct draw *d, bool is_sum);
 const struct json *gate_variables(struct judging *j);
 
-/* Who implements which. */
-gate_fn gate_shape, gate_policy, gate_schema, gate_tenant, gate_provenance, gate_verification, gate_pins,
-	gate_coverage, gate_requirements, gate_rules, gate_effects, gate_graph, gate_sandbox; /* engine/ */
-gate_fn gate_stop, gate_identity, gate_delegation, gate_capability, gate_mcp, gate_pdp, gate_egress,
-	gate_taint, gate_threat, gate_assumptions, gate_privilege; /* authority/ */
-gate_fn gate_envelope, gate_velocity, gate_budget; /* bounds/ */
+/* Those of authority/ and bounds/ lie there, the others in engine/. */
+#define CHECK(id, name, due, known, member, page) gate_fn gate_##name;
+#include "decide/checks.def"
+#undef CHECK
 
 #endif

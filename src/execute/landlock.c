@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "execute/openings.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -165,6 +166,23 @@ static const char *const *all_hidden(struct arena *a, const struct landlock_rule
 	return all;
 }
 
+/* The very object that was opened: another one under its name ends in an error, and so does a link. */
+static int grant_opening(int ruleset, struct arena *a, const struct sandbox_opening *o,
+	const char *const *hidden, uint64_t read, uint64_t write, uint64_t known)
+{
+	AUTO(close_fd) int fd = open(o->at, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || !openings_match(o, fd, &st)) {
+		errno = ESTALE;
+		return -1;
+	}
+	if (S_ISDIR(st.st_mode))
+		return grant_read_around(ruleset, a, o->at, hidden, read, known);
+	struct path_beneath rule = { (o->is_writable ? write : read) & known & FILE_ONLY_RIGHTS, fd };
+	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
+}
+
 /* Devices nearly every program needs.  Writing to them changes nothing on disk. */
 static int grant_devices(int ruleset, uint64_t known, bool is_shared)
 {
@@ -234,6 +252,9 @@ int landlock_build(const struct landlock_rules *rules)
 	for (const char *const *p = rules->write_paths; p && *p; p++)
 		if (!(rules->is_shared && text_eq(*p, "/dev/shm")) && !path_is_in_one(*p, rules->hidden) &&
 			grant(ruleset, *p, write, known, 0))
+			return -1;
+	for (const struct sandbox_opening *o = rules->openings; o && o->at; o++)
+		if (grant_opening(ruleset, &a, o, hidden, read, write, known))
 			return -1;
 	for (const char *const *p = rules->own; p && *p; p++)
 		if (grant(ruleset, *p, read | WRITE_RIGHTS, known, 0))

@@ -16,6 +16,7 @@ struct landlock_rules {
 	const char *const *hidden; /* not readable either; NULL when mounts cover them */
 	const struct sandbox_home *homes; /* the same, but for `shown` below them; or NULL */
 	const char *const *shown; /* read-only; or NULL */
+	const struct sandbox_opening *openings; /* ended by at NULL; or NULL */
 	bool is_supervised; /* all that is changed is changed by the supervisor: nothing is granted but reading */
 	bool is_shared; /* /dev/pts and /dev/shm are everybody's: closed */
 };

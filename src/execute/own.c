@@ -114,7 +114,7 @@ static bool keep_all(const struct sandbox_rules *rules, const char *program, str
 }
 
 /* Every directory on the way is made where it is missing; the last one carries the mount. */
-static bool make_way(const char *path, mode_t last)
+bool own_make_way(const char *path, mode_t last)
 {
 	char dir[4096];
 
@@ -143,7 +143,7 @@ static bool put_back(struct kept *k)
 			is_inside |= j != i && path_is_below(k->path[i], k->path[j]) &&
 				(j < i || !text_eq(k->path[i], k->path[j]));
 		if (!is_inside)
-			ok &= fstat(k->fd[i], &st) == 0 && make_way(k->path[i], st.st_mode) &&
+			ok &= fstat(k->fd[i], &st) == 0 && own_make_way(k->path[i], st.st_mode) &&
 				syscall(SYS_MOVE_MOUNT, k->fd[i], "", AT_FDCWD, k->path[i],
 					MOVE_FROM_EMPTY) == 0;
 	}
@@ -174,7 +174,7 @@ static bool write_git_config(const struct sandbox_home *h)
 /* A home below a private directory was covered with it, and is made there.  `fd`: holds h->from, or -1. */
 static bool put_home(const struct sandbox_home *h, int fd)
 {
-	if (access(h->at, F_OK) && !make_way(h->at, S_IFDIR))
+	if (access(h->at, F_OK) && !own_make_way(h->at, S_IFDIR))
 		return false;
 	if (fd >= 0)
 		return put_at(fd, h->at);
@@ -215,10 +215,15 @@ static void put_private(const struct sandbox_rules *rules, const char *program, 
 	/* One that lies in a home is made there. */
 	for (size_t i = 0; i < own_count && ok; i++)
 		if (is_in_home(rules, rules->own[i].at))
-			ok = make_way(rules->own[i].at, S_IFDIR) && put_at(own.fd[i], rules->own[i].at);
+			ok = own_make_way(rules->own[i].at, S_IFDIR) && put_at(own.fd[i], rules->own[i].at);
 	for (size_t i = 0; i < own.n; i++)
 		close(own.fd[i]);
 	ok = put_back(&kept) && ok;
+	/* What is opened later is put on names that have to be there before this becomes read-only. */
+	struct stat st;
+	for (const struct sandbox_opening *o = rules->openings; o && o->at && ok; o++)
+		if (own_covers(rules, o->at) && lstat(o->at, &st))
+			ok = own_make_way(o->at, o->is_dir ? S_IFDIR : S_IFREG);
 	report->own_directories = rules->own && ok;
 	report->homes_covered = rules->homes && ok;
 }

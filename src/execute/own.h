@@ -10,6 +10,8 @@ enum { OWN_MAX = LAYERS_MAX + HOMES_MAX + 8 };
  * In the warden, before anything is made read-only.  What stands is in the report; a layer that the kernel refuses is left
  * out, and its place stays read-only. */
 void own_put_up(const struct sandbox_rules *rules, const char *program, struct sandbox_report *report);
+/* Makes directories on the way to `path`, and there a file or a directory that a mount can lie on. */
+bool own_make_way(const char *path, mode_t last);
 /* Does one of these directories cover this path? */
 bool own_covers(const struct sandbox_rules *rules, const char *path);
 

@@ -786,7 +786,7 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 		*ret = r;
 		return OK;
 	}
-	int rc = err_sys(e, "RUN_START", "cannot start '%s'", request->argv[0]);
+	int rc = err_sys(e, "RUN_START", "cannot start '%s'%s", request->argv[0], err_start_hint());
 	release(r);
 	return rc;
 }
@@ -833,7 +833,7 @@ int run_go(struct running *r, struct err *e)
 	open_gate(r, false);
 	if (w->warden < 0) {
 		errno = r->stage.start_errno;
-		return err_sys(e, "RUN_START", "cannot start '%s'", w->request->argv[0]);
+		return err_sys(e, "RUN_START", "cannot start '%s'%s", w->request->argv[0], err_start_hint());
 	}
 	if (w->request->is_session) {
 		close_fd(&p->hand[1]);

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "execute/egress/egress.h"
 #include "execute/landlock.h"
+#include "execute/openings.h"
 #include "execute/own.h"
 #include "execute/private_files.h"
 #include "execute/seccomp.h"
@@ -382,11 +383,13 @@ static int loopback_up(void)
 static void private_mounts(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	const char *empty = NULL, *own[OWN_MAX + 1];
+	int opened[OPENINGS_MAX];
 	char program[4096];
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
 	program[n > 0 ? n : 0] = 0;
 	private_files_open(rules, report);
+	openings_keep(rules, opened);
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
 		report->mount_namespace = false;
 		return;
@@ -410,7 +413,8 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 		report->metadata_confined &= pin_parents(own, program) == 0 && freeze_dir(program) == 0;
 	report->keys_hidden = report->homes_covered || !rules->homes;
 	for (const char *const *p = rules->hidden; p && *p; p++)
-		report->keys_hidden &= cover(*p, &empty) == 0;
+		report->keys_hidden &=
+			(openings_are_below(rules, *p) ? openings_cover(rules, *p) : cover(*p, &empty)) == 0;
 	report->places_covered = report->keys_hidden;
 	report->state_protected = true;
 	for (const char *const *p = rules->read_only; p && *p; p++)
@@ -422,6 +426,10 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	for (size_t i = 0; rules->files && rules->files[i].at; i++)
 		report->files_private &= private_files_cover(rules, report, i) == 0;
 	report->state_protected &= report->files_private;
+	report->is_opened = openings_put(rules, opened) == 0;
+	for (const char *const *p = rules->hidden; p && *p; p++)
+		if (openings_show(rules, *p))
+			report->keys_hidden &= cover(*p, &empty) == 0;
 }
 
 /* Runs in the warden, still with the capabilities that its new namespaces gave it. */
@@ -435,6 +443,9 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 		return refuse(report, "cannot map the user into its namespace: %s", strerror(errno));
 	if (report->mount_namespace)
 		private_mounts(rules, report);
+	if (report->mount_namespace && rules->openings && !report->is_opened)
+		return refuse(
+			report, "what was approved is not what it was any more, or cannot be opened here");
 	if (report->network_namespace && loopback_up())
 		lacks(report, "loopback");
 	if (rules->network == NETWORK_NAMED && rules->kind == SANDBOX_NAMESPACES) {
@@ -516,6 +527,7 @@ static int build_files(
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
 		.homes = report->keys_hidden ? NULL : rules->homes,
 		.shown = rules->shown,
+		.openings = rules->openings,
 		.is_supervised = is_supervised,
 		.is_shared = !report->shared_closed,
 	};

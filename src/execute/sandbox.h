@@ -48,6 +48,16 @@ struct sandbox_file {
 	ino_t ino; /* of the copy */
 };
 
+/* One file or directory that an operator has opened for this run.  Whoever makes the rules holds a descriptor of it, so that its number stays
+ * its own: under this name nothing else is opened.  A directory is only read. */
+struct sandbox_opening {
+	const char *at; /* absolute, without links */
+	dev_t dev;
+	ino_t ino;
+	bool is_dir, is_writable;
+};
+enum { OPENINGS_MAX = 16 };
+
 struct sandbox_rules {
 	enum network_reach network;
 	int door; /* NETWORK_NAMED: the listening socket is handed out through this one (egress/egress.h); 0: nobody serves it */
@@ -63,6 +73,9 @@ struct sandbox_rules {
 	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
 	const struct sandbox_file *files; /* ended by at NULL; or NULL: there are none */
 	const char *files_dir; /* of their copies; out of the run's sight */
+	const char *const *git_approved; /* settings of git that may change in `files`, as
+					    propose_git_merge_approved() has them; or NULL */
+	const struct sandbox_opening *openings; /* ended by at NULL, at most OPENINGS_MAX; or NULL */
 	const char *
 		own_dir; /* SANDBOX_SUPERVISED: holds all that is the run's own; open although it lies in a hidden place */
 	const char *own_home; /* without mounts: the home of a session, the same; or NULL */
@@ -96,6 +109,7 @@ struct sandbox_report {
 	bool places_covered; /* they are covered by mounts: sockets in them cannot be reached, either */
 	bool read_only_held; /* nothing in the run can change what of read_only exists */
 	bool files_private; /* each of `files` is covered by its copy, or supervised */
+	bool is_opened; /* with mounts: all of `openings` are where they were */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
 	bool capabilities_dropped;
 	bool sum_of_processes,

@@ -53,6 +53,8 @@ int supervisor_init(struct supervisor *s, const struct sandbox_rules *rules)
 		.shm = rules->shm,
 		.proxy_port = rules->proxy_port,
 		.files = rules->files,
+		.openings = rules->openings,
+		.git_approved = rules->git_approved,
 		.is_private = rules->kind == SANDBOX_NAMESPACES,
 		.is_root = geteuid() == 0 };
 	if (s->is_private)

@@ -50,6 +50,8 @@ struct supervisor {
 	} terminals[4]; /* that the run was given; ino 0 behind the last */
 	int waiting[64]; /* pidfds of processes that wait in the place of a caller; 0: none */
 	const struct sandbox_file *files; /* of the rules */
+	const struct sandbox_opening *openings; /* of the rules */
+	const char *const *git_approved; /* of the rules */
 	bool is_private; /* there are mounts: renames are heard, and nothing else is supervised */
 	int files_dir; /* of the report */
 	int files_watch; /* hears when somebody outside replaces a file; 0: not yet, -1: nobody does */

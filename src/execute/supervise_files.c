@@ -86,6 +86,16 @@ static bool may_change(const struct supervisor *s, const char *path)
 	return is_in(path, s->writable, s->writable_count) && !is_in(path, s->closed, s->closed_count);
 }
 
+/* The very file that an operator opened, under its own name. */
+static bool is_opened(const struct supervisor *s, const struct object *o)
+{
+	for (const struct sandbox_opening *x = s->openings; x && x->at; x++)
+		if (x->is_writable && text_eq(x->at, o->path) && x->dev == o->st.st_dev &&
+			x->ino == o->st.st_ino)
+			return true;
+	return false;
+}
+
 /* A name in a directory: whoever changes it changes the directory, which must itself be writable. */
 static bool may_change_name(const struct supervisor *s, const char *path)
 {
@@ -343,7 +353,7 @@ static int64_t open_object(struct notified *c, const struct object *o, int flags
 		return -ENOTDIR;
 	if (flags & O_PATH)
 		return notified_lend(c, o->fd, flags & O_CLOEXEC);
-	if (!may_change(c->s, o->path) && !is_nameless(o->path))
+	if (!may_change(c->s, o->path) && !is_nameless(o->path) && !is_opened(c->s, o))
 		return OUTSIDE;
 	if (S_ISFIFO(o->st.st_mode) && !(flags & O_NONBLOCK) && (flags & O_ACCMODE) != O_RDWR)
 		return notified_later(c, open_waiting, o->fd, again);
@@ -600,7 +610,7 @@ static int64_t find_existing(const struct notified *c, int at, uint64_t address,
 	if (o->fd < 0)
 		return -ENOENT;
 	rc = where(o->fd, o->path);
-	if (rc == 0 && !may_change(c->s, o->path) && !is_nameless(o->path))
+	if (rc == 0 && !may_change(c->s, o->path) && !is_nameless(o->path) && !is_opened(c->s, o))
 		rc = OUTSIDE;
 	return rc;
 }

@@ -102,7 +102,7 @@ void terminal_begin(struct terminal *t, int master)
 	if (t->is_alone) {
 		t->kept = malloc(KEPT_BYTES);
 		if (!t->kept)
-			BUG("out of memory");
+			mem_exhausted(0);
 		return;
 	}
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", t->out);

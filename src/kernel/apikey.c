@@ -7,15 +7,20 @@
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "kernel/act.h"
+#include "kernel/operator_files.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-static const struct doc KEYS = {
-	.file = APIKEYS, .lock = APIKEYS ".lock", .type = JSON_OBJECT, .max_bytes = 8 << 20, .code = "APIKEYS"
-};
+static const struct doc KEYS = { .file = APIKEYS,
+	.lock = APIKEYS ".lock",
+	.type = JSON_OBJECT,
+	.max_bytes = 8 << 20,
+	.code = "APIKEYS",
+	.newest = 1 };
 static const char token_mark[] = "helm_";
 enum { ID_BYTES = 6, SECRET_BYTES = 32, NAME_MOST = 200 };
 
@@ -74,7 +79,8 @@ int apikeys_load(struct sys *s, struct arena *a, const struct workspace *ws, str
 		*ret = json_new(a, JSON_OBJECT);
 		return OK;
 	}
-	return rc ? err_set(e, rc, why.code, "%s", why.text) : doc_load(s, a, fd, &KEYS, ret, e);
+	return rc ? err_set(e, rc, why.code, "%s", why.text)
+		  : sealed_load(s, a, fd, &KEYS, APIKEYS_NAME, ret, e);
 }
 
 /* ---- matching ---- */
@@ -253,7 +259,7 @@ static int store_open(struct kernel *k, struct arena *a, struct store *st, struc
 	if (rc == OK)
 		rc = doc_lock(k->sys, st->fd, &KEYS, &st->lock, e);
 	if (rc == OK)
-		rc = doc_load(k->sys, a, st->fd, &KEYS, &st->doc, e);
+		rc = sealed_load(k->sys, a, st->fd, &KEYS, APIKEYS_NAME, &st->doc, e);
 	if (rc)
 		return rc;
 	json_seti(a, st->doc, "version", 1);
@@ -305,7 +311,7 @@ int apikey_add(struct kernel *k, struct arena *a, const struct apikey *wish, con
 	if (rc)
 		return rc;
 	json_set(a, st.keys, id, row);
-	rc = doc_replace(k->sys, a, st.fd, &KEYS, st.doc, e);
+	rc = sealed_replace(k->sys, a, st.fd, &KEYS, st.doc, e);
 	if (rc)
 		return rc;
 	json_sets(a, row, "key_id", id);
@@ -365,7 +371,7 @@ int apikey_rotate(struct kernel *k, struct arena *a, const char *id, int64_t ove
 		json_sets(a, old, "expires_at", text_time_z(a, end));
 	json_sets(a, old, "replaced_by", new_id);
 	json_set(a, st.keys, new_id, row);
-	rc = doc_replace(k->sys, a, st.fd, &KEYS, st.doc, e);
+	rc = sealed_replace(k->sys, a, st.fd, &KEYS, st.doc, e);
 	if (rc)
 		return rc;
 	json_sets(a, row, "key_id", new_id);
@@ -390,7 +396,7 @@ int apikey_revoke(struct kernel *k, struct arena *a, const char *id, const char 
 	json_sets(a, row, "revoked_at", text_time_z(a, k->sys->now_us(k->sys)));
 	if (reason)
 		json_sets(a, row, "revoked_because", reason);
-	rc = doc_replace(k->sys, a, st.fd, &KEYS, st.doc, e);
+	rc = sealed_replace(k->sys, a, st.fd, &KEYS, st.doc, e);
 	if (rc == OK)
 		json_sets(a, row, "key_id", id);
 	*ret_row = row;

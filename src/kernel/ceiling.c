@@ -3,8 +3,10 @@
 
 #include "base/doc.h"
 #include "base/file.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "kernel/act.h"
+#include "kernel/operator_files.h"
 
 #include <fcntl.h>
 
@@ -12,7 +14,8 @@ static const struct doc STORE = { .file = CEILINGS,
 	.lock = CEILINGS ".lock",
 	.type = JSON_OBJECT,
 	.max_bytes = 1 << 20,
-	.code = "CEILINGS" };
+	.code = "CEILINGS",
+	.newest = 1 };
 enum { CEILINGS_MOST = 100 };
 
 int ceilings_load(
@@ -27,7 +30,8 @@ int ceilings_load(
 		*ret = json_new(a, JSON_OBJECT);
 		return OK;
 	}
-	return rc ? err_set(e, rc, why.code, "%s", why.text) : doc_load(s, a, fd, &STORE, ret, e);
+	return rc ? err_set(e, rc, why.code, "%s", why.text)
+		  : sealed_load(s, a, fd, &STORE, CEILINGS_NAME, ret, e);
 }
 
 bool ceiling_is_one(const struct json *row)
@@ -68,7 +72,7 @@ int ceiling_put(
 	if (rc == OK)
 		rc = doc_lock(k->sys, fd, &STORE, &lock, e);
 	if (rc == OK)
-		rc = doc_load(k->sys, a, fd, &STORE, &doc, e);
+		rc = sealed_load(k->sys, a, fd, &STORE, CEILINGS_NAME, &doc, e);
 	if (rc)
 		return rc;
 	struct json *budgets = doc_part(a, doc, "budgets");
@@ -84,7 +88,7 @@ int ceiling_put(
 		json_set(a, budgets, id, json_copy(a, row));
 	else
 		(void)json_remove(budgets, id);
-	return doc_replace(k->sys, a, fd, &STORE, doc, e);
+	return sealed_replace(k->sys, a, fd, &STORE, doc, e);
 }
 
 /* ---- as budgets ---- */

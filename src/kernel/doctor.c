@@ -7,7 +7,7 @@
  * For people and for scripts: `helm doctor` prints the rows, `--json` gives the document, and the exit code
  * follows `healthy`.  It reads much more than `helm status` does (whole ledgers, leftovers, clients), so it
  * may take its time. */
-#include "audit/audit.h"
+#include "audit/keys.h"
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -15,12 +15,15 @@
 #include "kernel/freeze.h"
 #include "kernel/guard.h"
 #include "kernel/hook.h"
+#include "kernel/operator_files.h"
 #include "kernel/posture.h"
-#include "kernel/reconcile.h"
 #include "kernel/setup/setup.h"
+#include "kernel/shipped.h"
 #include "kernel/sources.h"
 #include "kernel/standing.h"
+#include "kernel/state_files.h"
 #include "kernel/task/task.h"
+#include "kernel/verdict.h"
 #include "remember/health.h"
 #include "remember/memory.h"
 #include "verify/verify.h"
@@ -59,6 +62,31 @@ static void remedy(struct exam *x, const char *text)
 	json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", text);
 }
 
+/* How a shipped file stands to this release; no answer is a defect. */
+static const char *shipped_says(struct exam *x, const char *path, struct bytes text)
+{
+	struct bytes accepted;
+
+	switch (shipped_age(path, text)) {
+	case SHIPPED_NOW:
+		return "present";
+	case SHIPPED_EARLIER:
+		return accepted_read(x->s, x->a, x->ws, path, &accepted, NULL) == OK &&
+				bytes_eq(accepted, text)
+			? "present, accepted as an earlier release shipped it, and in force like that; 'helm reconcile "
+			  "--apply --force' and then 'helm workspace trust' take the one of this release"
+			: "present, as an earlier release shipped it; 'helm reconcile --apply' brings it up to date";
+	default:
+		return "present, with changes; 'helm reconcile --diff' shows them";
+	}
+}
+
+static void check_mendable(struct exam *x, const char *name, const char *text, const char *remedy)
+{
+	check(x, name, false, text);
+	json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", remedy);
+}
+
 /* A file that `helm init` made and that must be there; JSON must parse. */
 static void check_reference(struct exam *x, const char *path)
 {
@@ -70,9 +98,9 @@ static void check_reference(struct exam *x, const char *path)
 		check(x, path, false,
 			e.rc == E_MISSING ? "missing; 'helm init' restores it" : arena_strdup(x->a, e.text));
 	else if (text_ends(path, ".json") && json_parse(x->a, text, path, NULL, &doc, &e))
-		check(x, path, false, arena_strdup(x->a, e.text));
+		check_mendable(x, path, arena_strdup(x->a, e.text), WORKSPACE_REPAIR);
 	else
-		check(x, path, true, "present");
+		check(x, path, true, shipped_says(x, path, text));
 }
 
 /* A directory that `helm init` made. */
@@ -105,11 +133,12 @@ static void check_leftovers(struct exam *x)
 	else if (checkpoint_prune(&store, &policy, NULL, false, &found, &e))
 		check(x, name, false, arena_strdup(x->a, e.text));
 	else
-		check(x, name, !found.leftovers->n,
+		/* A note: they take room and nothing else. */
+		check(x, name, true,
 			found.leftovers->n
 				? arena_printf(x->a,
-					  "%u, the first is '%s'; 'helm checkpoint prune --apply' removes "
-					  "them",
+					  "%u of an interrupted checkpoint or restore, the first is '%s'; harmless, "
+					  "'helm checkpoint prune --apply' removes them",
 					  found.leftovers->n, json_text(json_at(found.leftovers, 0)))
 				: "none");
 	checkpoint_close(&store);
@@ -164,6 +193,39 @@ static void check_vault(struct exam *x)
 				text_quote(x->a, path_join(x->a, x->ws->state_dir, "privacy-vault.json"))));
 }
 
+/* Who may approve, call, be trusted: a file that is damaged refuses every command that needs it. */
+static void check_operator_files(struct exam *x)
+{
+	struct json *findings = json_new(x->a, JSON_ARRAY);
+
+	operator_files_check(x->s, x->a, x->ws, findings);
+	json_each (f, findings) {
+		check(x, arena_printf(x->a, "operator-file:%s", json_get_text(f, "name", "")), false,
+			json_get_text(f, "text", ""));
+		remedy(x, json_get_text(f, "remedy", ""));
+	}
+	if (!findings->n)
+		check(x, "operator-files", true, "each is what was written last");
+}
+
+/* The key history, and that the key in force is its last one. */
+static void check_keys(struct exam *x)
+{
+	struct log_report report = audit_report_new(x->a);
+	struct err e = { 0 };
+	const char *home;
+
+	if (workspace_helm_home(x->s, x->a, &home, &e) || audit_keys(x->s, x->a, home, &report, &e))
+		return;
+	json_each (f, json_get(report.doc, "findings")) {
+		check(x, arena_printf(x->a, "keys:%s", json_get_text(f, "what", "")), false,
+			json_get_text(f, "text", ""));
+		remedy(x, json_get_text(f, "remedy", ""));
+	}
+	if (report.is_sound)
+		check(x, "keys", true, "the key in force is the last one of an unbroken history");
+}
+
 /* ---- deep ---- */
 
 static void step_log(void *arg, uint64_t done_bytes, uint64_t total_bytes)
@@ -173,74 +235,59 @@ static void step_log(void *arg, uint64_t done_bytes, uint64_t total_bytes)
 	o->step(o->arg, "receipts, MiB", done_bytes >> 20, total_bytes >> 20);
 }
 
-/* Was anything found about the rows of ledgers? */
-static bool has_rows(const struct log_report *report)
+/* Every receipt, link, leaf, head and anchor, and every row that they speak of, as `helm log check` does it: what that finds is wrong here.
+ * With --deep all of it is read now; else a verdict that was kept answers while nothing has changed. */
+static void check_verdict(struct exam *x, const struct json *wrong)
 {
-	json_each (f, json_get(report->doc, "findings"))
-		if (text_eq(json_get_text(f, "severity", ""), "rows"))
-			return true;
-	return false;
-}
-
-/* Every receipt, link, leaf, head and anchor, and every row that they speak of, as `helm log check --all` does it. */
-static void check_whole_record(struct exam *x)
-{
-	static const char name[] = "record:all";
 	const struct doctor_options *o = x->options;
-	struct log_check_options options = {
-		.root_fd = x->ws->root_fd, .all = true, .step = o->step ? step_log : NULL, .arg = (void *)o
-	};
-	struct trust own = { 0 };
-	struct log_report report;
+	struct verdict_ask ask = { .is_now = o->deep,
+		.all = o->deep,
+		.step = o->deep && o->step ? step_log : NULL,
+		.arg = (void *)o };
+	struct record_verdict v;
 	struct err e = { 0 };
-	const char *home;
-	int rc = workspace_helm_home(x->s, x->a, &home, &e);
 
-	if (rc == OK)
-		rc = trust_add_key(x->s, x->a, arena_printf(x->a, "%s/keys/root.pub", home), &own, &e);
-	if (rc == OK)
-		(void)trust_add_history(
-			x->s, x->a, arena_printf(x->a, "%s/keys/" KEY_HISTORY, home), &own, &e);
-	if (rc == OK)
-		rc = log_check(x->s, x->a, x->ws->state_fd, &own, &options, &report, &e);
-	if (rc == OK)
-		rc = audit_rows(x->s, x->a, x->ws->state_fd, true, &report, &e);
-	if (rc || !report.is_sound) {
-		check(x, name, false,
-			rc		      ? arena_strdup(x->a, e.text)
-				: *report.why ? report.why
-				: has_rows(&report)
-				? "rows of the ledgers are not those that receipts speak of"
-				: "not all of it is signed by a key of this user");
-		remedy(x, "helm log check --all says everything that is wrong");
+	if (workspace_verdict(x->s, x->a, x->ws, &ask, &v, &e)) {
+		check(x, "record:all", false, arena_printf(x->a, "cannot be checked: %s", e.text));
+		remedy(x, "helm log check");
 		return;
 	}
-	check(x, name, true,
-		arena_printf(
-			x->a, "%s, all verified", text_count(x->a, (int64_t)report.receipts, "receipt")));
+	bool is_told = false;
+	json_each (w, wrong)
+		is_told |= text_eq(json_get_text(w, "name", ""), "record");
+	const char *upto = o->deep && v.is_sound
+		? arena_printf(x->a, "%s, all verified", text_count(x->a, (int64_t)v.receipts, "receipt"))
+		: audit_verdict_text(x->a, &v);
+	check(x, "record:all", v.is_sound,
+		v.is_sound ? upto
+			   : arena_printf(x->a, "not sound: %s%s%s", is_told ? "" : v.why,
+				     is_told ? "" : "; ", upto));
+	if (!v.is_sound)
+		remedy(x, v.remedy);
 }
 
 /* One store: adds to `sum`.  False, with the row, when it cannot be read at all. */
 static bool check_store(
-	struct exam *x, const char *name, struct checkpoint_store *store, struct checkpoint_verified *sum)
+	struct exam *x, const char *name, struct checkpoint_store *store, struct checkpoint_checked *sum)
 {
 	struct checkpoint_progress progress = { x->options->step, x->options->arg };
-	struct checkpoint_verified found;
+	struct checkpoint_check how = { .read_data = true, .progress = progress.step ? &progress : NULL };
+	struct checkpoint_checked found;
 	struct err e = { 0 };
-	int rc = checkpoint_verify(store, progress.step ? &progress : NULL, &found, &e);
+	int rc = checkpoint_check_store(store, &how, &found, &e);
 
 	if (rc) {
 		check(x, name, false, arena_printf(x->a, "%s: %s", store->where, e.text));
 		return false;
 	}
 	sum->checkpoints += found.checkpoints;
-	json_each (one, found.damaged)
-		json_push(x->a, sum->damaged, one);
+	json_each (one, found.findings)
+		json_push(x->a, sum->findings, one);
 	return true;
 }
 
 /* Those of work trees, below the helm home. */
-static bool check_trees(struct exam *x, const char *name, struct checkpoint_verified *sum)
+static bool check_trees(struct exam *x, const char *name, struct checkpoint_checked *sum)
 {
 	const char *trees = x->ws->helm_home ? path_join(x->a, x->ws->helm_home, "trees") : NULL;
 	char **names;
@@ -271,7 +318,7 @@ static bool check_trees(struct exam *x, const char *name, struct checkpoint_veri
 static void check_whole_store(struct exam *x)
 {
 	static const char name[] = "checkpoints:all";
-	struct checkpoint_verified sum = { .damaged = json_new(x->a, JSON_ARRAY) };
+	struct checkpoint_checked sum = { .findings = json_new(x->a, JSON_ARRAY) };
 	struct checkpoint_store store;
 	struct err e = { 0 };
 	bool ok = checkpoint_open(
@@ -283,14 +330,19 @@ static void check_whole_store(struct exam *x)
 	} else {
 		check(x, name, false, arena_strdup(x->a, e.text));
 	}
+	bool is_here = sum.findings->n > 0;
 	ok &= check_trees(x, name, &sum);
-	if (sum.damaged->n) {
+	if (sum.findings->n) {
+		const struct json *first = json_at(sum.findings, 0);
 		check(x, name, false,
-			arena_printf(x->a, "%u of %llu cannot be restored whole, the first is %s",
-				sum.damaged->n, (unsigned long long)sum.checkpoints,
-				json_text(json_at(sum.damaged, 0))));
+			arena_printf(x->a, "damaged: %u findings in %llu checkpoints, the first is %s%s%s",
+				sum.findings->n, (unsigned long long)sum.checkpoints,
+				json_get_text(first, "checkpoint_id", json_get_text(first, "pack", "")),
+				json_get(first, "checkpoint_id") || json_get(first, "pack") ? ": " : "",
+				json_get_text(first, "text", "")));
 		remedy(x,
-			"'helm checkpoint create' where its files are saves what is there now, and anew what is damaged");
+			is_here ? CHECKPOINT_REMEDY
+				: CHECKPOINT_REMEDY ", in the work tree whose files were saved");
 	} else if (ok) {
 		check(x, name, true,
 			arena_printf(x->a, "%llu, all can be restored", (unsigned long long)sum.checkpoints));
@@ -353,7 +405,7 @@ static int count_line(void *arg, off_t place, uint64_t line, struct bytes text, 
 	(void)e;
 	c->line = piece_of(place) == piece_of(c->place) ? c->line + 1 : 1;
 	c->place = place;
-	if (!text.n)
+	if (row_is_blank(text))
 		return OK;
 	c->rows++;
 	if (text_utf8(&c->a, (const char *)text.p, text.n, TEXT_BYTE_JSON, &n) != (const char *)text.p &&
@@ -373,7 +425,8 @@ static const char *how_to_look(struct exam *x, const struct ledger_count *c, con
 	int stem = (int)(strlen(path) - strlen(".jsonl")), dir = (int)(path_base(path) - path);
 
 	return piece_of(c->bad_place) == piece_of(c->place)
-		? arena_printf(x->a, "sed -n %zup %s shows it; helm log check says what is proven",
+		? arena_printf(x->a,
+			  "sed -n %zup %s shows it; 'helm log repair --yes' keeps such lines aside, on record",
 			  c->first_bad, path)
 		: arena_printf(x->a,
 			  "zstd -dc %.*ssegments/%.*s-%06u.jsonl.zst | sed -n %zup shows it; helm log check says "
@@ -558,8 +611,7 @@ static void check_state(struct exam *x, const struct json *now)
 	if (json_get(now, "free_bytes"))
 		check_standing(x, now, "free-space",
 			arena_printf(a, "%lld MiB", (long long)(json_get_int(now, "free_bytes", 0) >> 20)));
-	check_standing(
-		x, now, "record", "the newest receipts are whole; 'helm log check' looks at all of them");
+	check_standing(x, now, "record", "the newest receipts continue each other");
 	check_standing(x, now, "key", x->key_says);
 	check_standing(x, now, "profiles", "readable");
 	check_standing(x, now, "settings",
@@ -737,8 +789,9 @@ struct json *doctor_run(
 		ws->exists ? ws->root
 			   : arena_printf(a, "%s does not exist; 'helm init --path %s' creates it", ws->root,
 				     ws->root));
-	for (const char *const *path = required_references; *path && ws->exists; path++)
-		check_reference(&x, *path);
+	for (size_t i = 0; i < SHIPPED_COUNT && ws->exists; i++)
+		if (SHIPPED_FILES[i].use == SHIPPED_REQUIRED)
+			check_reference(&x, SHIPPED_FILES[i].to);
 	for (size_t i = 0; i < ARRAY_SIZE(directories) && ws->exists; i++)
 		check_directory(&x, directories[i]);
 	if (ws->exists) {
@@ -756,11 +809,13 @@ struct json *doctor_run(
 		check_ledger(&x, MEMORY_OPERATIONS);
 		if (ws->state_fd >= 0)
 			check_state(&x, now);
-		if (options->deep && ws->state_fd >= 0) {
-			check_whole_record(&x);
+		if (ws->state_fd >= 0)
+			check_verdict(&x, json_get(now, "wrong"));
+		if (options->deep && ws->state_fd >= 0)
 			check_whole_store(&x);
-		}
 	}
+	check_keys(&x);
+	check_operator_files(&x);
 	check_onboarding(&x);
 	bool foreign = ws->layout == LAYOUT_OPENCLAW || ws->layout == LAYOUT_HERMES;
 	check(&x, "workspace-separation", !foreign,

@@ -44,15 +44,25 @@ const struct json *freeze_of_fleet(const struct json *doc)
 	return NULL;
 }
 
+/* An act makes a document anew that cannot be believed, but never in the place of one that this program cannot read. */
+const char *freeze_remedy(struct sys *s, const struct workspace *ws)
+{
+	if (posture_keys_damaged(s, ws))
+		return "the key history is damaged, which comes first: helm key repair --yes (helm key history says more)";
+	return posture_of(s, ws)->is_unreadable
+		? "that has to be mended first: no command writes another one in its place"
+		: "'helm workspace repair' puts it back from the signed acts in the record";
+}
+
 /* Why `principal` is frozen, or NULL.  What cannot be read counts as a freeze. */
-const char *freeze_in_force(struct kernel *k, struct arena *a, const char *principal)
+const char *freeze_in_force(struct sys *s, struct arena *a, const struct workspace *ws, const char *principal)
 {
 	struct json *doc;
 	struct err e = { 0 };
 
-	if (freeze_load(k->sys, a, k->ws, &doc, &e))
-		return arena_printf(
-			a, "whether a freeze is in force cannot be read (%s); " FREEZE_REMEDY, e.text);
+	if (freeze_load(s, a, ws, &doc, &e))
+		return arena_printf(a, "whether a freeze is in force cannot be read (%s); %s", e.text,
+			freeze_remedy(s, ws));
 	const struct json *all = json_get(doc, "*"), *own = principal ? json_get(doc, principal) : NULL;
 	const struct json *fence = json_get(doc, FREEZE_FENCE), *fleet = freeze_of_fleet(doc),
 			  *one = all ? all
@@ -60,7 +70,7 @@ const char *freeze_in_force(struct kernel *k, struct arena *a, const char *princ
 		: fleet		     ? fleet
 				     : own;
 	if (!one)
-		return fleet_lease_over(k->sys, a, k->ws->helm_home);
+		return fleet_lease_over(s, a, ws->helm_home);
 	const char *reason = json_get_text(json_get(one, "metadata"), "reason", "");
 	if (!all && fence)
 		return arena_printf(a, "an emergency stop fences this workspace: %s", reason);
@@ -71,9 +81,9 @@ const char *freeze_in_force(struct kernel *k, struct arena *a, const char *princ
 		a, "a person has frozen %s%s%s", all ? "everything" : principal, *reason ? ": " : "", reason);
 }
 
-enum reason_code freeze_code(struct kernel *k, const char *principal)
+enum reason_code freeze_code(struct sys *s, const struct workspace *ws, const char *principal)
 {
-	const struct json *all = json_get(posture_of(k->sys, k->ws)->word, "freezes");
+	const struct json *all = json_get(posture_of(s, ws)->word, "freezes");
 	const struct json *own = principal ? json_get(all, principal) : NULL;
 
 	if (json_get(all, "*"))
@@ -96,8 +106,6 @@ struct freezing {
 	bool is_lift;
 };
 
-static const char TENANT[] = "local";
-
 /* By the keys that may answer for people. */
 static int fence(struct freezing *f, struct arena *a, struct json *word, struct err *e)
 {
@@ -109,10 +117,10 @@ static int fence(struct freezing *f, struct arena *a, struct json *word, struct 
 
 	if (rc)
 		return rc;
-	if (!text_eq(json_get_text(command, "tenant_id", ""), TENANT) ||
+	if (!text_eq(json_get_text(command, "tenant_id", ""), FREEZE_TENANT) ||
 		!text_eq(json_get_text(command, "workspace_id", ""), k->ws->root))
 		return err_set(e, E_DENIED, "FENCE_SCOPE",
-			"the command is for another scope than tenant '%s', workspace '%s'", TENANT,
+			"the command is for another scope than tenant '%s', workspace '%s'", FREEZE_TENANT,
 			k->ws->root);
 	key_id(key_public(k->recorder.key), id);
 	struct fence_kernel by = {
@@ -131,7 +139,7 @@ static int fence(struct freezing *f, struct arena *a, struct json *word, struct 
 static int unfence(struct freezing *f, struct arena *a, struct json *word, struct err *e)
 {
 	struct json *state;
-	int rc = fence_lift(a, json_get(word, "fences"), TENANT, f->k->ws->root, &state, e);
+	int rc = fence_lift(a, json_get(word, "fences"), FREEZE_TENANT, f->k->ws->root, &state, e);
 
 	/* A fence whose state was lost is lifted all the same. */
 	if (rc == OK)
@@ -366,5 +374,6 @@ int freeze_lift(struct kernel *k, struct arena *a, const char *principal, const 
 	struct json *doc;
 	int rc = freeze_load(k->sys, a, k->ws, &doc, e);
 
-	return rc ? err_wrap(e, FREEZE_REMEDY) : change(k, a, &f, "helm.freeze/lift", ret_receipt, e);
+	return rc ? err_wrap(e, "%s", freeze_remedy(k->sys, k->ws))
+		  : change(k, a, &f, "helm.freeze/lift", ret_receipt, e);
 }

@@ -4,21 +4,21 @@
 
 #include "kernel/kernel.h"
 
-/* What mends a freeze that cannot be read. */
-#define FREEZE_REMEDY "'helm freeze' and then 'helm unfreeze' make it readable again"
-
 /* {principal: {receipt_id, timestamp, metadata: {principal, reason, by}}}; "*" is everybody.  Everything that counts, whether the
  * standing word or only the tree says it. */
 int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
 /* Why nothing is allowed for this principal now, or NULL.  A file that cannot be read is a reason. */
-const char *freeze_in_force(struct kernel *k, struct arena *a, const char *principal);
+const char *freeze_in_force(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char *principal);
 int freeze_set(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e);
 /* The same for one agent, by its principal: AGENT_KILLED; lifted as a freeze is. */
 int agent_kill(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e);
 /* Under which code that denies: SYSTEM_FROZEN, AGENT_KILLED or EMERGENCY_STOP_FENCED. */
-enum reason_code freeze_code(struct kernel *k, const char *principal);
+enum reason_code freeze_code(struct sys *s, const struct workspace *ws, const char *principal);
+/* The tenant of everything on this machine. */
+#define FREEZE_TENANT "local"
 
 /* A fence is a stop of this whole workspace by a signed command from outside (docs/formats/fence.md): tenant "local", the workspace's
  * root as its id, a registered approver's key.  {state, kernel_signature} acknowledges it.  Errors of fence_apply(), and FENCE_SCOPE.
@@ -37,5 +37,8 @@ int freeze_by_order(struct kernel *k, struct arena *a, const struct json *order,
 	bool is_lift, struct json **ret_receipt, struct err *e);
 int freeze_lift(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e);
+
+/* What to do about freezes that cannot be read. */
+const char *freeze_remedy(struct sys *s, const struct workspace *ws);
 
 #endif

@@ -9,10 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/allow.h"
-#include "kernel/policy/policy.h"
 #include "kernel/posture_parts.h"
-#include "model/draw.h"
-#include "record/record.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -134,6 +131,17 @@ static const char *const *narrower(struct guard *g, struct arena *a)
 	return names;
 }
 
+/* Where clients are set up, what is asked is asked about their calls: in the sandbox where a person has had any of them contained.  Else
+ * it is asked about what 'helm run' would do, which needs a workspace. */
+static void place(struct guard *g, const struct json *contain)
+{
+	g->is_by_client = contain && contain->n;
+	g->placement = g->ws && !g->is_by_client ? IN_SANDBOX : UNSANDBOXED;
+	json_each_member (m, contain)
+		if (json_get_bool(contain, m->name, false))
+			g->placement = IN_SANDBOX;
+}
+
 /* Profiles that are not valid are an error, because without them nothing can be decided. */
 int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
 	struct err *e)
@@ -161,11 +169,7 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
 		g.at.helm_home = NULL;
 	g.policy = load_policy(&g, a);
-	/* A person has had the calls of some client contained here: what is asked is asked about them. */
-	const struct json *contain = ws ? json_get(posture_of(s, ws)->word, "contain") : NULL;
-	json_each_member (m, contain)
-		if (json_get_bool(contain, m->name, false))
-			g.containment = CONTAINMENT_WALLS;
+	place(&g, ws ? json_get(posture_of(s, ws)->word, "contain") : NULL);
 	g.at.narrower = narrower(&g, a);
 	g.at = guard_at(&g, a, cwd);
 	*ret = g;
@@ -200,11 +204,19 @@ int guard_profile(const struct guard *g, struct arena *a, const char *asked, con
 						      : workspace_default_profile(g->sys, a, g->ws, ret, e);
 }
 
-enum containment guard_walls(struct sys *s, const struct workspace *ws, const struct profile *p)
+enum placement guard_relied(
+	struct sys *s, const struct workspace *ws, const struct profile *p, enum placement asked)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 
-	return p->requires == WALL_ALL && !posture_waived(s, &a, ws) ? CONTAINMENT_WALLS : CONTAINMENT_NONE;
+	if ((asked != IN_SANDBOX || p->requires != WALL_ALL) && asked != BY_SUPERVISOR)
+		return UNSANDBOXED;
+	return ws && !posture_waived(s, &a, ws) ? asked : UNSANDBOXED;
+}
+
+enum placement guard_supervised(const struct profile *p)
+{
+	return p->requires == WALL_ALL ? BY_SUPERVISOR : UNSANDBOXED;
 }
 
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
@@ -222,100 +234,8 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 		rc = profiles_get(&g->profiles, profile, &found, e);
 	if (rc)
 		return rc;
-	if (g->containment == CONTAINMENT_WALLS && g->ws)
-		at.containment = guard_walls(g->sys, g->ws, found);
+	at.placement = guard_relied(g->sys, g->ws, found, g->placement);
 	decide(g->policy, found, p, &at, ret);
 	decide_advice(g->policy, &g->profiles, p, &at, ret);
 	return OK;
-}
-
-/* What was used up so far, where something is bounded. */
-static void sum_up(
-	const struct guard *g, struct arena *a, const struct ruleset *candidate, struct guard_asked *asked)
-{
-	struct policy_question *q = asked->question;
-	const char *home;
-	struct err e = { 0 };
-
-	if (!policy_is_bounded(g->sys, a, g->ws, candidate))
-		return;
-	q->drawn = &asked->drawn;
-	if (workspace_helm_home(g->sys, a, &home, &e) ||
-		draws_look(g->sys, g->ws->state_fd, path_join(a, home, "keys"), &asked->drawn, &e))
-		q->drawn_error = arena_strdup(a, e.text);
-}
-
-void guard_ask(const struct guard *g, struct arena *a, const struct json *params,
-	const struct ruleset *candidate, const struct json *more, struct decision *d, struct guard_asked *ret)
-{
-	const struct policy_door door = { .door = "run",
-		.profile = d->profile->name,
-		.cwd = g->at.cwd,
-		.containment = d->containment,
-		.rules = candidate,
-		.more = more };
-	struct policy_question *q = arena_zalloc(a, 1, sizeof(*q));
-	struct decision *said = arena_alloc(a, sizeof(*said));
-
-	*q = (struct policy_question){ .action = "EXECUTE_COMMAND",
-		.principal = arena_printf(a, "user:%u", getuid()),
-		.params = params,
-		.proposal = d->proposal,
-		.now_us = d->evaluated_us };
-	*said = *d;
-	*ret = (struct guard_asked){ .question = q, .rules_said = said };
-	policy_tools(a, q, true);
-	q->known = policy_door_facts(g->sys, a, g->ws, &door, q);
-	sum_up(g, a, candidate, ret);
-	ret->policy = policy_ask(g->sys, a, g->ws, NULL, q, said);
-	if (!ret->policy)
-		return;
-	policy_raise(a, ret->policy, d);
-	if (d->verdict == V_ESCALATE && policy_lifts(ret->policy, d))
-		d->verdict = V_ALLOW;
-}
-
-void guard_asked_done(struct guard_asked *asked)
-{
-	drawn_done(&asked->drawn);
-}
-
-/* The question that `helm run` would put to the policy in use. */
-static void ask_policy(const struct guard *g, struct arena *a, const struct json *params, struct decision *d)
-{
-	AUTO(guard_asked_done) struct guard_asked asked = { 0 };
-
-	guard_ask(g, a, params, NULL, NULL, d, &asked);
-}
-
-int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
-	struct decision *ret, struct err *e)
-{
-	struct proposal *p = arena_zalloc(a, 1, sizeof(*p));
-
-	propose_shell(a, &g->at, text, p);
-	int rc = guard_judge(g, a, profile, p, ret, e);
-	if (rc == OK && policy_is_in_use(g->sys, g->ws)) {
-		struct json *params = json_new(a, JSON_OBJECT);
-		json_set(a, params, "command", json_stringn(a, (const char *)text.p, text.n));
-		ask_policy(g, a, params, ret);
-	}
-	return rc;
-}
-
-int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile, const char *const *argv,
-	size_t argc, struct decision *ret, struct err *e)
-{
-	struct proposal *p = arena_zalloc(a, 1, sizeof(*p));
-
-	propose_argv(a, &g->at, argv, argc, p);
-	int rc = guard_judge(g, a, profile, p, ret, e);
-	if (rc == OK && policy_is_in_use(g->sys, g->ws)) {
-		struct json *params = json_new(a, JSON_OBJECT), *words = json_new(a, JSON_ARRAY);
-		for (size_t i = 0; i < argc; i++)
-			json_pushs(a, words, argv[i]);
-		json_set(a, params, "argv", words);
-		ask_policy(g, a, params, ret);
-	}
-	return rc;
 }

@@ -7,12 +7,7 @@
 
 #include "decide/decide.h"
 #include "kernel/workspace.h"
-#include "model/draw.h"
 #include "propose/propose.h"
-
-struct policy_question;
-struct policy_answer;
-struct ruleset;
 
 /* The guard of one place: its profiles, its policy, and what is known about where a command would run.
  * Without a workspace it works with the shipped defaults.  It only reads. */
@@ -22,8 +17,9 @@ struct guard {
 	struct profiles profiles;
 	const struct policy *policy;
 	struct surroundings at;
-	enum containment
-		containment; /* walls: calls of agents here are contained, as far as their profile can be */
+	enum placement
+		placement; /* of what is asked about here: as the calls of clients, or else as 'helm run' */
+	bool is_by_client; /* a client carries it out: what leaves the sandbox runs without one, once a person said yes */
 };
 
 /* `ws` may be NULL.  `cwd` NULL is the current directory.  An error when the profiles are not valid; a
@@ -45,44 +41,20 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
  * error when the choice cannot be read. */
 int guard_profile(const struct guard *g, struct arena *a, const char *asked, const char **ret, struct err *e);
 
-/* Can what runs under this profile rely on its walls?  When it requires every one of them, and nobody has said that one may be
- * missing on this machine. */
-enum containment guard_walls(struct sys *s, const struct workspace *ws, const struct profile *p);
+/* May rules rely on that sandbox?  When the profile requires every guarantee of it, and nobody has said that one may be missing on this
+ * machine; otherwise it is judged as UNSANDBOXED. */
+enum placement guard_relied(
+	struct sys *s, const struct workspace *ws, const struct profile *p, enum placement asked);
+/* Of what a supervisor carries out under this profile, outside of the session that asked. */
+enum placement guard_supervised(const struct profile *p);
 
-/* Understand and judge, as `helm run` would: by profile, rules and the policy in use.  `profile` NULL: as guard_profile() says.  Else the only
- * failure is E_USAGE PROFILE_UNKNOWN.  The decision and the proposal it points to live in `a`. */
-int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
-	struct decision *ret, struct err *e);
-int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile, const char *const *argv,
-	size_t argc, struct decision *ret, struct err *e);
-/* A proposal made elsewhere.  Profile and rules alone: what is found in a file is no request. */
+/* A proposal made elsewhere, by profile and rules alone: what is found in a file is no request.  `profile` NULL: as guard_profile() says.
+ * E_USAGE PROFILE_UNKNOWN.  The decision lives in `a`. */
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e);
-
-/* What was asked of policies about a decision, and what they said.  Memory in the arena of the question, but for `drawn`. */
-struct guard_asked {
-	struct policy_question *question; /* policy/policy.h */
-	const struct decision *rules_said; /* what it was before policies had their say */
-	const struct policy_answer *policy; /* of what is in use; NULL: nothing is */
-	struct drawn drawn; /* what was used up so far */
-};
-/* The question that `helm run` would put to policies about a decision of guard_judge(), which becomes what they make of it.  `g` has a workspace.
- * `candidate`: one that is to be asked the same afterwards; or NULL.  `more`: facts beside those that the door knows; or NULL. */
-void guard_ask(const struct guard *g, struct arena *a, const struct json *params,
-	const struct ruleset *candidate, const struct json *more, struct decision *d,
-	struct guard_asked *ret);
-void guard_asked_done(struct guard_asked *asked);
 
 /* Somebody knows something that makes an answer stricter; nothing makes it laxer. */
 struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
 	const char *text, struct decision *d);
-
-/* What would become of this decision here and now, for a run or an agent's call: {profile, destructive,
- * frozen, paused, otherwise, frozen_principals, grants, sentences}.  A freeze of everything, or one that
- * cannot be read, and a pause of the profile deny it in `d` as they would anywhere; a checkpoint that
- * would answer instead of a person allows it; the rest is only told.
- * NULL outside a workspace.  `args_sha256`: the exact input where that is known; or NULL. */
-struct json *guard_foresee(
-	const struct guard *g, struct arena *a, const char *args_sha256, struct decision *d);
 
 #endif

@@ -75,15 +75,17 @@ struct asking {
 	bool can_ask;
 	const struct tool_call *call;
 	const struct json *more; /* facts beside those that the door knows; or NULL */
+	const struct ruleset *policy; /* that is tried beside those in use; or NULL */
 	struct caller caller;
 	struct surroundings at;
 	struct proposal proposal;
 	const char *digest;
 	struct request q;
-	bool leaves; /* the walls of its session */
+	const struct profile *
+		outside; /* by which its supervisor carries it out, outside the sandbox of its session; or NULL */
+	bool opens; /* a yes opens something for it: it runs once in a sandbox of its own */
 	struct skill_use skill; /* that this call activates; name NULL: none */
 	struct json *edit; /* what it does to which file, as that is now; NULL: nobody asked */
-	bool is_bare; /* it would have been contained, and is asked about because that cannot be */
 };
 
 /* Who called, also about what only reads: the caller's pid and start time are what later keeps an agent from approving its own request. */
@@ -281,13 +283,13 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 	}
 }
 
-/* ---- out of the walls ---- */
+/* ---- where it runs ---- */
 
-/* Does a command of this session need what its walls do not let through?  Only then it is carried out outside of them. */
-static const struct finding *leaves_walls(
+/* Does a command of this session need what its sandbox does not let through?  Only then its supervisor carries it out. */
+static const struct finding *needs_network(
 	const struct kernel *k, const struct tool_call *call, const struct decision *d)
 {
-	if (!k->session || !k->session->is_cut_off || !contain_text_of(call) || d->profile->terms)
+	if (!k->session->is_cut_off || !contain_text_of(call) || d->profile->terms)
 		return NULL;
 	for (size_t i = 0; i < d->finding_count; i++)
 		if (text_eq(d->findings[i].rule, "profile.network"))
@@ -306,28 +308,53 @@ static const struct profile *wider_profile(const struct kernel *k)
 	return NULL;
 }
 
-/* Judged once more as what it would be: a command under the wider profile, which a person is asked about in any case.  The client's own
- * question would be answered inside, so it is not put there.  False: it stays what it was. */
-static bool judge_outside(
-	struct kernel *k, const struct tool_call *call, struct request *q, struct handling *h)
+/* A call of a supervised session that needs the network becomes a command of its supervisor under the wider profile, which a person is asked
+ * about in any case.  The client's own question would be answered inside the session, so it is not put there. */
+static bool goes_outside(struct kernel *k, struct asking *x, const struct handling *h)
 {
-	const struct finding *why = leaves_walls(k, call, &h->decision);
+	const struct finding *why = needs_network(k, x->call, &h->decision);
 	const struct profile *wide = why ? wider_profile(k) : NULL;
+	struct request *q = &x->q;
 
 	if (!wide)
 		return false;
-	q->profile = wide;
-	q->containment = guard_walls(k->sys, k->ws, wide);
+	x->outside = q->profile = wide;
+	q->placement = guard_supervised(wide);
 	q->answer.can_ask = false;
 	if (q->at_least.action < ACTION_ASK) {
 		q->at_least.action = ACTION_ASK;
 		q->at_least.rule = LEAVES_WALLS;
-		q->at_least.text = "it leaves the walls of this session";
+		q->at_least.text = "it leaves the sandbox of this session";
 		q->at_least.effect = why->effect;
 	}
-	*h = (struct handling){ .a = h->a };
-	kernel_decide(k, q, h);
 	return true;
+}
+
+/* The rules have spoken about it where it would run.  What they ask about because it leaves the sandbox runs elsewhere after a yes, and all of it is
+ * judged, and asked about, as what it is then.  True: the request has changed. */
+static bool moves(struct kernel *k, struct asking *x, const struct handling *h)
+{
+	if (k->session)
+		return goes_outside(k, x, h);
+	if (!kernel_leaves_sandbox(&x->q, h))
+		return false;
+	x->q.placement = UNSANDBOXED;
+	return true;
+}
+
+/* A session's sandbox is not widened: a call that needs an opening runs beside it, in a sandbox of the same profile.  One that can never
+ * be opened is denied.  The client's own question would be answered inside, so it is not put there. */
+static void judge_opening(struct kernel *k, struct asking *x, struct handling *h)
+{
+	const char *text = contain_text_of(x->call);
+	const char *const argv[] = { "sh", "-c", text };
+
+	if (!k->session || !text || x->outside)
+		return;
+	if (opening_conclude(k, &x->q, argv, ARRAY_SIZE(argv), h) == OPENING_POSSIBLE) {
+		x->opens = true;
+		x->q.answer.can_ask = false;
+	}
 }
 
 /* What policy merely lets pass stays inside: it was let pass because there are walls.  Out goes what a person has answered. */
@@ -342,26 +369,13 @@ static int note(struct kernel *k, struct arena *a, struct json *row, struct err 
 	return ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
 }
 
-/* Is it a shell call that will run inside the walls, or not at all? */
+/* Is it a shell call that will run in the sandbox, or not at all? */
 static bool is_wrapped(struct kernel *k, const struct asking *x)
 {
 	const struct client *c = clients_find(x->client);
 
 	return c && c->speech && c->speech->rewrite && contain_text_of(x->call) &&
 		text_eq(x->q.profile->backend, "local") && contain_is_on(k->sys, k->ws, c->name);
-}
-
-/* What is asked about because it leaves the walls runs without them after a yes: so all of it is judged, and asked about, as what it is
- * then. */
-static void judge_bare(struct kernel *k, struct asking *x, struct handling *h)
-{
-	x->is_bare = !k->session && x->q.containment == CONTAINMENT_WALLS && h->verdict == V_ESCALATE &&
-		!contain_fits(&h->decision, &x->proposal, x->q.profile);
-	if (!x->is_bare)
-		return;
-	x->q.containment = CONTAINMENT_NONE;
-	*h = (struct handling){ .a = h->a };
-	kernel_decide(k, &x->q, h);
 }
 
 /* ---- skills ---- */
@@ -406,16 +420,16 @@ static int activate_skill(struct kernel *k, const struct asking *x, const struct
 
 static int judge_narrowed(struct kernel *k, struct asking *x, struct handling *h, struct err *e)
 {
-	const struct ruleset *own = k->policy;
-	int rc = x->q.profile->terms ? skill_budget(h->a, x->q.profile->terms, &k->policy, e) : OK;
+	int rc = x->q.profile->terms ? skill_budget(h->a, x->q.profile->terms, &x->q.policy, e) : OK;
 
-	if (rc == OK) {
-		kernel_decide(k, &x->q, h);
-		judge_bare(k, x, h);
-		x->leaves = judge_outside(k, x->call, &x->q, h);
-	}
-	k->policy = own; /* the kernel may serve other sessions */
-	return rc;
+	if (rc)
+		return rc;
+	kernel_rules(k, &x->q, h);
+	if (moves(k, x, h))
+		kernel_rules(k, &x->q, h);
+	kernel_conclude(k, &x->q, h); /* once */
+	judge_opening(k, x, h);
+	return OK;
 }
 
 /* Everything up to the verdict; nothing is written. */
@@ -442,6 +456,7 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 				a, "%s: %s", call->tool_name, shown_gist(a, call, SIZE_MAX, true)),
 			.caption = preview_of(a, call) },
 		.where = &x->at,
+		.policy = x->policy,
 		.mode = GUARD_ENFORCE,
 		.answer = { .can_ask = x->can_ask } };
 	if (call->is_self_test) {
@@ -455,8 +470,9 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 	rc = skill_narrow(k, a, x->client, session_key(k, call), &x->q.profile, e);
 	if (rc)
 		return rc;
-	if (k->session ? text_eq(x->q.profile->name, k->session->walls) : is_wrapped(k, x))
-		x->q.containment = guard_walls(k->sys, k->ws, x->q.profile);
+	x->q.placement = (k->session ? text_eq(x->q.profile->name, k->session->walls) : is_wrapped(k, x))
+		? IN_SANDBOX
+		: UNSANDBOXED;
 	propose_tool(a, &x->at, call, &x->proposal);
 	unknown_tools(x->q.profile, &x->proposal, &x->q);
 	use_skill(k, x, a);
@@ -465,29 +481,37 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 	return judge_narrowed(k, x, h, e);
 }
 
-int hook_foresee(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,
-	const struct json *more, struct handling *h, struct err *e)
+static struct asking asking_about(
+	struct kernel *k, struct arena *a, const char *client, const struct tool_call *call)
 {
-	struct asking x = { .client = client,
-		.can_ask = can_ask,
-		.call = call,
-		.more = more,
-		.at = guard_at(&k->guard, h->a, call->cwd) };
+	return (struct asking){ .client = client, .call = call, .at = guard_at(&k->guard, a, call->cwd) };
+}
 
-	return judge(k, &x, h, e);
+int hook_foresee(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,
+	const struct ruleset *policy, const struct json *more, struct handling *h, struct err *e)
+{
+	struct asking x = asking_about(k, h->a, client, call);
+
+	x.can_ask = can_ask;
+	x.policy = policy;
+	x.more = more;
+	int rc = judge(k, &x, h, e);
+	if (rc == OK)
+		would_settle(k, &x.q, h);
+	return rc;
 }
 
 bool hook_only_looks(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call)
 {
+	struct asking x = asking_about(k, a, client, call);
 	struct handling h = { .a = a };
 	struct err e = { 0 };
 
-	return hook_foresee(k, client, false, call, NULL, &h, &e) == OK && only_reads(&h);
+	return judge(k, &x, &h, &e) == OK && only_reads(&h);
 }
 
-/* A shell call that may go on does so inside the walls, where a person wants that and the client can be told another command.  One that
- * a person is asked about does, unless it is asked because it leaves them. */
-static int offer_walls(struct kernel *k, const struct asking *x, const struct handling *h,
+/* A shell call that may go on does so in the sandbox, where it was judged to run there: the client is told another command. */
+static int offer_sandbox(struct kernel *k, const struct asking *x, const struct handling *h,
 	struct hook_answer *ret, struct err *e)
 {
 	const struct contain_offer o = { .client = x->client,
@@ -498,11 +522,9 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 		.handling = h,
 		.is_look = !h->decision_id };
 
-	/* Inside a session the walls stand already. */
-	if (k->session || x->is_bare || h->verdict == V_DENY || !is_wrapped(k, x) ||
-		(h->verdict == V_ESCALATE &&
-			(!x->can_ask || h->decision.approvers > 1 ||
-				!contain_fits(&h->decision, &h->proposal, x->q.profile))))
+	/* Inside a session the sandbox stands already. */
+	if (k->session || x->q.placement != IN_SANDBOX || h->verdict == V_DENY ||
+		(h->verdict == V_ESCALATE && (!x->can_ask || h->decision.approvers > 1)))
 		return OK;
 	return contain_offer(k, h->a, &o, &ret->contained, e);
 }
@@ -549,7 +571,7 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	if (only_reads(&h)) {
 		rc = activate_skill(k, &x, &h, e);
 		if (rc == OK)
-			rc = offer_walls(k, &x, &h, ret, e);
+			rc = offer_sandbox(k, &x, &h, ret, e);
 		if (rc == OK)
 			rc = note(k, a, offered(a, call_row(k, &x, &h), ret), e);
 		if (rc == OK)
@@ -558,14 +580,12 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		kernel_shadow(k, &h, V_ALLOW);
 		return rc;
 	}
-	k->recorder.is_hurried = true; /* the client waits */
 	rc = kernel_record(k, &x.q, &h, e);
-	k->recorder.is_hurried = false;
 	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, a, call->session, x.digest);
 	if (rc == OK)
 		rc = activate_skill(k, &x, &h, e);
 	if (rc == OK)
-		rc = offer_walls(k, &x, &h, ret, e);
+		rc = offer_sandbox(k, &x, &h, ret, e);
 	if (rc == OK)
 		rc = note(k, a, offered(a, decided_row(k, &x, &h), ret), e);
 	if (rc)
@@ -574,12 +594,12 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	ret->receipt_id = id ? receipt_id_short(a, id) : NULL;
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
-	else if (x.leaves && is_answered(&h)) {
+	else if ((x.outside || x.opens) && is_answered(&h)) {
 		ret->outside_profile = x.q.profile->name;
 		ret->outside_terms = settled_terms(&h);
 	}
 	/* A client's own question is one person's answer. */
-	ret->is_asked_elsewhere = x.leaves || h.decision.approvers > 1;
+	ret->is_asked_elsewhere = x.outside || x.opens || h.decision.approvers > 1;
 	ret->decision_id = h.decision_id;
 	ret->cwd = x.at.cwd;
 	ret->verdict = h.verdict;

@@ -30,10 +30,10 @@ struct hook_answer {
 int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_ask,
 	const struct tool_call *call, struct hook_answer *ret, struct err *e);
 
-/* What would be decided about it now, made in the directory that the call names or that we stand in: h->verdict, and h->asked, what policies are asked.  `more`: facts
- * beside those that the door knows; or NULL.  Nothing is written. */
+/* What would be decided about it now, made in the directory that the call names or that we stand in: h->verdict, and h->asked, what policies are asked.  `policy`: one that is
+ * tried beside those in use; or NULL.  `more`: facts beside those that the door knows; or NULL.  Nothing is written. */
 int hook_foresee(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,
-	const struct json *more, struct handling *h, struct err *e);
+	const struct ruleset *policy, const struct json *more, struct handling *h, struct err *e);
 /* Would this call pass as one that only looks, now?  Nothing is written. */
 bool hook_only_looks(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call);
 

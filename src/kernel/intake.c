@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "kernel/guard.h"
+#include "kernel/foresee.h"
 #include "privacy/privacy.h"
 #include "remember/intake.h"
 #include "remember/skill.h"
@@ -274,15 +274,18 @@ static void look_for(struct intake *x, const char *file, struct bytes text, cons
 
 static void judge(struct intake *x, const char *file, uint32_t line, struct bytes text)
 {
-	struct decision d;
+	const struct foresee_question question = { .profile = "workspace_edit", .shell = text };
+	AUTO(foresight_done) struct foresight f = { 0 };
 	struct err e = { 0 };
 
 	if (!text.n || x->snippets++ > MOST_SNIPPETS)
 		return;
-	if (guard_judge_shell(&x->guard, x->a, "workspace_edit", text, &d, &e)) {
+	if (foresee(&x->guard, x->a, &question, &f, &e)) {
 		found(x, REJECT, "command", file, line, "it cannot be judged", text);
 		return;
 	}
+	/* A freeze says nothing about the text. */
+	const struct decision d = f.h.otherwise ? *f.h.otherwise : f.h.decision;
 	const char *why = d.summary ? d.summary : "it could not be understood";
 	if (d.action == ACTION_DENY || d.verdict == V_DENY)
 		found(x, REJECT, "command", file, line, why, text);

@@ -19,6 +19,7 @@
 #include "kernel/posture_parts.h"
 #include "kernel/settle.h"
 #include "kernel/skill.h"
+#include "kernel/task/contain.h"
 #include "kernel/task/task.h"
 #include "privacy/privacy.h"
 #include "proof/preimage.h"
@@ -136,12 +137,12 @@ bool kernel_stops(
 	struct kernel *k, struct arena *a, const char *principal, const char *profile, struct decision *d)
 {
 	AUTO(posture_release) const struct workspace *held = posture_hold(k->sys, k->ws);
-	const char *frozen = freeze_in_force(k, a, principal);
+	const char *frozen = freeze_in_force(k->sys, a, k->ws, principal);
 	(void)held; /* one moment decides */
 	const char *instead, *paused = frozen ? NULL : pause_in_force(k, a, profile, &instead);
 
 	if (frozen)
-		guard_raise(a, ACTION_DENY, freeze_code(k, principal), FREEZE_RULE, frozen, d);
+		guard_raise(a, ACTION_DENY, freeze_code(k->sys, k->ws, principal), FREEZE_RULE, frozen, d);
 	if (paused)
 		guard_raise(a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, d)->instead =
 			instead;
@@ -234,11 +235,12 @@ static const char *session_of(const struct kernel *k, const struct request *q)
 }
 
 /* What was used up so far; looked at again when something is drawn, so that two at once never take the last of it twice. */
-static void sum_up(struct kernel *k, struct handling *h, struct policy_question *asked)
+static void sum_up(
+	struct kernel *k, const struct request *q, struct handling *h, struct policy_question *asked)
 {
 	struct err e = { 0 };
 
-	if (policy_is_bounded(k->sys, h->a, k->ws, k->policy) &&
+	if (policy_is_bounded(k->sys, h->a, k->ws, q->policy) &&
 		recorder_drawn(&k->recorder, h->a, &asked->drawn, &e))
 		asked->drawn_error = arena_strdup(h->a, e.text);
 }
@@ -246,11 +248,11 @@ static void sum_up(struct kernel *k, struct handling *h, struct policy_question 
 static void ask_policy(struct kernel *k, const struct request *q, struct handling *h)
 {
 	const struct policy_door door = { .door = q->who.door,
-		.profile = q->profile->name,
+		.profile = q->profile,
 		.cwd = q->where->cwd,
-		.containment = q->containment,
+		.placement = h->decision.placement,
 		.is_supervised = k->session != NULL,
-		.rules = k->policy,
+		.rules = q->policy,
 		.more = q->who.known };
 	struct policy_question *asked;
 	struct decision *said;
@@ -278,8 +280,8 @@ static void ask_policy(struct kernel *k, const struct request *q, struct handlin
 	*said = h->decision;
 	h->asked = asked;
 	h->rules_said = said;
-	sum_up(k, h, asked);
-	h->policy = policy_ask(k->sys, h->a, k->ws, k->policy, asked, said);
+	sum_up(k, q, h, asked);
+	h->policy = policy_ask(k->sys, h->a, k->ws, q->policy, asked, said);
 	/* Now, while what this very request takes is not in the sum. */
 	h->shadow = policy_shadow_ask(k, h->a, asked, said);
 }
@@ -296,23 +298,62 @@ static void obey_policy(struct handling *h)
 		h->verdict = V_DENY;
 }
 
-/* Rules first, then what the door demands, then the contract of a skill, then the policy in use, then freeze and pause: each can only make the answer stricter.
- * Reads, but writes nothing. */
-void kernel_decide(struct kernel *k, const struct request *q, struct handling *h)
+static struct decide_context context_of(const struct kernel *k, const struct request *q,
+	const struct handling *h, enum placement placement, int64_t now_us)
 {
-	struct decide_context context = { .a = h->a,
+	return (struct decide_context){ .a = h->a,
 		.mode = q->mode,
-		.containment = q->containment,
-		.workspace = k->ws->root,
+		.placement = placement,
+		.workspace = k->ws ? k->ws->root : q->where->work_tree,
 		.home = q->where->home,
 		.task_name = q->what.task_name,
 		.task_goal = q->what.task_goal,
-		.policy_sha256 = k->policy_hash + strlen("sha256:"),
-		.now_us = k->sys->now_us(k->sys) };
+		.policy_sha256 = k->policy_hash ? k->policy_hash + strlen("sha256:") : NULL,
+		.now_us = now_us };
+}
 
-	h->args_sha256 = request_sha256(h->a, q);
-	understand(q, h);
+void kernel_rules(struct kernel *k, const struct request *q, struct handling *h)
+{
+	const struct decide_context context = context_of(
+		k, q, h, guard_relied(k->sys, k->ws, q->profile, q->placement), k->sys->now_us(k->sys));
+
+	if (!h->args_sha256) {
+		h->args_sha256 = request_sha256(h->a, q);
+		understand(q, h);
+	}
 	decide(k->guard.policy, q->profile, &h->proposal, &context, &h->decision);
+	h->verdict = decision_effective(&h->decision);
+}
+
+bool kernel_leaves_sandbox(const struct request *q, const struct handling *h)
+{
+	return q->placement == IN_SANDBOX && h->verdict == V_ESCALATE &&
+		!contain_fits(&h->decision, &h->proposal, q->profile);
+}
+
+/* A freeze or a pause is said with what it keeps from happening. */
+static void obey_stops(struct kernel *k, const struct request *q, struct handling *h)
+{
+	const struct decision before = h->decision;
+	const enum verdict verdict = h->verdict;
+
+	if (!kernel_stops(k, h->a, q->who.subject_id, q->profile->name, &h->decision))
+		return;
+	struct decision *otherwise = arena_alloc(h->a, sizeof(*otherwise));
+	*otherwise = before;
+	otherwise->verdict = verdict;
+	h->otherwise = otherwise;
+	h->verdict = V_DENY;
+}
+
+/* What the entry point demands, then the contract of a skill, then the policy in use, then freeze and pause: each can only make the answer stricter.
+ * Reads, but writes nothing.  Without a workspace nobody has put anything in use. */
+void kernel_conclude(struct kernel *k, const struct request *q, struct handling *h)
+{
+	const struct decide_context context =
+		context_of(k, q, h, h->decision.placement, h->decision.evaluated_us);
+
+	k->decided_count++;
 	decide_advice(k->guard.policy, &k->guard.profiles, &h->proposal, &context, &h->decision);
 	if (q->at_least.action == ACTION_ASK)
 		add_ask(h->a, q, &h->decision);
@@ -323,15 +364,24 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 								    : REASON_APPROVAL_REQUIRED,
 			q->at_least.rule, q->at_least.text, &h->decision);
 	h->verdict = decision_effective(&h->decision);
-	if (skill_stops(k, q, h))
-		h->verdict = V_DENY;
-	ask_policy(k, q, h);
-	obey_policy(h);
-	if (kernel_stops(k, h->a, q->who.subject_id, q->profile->name, &h->decision))
-		h->verdict = V_DENY;
+	if (k->ws && k->ws->state_fd >= 0) {
+		if (skill_stops(k, q, h))
+			h->verdict = V_DENY;
+		ask_policy(k, q, h);
+		obey_policy(h);
+		obey_stops(k, q, h);
+	}
 	/* The sentence names paths and addresses of the call, and every entry point passes it on. */
 	if (h->decision.summary)
 		h->decision.summary = privacy_redact_text(h->a, h->decision.summary);
+}
+
+void kernel_decide(struct kernel *k, const struct request *q, struct handling *h)
+{
+	h->args_sha256 = NULL; /* nothing of an earlier answer counts */
+	h->otherwise = NULL;
+	kernel_rules(k, q, h);
+	kernel_conclude(k, q, h);
 }
 
 /* ---- record ---- */
@@ -380,7 +430,7 @@ static struct json *about(const struct request *q, const struct handling *h)
 	json_sets(a, doc, "profile", q->profile->name);
 	json_sets(a, doc, "guard_action", action_name(h->decision.action));
 	json_sets(a, doc, "guard_mode", guard_mode_name(q->mode));
-	json_sets(a, doc, "containment", containment_name(q->containment));
+	json_sets(a, doc, "containment", containment_name(h->decision.placement));
 	if (h->decision.detail_code)
 		json_sets(a, doc, "rule", h->decision.detail_code);
 	if (q->profile->terms)

@@ -45,7 +45,7 @@ struct kernel {
 	/* For a process that answers many at once, each with a kernel of its own: decisions are signed in order and synced together by this
 	 * one; NULL: by the recorder here. */
 	struct recorder_group *group;
-	const struct ruleset *policy; /* of this door, asked beside the one in use; or NULL */
+	uint64_t decided_count; /* requests that were decided since it was opened: each of them once */
 };
 /* Profiles, policy, key and chain of a workspace; what is kept lives in `a`.  E_MISSING KEY_MISSING without
  * a key: what cannot be recorded is not decided. */
@@ -112,8 +112,11 @@ struct request {
 	} what;
 	const struct surroundings *where; /* guard_at() */
 	const struct profile *profile;
+	const struct ruleset
+		*policy; /* of this entry point or of a skill, asked beside the one in use; or NULL */
 	enum guard_mode mode;
-	enum containment containment; /* what will stand around it: whoever says walls puts them up */
+	enum placement
+		placement; /* whoever says IN_SANDBOX puts it up; rules rely on it where guard_relied() does */
 	/* The door knows something that asks for more than the rules do.  action ACTION_ALLOW: it does
 	 * not. */
 	struct {
@@ -166,6 +169,8 @@ struct handling {
 		*asked; /* in the words of policies; NULL: no policy is asked at this door */
 	const struct policy_answer *policy; /* what the policy in use said (policy/policy.h); NULL: none is */
 	const struct policy_answer *shadow; /* and what the candidate beside it did; NULL: there is none */
+	const struct decision
+		*otherwise; /* without the freeze or the pause that denies it; NULL: none does */
 	enum verdict verdict; /* what happens: the decision, after mode and settlement */
 	struct settlement settled;
 	struct json *question; /* what a person is asked; NULL unless verdict is V_ESCALATE */
@@ -183,6 +188,13 @@ int kernel_handle(struct kernel *k, const struct request *q, struct handling *h,
 
 /* The steps.  First, pure but for looking: what would be decided.  Writes nothing, at worst DENY. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *h);
+/* Its two halves, for whoever learns from the rules where it runs: what profile and rules say about it, which may be asked again when the
+ * request was changed; and the rest, once: what the entry point demands, contracts, policies, freeze and pause. */
+void kernel_rules(struct kernel *k, const struct request *q, struct handling *h);
+void kernel_conclude(struct kernel *k, const struct request *q, struct handling *h);
+/* Between them: do the rules ask about it because it reaches out of the sandbox that it was judged in?  A client that is answered yes runs it
+ * without that sandbox. */
+bool kernel_leaves_sandbox(const struct request *q, const struct handling *h);
 /* Has the question been answered already?  Then sign and write what was decided, and keep the question that
  * is left.  On disk, except for an ALLOW that is done here: kernel_permit() waits for that, as late as
  * possible. */

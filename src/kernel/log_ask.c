@@ -26,7 +26,7 @@ int log_line_open(
 			"the socket of a signer is a path from the root, not '%s'", socket);
 	l = calloc(1, sizeof(*l));
 	if (!l)
-		BUG("out of memory");
+		mem_exhausted(0);
 	l->keeper = keeper;
 	ask_open(&l->line, s, keeper ? "" : arena_strdup(&l->a, socket));
 	*ret = l;

@@ -21,10 +21,12 @@
 
 #define LOGS "logs"
 #define SIGNED "signed.json"
-static const struct doc ABOUT = { .file = "log.json", .type = JSON_OBJECT, .code = "LOG_STATE" };
-static const struct doc ORDERED = {
-	.file = "ordered.json", .lock = "ordered.json.lock", .type = JSON_OBJECT, .code = "LOG_STATE"
-};
+static const struct doc ABOUT = { .file = "log.json", .type = JSON_OBJECT, .code = "LOG_STATE", .newest = 1 };
+static const struct doc ORDERED = { .file = "ordered.json",
+	.lock = "ordered.json.lock",
+	.type = JSON_OBJECT,
+	.code = "LOG_STATE",
+	.newest = 1 };
 
 struct log_keeper {
 	struct sys *sys;
@@ -400,7 +402,7 @@ int log_keeper_look(struct sys *s, const char *home, struct log_keeper **ret, st
 		return rc;
 	k = calloc(1, sizeof(*k));
 	if (!k)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*k = (struct log_keeper){ .sys = s, .lock_fd = -1 };
 	k->home = arena_strdup(&k->a, home);
 	*ret = k;

@@ -111,7 +111,7 @@ static int decide_act(struct kernel *k, struct arena *a, struct memory_act *act,
 		.where = at,
 		.profile = profile,
 		.mode = GUARD_ENFORCE,
-		.containment = CONTAINMENT_NONE,
+		.placement = UNSANDBOXED,
 		.is_done_here = true,
 	};
 	act->handling = arena_zalloc(a, 1, sizeof(*act->handling));

@@ -6,8 +6,10 @@
 
 #include "base/doc.h"
 #include "base/file.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "kernel/act.h"
+#include "kernel/operator_files.h"
 #include "proof/sign.h"
 
 #include <fcntl.h>
@@ -19,7 +21,7 @@ static const struct doc approvers = {
 	.file = APPROVERS, .lock = "lock", .type = JSON_OBJECT, .code = "TRUST_FILE"
 };
 static const struct doc counters = {
-	.file = "passkeys.json", .lock = "lock", .type = JSON_OBJECT, .code = "TRUST_FILE"
+	.file = PASSKEY_COUNTERS, .lock = "lock", .type = JSON_OBJECT, .code = "TRUST_FILE"
 };
 static const struct doc invites = {
 	.file = INVITES, .lock = INVITES ".lock", .type = JSON_OBJECT, .code = "CONSOLE_INVITES"
@@ -49,7 +51,8 @@ static int load_rows(struct sys *s, struct arena *a, const struct json **ret, st
 	*ret = NULL;
 	if (rc == E_MISSING)
 		return OK;
-	rc = rc ? err_set(e, rc, why.code, "%s", why.text) : doc_load(s, a, fd, &approvers, &doc, e);
+	rc = rc ? err_set(e, rc, why.code, "%s", why.text)
+		: sealed_load(s, a, fd, &approvers, APPROVERS_NAME, &doc, e);
 	if (rc == OK)
 		*ret = json_get(doc, "keys");
 	return rc;
@@ -78,6 +81,13 @@ static bool key_of(const struct json *p, struct webauthn_key *ret)
 static bool key_of_row(const struct json *row, struct webauthn_key *ret)
 {
 	return key_of(json_get(row, "passkey"), ret);
+}
+
+bool passkey_is_key(const struct json *row)
+{
+	struct webauthn_key key;
+
+	return key_of_row(row, &key);
 }
 
 int passkey_is_registered(struct sys *s, struct arena *a, const char *key_id, const char *public_key_hex,
@@ -139,7 +149,7 @@ static int check_counter(struct sys *s, struct arena *a, const char *key_id, uin
 	if (rc == OK)
 		rc = doc_lock(s, fd, &counters, &lock, e);
 	if (rc == OK)
-		rc = doc_load(s, a, fd, &counters, &doc, e);
+		rc = sealed_load(s, a, fd, &counters, PASSKEY_COUNTERS_NAME, &doc, e);
 	if (rc)
 		return rc;
 	struct json *seen = doc_part(a, doc, "counters");
@@ -150,7 +160,7 @@ static int check_counter(struct sys *s, struct arena *a, const char *key_id, uin
 		return err_set(e, E_DENIED, "WEBAUTHN_COUNTER",
 			"this key has signed more often than it says: this answer was shown before, or there are two of it");
 	json_seti(a, seen, key_id, counter);
-	return doc_replace(s, a, fd, &counters, doc, e);
+	return sealed_replace(s, a, fd, &counters, doc, e);
 }
 
 static const struct json *find_row(const struct json *rows, const char *id, const char *rp_id)
@@ -515,7 +525,7 @@ static int put_row(struct kernel *k, struct arena *a, struct json *row, const ch
 	if (rc == OK)
 		rc = doc_lock(k->sys, fd, &approvers, &lock, e);
 	if (rc == OK)
-		rc = doc_load(k->sys, a, fd, &approvers, &doc, e);
+		rc = sealed_load(k->sys, a, fd, &approvers, APPROVERS_NAME, &doc, e);
 	if (rc)
 		return rc;
 	struct json *keys = json_get(doc, "keys");
@@ -535,7 +545,7 @@ static int put_row(struct kernel *k, struct arena *a, struct json *row, const ch
 	if (rc)
 		return rc;
 	json_push(a, keys, row);
-	return doc_replace(k->sys, a, fd, &approvers, doc, e);
+	return sealed_replace(k->sys, a, fd, &approvers, doc, e);
 }
 
 int passkey_add(struct kernel *k, struct arena *a, const struct webauthn_wanted *w, struct bytes client_data,

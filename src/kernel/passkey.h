@@ -34,6 +34,8 @@ bool passkey_proof_is_signed(
 /* Is the key of this name registered with these bytes? */
 int passkey_is_registered(struct sys *s, struct arena *a, const char *key_id, const char *public_key_hex,
 	bool *ret, struct err *e);
+/* Does this row hold a passkey that can be used? */
+bool passkey_is_key(const struct json *row);
 /* Ids of the credentials that are registered for this name, in base64url. */
 int passkey_credentials(struct sys *s, struct arena *a, const char *rp_id, struct json **ret, struct err *e);
 

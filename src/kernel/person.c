@@ -18,11 +18,14 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/proc.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "clients/clients.h"
 #include "kernel/fleet/fleet.h"
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
+#include "kernel/operator_files.h"
+#include "kernel/passkey.h"
 #include "kernel/posture.h"
 #include "proof/sshsig.h"
 #include "propose/propose.h"
@@ -459,8 +462,28 @@ int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws
 
 /* ---- who ---- */
 
-/* ~/.helm/trust/approvers.json; a file that cannot be read is an error and not a "no", so that the reason is told.  *ret is NULL
- * when there is none. */
+/* Does the row name the key that it holds?  One changed digit is still a key, of nobody. */
+static bool is_row_whole(struct arena *a, const struct json *row)
+{
+	const char *id = json_get_text(row, "key_id", NULL),
+		   *hex = json_get_text(row, "public_key_hex", NULL),
+		   *line = json_get_text(row, "ssh_key", NULL);
+	uint8_t pub[SIGN_PUBLIC];
+	struct ssh_key ssh;
+
+	if (!json_is(row, JSON_OBJECT) || (!hex && !line && !json_get(row, "passkey")))
+		return false;
+	if (hex)
+		return key_parse_public(bytes_of(hex), APPROVERS, pub, NULL) == OK &&
+			(!id || strcasecmp(id, arena_printf(a, "ed25519:%s", hex)) == 0);
+	if (line)
+		return ssh_key_parse(a, bytes_of(line), APPROVERS, &ssh, NULL) == OK &&
+			(!id || text_eq(id, ssh_key_fingerprint(a, &ssh)));
+	return passkey_is_key(row);
+}
+
+/* ~/.helm/trust/approvers.json; a file that cannot be read, or holds something else than keys, is an error and not a "no", so that the
+ * reason is told.  *ret is NULL when there is none. */
 static int read_approvers(struct sys *s, struct arena *a, struct json **ret, struct err *e)
 {
 	const char *home;
@@ -468,12 +491,20 @@ static int read_approvers(struct sys *s, struct arena *a, struct json **ret, str
 	int rc = workspace_helm_home(s, a, &home, e);
 
 	if (rc == OK)
-		rc = doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/trust/" APPROVERS, home), TRUST_LIMIT, 0,
-			&doc, e);
+		rc = sealed_read(s, a, AT_FDCWD, arena_printf(a, "%s/trust/" APPROVERS, home), TRUST_LIMIT,
+			APPROVERS_NAME, &doc, e);
 	if (rc && rc != E_MISSING)
 		return rc;
 	*ret = json_get(doc, "keys");
-	return OK;
+	bool is_whole = !doc || (json_is(doc, JSON_OBJECT) && (!*ret ? !doc->n : json_is(*ret, JSON_ARRAY)));
+	json_each (row, is_whole ? *ret : NULL)
+		is_whole &= is_row_whole(a, row);
+	return is_whole ? OK
+			: err_set(e, E_CORRUPT, "TRUST_FILE",
+				  "%s/trust/" APPROVERS
+				  " holds something that is no approver's key; put it back from a "
+				  "copy, or start it anew: " SEALED_COMMAND " reset " APPROVERS_NAME,
+				  home);
 }
 
 static int is_registered(struct sys *s, struct arena *a, const uint8_t *pub, bool *ret, struct err *e)
@@ -649,7 +680,7 @@ int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws
 	int rc = ws && ws->state_fd >= 0 ? freeze_load(s, a, ws, &frozen, e) : OK;
 
 	if (rc)
-		return err_wrap(e, FREEZE_REMEDY);
+		return err_wrap(e, "%s", freeze_remedy(s, ws));
 	if (json_get(frozen, "*") || json_get(frozen, FREEZE_FENCE))
 		return err_set(e, E_DENIED, "SYSTEM_FROZEN",
 			"everything is frozen here, so nothing is loosened; 'helm unfreeze' comes first");

@@ -27,6 +27,8 @@ struct posture {
 	const char *broken; /* it is there and cannot be believed, so everything is frozen; or NULL */
 	bool is_unreadable; /* the same, because something could not be read now: nothing is made in its place */
 	const char *note; /* something about the word itself that a person should know; or NULL */
+	const struct json
+		*restored; /* the act that `own` comes from, when its file has to be written again; or NULL */
 	bool is_unfinished; /* an act was interrupted, its document is lost, or nobody looked yet: posture_settle() has work */
 };
 
@@ -66,6 +68,13 @@ int posture_change(struct kernel *k, struct arena *a, const struct act *act, pos
 /* Finish what was interrupted, and keep again what is only in the chain.  What cannot be done now is left for later: until then the
  * stricter snapshot holds. */
 void posture_settle(struct kernel *k);
+
+/* An operator puts back what was decided, from the newest signed act in the chain, after the file was damaged and its seal does not prove that
+ * act by itself (then no command is needed: posture_settle() does it).  Refused while the record is not sound (POSTURE_RECORD).  Where
+ * receipts behind that act are lost, what it permitted may have been taken back in one of them: then only what forbids comes back, and
+ * *ret_is_strict says so.  POSTURE_WHOLE: there is nothing to repair. */
+int posture_repair(struct kernel *k, struct arena *a, const char *executor, struct json **ret_receipt,
+	bool *ret_is_strict, struct err *e);
 
 /* Somebody makes this workspace.  Before it has state, so that a run that ends beside it does not take it for its own.  `stands_alone`: a
  * person does, and nothing is accepted beyond the shipped defaults.  Needs no act, because nothing is permitted by it; does nothing where

@@ -13,10 +13,15 @@
 	"search.json" /* how far the chain was searched for a lost document (posture/search.c) */
 #define PAUSE_FILE "profile-pause-state.json" /* in the tree */
 #define POSTURE_ACCEPTED "accepted" /* directory: one file per accepted text, named by its digest */
-enum { POSTURE_LIMIT = 4 << 20 };
+enum { POSTURE_LIMIT = 4 << 20, POSTURE_VERSION = 1 };
 
 /* A path as the word names it. */
 const char *posture_name(struct arena *a, const char *root);
+/* STATE_NEWER when the act binds a snapshot of a version that is not read here: it may forbid what nobody here knows of, so neither it nor
+ * an older one counts in its place. */
+int posture_check_version(const struct json *receipt, const char *where, struct err *e);
+/* The key history, or what else says whose keys count, is damaged or cannot be read: what older keys have signed is not disproved. */
+bool posture_keys_damaged(struct sys *s, const struct workspace *ws);
 /* The snapshot of an act that we signed and that nobody changed; NULL otherwise. */
 const struct json *posture_believe(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt);
@@ -74,8 +79,11 @@ const char *accepted_copy(struct arena *a, const struct posture *p, const char *
 /* The tree's bytes; empty when there is no such file.  Never through a link out of the tree. */
 int accepted_in_tree(struct sys *s, struct arena *a, const struct workspace *ws, const struct governed *g,
 	struct bytes *ret, struct err *e);
+/* The same, of files that an operator can accept: empty also when it is as an earlier release shipped it. */
+int accepted_own(struct sys *s, struct arena *a, const struct workspace *ws, const struct governed *g,
+	struct bytes *ret, struct err *e);
 /* How the tree's file stands to what holds: "in force" (it is what holds), "missing" or "changed" since it was accepted,
- * "unaccepted". */
+ * "earlier" (as an earlier release shipped it, and nobody accepted it: what this one ships holds), "unaccepted". */
 const char *accepted_state(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct governed *g);
 

@@ -1,31 +1,19 @@
-/* reconcile.c — are the reference files those that this program ships, and if not, should they be?
+/* reconcile.c — are the shipped files of a workspace those that this release ships, and if not, should they be?
  *
- * Looks, unless it is told otherwise.  What a person wrote is replaced only when that is asked for, and kept beside; a link or a directory in the
- * place of a file is never written through. */
+ * Looks, unless it is told otherwise.  A file that nobody touched since an earlier release wrote it is brought up to date.  A text that an operator
+ * wrote is replaced only when that is asked for, and kept beside; so is one that an operator accepted, because replacing it changes what a later
+ * `helm workspace trust` would accept.  A link or a directory in the place of a file is never written through. */
 #include "kernel/reconcile.h"
-#include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "kernel/posture.h"
+#include "kernel/shipped.h"
 #include "privacy/privacy.h"
 #include "remember/memory.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
-
-enum { MAX_REFERENCE = 16 << 20 };
-
-const char *const required_references[] = { "references/execution_profiles.json",
-	"references/model_recovery_policy.json", "references/skill-capture-template.md",
-	"references/skill-contract-template.json", NULL };
-
-/* In share/ or in share/workspace/references/. */
-static bool find_shipped(struct arena *a, const char *path, struct bytes *ret)
-{
-	const char *name = path_base(path);
-
-	return embed_find(arena_printf(a, "share/workspace/references/%s", name), ret) ||
-		embed_find(arena_printf(a, "share/%s", name), ret);
-}
 
 struct reconciling {
 	struct sys *s;
@@ -33,8 +21,8 @@ struct reconciling {
 	struct workspace *ws;
 	enum reconcile how;
 	bool shows;
-	struct json *summary;
-	bool is_converged, is_ok;
+	struct json *files, *summary;
+	bool is_ok;
 };
 
 static void count(struct reconciling *r, const char *name)
@@ -42,55 +30,42 @@ static void count(struct reconciling *r, const char *name)
 	json_seti(r->a, r->summary, name, json_get_int(r->summary, name, 0) + 1);
 }
 
+static const char *directory_of(struct arena *a, const char *path)
+{
+	return arena_strndup(a, path, (size_t)(path_base(path) - path) - 1);
+}
+
+static bool is_accepted(struct reconciling *r, const char *path, struct bytes found)
+{
+	struct bytes accepted;
+
+	return accepted_read(r->s, r->a, r->ws, path, &accepted, NULL) == OK && bytes_eq(accepted, found);
+}
+
 /* Nothing else than a plain file in a directory of the workspace itself is read or written. */
-static const char *status_of(
-	struct reconciling *r, const char *path, struct bytes shipped, struct bytes *ret_found)
+static const char *status_of(struct reconciling *r, const struct shipped_file *f, struct bytes *ret_found)
 {
 	struct stat st;
 	struct err e = { 0 };
 
 	*ret_found = (struct bytes){ 0 };
-	if (r->s->stat(r->s, r->ws->root_fd, "references", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (r->s->stat(r->s, r->ws->root_fd, directory_of(r->a, f->to), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		!S_ISDIR(st.st_mode))
 		return "not_a_regular_file";
-	if (r->s->stat(r->s, r->ws->root_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
+	if (r->s->stat(r->s, r->ws->root_fd, f->to, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
 		return "not_a_regular_file";
-	int rc = file_read(r->s, r->a, r->ws->root_fd, path, MAX_REFERENCE, FILE_BENEATH, ret_found, &e);
+	int rc =
+		file_read(r->s, r->a, r->ws->root_fd, f->to, SHIPPED_MOST_BYTES, FILE_BENEATH, ret_found, &e);
 	if (rc == E_MISSING)
 		return "missing";
 	if (rc)
 		return "unreadable"; /* nobody knows what it says, so nothing takes its place */
-	return bytes_eq(*ret_found, shipped) ? "unchanged" : "drifted";
-}
-
-/* What was there, beside it under a name that nothing has yet: FILE.bak, FILE.bak.1, ... */
-static int keep(struct reconciling *r, const char *path, struct bytes found, struct err *e)
-{
-	enum { MOST = 1000 };
-
-	for (int i = 0; i < MOST; i++) {
-		struct err why = { 0 };
-		const char *name =
-			i ? arena_printf(r->a, "%s.bak.%d", path, i) : arena_printf(r->a, "%s.bak", path);
-		int rc = file_create(r->s, r->ws->root_fd, name, 0644, found, &why);
-		if (rc && text_eq(why.code, "FILE_EXISTS"))
-			continue;
-		if (rc && e)
-			*e = why;
-		return rc;
-	}
-	return err_set(e, E_LIMIT, "RECONCILE_KEEP",
-		"'%s' was not replaced: there are %d older ones beside it; remove some", path, MOST);
-}
-
-static int put(struct reconciling *r, const char *path, struct bytes shipped, struct bytes found,
-	bool is_there, struct err *e)
-{
-	int rc = file_mkdirs(r->s, r->ws->root_fd, "references", 0755, e);
-
-	if (rc == OK && is_there)
-		rc = keep(r, path, found, e);
-	return rc ? rc : file_replace(r->s, r->ws->root_fd, path, 0644, shipped, e);
+	enum shipped_age age = shipped_age(f->to, *ret_found);
+	if (age == SHIPPED_NOW)
+		return "unchanged";
+	if (is_accepted(r, f->to, *ret_found))
+		return "accepted";
+	return age == SHIPPED_EARLIER ? "earlier" : "drifted";
 }
 
 /* As one reads it: what is no text, and secrets, do not leave the file. */
@@ -106,62 +81,125 @@ static const char *difference(
 	return text_safe(r->a, kept, n, true);
 }
 
-static int reconcile_one(struct reconciling *r, const char *path, struct json *to, struct err *e)
+/* What is done about a file in this state, and as what it is counted. */
+static const struct plan {
+	const char *status;
+	enum reconcile from; /* it is written when the caller asks for this, or for more */
+	bool is_there; /* there is a text that is replaced */
+	const char *action, *skipped; /* counted under these names */
+} PLANS[] = {
+	{ "missing", RECONCILE_ADD, false, "added", "missing_skipped" },
+	{ "earlier", RECONCILE_ADD, true, "upgraded", "earlier_skipped" },
+	{ "drifted", RECONCILE_REPLACE, true, "overwritten", "drift_skipped" },
+	{ "accepted", RECONCILE_REPLACE, true, "overwritten", "accepted_skipped" },
+};
+
+static const struct plan *plan_for(const char *status)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(PLANS); i++)
+		if (text_eq(PLANS[i].status, status))
+			return &PLANS[i];
+	return NULL;
+}
+
+static int put(struct reconciling *r, const struct shipped_file *f, const struct bytes *found, struct err *e)
+{
+	int rc = file_mkdirs(r->s, r->ws->root_fd, directory_of(r->a, f->to), 0755, e);
+
+	return rc ? rc : shipped_put(r->s, r->a, r->ws->root_fd, f, found, e);
+}
+
+/* One file that cannot be written does not keep the others from it. */
+static const char *settle(struct reconciling *r, const struct shipped_file *f, const struct plan *plan,
+	const struct bytes *found, struct json *row)
+{
+	struct err e = { 0 };
+
+	if (r->how < plan->from) {
+		count(r, plan->skipped);
+		return "skipped";
+	}
+	if (put(r, f, plan->is_there ? found : NULL, &e)) {
+		json_sets(r->a, row, "error", text_safe(r->a, e.text, strlen(e.text), false));
+		count(r, "failed");
+		r->is_ok = false;
+		return "failed";
+	}
+	count(r, plan->action);
+	return plan->action;
+}
+
+/* Of files that a workspace can do without, only those are listed that are not as they should be. */
+static void reconcile_one(struct reconciling *r, const struct shipped_file *f)
 {
 	struct json *row = json_new(r->a, JSON_OBJECT);
-	struct bytes shipped, found = { 0 };
-	bool is_shipped = find_shipped(r->a, path, &shipped);
-	const char *status = is_shipped ? status_of(r, path, shipped, &found) : "source_missing",
-		   *action = "none";
-	int rc = OK;
+	struct bytes found;
+	const char *status = status_of(r, f, &found), *action = "none";
+	const struct plan *plan = plan_for(status);
 
 	if (text_eq(status, "unchanged")) {
+		if (f->use != SHIPPED_REQUIRED)
+			return;
 		count(r, "unchanged");
-	} else if (text_eq(status, "source_missing")) {
-		count(r, "source_missing");
-		r->is_ok = false;
-	} else if (text_eq(status, "not_a_regular_file") || text_eq(status, "unreadable")) {
+	} else if (!plan) {
 		count(r, "blocked");
 		action = "blocked";
 		r->is_ok = false;
 	} else {
-		bool is_there = text_eq(status, "drifted"),
-		     does = r->how == RECONCILE_REPLACE || (r->how == RECONCILE_ADD && !is_there);
-		action = !does ? "skipped" : is_there ? "overwritten" : "added";
-		count(r, does ? action : is_there ? "drift_skipped" : "missing_skipped");
-		if (does)
-			rc = put(r, path, shipped, found, is_there, e);
-		r->is_converged &= does;
+		action = settle(r, f, plan, &found, row);
 	}
-	r->is_converged &= r->is_ok;
-	json_sets(r->a, row, "file", path_base(path));
+	json_sets(r->a, row, "file", path_base(f->to));
 	json_sets(r->a, row, "status", status);
 	json_sets(r->a, row, "action", action);
-	if (r->shows && text_eq(status, "drifted"))
-		json_sets(r->a, row, "diff", difference(r, path, shipped, found));
-	json_push(r->a, to, row);
-	return rc;
+	if (r->shows && plan && plan->is_there)
+		json_sets(r->a, row, "diff", difference(r, f->to, shipped_content(f), found));
+	json_push(r->a, r->files, row);
 }
 
-int workspace_reconcile(struct sys *s, struct arena *a, struct workspace *ws, enum reconcile how, bool shows,
-	struct json **ret, struct err *e)
+/* The next file that is compared, from number *i on; NULL: there is none.  A workspace of another runtime has no state directory of ours. */
+static const struct shipped_file *next_compared(const struct reconciling *r, size_t *i)
 {
-	static const char *const counted[] = { "unchanged", "added", "overwritten", "drift_skipped",
-		"missing_skipped", "source_missing", "blocked" };
-	struct reconciling r = { s, a, ws, how, shows, json_new(a, JSON_OBJECT), true, true };
-	struct json *doc = json_new(a, JSON_OBJECT), *files = json_new(a, JSON_ARRAY);
-	int rc = OK;
+	while (*i < SHIPPED_COUNT) {
+		const struct shipped_file *f = &SHIPPED_FILES[(*i)++];
+		if (f->use != SHIPPED_BEGUN &&
+			(!text_starts(f->to, ".helm/") || text_eq(r->ws->state_name, ".helm")))
+			return f;
+	}
+	return NULL;
+}
+
+/* Looked at again, behind everything that was written. */
+static bool is_converged(struct reconciling *r)
+{
+	const struct shipped_file *f;
+	struct bytes found;
+
+	for (size_t i = 0; (f = next_compared(r, &i));)
+		if (!text_eq(status_of(r, f, &found), "unchanged"))
+			return false;
+	return true;
+}
+
+struct json *workspace_reconcile(
+	struct sys *s, struct arena *a, struct workspace *ws, enum reconcile how, bool shows)
+{
+	static const char *const counted[] = { "unchanged", "added", "upgraded", "overwritten",
+		"earlier_skipped", "drift_skipped", "accepted_skipped", "missing_skipped", "source_missing",
+		"blocked", "failed" };
+	struct reconciling r = { s, a, ws, how, shows, json_new(a, JSON_ARRAY), json_new(a, JSON_OBJECT),
+		true };
+	struct json *doc = json_new(a, JSON_OBJECT);
+	const struct shipped_file *f;
 
 	for (size_t i = 0; i < ARRAY_SIZE(counted); i++)
 		json_seti(a, r.summary, counted[i], 0);
-	for (const char *const *path = required_references; rc == OK && *path; path++)
-		rc = reconcile_one(&r, *path, files, e);
+	for (size_t i = 0; (f = next_compared(&r, &i));)
+		reconcile_one(&r, f);
 	json_sets(a, doc, "workspace", ws->root);
 	json_setb(a, doc, "dry_run", how == RECONCILE_LOOK);
-	json_set(a, doc, "files", files);
+	json_set(a, doc, "files", r.files);
 	json_set(a, doc, "summary", r.summary);
-	json_setb(a, doc, "converged", r.is_converged);
+	json_setb(a, doc, "converged", is_converged(&r));
 	json_setb(a, doc, "ok", r.is_ok);
-	*ret = doc;
-	return rc;
+	return doc;
 }

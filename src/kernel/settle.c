@@ -94,6 +94,36 @@ static bool by_policy(struct handling *h)
 	return true;
 }
 
+/* Who is asked about has these grants, as far as they can be read. */
+static bool has_grants(struct kernel *k, const struct request *q, struct handling *h)
+{
+	const struct question question = { .principal = q->who.subject_id,
+		.session = q->who.session,
+		.profile = q->profile->name,
+		.cwd = q->where->cwd,
+		.args_sha256 = h->args_sha256,
+		.now_us = k->sys->now_us(k->sys) };
+	struct grant *all = NULL;
+	size_t n = grants_in_force(k->sys, h->a, k->ws, &all, &h->approval_note);
+	bool *used = arena_zalloc(h->a, n + 1, sizeof(*used));
+
+	if (!n || !grants_answer(h->a, &h->decision, &question, all, n, used))
+		return false;
+	h->settled.by = "grant";
+	return true;
+}
+
+void would_settle(struct kernel *k, const struct request *q, struct handling *h)
+{
+	if (h->verdict != V_ESCALATE || !k->ws || k->ws->state_fd < 0)
+		return;
+	AUTO(workspace_leave) struct workspace *standing = k->ws;
+	workspace_stand(k->sys, h->a, standing, q->where->cwd);
+	if (by_policy(h) || has_grants(k, q, h) ||
+		(h->decision.approvers <= 1 && undo_would_settle(k, q, h, &h->settled.why_asked)))
+		h->verdict = V_ALLOW;
+}
+
 /* The cheapest answer first: a word on the command line, the policy, then grants, then a checkpoint.  If none answers,
  * the question is put into words for a person. */
 void settle(struct kernel *k, const struct request *q, struct handling *h)

@@ -13,6 +13,10 @@ struct json *settled_terms(const struct handling *h);
 /* Scripts whose text was looked into, with the digest of what was read. */
 struct json *judged_files(struct arena *a, const struct proposal *p);
 
+/* The same without doing anything: h->verdict and h->settled as settle() would leave them, but for the id of a checkpoint.  Looks, and
+ * writes nothing; a grant is named, not used up, and its signature is checked when it is used. */
+void would_settle(struct kernel *k, const struct request *q, struct handling *h);
+
 /* undo.c: can everything it asks about be undone, and was it saved just now?  Then h->settled names the
  * checkpoint. */
 bool undo_settles(struct kernel *k, const struct request *q, struct handling *h);

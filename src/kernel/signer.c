@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "kernel/act.h"
 #include "kernel/fleet/fleet.h"
+#include "kernel/operator_files.h"
 #include "kernel/passkey.h"
 #include "kernel/person.h"
 #include "proof/merkle.h"
@@ -222,7 +223,7 @@ static int chain_get(struct signer *g, const char *id, struct signed_chain **ret
 		}
 	struct signed_chain *c = calloc(1, sizeof(*c));
 	if (!c)
-		BUG("out of memory");
+		mem_exhausted(0);
 	c->id = arena_strdup(&c->a, id);
 	c->path = chain_path(g, &c->a, id);
 	c->word = json_new(&c->a, JSON_OBJECT);
@@ -438,7 +439,7 @@ static bool person_says_so(struct signer *g, struct arena *a, const struct json 
 
 	if (!json_is(said, JSON_OBJECT) || !json_is(approver, JSON_OBJECT) ||
 		!text_eq(json_sha256(a, said), json_get_text(receipt, "output_hash", "")) ||
-		doc_read(g->sys, a, g->home_fd, "trust/" APPROVERS, TRUST_MAX, 0, &doc, NULL))
+		sealed_read(g->sys, a, g->home_fd, "trust/" APPROVERS, TRUST_MAX, APPROVERS_NAME, &doc, NULL))
 		return false;
 	json_each (row, json_get(doc, "keys"))
 		if (is_signed_by(a, row, approver, type, said))
@@ -723,7 +724,7 @@ int signer_open(struct sys *s, const char *home, struct signer **ret, struct err
 	AUTO(signer_close) struct signer *g = calloc(1, sizeof(*g));
 
 	if (!g)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*g = (struct signer){ .sys = s, .home_fd = -1, .lock_fd = -1 };
 	g->home = arena_strdup(&g->a, home);
 	const char *keys = arena_printf(&g->a, "%s/keys", home);

@@ -250,7 +250,7 @@ bool skill_stops(struct kernel *k, const struct request *q, struct handling *h)
 		.state = k->ws->state_dir,
 		.tool = is_run ? NULL : q->what.tool,
 		.is_shell = is_run || propose_runs_text(q->what.tool),
-		.is_walled = q->containment == CONTAINMENT_WALLS && !k->session };
+		.is_walled = h->decision.placement == IN_SANDBOX && !k->session };
 	struct terms_breach breach;
 
 	if (!t || !decide_terms(h->a, t, &call, &h->proposal, &breach))

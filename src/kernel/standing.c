@@ -9,9 +9,11 @@
  * cannot disagree. */
 #include "kernel/standing.h"
 #include "audit/audit.h"
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "execute/checkpoint/checkpoint.h"
 #include "kernel/approval/approval.h"
 #include "kernel/fleet/fleet.h"
 #include "kernel/freeze.h"
@@ -19,12 +21,15 @@
 #include "kernel/policy/policy.h"
 #include "kernel/posture.h"
 #include "kernel/setup/setup.h"
+#include "kernel/state_files.h"
 #include "kernel/task/task.h"
+#include "kernel/verdict.h"
 #include "verify/verify.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum {
 	MAX_CALLS = 50000,
@@ -72,11 +77,14 @@ static const char *in_state(struct look_around *x, const char *file)
 	return arena_printf(x->a, "%s/%s", x->ws->state_dir, file);
 }
 
-/* The remedy for a file that cannot be read: mend it or move it away, and then do what makes it anew. */
-static const char *put_aside(struct look_around *x, const char *file, const char *then)
+/* The remedy for a file that cannot be read because of `why`: mend it or move it away, and then do what makes it anew.  One of a newer release
+ * is whole, and stays where it is. */
+static const char *put_aside(struct look_around *x, const struct err *why, const char *file, const char *then)
 {
 	const char *path = in_state(x, file);
 
+	if (doc_is_newer(why))
+		return "upgrade helm, or use the release that wrote it";
 	return arena_printf(x->a, "mend it, or: mv %s %s.bad%s%s", path, path, *then ? " && " : "", then);
 }
 
@@ -99,7 +107,7 @@ static void look_at_profile(struct look_around *x)
 
 	if (workspace_default_profile(x->s, x->a, x->ws, &name, &e))
 		add_wrong(x, "settings", e.text, "every call of an agent is refused",
-			put_aside(x, "workspace.json", "helm profile use NAME"));
+			put_aside(x, &e, "workspace.json", "helm profile use NAME"));
 	else if (workspace_profiles(x->s, x->a, x->ws, &all, &e))
 		add_wrong(
 			x, "profiles", e.text, "nothing is allowed", "mend that file, or: helm init --force");
@@ -190,7 +198,7 @@ static void look_at_freeze(struct look_around *x)
 
 	json_set(x->a, x->doc, "freeze", list);
 	if (freeze_load(x->s, x->a, x->ws, &doc, &e)) {
-		add_wrong(x, "freeze", e.text, "so everything counts as frozen", FREEZE_REMEDY);
+		add_wrong(x, "freeze", e.text, "so everything counts as frozen", freeze_remedy(x->s, x->ws));
 		return;
 	}
 	json_each_member (m, doc) {
@@ -217,7 +225,7 @@ static void look_at_pauses(struct look_around *x)
 
 	json_set(x->a, x->doc, "paused", list);
 	if (pause_load(x->s, x->a, x->ws, &doc, &e)) {
-		add_wrong(x, "pauses", e.text, NULL, put_aside(x, "profile-pause-state.json", ""));
+		add_wrong(x, "pauses", e.text, NULL, put_aside(x, &e, "profile-pause-state.json", ""));
 		return;
 	}
 	json_each_member (m, doc) {
@@ -456,9 +464,11 @@ static void look_at_approvals(struct look_around *x)
 		approvals_count(doc, x->now_us, &pending, &in_force);
 	else
 		add_wrong(x, "approvals", e.text,
-			"the next question puts it aside and makes standing grants again from the record; "
-			"what waited must be asked again",
-			put_aside(x, APPROVALS, ""));
+			doc_is_newer(&e)
+				? "nothing can be asked, and nothing counts as approved"
+				: "the next question puts it aside and makes standing grants again from the record; "
+				  "what waited must be asked again",
+			put_aside(x, &e, APPROVALS, ""));
 	json_setb(x->a, part, "readable", ok);
 	json_seti(x->a, part, "pending", (int64_t)pending);
 	json_seti(x->a, part, "grants_in_force", (int64_t)in_force);
@@ -614,6 +624,25 @@ static void look_at_record(struct look_around *x)
 			"helm log check, then: helm log repair --yes");
 }
 
+/* What `helm log check` finds is wrong here, too.  What it found stays wrong until it looks again. */
+static void look_at_verdict(struct look_around *x)
+{
+	struct record_verdict v;
+
+	workspace_verdict_quick(x->s, x->a, x->ws, VERDICT_QUICK_BYTES, &v);
+	struct json *doc = audit_verdict_json(x->a, &v);
+	const char *upto = audit_verdict_text(x->a, &v);
+	json_sets(x->a, doc, "text",
+		v.is_known && !v.is_sound ? arena_printf(x->a, "NOT SOUND, %s", upto) : upto);
+	json_set(x->a, x->doc, "record", doc);
+	if (v.is_known ? v.is_sound : v.is_stale)
+		return;
+	json_each (w, x->wrong) /* the end of the chain says more: that nothing is allowed */
+		if (text_eq(json_get_text(w, "name", ""), "record"))
+			return;
+	add_wrong(x, "record", v.why, NULL, v.remedy);
+}
+
 /* Lines at the end of a ledger that are no rows: what they said is lost to every view. */
 static void look_at_ledger(struct look_around *x, const char *file)
 {
@@ -632,30 +661,26 @@ static void look_at_ledger(struct look_around *x, const char *file)
 /* Only whether the list can be read; the store itself is checked when it is used. */
 static void look_at_checkpoints(struct look_around *x)
 {
-	struct bytes text;
-	struct json *doc;
+	struct json *all;
 	struct err e = { 0 };
-	int rc = file_read(x->s, x->a, x->ws->state_fd, "checkpoints/index.json", 64 << 20, 0, &text, &e);
+	int rc = checkpoint_list_in(x->s, x->a, x->ws->state_fd, &all, &e);
 
-	if (rc == OK)
-		rc = json_parse(x->a, text, "checkpoints/index.json", NULL, &doc, &e);
-	if (rc == OK && !json_is(doc, JSON_ARRAY))
-		rc = err_set(&e, E_CORRUPT, "CHECKPOINT_INDEX", "checkpoints/index.json is no list");
-	if (rc && rc != E_MISSING)
+	if (rc)
 		add_wrong(x, "checkpoints", e.text, "what was saved cannot be listed or restored",
-			"put the file back from a copy; the saved files themselves are still there");
+			rc == E_CORRUPT ? CHECKPOINT_REMEDY : "helm doctor");
 }
 
 /* Files that nothing is decided from, and that somebody still relies on: each must be readable. */
 static void look_at_files(struct look_around *x)
 {
 	static const struct {
-		const char *file, *means, *then;
+		const char *file, *version, *means, *then;
 	} files[] = {
-		{ ANCHORS, "heads that were kept elsewhere are not compared", "helm log repair --yes" },
-		{ "setup.json", "what was put in front of agent clients cannot be taken back",
+		{ ANCHORS, NULL, "heads that were kept elsewhere are not compared", "helm log repair --yes" },
+		{ "setup.json", "version", "what was put in front of agent clients cannot be taken back",
 			"helm setup status" },
-		{ "long-running-runtime.json", "runs that must ask a person fail instead", "" },
+		{ "long-running-runtime.json", "runtime_state_schema_version",
+			"runs that must ask a person fail instead", "" },
 	};
 	struct err e = { 0 };
 	struct json *doc;
@@ -672,9 +697,13 @@ static void look_at_files(struct look_around *x)
 		else if (rc == OK && !json_is(doc, JSON_OBJECT))
 			rc = err_set(&e, E_CORRUPT, "STATE_FILE", "%s holds something else than it should",
 				files[i].file);
+		else if (rc == OK)
+			rc = doc_check_version(doc, files[i].version, 1, files[i].file, &e);
 		if (rc)
 			add_wrong(x, "files", e.text, files[i].means,
-				put_aside(x, files[i].file, files[i].then));
+				doc_is_newer(&e) || *files[i].then
+					? put_aside(x, &e, files[i].file, files[i].then)
+					: WORKSPACE_REPAIR);
 	}
 }
 
@@ -702,7 +731,7 @@ static void look_at_guards(struct look_around *x)
 }
 
 /* As much as some decisions take, to a file without a name: an empty file can be made where nothing can be written any more, and neither
- * permissions nor the number of free bytes tell of a quota.  0, or the errno. */
+ * permissions nor the number of free bytes tell of a quota.  A short write is followed by another, which says why.  0, or the errno. */
 static int try_to_write(struct look_around *x)
 {
 	static const char some[TRIAL_BYTES];
@@ -711,8 +740,23 @@ static int try_to_write(struct look_around *x)
 
 	if (fd < 0) /* not every file system has files without names */
 		return errno == EROFS || errno == EACCES || errno == EPERM || errno == ENOSPC ? errno : 0;
-	ssize_t n = s->write(s, fd, some, sizeof(some));
-	return n == (ssize_t)sizeof(some) ? 0 : n < 0 ? errno : ENOSPC;
+	for (size_t done = 0; done < sizeof(some);) {
+		ssize_t n = s->write(s, fd, some, sizeof(some) - done);
+		if (n <= 0)
+			return n ? errno : ENOSPC;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Does the limit of this shell on the size of a file leave room for some decisions more? */
+static bool may_grow(struct sys *s, int fd)
+{
+	struct rlimit most;
+	struct stat st;
+
+	return s->stat(s, fd, "", &st, AT_EMPTY_PATH) || getrlimit(RLIMIT_FSIZE, &most) ||
+		most.rlim_cur == RLIM_INFINITY || (uint64_t)st.st_size + TRIAL_BYTES <= most.rlim_cur;
 }
 
 /* Can it be recorded what happens?  And little room means that soon it cannot. */
@@ -731,7 +775,8 @@ static void look_at_state(struct look_around *x)
 			cannot == ENOSPC || cannot == EDQUOT
 				? arena_printf(x->a,
 					  "make room, for example with 'helm checkpoint prune': %s", remedy)
-				: arena_printf(x->a, "make it writable: %s", remedy));
+				: cannot == EFBIG ? "raise 'ulimit -f', which limits the size of a file here"
+						  : arena_printf(x->a, "make it writable: %s", remedy));
 	else if (left >= 0 && left < LITTLE_ROOM_BYTES)
 		add_wrong(x, "free-space",
 			arena_printf(x->a, "%lld MiB are left where %s is", (long long)(left >> 20),
@@ -750,6 +795,12 @@ static void look_at_state(struct look_around *x)
 				"nothing can be recorded, so nothing is allowed",
 				arena_printf(x->a, "ls -l %s; chmod u+w %s", in_state(x, files[i]),
 					in_state(x, files[i])));
+		if (fd >= 0 && !may_grow(s, fd))
+			add_wrong(x, "state",
+				arena_printf(x->a, "%s has nearly the size that 'ulimit -f' allows here",
+					in_state(x, files[i])),
+				"soon nothing can be recorded, and nothing is allowed",
+				"raise 'ulimit -f', or set it to unlimited");
 		if (fd >= 0)
 			close_fd(&fd);
 	}
@@ -781,6 +832,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 	if (ws->state_fd >= 0) {
 		look_at_state(&x);
 		look_at_record(&x);
+		look_at_verdict(&x);
 		look_at_freeze(&x);
 		look_at_pauses(&x);
 		look_at_differences(&x);

@@ -433,7 +433,7 @@ static bool is_held_by_tree(struct saving *u)
 
 static bool is_behind_walls(const struct saving *u)
 {
-	return u->q->containment == CONTAINMENT_WALLS && u->q->profile->contained == CONTAINED_ALLOW;
+	return u->h->decision.placement == IN_SANDBOX && u->q->profile->contained == CONTAINED_ALLOW;
 }
 
 /* git moves branches, too, which files alone do not bring back. */
@@ -575,9 +575,11 @@ bool undo_would_settle(struct kernel *k, const struct request *q, struct handlin
 	*ret_why = NULL;
 	if (!h->decision.ask_count || !is_wanted(k, q, h->a))
 		return false;
-	bool is_sure = prove(&u, ONLY_LOOK, RUN_MS, NULL, &e);
-	if (!is_sure)
+	bool is_sure = prove(&u, ONLY_LOOK, is_hook(q) ? HOOK_MS : RUN_MS, NULL, &e);
+	if (!is_sure && h->decision.destructive)
 		*ret_why = e.text[0] ? arena_strdup(h->a, e.text) : u.why;
+	if (is_sure)
+		h->settled = (struct settlement){ .by = "checkpoint", .is_covered = true };
 	return is_sure;
 }
 

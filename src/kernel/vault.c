@@ -24,7 +24,8 @@ static struct doc doc_of(struct arena *a, const struct vault *v)
 		.lock = arena_printf(a, "%s.lock", v->file),
 		.type = JSON_OBJECT,
 		.max_bytes = VAULT_BYTES,
-		.code = "VAULT_INVALID" };
+		.code = "VAULT_INVALID",
+		.newest = 2 };
 }
 
 int vault_of(struct sys *s, struct arena *a, const struct workspace *ws, const char *file, const char *audit,

@@ -8,7 +8,8 @@ static struct doc doc_of(struct arena *a, const char *file)
 	return (struct doc){ .file = file,
 		.lock = arena_printf(a, "%s.lock", file),
 		.type = JSON_OBJECT,
-		.code = "VOUCH_STATE" };
+		.code = "VOUCH_STATE",
+		.newest = 1 };
 }
 
 static int read_last(const struct vouch_place *p, struct arena *a, const struct doc *d, const char *origin,

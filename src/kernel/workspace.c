@@ -8,7 +8,7 @@
  * Which files checkpoints are made of: usually those of the workspace, but the default workspace governs
  * work in any directory, and then it is the project one stands in (workspace_stand()). */
 #include "kernel/workspace.h"
-#include "base/embed.h"
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -16,7 +16,9 @@
 #include "kernel/kernel.h"
 #include "kernel/policy/policy.h"
 #include "kernel/posture.h"
+#include "kernel/shipped.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +233,12 @@ static int open_quietly(struct sys *s, const char *path)
 	return s->open(s, AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, 0);
 }
 
+/* Where a limit was reached nothing is known: the directory must not be taken for one that is not there. */
+static bool is_unknown(int why)
+{
+	return why == EMFILE || why == ENFILE || why == ENOMEM || why == EIO;
+}
+
 /* ---- the place one stands in ---- */
 
 /* Back to the workspace itself.  tree_fd is closed only if it is not root_fd under another name. */
@@ -428,6 +436,17 @@ static bool is_covered(struct sys *s, const struct workspace *ws)
 	return ws->state_fd < 0 || (state.st_dev != root.st_dev && !(state.st_mode & 0777));
 }
 
+/* A workspace that a newer release has made into something else is refused as a whole, before anything of it is read or written. */
+static int check_version(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)
+{
+	struct json *doc;
+
+	if (ws->state_fd < 0 || doc_read(s, a, ws->state_fd, "workspace.json", 1 << 20, 0, &doc, NULL))
+		return OK; /* a file that cannot be read is told by whoever needs it */
+	return doc_check_version(doc, "schema_version", WORKSPACE_VERSION,
+		arena_printf(a, "%s/workspace.json", ws->state_dir), e);
+}
+
 int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
 	struct err *e)
 {
@@ -448,16 +467,28 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	ws->state_name = state_name(c.layout);
 	ws->state_dir = arena_printf(a, "%s/%s", ws->root, ws->state_name);
 	ws->root_fd = open_quietly(s, ws->root);
+	if (ws->root_fd < 0 && is_unknown(errno))
+		return err_sys(e, "WORKSPACE_OPEN", "cannot open '%s'", ws->root);
 	ws->exists = ws->root_fd >= 0;
 	ws->tree = ws->root;
 	ws->tree_fd = ws->root_fd;
 	ws->points_dir = ws->state_dir;
 	ws->state_fd = open_quietly(s, ws->state_dir);
+	if (ws->state_fd < 0 && is_unknown(errno)) {
+		rc = err_sys(e, "WORKSPACE_OPEN", "cannot open '%s'", ws->state_dir);
+		workspace_close(ws);
+		return rc;
+	}
 	if (is_covered(s, ws) && !(flags & WORKSPACE_OPTIONAL && !path)) {
 		workspace_close(ws);
 		return err_set(e, E_DENIED, "STATE_INSIDE",
 			"Helm's record of '%s' is not shown inside the sandbox of task %s; run this command outside of it",
 			ws->root, s->getenv(s, "HELM_TASK_ID"));
+	}
+	rc = check_version(s, a, ws, e);
+	if (rc) {
+		workspace_close(ws);
+		return rc;
 	}
 	/* Everything that decides or records needs state; only those who make or inspect a workspace do
 	 * without. */
@@ -494,55 +525,39 @@ void workspace_close(struct workspace *ws)
 	ws->root_fd = ws->state_fd = ws->tree_fd = -1;
 }
 
-/* What init makes.  Files come from share/. */
+/* What init makes, beside the files of shipped.h. */
 static const char *const init_dirs[] = { "references", "skills", "skill_drafts", "docs", "memory",
 	"memory/ontology", ".helm", ".helm/checkpoints" };
-static const struct {
-	const char *to, *from;
-} init_files[] = {
-	{ "MEMORY.md", "share/workspace/MEMORY.md" },
-	{ ".helm/.gitignore", "share/workspace/gitignore" },
-	{ "references/execution_profiles.json", "share/execution_profiles.json" },
-	{ "references/model_recovery_policy.json", "share/workspace/references/model_recovery_policy.json" },
-	{ "references/skill-capture-template.md", "share/workspace/references/skill-capture-template.md" },
-	{ "references/skill-contract-template.json",
-		"share/workspace/references/skill-contract-template.json" },
-	{ "references/skill_profile_policies.json",
-		"share/workspace/references/skill_profile_policies.json" },
-	{ "references/tool_groups.json", "share/tool_groups.json" },
-};
 
 struct making {
 	struct sys *s;
 	struct arena *a;
 	struct workspace *ws;
-	struct json *created, *kept, *replaced;
+	struct json *created, *kept, *upgraded, *replaced;
 	bool force;
 };
 
-/* What the user has changed stays, unless `force` is given; even then the old file is kept as FILE.bak
- * first. */
-static int make_file(struct making *m, const char *to, struct bytes content, struct err *e)
+/* A text that an operator wrote stays, unless `force` is given, and then it is kept beside.  One that an earlier release wrote and nobody touched
+ * is brought up to date, unless an operator accepted exactly it. */
+static int make_file(struct making *m, const struct shipped_file *f, struct err *e)
 {
-	struct bytes old;
+	struct bytes old, accepted;
 	struct err why;
-	int rc = file_read(m->s, m->a, m->ws->root_fd, to, 16 << 20, 0, &old, &why);
+	int rc = file_read(m->s, m->a, m->ws->root_fd, f->to, SHIPPED_MOST_BYTES, 0, &old, &why);
 
-	if (rc == OK && (!m->force || bytes_eq(old, content))) {
-		json_pushs(m->a, m->kept, to);
-		return OK;
-	}
 	if (rc && rc != E_MISSING) {
 		*e = why;
 		return rc;
 	}
-	if (rc == OK) {
-		rc = file_replace(m->s, m->ws->root_fd, arena_printf(m->a, "%s.bak", to), 0644, old, e);
-		if (rc)
-			return rc;
+	enum shipped_age age = rc ? SHIPPED_NEVER : shipped_age(f->to, old);
+	bool is_upgrade = age == SHIPPED_EARLIER && f->use != SHIPPED_BEGUN &&
+		!(accepted_read(m->s, m->a, m->ws, f->to, &accepted, NULL) == OK && bytes_eq(accepted, old));
+	if (rc == OK && !is_upgrade && (!m->force || age == SHIPPED_NOW)) {
+		json_pushs(m->a, m->kept, f->to);
+		return OK;
 	}
-	json_pushs(m->a, rc == OK ? m->replaced : m->created, to);
-	return file_replace(m->s, m->ws->root_fd, to, 0644, content, e);
+	json_pushs(m->a, rc ? m->created : age == SHIPPED_EARLIER ? m->upgraded : m->replaced, f->to);
+	return shipped_put(m->s, m->a, m->ws->root_fd, f, rc ? NULL : &old, e);
 }
 
 int workspace_make_root(struct sys *s, const struct workspace *ws, struct err *e)
@@ -587,7 +602,7 @@ static int make_identity(struct making *m, struct err *e)
 		json_pushs(m->a, m->kept, ".helm/workspace.json");
 		return OK;
 	}
-	json_seti(m->a, doc, "schema_version", 1);
+	json_seti(m->a, doc, "schema_version", WORKSPACE_VERSION);
 	json_sets(m->a, doc, "created_at", text_time_iso(m->a, m->s->now_us(m->s)));
 	json_sets(m->a, doc, "helm_version", HELM_VERSION);
 	buf_init(&text, m->a);
@@ -601,17 +616,14 @@ int workspace_init(
 	struct sys *s, struct arena *a, struct workspace *ws, bool force, struct json **ret, struct err *e)
 {
 	struct making m = { s, a, ws, json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY),
-		json_new(a, JSON_ARRAY), force };
+		json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY), force };
 	struct json *references = json_new(a, JSON_ARRAY), *doc = json_new(a, JSON_OBJECT);
 	int rc = make_directories(&m, e);
 
-	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(init_files); i++) {
-		struct bytes content;
-		if (!embed_find(init_files[i].from, &content))
-			BUG("a shipped reference file is missing from the program");
-		if (text_starts(init_files[i].to, "references/"))
-			json_pushs(a, references, init_files[i].to);
-		rc = make_file(&m, init_files[i].to, content, e);
+	for (size_t i = 0; rc == OK && i < SHIPPED_COUNT; i++) {
+		if (text_starts(SHIPPED_FILES[i].to, "references/"))
+			json_pushs(a, references, SHIPPED_FILES[i].to);
+		rc = make_file(&m, &SHIPPED_FILES[i], e);
 	}
 	if (rc == OK)
 		rc = make_identity(&m, e);
@@ -622,6 +634,7 @@ int workspace_init(
 	json_set(a, doc, "references", references);
 	json_set(a, doc, "created", m.created);
 	json_set(a, doc, "kept", m.kept);
+	json_set(a, doc, "upgraded", m.upgraded);
 	json_set(a, doc, "replaced", m.replaced);
 	*ret = doc;
 	return OK;

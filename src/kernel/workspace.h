@@ -43,6 +43,9 @@ struct workspace {
  * place is given all the same, to be looked at. WORKSPACE_NEW: that too, and the walk up is left out,
  * because it is to be made. */
 enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2, WORKSPACE_ANY = 4 };
+enum {
+	WORKSPACE_VERSION = 1
+}; /* `schema_version` of workspace.json; a newer one is refused, whatever the flags */
 int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
 	struct err *e);
 void workspace_close(struct workspace *ws); /* NULL is fine */
@@ -79,9 +82,9 @@ int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct
 
 /* The directory alone, still without state. */
 int workspace_make_root(struct sys *s, const struct workspace *ws, struct err *e);
-/* Create what is missing: directories, reference files from share/, workspace.json.  `force` replaces
- * reference files that differ, each kept as FILE.bak first.  Idempotent, and safe to be killed at any
- * point.  The result lists workspace, state_dir, references, created, kept, replaced. */
+/* Create what is missing: directories, the files of shipped.h, workspace.json.  Files that nobody touched since an earlier release wrote
+ * them are brought up to date.  `force` replaces the others that differ, each kept as FILE.bak (or .bak.1, ...) first.
+ * Idempotent, and safe to be killed at any point.  The result lists workspace, state_dir, references, created, kept, upgraded, replaced. */
 int workspace_init(
 	struct sys *s, struct arena *a, struct workspace *ws, bool force, struct json **ret, struct err *e);
 

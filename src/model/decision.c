@@ -13,8 +13,6 @@ static const char *const action_names[] = { "allow", "warn", "require_approval",
 TABLE_COVERS(action_names, ACTION_COUNT);
 static const char *const mode_names[] = { "enforce", "audit", "off" };
 TABLE_COVERS(mode_names, GUARD_MODES);
-static const char *const certainty_names[] = { "certain", "prefixed", "dynamic" };
-TABLE_COVERS(certainty_names, CERTAINTY_COUNT);
 
 /* A value out of range is named "deny": a broken decision must never read as a mild one. */
 const char *action_name(enum action a)
@@ -73,9 +71,14 @@ bool decision_is_outspoken(const struct decision *d, size_t i)
 	return false;
 }
 
-const char *containment_name(enum containment c)
+const char *placement_name(enum placement p)
 {
-	return c == CONTAINMENT_WALLS ? "walls" : "none";
+	return p == IN_SANDBOX ? "in_sandbox" : p == BY_SUPERVISOR ? "by_supervisor" : "unsandboxed";
+}
+
+const char *containment_name(enum placement p)
+{
+	return p == IN_SANDBOX || p == BY_SUPERVISOR ? "walls" : "none";
 }
 
 /* What is enforced. In audit mode the verdict is recorded, but the call passes. */
@@ -224,7 +227,7 @@ static struct json *effect_json(struct arena *a, const struct effect *e)
 	if (e->path_class != PATH_NONE)
 		json_sets(a, v, "path_class", path_class_name(e->path_class));
 	if (e->certainty != CERTAIN)
-		json_sets(a, v, "certainty", certainty_names[e->certainty]);
+		json_sets(a, v, "certainty", certainty_name(e->certainty));
 	if (e->resolved)
 		json_sets(a, v, "resolved", printable(a, e->resolved));
 	json_set(a, v, "span", span_json(a, e->at));
@@ -318,7 +321,7 @@ static void add_new_members(struct arena *a, const struct decision *d, struct js
 	json_set(a, v, "findings", findings);
 	json_set(a, v, "tool_grant", grant_json(a, d));
 	json_sets(a, v, "mode", guard_mode_name(d->mode));
-	json_sets(a, v, "containment", containment_name(d->containment));
+	json_sets(a, v, "containment", containment_name(d->placement));
 }
 
 /* The order of members is part of the format: see the head of this file. */

@@ -23,9 +23,13 @@ enum guard_mode { GUARD_ENFORCE, GUARD_AUDIT, GUARD_OFF, GUARD_MODES };
 const char *guard_mode_name(enum guard_mode m);
 bool guard_mode_parse(const char *name, enum guard_mode *ret);
 
-/* What stands around a call that was decided about: every wall of its profile, or nothing but the decision. */
-enum containment { CONTAINMENT_NONE, CONTAINMENT_WALLS };
-const char *containment_name(enum containment c); /* "none", "walls" */
+/* Where it runs, and who carries it out: in the sandbox of its profile; without one, by whoever was answered; or by a process that Helm
+ * supervises, in a sandbox of that process's own, on which no rule relies.  As far apart as verdicts are; a value that is none of the three
+ * counts as UNSANDBOXED. */
+enum placement { IN_SANDBOX = 0x30bcace7, UNSANDBOXED = 0x4599f4b4, BY_SUPERVISOR = 0x0d0d7f43 };
+const char *placement_name(enum placement p); /* "in_sandbox", "unsandboxed", "by_supervisor" */
+const char *containment_name(
+	enum placement p); /* as receipts say it: "walls" where a sandbox stands, else "none" */
 
 /* What can bring back what a rule asks about: a checkpoint of its operands; or, behind walls, which keep every other loss from
  * happening, a checkpoint of the whole work tree with git's own data. */
@@ -85,9 +89,10 @@ struct decision {
 	const char *recommended_profile; /* or NULL */
 	const struct proposal *proposal;
 	enum guard_mode mode;
-	enum containment containment;
+	enum placement placement; /* IN_SANDBOX only where every guarantee of the sandbox holds */
 	int policy_version;
 	const char *policy_sha256;
+	const struct policy *policy; /* that it was decided by, to explain it; NULL: none is at hand */
 	const char *workspace; /* or NULL */
 	const char *task_name, *task_goal; /* or NULL */
 	int64_t evaluated_us;

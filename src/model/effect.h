@@ -84,6 +84,7 @@ enum path_class {
 		PATH_CLASS_COUNT
 };
 const char *path_class_name(enum path_class c);
+bool path_class_parse(const char *name, enum path_class *ret);
 
 /* How much of an operand is known. */
 enum certainty {
@@ -92,6 +93,8 @@ enum certainty {
 	DYNAMIC, /* not known */
 	CERTAINTY_COUNT
 };
+const char *certainty_name(enum certainty c);
+bool certainty_parse(const char *name, enum certainty *ret);
 
 enum effect_flags {
 	FXF_RECURSIVE = 1 << 0,
@@ -117,6 +120,8 @@ enum effect_flags {
 
 /* By the names that rules and share/programs/ use; those that only explain or guide have none. */
 bool effect_flag_parse(const char *name, unsigned *ret);
+const char *effect_flag_name(unsigned flag); /* of one flag; NULL: it has none */
+struct json *effect_flags_json(struct arena *a, unsigned flags); /* the names of those that have one */
 
 struct span {
 	uint32_t start, end; /* bytes in the source's text, end exclusive */

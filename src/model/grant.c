@@ -11,8 +11,6 @@
 
 static const char *const reach_names[] = { "exact", "shape", "path", "host" };
 TABLE_COVERS(reach_names, REACH_COUNT);
-static const char *const certainty_names[] = { "certain", "prefixed", "dynamic" };
-TABLE_COVERS(certainty_names, CERTAINTY_COUNT);
 
 const char *reach_name(enum reach r)
 {
@@ -41,7 +39,7 @@ static struct json *cover_to_json(struct arena *a, const struct cover *c)
 	json_sets(a, doc, "kind", effect_kind_name(c->kind));
 	json_sets(a, doc, "tag", c->tag);
 	json_sets(a, doc, "path_class", path_class_name(c->path_class));
-	json_sets(a, doc, "certainty", certainty_names[c->certainty]);
+	json_sets(a, doc, "certainty", certainty_name(c->certainty));
 	json_seti(a, doc, "flags", c->flags);
 	json_sets(a, doc, "operand_sha256", c->operand);
 	return doc;
@@ -67,23 +65,13 @@ static bool find_name(const char *name, const char *const *names, size_t n, unsi
 	return false;
 }
 
-static bool find_class(const char *name, enum path_class *ret)
-{
-	for (int i = 0; name && i < PATH_CLASS_COUNT; i++)
-		if (text_eq(path_class_name((enum path_class)i), name)) {
-			*ret = (enum path_class)i;
-			return true;
-		}
-	return false;
-}
-
 /* "kind" decides: without it the cover is whole, with it every other member must be there and be
  * understood. */
 static bool cover_from_json(const struct json *doc, struct cover *ret)
 {
-	const char *kind = json_get_text(doc, "kind", NULL);
+	const char *kind = json_get_text(doc, "kind", NULL), *class = json_get_text(doc, "path_class", NULL),
+		   *certainty = json_get_text(doc, "certainty", NULL);
 	struct cover c = { .rule = json_get_text(doc, "rule", NULL), .is_whole = !json_get(doc, "kind") };
-	unsigned certainty = 0;
 	int64_t flags;
 
 	if (!c.rule)
@@ -91,13 +79,11 @@ static bool cover_from_json(const struct json *doc, struct cover *ret)
 	if (!c.is_whole) {
 		c.tag = json_get_text(doc, "tag", NULL);
 		c.operand = json_get_text(doc, "operand_sha256", NULL);
-		if (!kind || !effect_kind_parse(kind, &c.kind) || !c.tag || !c.operand ||
-			!find_class(json_get_text(doc, "path_class", NULL), &c.path_class) ||
-			!find_name(json_get_text(doc, "certainty", NULL), certainty_names,
-				ARRAY_SIZE(certainty_names), &certainty) ||
+		if (!kind || !effect_kind_parse(kind, &c.kind) || !c.tag || !c.operand || !class ||
+			!path_class_parse(class, &c.path_class) || !certainty ||
+			!certainty_parse(certainty, &c.certainty) ||
 			!json_int(json_get(doc, "flags"), &flags) || flags < 0 || flags > UINT32_MAX)
 			return false;
-		c.certainty = (enum certainty)certainty;
 		c.flags = (unsigned)flags;
 	}
 	*ret = c;

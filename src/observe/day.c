@@ -16,6 +16,7 @@ struct day {
 	const struct observed *o;
 	struct arena *a;
 	int64_t since_us, rows;
+	bool is_partial;
 	struct json *doc, *clients, *undo, *left, *walls, *changed, *deleted, *seen;
 	struct json *admitted, *refused; /* {"host:port": {connections, ...}} */
 	int64_t calls, read, allowed, asked, denied, undo_n, left_n, walls_n;
@@ -239,7 +240,7 @@ static void put_day(struct day *d)
 	json_set(d->a, d->doc, "door", door);
 	json_sets(d->a, d->doc, "first_at", d->first);
 	json_sets(d->a, d->doc, "last_at", d->last);
-	json_setb(d->a, d->doc, "is_partial", d->rows > MOST_ROWS);
+	json_setb(d->a, d->doc, "is_partial", d->is_partial);
 }
 
 int observe_day(const struct observed *o, struct json **ret, struct err *e)
@@ -262,8 +263,9 @@ int observe_day(const struct observed *o, struct json **ret, struct err *e)
 	json_sets(a, d.doc, "since", text_time_iso(a, d.since_us));
 	for (size_t i = 0; i < ARRAY_SIZE(ledgers); i++) {
 		d.rows = 0;
-		int rc = rows_back(
-			o->sys, NULL, o->state_fd, ledgers[i].ledger, MOST_ROWS, NULL, ledgers[i].fn, &d, e);
+		int rc = rows_back(o->sys, NULL, o->state_fd, ledgers[i].ledger, MOST_ROWS + 1, NULL,
+			ledgers[i].fn, &d, e);
+		d.is_partial |= d.rows > MOST_ROWS;
 		if (rc < 0 && rc != E_MISSING)
 			return rc;
 	}

@@ -129,28 +129,40 @@ static void card(struct buf *b, int64_t n, const char *label, const char *tone)
 		(long long)n, label);
 }
 
-/* Says at the top whether the record is whole, because everything below rests on it. Without a check the
- * page says that nobody checked, and not that all is well. */
+/* The verdict on the record at the top, because everything below rests on it.  "Whole" is said only of bytes that were read when the page
+ * was made. */
 static void record_banner(struct buf *b, const struct json *record)
 {
 	int64_t n = json_get_int(record, "receipts", 0), lost = json_get_int(record, "lost", 0);
+	const char *checked = json_get_text(record, "checked", "no");
 
-	if (!record) {
+	if (text_eq(checked, "no")) {
 		buf_adds(b,
 			"<div class=\"banner warn\">The record was not checked for this page: "
 			"<code>helm log check</code> does that.</div>");
-	} else if (json_get_bool(record, "sound", false)) {
+	} else if (!json_get_bool(record, "sound", false)) {
+		bool is_first = true;
+		buf_adds(b,
+			"<div class=\"banner bad\">The record is NOT SOUND, so what is told here may not be what happened: ");
+		json_each (f, json_get(record, "findings")) {
+			if (text_eq(json_get_text(f, "severity", ""), "notice"))
+				continue;
+			buf_adds(b, is_first ? "" : "; ");
+			html(b, json_get_text(f, "text", ""));
+			is_first = false;
+		}
+		buf_adds(b, ". <code>helm log check</code> says more.</div>");
+	} else if (text_eq(checked, "now")) {
 		buf_addf(b,
 			"<div class=\"banner %s\">The record is %s: %lld receipts, each signed and chained, "
 			"checked when this page was made.%s</div>",
 			lost ? "warn" : "good", lost ? "sound" : "whole", (long long)n,
 			lost ? " Others are lost, which a repair has put on record." : "");
 	} else {
-		buf_adds(b, "<div class=\"banner bad\">The record is damaged or not trusted: ");
-		json_each (f, json_get(record, "findings"))
-			buf_addf(b, "%s", f_p == json_get(record, "findings")->items ? "" : "; "),
-				html(b, json_get_text(f, "text", ""));
-		buf_adds(b, ". <code>helm log check</code> says more.</div>");
+		buf_addf(b, "<div class=\"banner %s\">The record: ",
+			text_eq(checked, "in part") ? "warn" : "good");
+		html(b, json_get_text(record, "text", ""));
+		buf_adds(b, ".</div>");
 	}
 }
 
@@ -361,7 +373,8 @@ static void cards(struct buf *b, const struct json *r)
 	card(b, json_get_int(receipt, "denied", 0), "denied", "bad");
 	card(b, json_get_int(receipt, "asked", 0), "asked", "warn");
 	card(b, json_get_int(checkpoints, "of", 0), "checkpoints", "accent");
-	card(b, json_get_int(receipt, "count", 0), "signed receipts", "accent");
+	card(b, json_get_int(receipt, "total", json_get_int(receipt, "count", 0)), "signed receipts",
+		"accent");
 	buf_adds(b, "</div>");
 }
 

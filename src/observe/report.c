@@ -23,9 +23,10 @@ struct reporting {
 	struct fates fates;
 };
 
-/* Numbers of the whole chain. */
+/* Numbers of the whole chain, or of its newest part: `total` says of how many receipts. */
 static int put_receipts(struct reporting *r, struct err *e)
 {
+	uint64_t total = 0;
 	static const char *const names[][2] = { { "count", "receipts" }, { "allowed", "allowed" },
 		{ "denied", "denied" }, { "asked", "asked" }, { "outcomes", "outcomes" },
 		{ "self_tests", "self_tests" } };
@@ -43,6 +44,9 @@ static int put_receipts(struct reporting *r, struct err *e)
 		rc = index_last_receipt(r->x, &last, e);
 	if (rc == OK)
 		json_sets(a, doc, "last_at", last);
+	(void)!log_leaf_count(r->o->sys, r->o->state_fd, &total, NULL);
+	const int64_t count = json_get_int(doc, "count", 0);
+	json_seti(a, doc, "total", index_is_whole(r->x) || (int64_t)total < count ? count : (int64_t)total);
 	json_set(a, r->doc, "receipts", doc);
 	return rc;
 }
@@ -67,11 +71,13 @@ const char *observe_cut(struct arena *a, const struct json *report, const char *
 
 	const char *rest = of <= MOST		      ? "all with --limit 0"
 		: text_eq(list, "sessions")	      ? "all with: helm log sessions --limit 0"
-		: text_eq(list, "recent_checkpoints") ? "all with: helm checkpoint list"
+		: text_eq(list, "recent_checkpoints") ? "all with: helm checkpoint list --limit 0"
 		: text_ends(list, "tasks")	      ? "all with: helm task list --limit 0"
-						      : "more with --limit 1000";
+		: text_eq(list, "failed_commands")
+		? "all with: helm context --failed-only --include commands --no-index"
+		: "all with: helm receipts list --verdict DENY --limit 0, and ESCALATE";
 
-	return shown < of ? arena_printf(a, "%lld of %lld, %s", (long long)shown, (long long)of, rest) : NULL;
+	return text_shown_of(a, shown, of, rest);
 }
 
 /* Tasks in one of these states. */
@@ -353,6 +359,22 @@ static void counts(struct buf *b, const char *name, const struct json *of)
 		buf_adds(b, "none");
 }
 
+/* The verdict on the record, before what rests on it. */
+static void record_item(struct buf *b, const struct json *record)
+{
+	if (!record)
+		return;
+	bool is_sound = json_get_bool(record, "sound", false),
+	     is_known = !text_eq(json_get_text(record, "checked", "no"), "no");
+	buf_adds(b, "\n- Record: ");
+	if (is_known && !is_sound) {
+		buf_adds(b, "NOT SOUND: ");
+		plain(b, json_get_text(record, "why", ""));
+		buf_adds(b, "; ");
+	}
+	plain(b, json_get_text(record, "text", ""));
+}
+
 static void head(struct buf *b, const struct json *r)
 {
 	const struct json *receipt = json_get(r, "receipts");
@@ -361,6 +383,7 @@ static void head(struct buf *b, const struct json *r)
 	plain(b, json_get_text(r, "workspace", ""));
 	buf_adds(b, "\n- Made: ");
 	plain(b, observe_when(b->a, json_get_text(r, "generated_at", "")));
+	record_item(b, json_get(r, "record"));
 	buf_addf(b, "\n- Tasks: %lld", (long long)json_get_int(r, "period_task_count", 0));
 	counts(b, "Status", json_get(r, "task_status_counts"));
 	counts(b, "Finalization", json_get(r, "finalization_counts"));
@@ -368,9 +391,14 @@ static void head(struct buf *b, const struct json *r)
 	if (json_is(json_get(r, "memory_review_queue_count"), JSON_NUMBER))
 		buf_addf(b, "\n- Memory review queue: %lld",
 			(long long)json_get_int(r, "memory_review_queue_count", 0));
-	buf_addf(b, "\n- Receipts: %lld (%lld allowed, %lld asked, %lld denied)\n",
-		(long long)json_get_int(receipt, "count", 0), (long long)json_get_int(receipt, "allowed", 0),
-		(long long)json_get_int(receipt, "asked", 0), (long long)json_get_int(receipt, "denied", 0));
+	const int64_t count = json_get_int(receipt, "count", 0),
+		      total = json_get_int(receipt, "total", count);
+	buf_addf(b, "\n- Receipts: ");
+	if (count < total)
+		buf_addf(b, "the newest %s of ", text_thousands(b->a, count));
+	buf_addf(b, "%lld (%lld allowed, %lld asked, %lld denied)\n", (long long)total,
+		(long long)json_get_int(receipt, "allowed", 0), (long long)json_get_int(receipt, "asked", 0),
+		(long long)json_get_int(receipt, "denied", 0));
 	if (json_get(r, "note")) {
 		buf_adds(b, "- Note: ");
 		plain(b, json_get_text(r, "note", ""));

@@ -265,8 +265,8 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 {
 	/* Members that both documents have. */
 	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
-		"policy_in_use", "freeze", "paused", "containment", "calls", "approvals", "wrong", "next",
-		"note" };
+		"policy_in_use", "freeze", "paused", "containment", "calls", "approvals", "record", "wrong",
+		"next", "note" };
 	struct arena *a = o->a;
 	struct json *status, *doc = json_new(a, JSON_OBJECT);
 	int rc = observe_status(o, standing, &status, e);
@@ -375,7 +375,8 @@ static void list_reasons(struct buf *b, const struct json *reasons, const struct
  * behind "All is well". */
 char *observe_headline(struct arena *a, const struct json *doc)
 {
-	const struct json *reasons = json_get(doc, "reasons"), *notes = json_get(doc, "notes");
+	const struct json *reasons = json_get(doc, "reasons"), *notes = json_get(doc, "notes"),
+			  *record = json_get(doc, "record");
 	struct buf b;
 
 	buf_init(&b, a);
@@ -387,6 +388,9 @@ char *observe_headline(struct arena *a, const struct json *doc)
 		buf_adds(&b, "In order, but not as shipped: ");
 		list(&b, notes, ", ");
 		buf_addc(&b, '.');
+	} else if (text_eq(json_get_text(record, "checked", "now"), "in part") ||
+		text_eq(json_get_text(record, "checked", "now"), "no")) {
+		buf_adds(&b, "In order, as far as the record was checked.");
 	} else {
 		buf_adds(&b, "All is well.");
 	}
@@ -543,6 +547,8 @@ char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_
 	buf_addf(&b, "%s\n", observe_headline(a, brief));
 	standing_sentences(&b, brief, now_us);
 	buf_addf(&b, "The workspace is %s.\n", json_get_text(brief, "workspace", ""));
+	if (json_get(json_get(brief, "record"), "text"))
+		buf_addf(&b, "The record: %s.\n", json_get_text(json_get(brief, "record"), "text", ""));
 	if (json_is(t, JSON_OBJECT))
 		last_task_sentence(&b, t, now_us);
 	else

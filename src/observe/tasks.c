@@ -5,6 +5,7 @@
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "execute/checkpoint/checkpoint.h"
 #include "observe/fate.h"
 #include "observe/figures.h"
 #include "remember/contract.h"
@@ -296,18 +297,14 @@ int observe_task(const struct observed *o, const char *id, struct json **ret_row
 int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e)
 {
 	struct json *all = NULL, *last = json_new(o->a, JSON_ARRAY);
-	const char *name = "checkpoints/index.json";
-	int rc = o->points_dir
-		? doc_read(o->sys, o->a, AT_FDCWD, path_join(o->a, o->points_dir, name), 64 << 20, 0, &all, e)
-		: doc_read(o->sys, o->a, o->state_fd, name, 64 << 20, 0, &all, e);
+	AUTO(close_fd) int points = -1;
+	int rc = o->points_dir ? file_open_dir(o->sys, AT_FDCWD, o->points_dir, &points, e) : OK;
 
 	*ret = last;
+	if (rc == OK)
+		rc = checkpoint_list_in(o->sys, o->a, o->points_dir ? points : o->state_fd, &all, e);
 	if (rc)
 		return rc == E_MISSING ? OK : rc;
-	if (!json_is(all, JSON_ARRAY))
-		return err_set(e, E_CORRUPT, "CHECKPOINT_INDEX",
-			"%s is no list; put it back from a copy, the saved files themselves are still there",
-			name);
 	uint32_t n = all->n;
 	for (uint32_t i = limit && n > limit ? n - (uint32_t)limit : 0; i < n; i++)
 		json_push(o->a, last, all->items[i]);

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "proof/key_heal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -191,8 +192,9 @@ static int check_name(const char *name, struct err *e)
 	return OK;
 }
 
-/* The .pub is compared last, after the seed is known; until *ret is set the key is freed on every way out. */
-int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e)
+/* `check_pub`: the .pub is compared last, after the seed is known; until *ret is set the key is freed on every way out. */
+static int load(struct sys *s, int dirfd, const char *dir, const char *name, bool check_pub, struct key **ret,
+	struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(key_free) struct key *k = NULL;
@@ -212,12 +214,24 @@ int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct
 	if (rc)
 		return rc;
 	key_finish(k);
-	rc = check_public_file(s, keys, dir, arena_printf(&a, "%s.pub", name), k->pub, e);
+	if (check_pub)
+		rc = check_public_file(s, keys, dir, arena_printf(&a, "%s.pub", name), k->pub, e);
 	if (rc)
 		return rc;
 	*ret = k;
 	k = NULL;
 	return OK;
+}
+
+int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e)
+{
+	return load(s, dirfd, dir, name, true, ret, e);
+}
+
+int key_load_secret(
+	struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e)
+{
+	return load(s, dirfd, dir, name, false, ret, e);
 }
 
 /* file_create refuses a name that is taken, so two processes that create the same key at once cannot
@@ -237,6 +251,72 @@ static int write_public(struct sys *s, int keys, const char *file, const uint8_t
 
 	hex_encode(pub, SIGN_PUBLIC, hex);
 	return file_replace(s, keys, file, 0644, (struct bytes){ (const uint8_t *)hex, PUBLIC_HEX }, e);
+}
+
+int key_write_public(
+	struct sys *s, int dirfd, const char *dir, const char *name, const struct key *k, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(close_fd) int keys = -1;
+	const char *file = arena_printf(&a, "%s.pub", name);
+	int rc = check_name(name, e);
+
+	if (!rc)
+		rc = open_keys(s, dirfd, dir, &keys, e);
+	if (rc)
+		return rc;
+	/* A link or a directory in its place is not replaced by a rename. */
+	if (s->unlink(s, keys, file, 0) && errno == EISDIR)
+		(void)s->unlink(s, keys, file, AT_REMOVEDIR);
+	return write_public(s, keys, file, k->pub, e);
+}
+
+/* 64 places and 16 digits: a thousand seeds are tried.  All of them stay in the locked memory of `k`. */
+static bool find_digit(struct key *k, const uint8_t pub[SIGN_PUBLIC])
+{
+	for (size_t at = 0; at < SEED_HEX; at++) {
+		const char was = k->hex[at];
+		for (int digit = 0; digit < 16; digit++) {
+			k->hex[at] = "0123456789abcdef"[digit];
+			if (!hex_decode(k->hex, SEED_HEX, k->seed, sizeof(k->seed), false))
+				break; /* another place is wrong, too */
+			sign_expand(k->seed, k->secret, k->pub);
+			if (memcmp(k->pub, pub, SIGN_PUBLIC) == 0)
+				return true;
+		}
+		k->hex[at] = was;
+	}
+	return false;
+}
+
+int key_mend(struct sys *s, int dirfd, const char *dir, const char *name, const uint8_t pub[SIGN_PUBLIC],
+	struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(key_free) struct key *k = NULL;
+	AUTO(close_fd) int keys = -1;
+	AUTO(close_fd) int fd = -1;
+	const char *file = arena_printf(&a, "%s.key", name);
+	size_t n = 0;
+	ssize_t got = 0;
+	int rc = check_name(name, e);
+
+	if (!rc)
+		rc = open_keys(s, dirfd, dir, &keys, e);
+	if (!rc)
+		rc = open_secret(s, keys, dir, file, &fd, e);
+	if (!rc)
+		rc = key_new(&k, e);
+	if (rc)
+		return rc;
+	while (n < sizeof(k->hex) && (got = s->read(s, fd, k->hex + n, sizeof(k->hex) - n)) > 0)
+		n += (size_t)got;
+	if (got < 0)
+		return err_sys(e, "KEY_READ", "cannot read '%s/%s'", dir, file);
+	if ((n != SEED_HEX && n != SEED_HEX + 1) || !find_digit(k, pub))
+		return err_set(e, E_CORRUPT, "KEY_FORMAT",
+			"'%s/%s' is no secret of this key in which one digit is wrong", dir, file);
+	return file_replace(s, keys, file, 0600, (struct bytes){ (const uint8_t *)k->hex, SEED_HEX }, e);
 }
 
 /* After the secret is on the disk, a failure to write the public half is reported, but the key stays: it

@@ -217,6 +217,7 @@ struct merging {
 	struct arena *a;
 	struct git_text base, now, inside;
 	bool is_trusted; /* `inside` is: each of its changes is let through */
+	const char *const *approved; /* see propose_git_merge_approved(); or NULL */
 	struct edit *edits;
 	size_t edit_count, room;
 	bool *is_removed; /* of settings of `now` */
@@ -425,6 +426,31 @@ static void drop(struct merging *m, const char *section, const char *name, bool 
 		.is_outside = is_outside };
 }
 
+/* Did an operator say yes to a change of this key?  Whatever git would run is not let through by that. */
+static bool is_approved(const struct merging *m, const char *section, const char *name, const char *value)
+{
+	const char *key = arena_printf(m->a, "%s.%s", section, name);
+
+	if (value &&
+		(*value == '-' || *value == '!' || strcasestr(value, "::") || !is_text(value) ||
+			git_setting_runs(key, value)))
+		return false;
+	for (const char *const *p = m->approved; p && *p; p++) {
+		const size_t n = strlen(*p);
+		bool is_address = text_eq(name, "url") || text_eq(name, "pushurl") || text_eq(name, "fetch");
+		if (n && (*p)[n - 1] == '.'
+				? is_address && strlen(section) == n - 1 && text_starts(*p, section)
+				: strcasecmp(key, *p) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_let_through(const struct merging *m, const char *section, const char *name, const char *value)
+{
+	return is_harmless(&m->now, section, name, value) || is_approved(m, section, name, value);
+}
+
 /* One key that the run has left otherwise than it found it. */
 static void merge_key(struct merging *m, const char *section, const char *name)
 {
@@ -434,11 +460,11 @@ static void merge_key(struct merging *m, const char *section, const char *name)
 		return; /* somebody outside has done the same */
 	for (size_t k = find_key(&m->inside, 0, section, name); k < m->inside.count;
 		k = find_key(&m->inside, k + 1, section, name))
-		is_let &= is_harmless(&m->now, section, name, m->inside.settings[k].value);
+		is_let &= is_let_through(m, section, name, m->inside.settings[k].value);
 	if (find_key(&m->inside, 0, section, name) >= m->inside.count)
 		is_let = is_harmless(&m->now, section, name, "true") ||
 			is_harmless(&m->now, section, name, ".") ||
-			is_harmless(&m->now, section, name, "refs/x");
+			is_harmless(&m->now, section, name, "refs/x") || is_approved(m, section, name, NULL);
 	is_let |= m->is_trusted;
 	if (is_let && !is_same_key(&m->base, &m->now, section, name))
 		drop(m, section, name, true);
@@ -480,7 +506,7 @@ static bool is_as_expected(struct merging *m, struct bytes text)
 		if (is_same_key(&got, &m->now, section, name))
 			continue;
 		if (!is_same_key(&got, &m->inside, section, name) ||
-			!(m->is_trusted || is_harmless(&m->now, section, name, got.settings[i].value)))
+			!(m->is_trusted || is_let_through(m, section, name, got.settings[i].value)))
 			return false;
 	}
 	for (size_t i = 0; i < m->now.count; i++) {
@@ -493,9 +519,9 @@ static bool is_as_expected(struct merging *m, struct bytes text)
 }
 
 static void merge(struct arena *a, struct bytes base, struct bytes now, struct bytes inside, bool is_trusted,
-	struct git_merge *ret)
+	const char *const *approved, struct git_merge *ret)
 {
-	struct merging m = { .a = a, .is_trusted = is_trusted, .ret = ret };
+	struct merging m = { .a = a, .is_trusted = is_trusted, .approved = approved, .ret = ret };
 
 	*ret = (struct git_merge){ .text = now };
 	ret->dropped = arena_zalloc(a, DROPPED_MOST, sizeof(*ret->dropped));
@@ -521,13 +547,19 @@ static void merge(struct arena *a, struct bytes base, struct bytes now, struct b
 void propose_git_merge(
 	struct arena *a, struct bytes base, struct bytes now, struct bytes inside, struct git_merge *ret)
 {
-	merge(a, base, now, inside, false, ret);
+	merge(a, base, now, inside, false, NULL, ret);
+}
+
+void propose_git_merge_approved(struct arena *a, struct bytes base, struct bytes now, struct bytes inside,
+	const char *const *approved, struct git_merge *ret)
+{
+	merge(a, base, now, inside, false, approved, ret);
 }
 
 struct bytes propose_git_refresh(struct arena *a, struct bytes base, struct bytes inside, struct bytes now)
 {
 	struct git_merge m;
 
-	merge(a, base, inside, now, true, &m);
+	merge(a, base, inside, now, true, NULL, &m);
 	return m.text;
 }

@@ -120,6 +120,10 @@ struct git_merge {
  * start nothing and lead git nowhere else get into *ret->text. */
 void propose_git_merge(
 	struct arena *a, struct bytes base, struct bytes now, struct bytes inside, struct git_merge *ret);
+/* The same, and an operator said yes to changes of these: keys ("remote.origin.url"), or remotes with all of their addresses ("remote.origin.").  Ended by
+ * NULL; or NULL.  Nothing gets through by that which git would run. */
+void propose_git_merge_approved(struct arena *a, struct bytes base, struct bytes now, struct bytes inside,
+	const char *const *approved, struct git_merge *ret);
 /* The other way: the copy with what was changed outside since `base`. */
 struct bytes propose_git_refresh(struct arena *a, struct bytes base, struct bytes inside, struct bytes now);
 /* Every directory that the person's or the repository's settings name as that of hooks in `tree`: absolute paths. */

@@ -804,7 +804,7 @@ static void check_call(struct arena *a, const struct tool_call *call, struct pro
 void propose_tool(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret)
 {
-	enum tool_kind kind = kind_of(call->tool_name);
+	enum tool_kind kind = call->effects == EFFECTS_ELSEWHERE ? TOOL_QUIET : kind_of(call->tool_name);
 	struct source *source = arena_zalloc(a, 1, sizeof(*source));
 	struct build b = { .a = a, .at = at, .call = call, .p = ret };
 

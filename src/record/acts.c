@@ -317,13 +317,14 @@ static int make_anew(struct acts *x, struct err *e)
 	return rc ? rc : db_script(x->db, "COMMIT", e);
 }
 
-/* Tables of this version, of sources that have not become shorter. */
+/* Tables of this version, of sources that have not become shorter.  Where they are there nothing is locked. */
 static int prepare_tables(struct acts *x, struct err *e)
 {
-	int64_t version, from;
-	int rc = db_script(x->db, acts_schema, e);
+	int64_t version = 0, from, has_tables;
+	int rc = db_number(
+		x->db, "SELECT count(*) FROM sqlite_master WHERE name='about'", NULL, 0, 0, &has_tables, e);
 
-	if (rc == OK)
+	if (rc == OK && has_tables)
 		rc = db_number(x->db, "SELECT value FROM about WHERE key='version'", NULL, 0, 0, &version, e);
 	bool is_other = rc == OK && version != strtoll(ACTS_VERSION, NULL, 10);
 	for (enum acts_source s = 0; rc == OK && !is_other && s < ACTS_SOURCES; s++) {
@@ -340,6 +341,7 @@ static int catch_up(struct acts *x, bool *ret_is_behind, struct err *e)
 {
 	struct sys *sys = x->at.sys;
 	int64_t until = sys->mono_us(sys) + ACTS_SOON_US;
+	struct err busy = { 0 };
 	int rc = prepare_tables(x, e);
 
 	*ret_is_behind = false;
@@ -353,7 +355,14 @@ static int catch_up(struct acts *x, bool *ret_is_behind, struct err *e)
 		if (rc || from == (int64_t)end)
 			continue; /* nothing to write: readers do not wait for each other */
 		while (rc == OK && !is_done && !*ret_is_behind) {
-			rc = one_step(x, s, &is_done, e);
+			rc = one_step(x, s, &is_done, &busy);
+			/* Another process writes it, and catches up itself: what it has so far can be read. */
+			if (rc && text_eq(busy.code, DB_BUSY)) {
+				*ret_is_behind = true;
+				return OK;
+			}
+			if (rc && e)
+				*e = busy;
 			*ret_is_behind = !is_done && sys->mono_us(sys) > until;
 		}
 	}

@@ -21,12 +21,14 @@
  * acted upon it. */
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/notice.h"
 #include "base/text.h"
 #include "proof/preimage.h"
 #include "record/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -222,6 +224,25 @@ int chain_read_last(struct arena *a, struct bytes line, const char *file, struct
 
 /* O_NOFOLLOW and O_NONBLOCK: a symlink or a pipe under these names must neither lead us elsewhere nor block
  * us. */
+/* Leaves and edge are made again from the receipts, whatever is in their place: a directory goes aside. */
+static int open_derived(struct recorder *r, const char *name, int how, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct sys *s = r->sys;
+	int fd = s->open(s, r->state_fd, name, how, 0600, 0);
+
+	if (fd < 0 && errno == EISDIR) {
+		const char *aside =
+			arena_printf(&a, "%s.damaged-%lld", name, (long long)(s->now_us(s) / 1000000));
+		if (s->rename(s, r->state_fd, name, r->state_fd, aside, RENAME_NOREPLACE) == 0)
+			fd = s->open(s, r->state_fd, name, how, 0600, 0);
+		if (fd >= 0)
+			notice("%s was a directory; it lies in %s, and the file was made again from the receipts",
+				name, aside);
+	}
+	return fd < 0 ? err_sys(e, "LOG_OPEN", "cannot open %s", name) : fd;
+}
+
 int chain_open(struct recorder *r, struct err *e)
 {
 	static const int how = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
@@ -234,12 +255,14 @@ int chain_open(struct recorder *r, struct err *e)
 		return err_sys(e, "LOG_OPEN", "cannot open %s", RECEIPTS);
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, E_CORRUPT, "LOG_OPEN", "%s is not a regular file", RECEIPTS);
-	r->leaves_fd = s->open(s, r->state_fd, LEAVES, how | O_APPEND, 0600, 0);
-	if (r->leaves_fd < 0)
-		return err_sys(e, "LOG_OPEN", "cannot open %s", LEAVES);
-	r->edge_fd = s->open(s, r->state_fd, EDGE, how, 0600, 0);
-	if (r->edge_fd < 0)
-		return err_sys(e, "LOG_OPEN", "cannot open %s", EDGE);
+	int fd = open_derived(r, LEAVES, how | O_APPEND, e);
+	if (fd < 0)
+		return fd;
+	r->leaves_fd = fd;
+	fd = open_derived(r, EDGE, how, e);
+	if (fd < 0)
+		return fd;
+	r->edge_fd = fd;
 	r->at.file = mark_of(&st);
 	return OK;
 }

@@ -90,6 +90,8 @@ static int open_all(struct log_cut *c, struct arena *a, int state_fd, struct err
 		rc = open_file(c, state_fd, LEAVES, &c->leaves, e);
 	if (rc == OK)
 		rc = open_file(c, state_fd, HEADS, &c->heads, e);
+	if (rc == OK)
+		edge_look(c->sys, state_fd, &c->left);
 	return rc;
 }
 

@@ -7,13 +7,17 @@
 
 #include "base/text.h"
 
+#include <limits.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { MAX_STATEMENTS = 48 };
 
 struct db {
 	sqlite3 *handle;
+	int wait_ms, waited_ms; /* for another process that has it locked; of the present wait */
 	struct {
 		const char *sql; /* known by its address */
 		sqlite3_stmt *stmt;
@@ -31,9 +35,12 @@ static int failed(const struct db *db, const char *what, struct err *e)
 {
 	int code = db && db->handle ? sqlite3_errcode(db->handle) : SQLITE_NOMEM;
 
-	return err_set(e, code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? E_CORRUPT : E_IO, "INDEX",
+	return err_set(e, code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? E_CORRUPT : E_IO,
+		code == SQLITE_BUSY ? DB_BUSY : "INDEX",
 		code == SQLITE_FULL
 			? "cannot %s the index: %s; it is not needed, and is made when there is room"
+			: code == SQLITE_BUSY
+			? "cannot %s the index: another process has been writing it for long (%s); run this again"
 			: "cannot %s the index: %s; 'helm db rebuild' makes it anew",
 		what, db && db->handle ? sqlite3_errmsg(db->handle) : "out of memory");
 }
@@ -54,21 +61,62 @@ int db_script(struct db *db, const char *sql, struct err *e)
 	return sqlite3_exec(db->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : failed(db, "change", e);
 }
 
+/* SQLite's own handler looks ten times a second.  Beside several writers the lock is free for a few milliseconds at a time, and a reader
+ * that looks so seldom never meets one. */
+static int wait_for_lock(void *arg, int looks)
+{
+	struct db *db = arg;
+
+	if (looks == 0)
+		db->waited_ms = 0;
+	if (db->waited_ms >= db->wait_ms)
+		return 0;
+	db->waited_ms += sqlite3_sleep(1 + looks % 5);
+	return 1;
+}
+
+void db_wait(struct db *db, int wait_ms)
+{
+	db->wait_ms = wait_ms;
+}
+
+/* SQLite would wait for ever at a pipe under one of its names, and cannot use a directory. */
+static int must_be_files(const char *path, struct err *e)
+{
+	static const char *const ends[] = { "", "-journal", "-wal", "-shm" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		char name[PATH_MAX];
+		struct stat st;
+		int n = snprintf(name, sizeof(name), "%s%s", path, ends[i]);
+		if (n > 0 && (size_t)n < sizeof(name) && lstat(name, &st) == 0 && !S_ISREG(st.st_mode))
+			return err_set(e, E_CORRUPT, "INDEX",
+				"cannot open the index: '%s' is not a regular file; 'helm db rebuild' makes it anew",
+				name);
+	}
+	return OK;
+}
+
+/* cache_spill: a transaction whose pages do not fit the cache would lock readers out until it ends. */
 int db_open(const char *path, int wait_ms, struct db **ret, struct err *e)
 {
-	static const char common[] = "PRAGMA cache_size=-16000; PRAGMA temp_store=FILE; PRAGMA mmap_size=0;",
-			  kept[] = "PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=NORMAL;",
-			  own[] = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"; /* gone afterwards */
-	struct db *db = calloc(1, sizeof(*db));
+	static const char
+		common[] = "PRAGMA cache_size=-16000; PRAGMA temp_store=FILE; PRAGMA mmap_size=0;",
+		kept[] = "PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=NORMAL; PRAGMA cache_spill=OFF;",
+		own[] = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"; /* gone afterwards */
 
+	if (path && must_be_files(path, e))
+		return e ? e->rc : E_CORRUPT;
+	struct db *db = calloc(1, sizeof(*db));
 	if (!db)
-		arena_on_exhausted(sizeof(*db));
+		mem_exhausted(sizeof(*db));
 	int rc = sqlite3_open_v2(path ? path : "", &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
 			 NULL) == SQLITE_OK
 		? OK
 		: failed(db, "open", e);
 	if (rc == OK) {
-		sqlite3_busy_timeout(db->handle, wait_ms);
+		db_wait(db, wait_ms);
+		(void)sqlite3_busy_handler(db->handle, wait_for_lock, db);
 		rc = db_script(db, common, e);
 		if (rc == OK)
 			rc = db_script(db, path ? kept : own, e);

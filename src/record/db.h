@@ -22,9 +22,14 @@ struct db_value {
 #define DB_I(n) ((struct db_value){ DB_INT, (int64_t)(n), NULL })
 #define DB_T(s) ((struct db_value){ DB_TEXT, 0, (s) })
 
+/* The code of an error (E_IO): another process had the file locked for longer than wait_ms. */
+#define DB_BUSY "INDEX_BUSY"
+
 /* path NULL: one of its own that is on disk only when it is large, and is gone afterwards. */
 int db_open(const char *path, int wait_ms, struct db **ret, struct err *e);
 void db_close(struct db **db);
+/* From now on statements wait so long for another process. */
+void db_wait(struct db *db, int wait_ms);
 
 /* Several statements, without values. */
 int db_script(struct db *db, const char *sql, struct err *e);

@@ -386,7 +386,7 @@ static int reach(struct recorder *r, struct arena *a, struct err *e)
 	int rc = OK;
 
 	if (!r->fold && !(r->fold = calloc(1, sizeof(*r->fold))))
-		BUG("out of memory");
+		mem_exhausted(0);
 	if (!was_known)
 		(void)fold_load(r->sys, r->state_fd, r->keys_dir, DRAWS, r->fold);
 	if (!is_at_end(r->fold, &r->at)) {
@@ -515,7 +515,7 @@ static int look(struct recorder *r, struct err *e)
 		return rc;
 	fold_free(&r->fold);
 	if (!(r->fold = calloc(1, sizeof(*r->fold))))
-		BUG("out of memory");
+		mem_exhausted(0);
 	r->fold->drawn = found;
 	r->fold->is_loose = true;
 	return OK;

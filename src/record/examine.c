@@ -9,6 +9,10 @@
  * the newest of them, some hundred MiB, the digests; the content of those further back, and their leaves when
  * there are very many, is left to `helm log check`.  Where anything of that does not fit, or a chain has no such seams, all of it is read.
  *
+ * The edge is a witness even when it is not current: the newest receipt, which no other receipt and perhaps no head confirms, is the right one
+ * when the edge knows it, whatever its leaf says; and heads that the edge counted and that are not there stay counted, so that the check
+ * misses them.
+ *
  * What a crash can leave is mended: a torn last line, leaves that are missing.  Leaves are made from
  * receipts and never believed against them: where one differs, the receipt's own signature is asked, and
  * the leaf is made again.  A hole in the chain is passed when a repair has put it on record (proof/gap.h).
@@ -19,6 +23,7 @@
  * leaves read, the chain walked, and leaves and edge written. */
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/notice.h"
 #include "base/text.h"
 #include "proof/preimage.h"
 #include "record/parts.h"
@@ -50,8 +55,8 @@ static int cut_torn(struct recorder *r, char *torn, size_t n, off_t end, struct 
 {
 	struct sys *s = r->sys;
 	AUTO(close_fd)
-	int keep = s->open(
-		s, r->state_fd, RECEIPTS ".torn", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600, 0);
+	int keep = s->open(s, r->state_fd, RECEIPTS ".torn",
+		O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0600, 0);
 
 	torn[n] = '\n';
 	if (keep < 0 || write_all(s, keep, torn, n + 1) || s->sync(s, keep) || s->fsync(s, r->state_fd))
@@ -671,14 +676,15 @@ static int walk_chain(struct recorder *r, struct arena *a, bool is_quick, uint64
 
 /* The end of the chain, from its newest seam where that can be believed, else from its beginning. */
 static int walk_to_end(struct recorder *r, struct arena *a, bool is_quick, uint64_t hashed_bytes,
-	struct stored *stored, struct walk *w, struct err *e)
+	struct stored *stored, const struct log_left *left, struct walk *w, struct err *e)
 {
 	int rc = walk_chain(r, a, is_quick, hashed_bytes, stored, w, e);
 
 	if (rc == E_CORRUPT && w->start) /* what was not read may explain it */
 		rc = walk_chain(r, a, false, 0, stored, w, e);
-	/* Every other receipt is confirmed by the one behind it; the newest one by a signed head, or by nothing but its leaf. */
-	if (rc == OK && w->last_wrong == w->at.clock && w->at.clock && w->at.heads_at < w->at.clock)
+	/* Every other receipt is confirmed by the one behind it; the newest one by a signed head, by the edge, or by nothing but its leaf. */
+	if (rc == OK && w->last_wrong == w->at.clock && w->at.clock && w->at.heads_at < w->at.clock &&
+		!log_left_confirms(left, w->at.chain_id, w->at.clock, &w->at.last))
 		rc = damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w->at.clock);
 	return rc;
 }
@@ -689,12 +695,15 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 {
 	AUTO(walk_done) struct walk w = { .bad_fd = -1 };
 	struct stored stored = { 0 };
+	struct log_left left;
 	struct hash segments;
 	struct bytes last;
+	bool is_repair = false;
 	int rc = mend_tail(r, a, &last, e);
 
+	edge_look(r->sys, r->state_fd, &left);
 	if (rc == OK)
-		rc = repair_finish_if_due(r, a, last, e);
+		rc = repair_finish_if_due(r, a, last, &is_repair, e);
 	if (rc == OK)
 		rc = segments_mark(r, a, &segments, e);
 	if (rc == OK)
@@ -703,13 +712,19 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 		return rc;
 	/* Files that nobody has touched since the edge was written need not be hashed. */
 	bool are_known = known && hash_eq(&known->segments, &segments);
-	rc = walk_to_end(r, a, !r->reads_all, are_known ? 0 : HASHED_BYTES, &stored, &w, e);
+	rc = walk_to_end(r, a, !r->reads_all, are_known ? 0 : HASHED_BYTES, &stored, &left, &w, e);
 	if (rc == OK)
 		rc = mend_leaves(r, a, &w, e);
 	if (rc)
 		return rc;
+	/* Lines that were there, and were not the leaves of their receipts; those that a crash left unwritten are ordinary. */
+	if (w.is_bad && w.bad_from < stored.n)
+		notice("leaves in %s were not those of their receipts; they were made again", LEAVES);
 	w.at.file = r->at.file;
 	w.at.segments = segments;
+	w.at.heads_n = heads_count(r->sys, r->state_fd);
+	if (!is_repair && left.is_known && text_eq(left.chain_id, w.at.chain_id) && left.heads > w.at.heads_n)
+		w.at.heads_n = left.heads;
 	memcpy(&r->at, &w.at, sizeof(r->at));
 	r->leaves = r->at.clock;
 	/* Without an edge the next process reads the chain again: slower, and just as right. */
@@ -721,13 +736,15 @@ static int look_back(struct recorder *r, struct arena *a, struct err *e)
 {
 	AUTO(walk_done) struct walk w = { .bad_fd = -1, .is_dry = true };
 	struct stored stored = { .r = r };
+	struct log_left left;
 	int rc = OK;
 
+	edge_look(r->sys, r->state_fd, &left);
 	close_fd(&r->leaves_fd);
 	r->leaves_fd = r->sys->open(r->sys, r->state_fd, LEAVES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	if (r->leaves_fd >= 0)
 		rc = open_stored(r, a, &stored, e);
-	return rc ? rc : walk_to_end(r, a, true, HASHED_BYTES, &stored, &w, e);
+	return rc ? rc : walk_to_end(r, a, true, HASHED_BYTES, &stored, &left, &w, e);
 }
 
 /* Beside writers, and without the lock, which a repair holds for long: what is damage is still there a moment later. */

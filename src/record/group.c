@@ -50,7 +50,7 @@ struct recorder_group *recorder_group_new(struct recorder *r)
 	struct recorder_group *g = calloc(1, sizeof(*g));
 
 	if (!g)
-		BUG("out of memory");
+		mem_exhausted(0);
 	g->r = r;
 	g->last = &g->first;
 	pthread_mutex_init(&g->mutex, NULL);

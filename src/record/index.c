@@ -13,13 +13,22 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/notice.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { STEP_BYTES = 2 << 20, LONG_STEP_BYTES = 32 << 20, MAX_WARNINGS = 20, SOON_US = 700000 };
-enum { SOON_WAIT_MS = 1000, LONG_WAIT_MS = 60000, RECENT_BYTES = 12 << 20 };
+enum {
+	STEP_BYTES = 2 << 20,
+	LONG_STEP_BYTES = 8 << 20,
+	MAX_WARNINGS = 20,
+	SOON_US = 700000,
+	REBUILDS_MOST = 5
+};
+enum { SOON_WAIT_MS = 1000, PATIENT_WAIT_MS = 10000, LONG_WAIT_MS = 60000, RECENT_BYTES = 12 << 20 };
 
 #define SCHEMA_VERSION "6"
 
@@ -142,6 +151,9 @@ static int open_kept(struct index *x, int wait_ms, struct err *e)
 	AUTO(close_fd)
 	int fd = s->open(s, x->at.state_fd, INDEX_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600, 0);
 
+	if (fd < 0 && errno == EISDIR)
+		return err_set(e, E_CORRUPT, "INDEX", "the index %s is a directory; run: helm db rebuild",
+			index_path(&x->at));
 	if (fd < 0)
 		return err_sys(e, "INDEX", "cannot open the index %s", index_path(&x->at));
 	int rc = db_open(index_path(&x->at), wait_ms, &x->db, e);
@@ -158,6 +170,7 @@ struct step {
 	int64_t lines; /* of the source, so far */
 	off_t end; /* behind the last whole line */
 	uint64_t bytes, rows, most_bytes; /* of this step */
+	off_t until; /* rows from here on are not read; 0: all are, -1: none */
 	struct tally t;
 	struct chain_blocks blocks;
 	char last_receipt[64];
@@ -360,6 +373,7 @@ static const struct source sources[] = {
 	{ TOOL_CALLS, put_call, ledger_lines, ledger_end },
 	{ RECEIPTS, put_receipt, receipts_lines, receipts_end },
 };
+TABLE_COVERS(sources, INDEX_SOURCES);
 
 static void warn_line(struct step *p)
 {
@@ -384,7 +398,7 @@ static int take_line(void *arg, off_t place, uint64_t line, struct bytes text, b
 	struct step *p = v->p;
 
 	(void)line;
-	if (!is_whole)
+	if (!is_whole || (p->until && place >= p->until))
 		return 1;
 	p->lines++;
 	p->end = place + (off_t)text.n + 1;
@@ -448,7 +462,10 @@ static int read_step(
 	AUTO(arena_done) struct arena names = { 0 };
 	const char *end_key = arena_printf(&names, "%s.place", s->file),
 		   *line_key = arena_printf(&names, "%s.lines", s->file);
-	struct step p = { .x = x, .file = s->file, .most_bytes = most_bytes };
+	struct step p = { .x = x,
+		.file = s->file,
+		.most_bytes = most_bytes,
+		.until = s->put == put_task ? x->tasks_until : 0 };
 	struct visit v = { &p, s };
 	int64_t from = 0;
 	int rc = get_number(x, end_key, &from, e);
@@ -463,6 +480,7 @@ static int read_step(
 	arena_done(&p.blocks.a);
 	arena_done(&p.a);
 	*ret_is_done = p.bytes < most_bytes;
+	x->reached[s - sources] = p.end;
 	if (rc || !p.rows)
 		return rc;
 	rc = add_counts(&p, e);
@@ -471,21 +489,41 @@ static int read_step(
 	return rc ? rc : set_number(x, line_key, p.lines, e);
 }
 
+/* How far a source was read. */
+static int get_place(struct index *x, size_t source, int64_t *ret, struct err *e)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s.place", sources[source].file);
+	return get_number(x, key, ret, e);
+}
+
 /* Is any source shorter than what was read of it?  Then it is another one. */
 static int is_other(struct index *x, bool *ret, struct err *e)
 {
-	AUTO(arena_done) struct arena names = { 0 };
 	int rc = OK;
 
 	*ret = false;
 	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(sources); i++) {
 		int64_t from;
 		off_t end = 0;
-		rc = get_number(x, arena_printf(&names, "%s.place", sources[i].file), &from, e);
+		rc = get_place(x, i, &from, e);
 		if (rc == OK)
 			rc = sources[i].end(x->at.sys, x->at.state_fd, sources[i].file, &end, e);
 		*ret |= rc == OK && from > (int64_t)end;
 	}
+	return rc;
+}
+
+/* Nothing to write: then the source needs no transaction, and readers do not wait for each other. */
+static int is_caught_up(struct index *x, size_t source, bool *ret, struct err *e)
+{
+	off_t end = 0;
+	int rc = get_place(x, source, &x->reached[source], e);
+
+	if (rc == OK)
+		rc = sources[source].end(x->at.sys, x->at.state_fd, sources[source].file, &end, e);
+	*ret = rc == OK && x->reached[source] == (int64_t)end;
 	return rc;
 }
 
@@ -539,11 +577,33 @@ static int fill(struct index *x, bool rebuild, int64_t until_us, bool *ret_is_be
 	int rc = check_start(x, rebuild, e);
 
 	*ret_is_behind = false;
-	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(sources); i++)
-		for (bool is_done = false; rc == OK && !is_done && !*ret_is_behind;) {
+	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(sources); i++) {
+		bool is_done;
+		rc = is_caught_up(x, i, &is_done, e);
+		if (rc || is_done)
+			continue;
+		while (rc == OK && !is_done && !*ret_is_behind) {
 			rc = one_step(x, &sources[i], most_bytes, &is_done, e);
 			*ret_is_behind = !is_done && until_us && x->at.sys->mono_us(x->at.sys) > until_us;
 		}
+	}
+	return rc;
+}
+
+/* All questions to an open index are about one moment: a transaction that reads lasts until it is closed.  Writers wait with what they commit,
+ * and no question waits for them.  *ret_is_older: what was caught up is gone, because another process is making it anew. */
+static int begin_moment(struct index *x, bool *ret_is_older, struct err *e)
+{
+	int rc = db_script(x->db, "BEGIN", e);
+
+	*ret_is_older = false;
+	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(sources); i++) {
+		int64_t place = 0;
+		rc = get_place(x, i, &place, e);
+		*ret_is_older |= place < x->reached[i];
+	}
+	if (rc == OK && *ret_is_older)
+		rc = db_script(x->db, "COMMIT", e);
 	return rc;
 }
 
@@ -554,7 +614,7 @@ static int fill_own(struct index *x, enum index_how how, struct err *e)
 {
 	AUTO(arena_done) struct arena names = { 0 };
 	bool is_behind;
-	int rc = db_open(NULL, 0, &x->db, e);
+	int rc = x->db ? OK : db_open(NULL, LONG_WAIT_MS, &x->db, e);
 
 	if (rc == OK)
 		rc = make_tables(x, e);
@@ -569,37 +629,72 @@ static int fill_own(struct index *x, enum index_how how, struct err *e)
 	return rc ? rc : fill(x, false, 0, &is_behind, e);
 }
 
+/* Numbers of a part are never taken for totals: of how many they are is said with the reason. */
 static const char *why_own(struct index *x, const struct err *why)
 {
+	struct arena *a = x->at.a;
 	const char *what =
 		why->code[0] ? why->text : "the index is far behind; 'helm db init' brings it up to date";
+	int64_t counted = 0;
+	uint64_t total = 0;
 
-	return arena_printf(x->at.a, "%s%s", what, x->is_whole ? "" : " (only the newest rows were read)");
+	if (x->is_whole)
+		return arena_strdup(a, what);
+	(void)!index_count(x, "receipts", &counted, NULL);
+	(void)!log_leaf_count(x->at.sys, x->at.state_fd, &total, NULL);
+	return arena_printf(a, "%s (only the newest rows were read: %s of %s receipts)", what,
+		text_thousands(a, counted), text_thousands(a, (int64_t)total));
 }
 
+/* The kept index, up to date, at one moment.  *ret_is_behind: there was not enough time for that. */
+static int open_caught_up(
+	struct index *x, enum index_how how, int wait_ms, bool *ret_is_behind, struct err *e)
+{
+	struct sys *s = x->at.sys;
+	int64_t until = how == INDEX_ALL ? 0 : s->mono_us(s) + SOON_US;
+	bool is_older = true;
+	int rc = open_kept(x, wait_ms, e);
+
+	*ret_is_behind = false;
+	for (int i = 0; rc == OK && is_older && !*ret_is_behind && i < REBUILDS_MOST; i++) {
+		rc = fill(x, false, until, ret_is_behind, e);
+		if (rc == OK && !*ret_is_behind)
+			rc = begin_moment(x, &is_older, e);
+	}
+	*ret_is_behind |= rc == OK && is_older;
+	if (rc || *ret_is_behind)
+		db_close(&x->db);
+	return rc;
+}
+
+/* The kept index, or tables of this question's own.  A process that has the index locked is no reason for a word as long as the answer is about everything: a short
+ * record is read at once, and for a long one the lock is waited for once more. */
 int index_open(const struct index_place *at, enum index_how how, struct index **ret, struct err *e)
 {
 	struct index *x = index_new(at);
 	struct err why = { 0 };
-	bool is_behind = false;
-	int64_t until = how == INDEX_ALL ? 0 : at->sys->mono_us(at->sys) + SOON_US;
-	int rc = open_kept(x, how == INDEX_ALL ? LONG_WAIT_MS : SOON_WAIT_MS, &why);
+	bool is_behind = false, is_kept, was_busy;
+	int rc = open_caught_up(x, how, how == INDEX_ALL ? LONG_WAIT_MS : SOON_WAIT_MS, &is_behind, &why);
 
-	if (rc == OK)
-		rc = fill(x, false, until, &is_behind, &why);
-	if (rc == OK && !is_behind) {
-		*ret = x;
-		return OK;
+	was_busy = rc && text_eq(why.code, DB_BUSY);
+	is_kept = rc == OK && !is_behind;
+	if (!is_kept)
+		rc = fill_own(x, how, e);
+	if (rc == OK && was_busy && !x->is_whole) {
+		index_close(&x);
+		x = index_new(at);
+		is_kept = open_caught_up(x, how, PATIENT_WAIT_MS, &is_behind, &why) == OK && !is_behind;
+		if (!is_kept)
+			rc = fill_own(x, how, e);
 	}
-	if (is_behind)
-		why = (struct err){ 0 };
-	db_close(&x->db);
-	rc = fill_own(x, how, e);
 	if (rc) {
 		index_close(&x);
 		return rc;
 	}
-	x->note = why_own(x, &why);
+	if (is_behind)
+		why = (struct err){ 0 };
+	if (!is_kept && !(was_busy && x->is_whole))
+		x->note = why_own(x, &why);
 	*ret = x;
 	return OK;
 }
@@ -639,9 +734,17 @@ static void remove_kept(const struct index_place *at)
 {
 	static const char *const ends[] = { "", "-journal", "-wal", "-shm" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		(void)at->sys->unlink(
-			at->sys, at->state_fd, arena_printf(at->a, INDEX_FILE "%s", ends[i]), 0);
+	notice("the index %s was damaged; it is made again from the ledgers", index_path(at));
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		const char *name = arena_printf(at->a, INDEX_FILE "%s", ends[i]);
+		if (file_is_dir(at->sys, at->state_fd, name))
+			(void)at->sys->rename(at->sys, at->state_fd, name, at->state_fd,
+				arena_printf(at->a, "%s.damaged-%lld", name,
+					(long long)(at->sys->now_us(at->sys) / 1000000)),
+				RENAME_NOREPLACE);
+		else
+			(void)at->sys->unlink(at->sys, at->state_fd, name, 0);
+	}
 }
 
 int index_refresh(const struct index_place *at, bool rebuild, struct json **ret, struct err *e)
@@ -672,34 +775,73 @@ int index_refresh(const struct index_place *at, bool rebuild, struct json **ret,
 /* What one has and the other has not, in state or in place. */
 static const char drift_sql[] =
 	"SELECT (SELECT count(*) FROM (SELECT task_id,status,source_line FROM main.task_index EXCEPT SELECT "
-	"task_id,status,source_line FROM kept.task_index)) + (SELECT count(*) FROM (SELECT "
-	"task_id,status,source_line FROM kept.task_index EXCEPT SELECT task_id,status,source_line FROM "
+	"task_id,status,source_line FROM kept_tasks)) + (SELECT count(*) FROM (SELECT "
+	"task_id,status,source_line FROM kept_tasks EXCEPT SELECT task_id,status,source_line FROM "
 	"main.task_index))";
 
-/* Makes the tables a second time, in a place of their own, and compares; changes nothing that is kept. */
+/* What the kept index has, and how far it has read, as of one moment: other processes go on writing it. */
+static int copy_kept(struct index *x, int64_t *ret_until, struct err *e)
+{
+	const struct db_value v[] = { DB_T(index_path(&x->at)), DB_T(TASK_LEDGER ".place") };
+	int64_t has_tables = 0;
+	int rc = db_run(x->db, "ATTACH DATABASE ? AS kept", v, 1, e);
+
+	if (rc == OK)
+		rc = db_script(x->db,
+			"BEGIN; CREATE TABLE kept_tasks(task_id TEXT,status TEXT,source_line INTEGER);", e);
+	/* Another process may be about to make it: then nothing is in it yet. */
+	if (rc == OK)
+		rc = db_number(x->db, "SELECT count(*) FROM kept.sqlite_master WHERE name='task_index'", NULL,
+			0, 0, &has_tables, e);
+	if (rc == OK && has_tables)
+		rc = db_script(x->db,
+			"INSERT INTO kept_tasks SELECT task_id,status,source_line FROM kept.task_index", e);
+	if (rc == OK && has_tables)
+		rc = db_number(
+			x->db, "SELECT value FROM kept.schema_info WHERE key=?", v + 1, 1, 0, ret_until, e);
+	return rc ? rc : db_script(x->db, "COMMIT; DETACH DATABASE kept;", e);
+}
+
+static int count_line(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	(void)place;
+	(void)line;
+	(void)text;
+	(void)e;
+	*(int64_t *)arg += is_whole;
+	return 0;
+}
+
+/* Makes the tables a second time, in a place of their own, and compares; changes nothing that is kept.  Rows that the kept index has not read yet
+ * are no drift: they are counted apart. */
 int index_verify(const struct index_place *at, struct json **ret, struct err *e)
 {
 	AUTO(index_close) struct index *x = index_new(at);
 	struct json *doc = json_new(at->a, JSON_OBJECT);
-	int64_t lines = 0, kept = 0, drift = 0;
-	int rc = fill_own(x, INDEX_ALL, e);
+	bool is_kept = file_exists(at->sys, at->state_fd, INDEX_FILE);
+	int64_t lines = 0, kept = 0, drift = 0, until = 0, behind = 0;
+	int rc = db_open(NULL, LONG_WAIT_MS, &x->db, e);
 
+	if (rc == OK && is_kept)
+		rc = copy_kept(x, &until, e);
+	x->tasks_until = until || !is_kept ? (off_t)until : -1;
+	if (rc == OK)
+		rc = fill_own(x, INDEX_ALL, e);
 	if (rc == OK)
 		rc = db_number(x->db, "SELECT count(*) FROM main.task_index", NULL, 0, 0, &lines, e);
 	drift = lines;
-	if (rc == OK && file_exists(at->sys, at->state_fd, INDEX_FILE)) {
-		const struct db_value v = DB_T(index_path(at));
-		rc = db_run(x->db, "ATTACH DATABASE ? AS kept", &v, 1, e);
-		if (rc == OK)
-			rc = db_number(x->db, "SELECT count(*) FROM kept.task_index", NULL, 0, 0, &kept, e);
-		if (rc == OK)
-			rc = db_number(x->db, drift_sql, NULL, 0, 1, &drift, e);
-	}
+	if (rc == OK && is_kept)
+		rc = db_number(x->db, "SELECT count(*) FROM kept_tasks", NULL, 0, 0, &kept, e);
+	if (rc == OK && is_kept)
+		rc = db_number(x->db, drift_sql, NULL, 0, 1, &drift, e);
+	if (rc == OK && is_kept)
+		rc = ledger_lines(at->sys, at->state_fd, TASK_LEDGER, (off_t)until, count_line, &behind, e);
 	if (rc)
 		return rc;
 	json_seti(at->a, doc, "jsonl_task_lines", lines);
 	json_seti(at->a, doc, "task_rows", kept);
 	json_seti(at->a, doc, "drift", drift);
+	json_seti(at->a, doc, "behind", behind);
 	json_set(at->a, doc, "warnings", x->warnings);
 	*ret = doc;
 	return OK;
@@ -717,7 +859,9 @@ int index_status(const struct index_place *at, struct json **ret)
 	json_sets(at->a, doc, "status", there ? "present" : "missing");
 	if (there) {
 		AUTO(index_close) struct index *x = index_new(at);
-		rc = open_kept(x, SOON_WAIT_MS, &why);
+		rc = open_kept(x, LONG_WAIT_MS, &why);
+		if (rc == OK)
+			rc = db_script(x->db, "BEGIN", &why); /* all counts are of one moment */
 		if (rc == OK)
 			rc = add_rows(x, doc, &why);
 	}

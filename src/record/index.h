@@ -46,11 +46,11 @@ int index_query(
 struct index;
 
 /* INDEX_SOON: an answer in about a second; when the index is further behind than that, or cannot be written, it is about the newest
- * rows only.  INDEX_ALL: about everything, however long it takes. */
+ * rows only.  INDEX_ALL: about everything, however long it takes.  All answers until index_close() are of one moment; writers of the index wait so long. */
 enum index_how { INDEX_SOON, INDEX_ALL };
 int index_open(const struct index_place *at, enum index_how how, struct index **ret, struct err *e);
 void index_close(struct index **x);
-/* NULL when answers are about everything and came from the index; else why they did not, as a sentence with the remedy. */
+/* NULL when answers are about everything, and nothing is wrong with the index; else what is, as a sentence with the remedy. */
 const char *index_note(const struct index *x);
 bool index_is_whole(const struct index *x); /* answers are about everything */
 
@@ -101,8 +101,8 @@ int index_call_again(struct index *x, const char *input_sha256, int64_t place, i
 /* What a person answered, as receipts say: "approved", "denied"; NULL when nothing was answered. */
 int index_answer(struct index *x, const char *approval_id, const char **ret, struct err *e);
 
-/* Receipts that name this task, session, decision or receipt, the newest first; fn may get others, and looks for itself.  Only of the kept index:
- * where index_note() says why it is not, the chain itself has to be searched. */
+/* Receipts that name this task, session, decision or receipt, the newest first; fn may get others, and looks for itself.  Where index_note()
+ * says something, the chain itself has to be searched. */
 typedef int receipt_back(
 	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e);
 int index_receipts(struct index *x, const char *id, receipt_back *fn, void *arg, struct err *e);

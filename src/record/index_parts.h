@@ -6,11 +6,15 @@
 #include "record/index.h"
 #include "record/segments.h"
 
+enum { INDEX_SOURCES = 4 };
+
 /* An open index. */
 struct index {
 	struct index_place at;
 	struct db *db;
 	struct json *warnings; /* lines that are no rows */
+	int64_t reached[INDEX_SOURCES]; /* how far each source had been read when the index was caught up */
+	off_t tasks_until; /* rows of the task ledger from here on are not read; 0: all are, -1: none */
 	bool is_whole; /* about everything, not only the newest rows */
 	const char *note; /* why it is not the kept one; or NULL */
 };

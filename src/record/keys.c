@@ -11,9 +11,12 @@
  * Trust: a reader who trusts one key follows the links.  A "revoked" link names a key that must no longer
  * be believed from some moment on.  It must be signed by a later key of the same line; a key cannot revoke
  * itself, since whoever stole it could do the same. */
+#include "record/keys.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/notice.h"
 #include "base/text.h"
+#include "proof/key_heal.h"
 #include "proof/preimage.h"
 #include "record/parts.h"
 
@@ -35,6 +38,8 @@ struct history {
 	const char *hash;
 	struct json *last;
 	const char *active; /* the key in force, as the links say; "" when none */
+	struct bytes text; /* all of it */
+	bool is_cut; /* links that were written are not there (key_end.c), or do not follow each other */
 };
 
 static void history_close(struct history *h)
@@ -47,6 +52,7 @@ static void history_close(struct history *h)
 static int read_last(struct history *h, struct err *e)
 {
 	struct bytes text;
+	struct keys_end end;
 	int rc = file_read(h->sys, h->a, h->dirfd, h->path, HISTORY_LIMIT, 0, &text, e);
 
 	h->sequence = 0;
@@ -54,12 +60,20 @@ static int read_last(struct history *h, struct err *e)
 	h->last = NULL;
 	h->active = "";
 	if (rc == E_MISSING)
-		return OK;
+		text = (struct bytes){ 0 };
+	else if (rc)
+		return rc;
+	h->text = text;
+	h->is_cut = keys_end_read(h->sys, h->a, h->dirfd, h->dir, &end) && !keys_end_holds(h->a, &end, text);
+	rc = OK;
 	while (rc == OK && text.n) {
 		struct bytes line = text_cut(&text, '\n');
 		if (!text.p)
 			break; /* torn: never acknowledged, and repaired by the next append */
 		rc = json_parse(h->a, line, h->path, NULL, &h->last, e);
+		h->is_cut |= rc == OK &&
+			(!text_eq(json_get_text(h->last, "prev_hash", ""), h->hash) ||
+				json_get_int(h->last, "sequence", 0) != h->sequence + 1);
 		h->sequence++;
 		h->hash = sha256_hex(h->a, line.p, line.n);
 		if (rc == OK && !text_eq(json_get_text(h->last, "event", ""), "revoked"))
@@ -77,7 +91,13 @@ static int history_open(
 	int rc = file_mkdirs(s, dirfd, dir, 0700, e);
 	if (rc == OK)
 		rc = file_lock(s, dirfd, arena_printf(a, "%s/lock", dir), -1, &ret->lock_fd, e);
-	return rc ? rc : read_last(ret, e);
+	if (rc == OK)
+		rc = read_last(ret, e);
+	if (rc == OK && ret->is_cut)
+		rc = err_set(e, E_CORRUPT, "KEY_HISTORY",
+			"links are missing from the key history '%s', or it is an older copy; run: helm key repair",
+			ret->path);
+	return rc;
 }
 
 static char *public_hex(struct arena *a, const struct key *k)
@@ -159,7 +179,12 @@ static int put_link(struct history *h, struct json *link, const struct key *sign
 	buf_init(&line, a);
 	json_canonical(&line, link);
 	rc = file_append_line(h->sys, h->dirfd, h->path, 0600, buf_bytes(&line), NULL, e);
-	return rc ? rc : read_last(h, e);
+	if (rc == OK)
+		rc = read_last(h, e);
+	/* The link is what counts; an end that is behind it is made right with the next one. */
+	if (rc == OK && keys_end_write(h->sys, h->a, h->dirfd, h->dir, h->text, e))
+		rc = err_wrap(e, "the link is in the history, but how far that goes could not be noted");
+	return rc;
 }
 
 static struct json *new_link(struct arena *a, const char *event, const char *key, const char *reason)
@@ -173,12 +198,18 @@ static struct json *new_link(struct arena *a, const char *event, const char *key
 }
 
 /* A key that was made before there was a history gets its "created" link as soon as a second link is
- * due. */
+ * due.  One that is not the last of a history that is there is none of those: links are missing. */
 static int put_first(struct history *h, const struct key *k, struct err *e)
 {
 	const char *key = public_hex(h->a, k);
 
-	return text_eq(h->active, key) ? OK : put_link(h, new_link(h->a, "created", key, ""), k, k, e);
+	if (text_eq(h->active, key))
+		return OK;
+	if (*h->active)
+		return err_set(e, E_CORRUPT, "KEY_HISTORY",
+			"the key history '%s' does not end with the key in force; run: helm key repair",
+			h->path);
+	return put_link(h, new_link(h->a, "created", key, ""), k, k, e);
 }
 
 static bool has_file(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *name)
@@ -220,6 +251,30 @@ static int settle_rotation(struct history *h, struct err *e)
 	return key_promote(h->sys, h->dirfd, h->dir, coming, in_force, e);
 }
 
+/* The public half is derived.  It is made again only where the history says that the secret is the one in force:
+ * otherwise it may be the secret that was exchanged. */
+static int load_by_history(struct history *h, struct key **ret, struct err *e)
+{
+	AUTO(key_free) struct key *k = NULL;
+	int rc = key_load_secret(h->sys, h->dirfd, h->dir, in_force, &k, e);
+
+	if (rc == OK && !*h->active)
+		rc = err_set(e, E_CORRUPT, "KEY_HISTORY", "no history says which of the two is right");
+	else if (rc == OK && !text_eq(h->active, public_hex(h->a, k)))
+		rc = err_set(e, E_CORRUPT, "KEY_MISMATCH",
+			"'%s/root.key' is not the secret of the key in force (%.16s..., as the history says); put it "
+			"back from a copy, or: helm key repair",
+			h->dir, h->active);
+	if (rc)
+		return rc;
+	const bool is_made = key_write_public(h->sys, h->dirfd, h->dir, in_force, k, NULL) == OK;
+	notice("%s/root.pub did not belong to root.key; it %s", h->dir,
+		is_made ? "was made again" : "cannot be written now, and is not used");
+	*ret = k;
+	k = NULL;
+	return OK;
+}
+
 /* Under the lock of the directory, so that a rotation that is under way is waited for. */
 static int load_settled(
 	struct sys *s, struct arena *a, int dirfd, const char *dir, struct key **ret, struct err *e)
@@ -229,7 +284,24 @@ static int load_settled(
 
 	if (rc == OK)
 		rc = settle_rotation(&h, e);
-	return rc ? rc : key_load(s, dirfd, dir, in_force, ret, e);
+	if (rc)
+		return rc;
+	return key_load(s, dirfd, dir, in_force, ret, e) == OK ? OK : load_by_history(&h, ret, e);
+}
+
+/* The same for a key that another user keeps: who asks compares root.pub, and others are given it. */
+static void heal_kept_public(struct sys *s, struct arena *a, int dirfd, const char *dir, const struct key *k)
+{
+	AUTO(history_close) struct history h = { .lock_fd = -1 };
+	struct bytes text = { 0 };
+
+	if (file_read(s, a, dirfd, arena_printf(a, "%s/root.pub", dir), 1024, 0, &text, NULL) == OK &&
+		key_is_public(k, text))
+		return;
+	if (history_open(s, a, dirfd, dir, &h, NULL) || !text_eq(h.active, public_hex(a, k)) ||
+		key_write_public(s, dirfd, dir, in_force, k, NULL))
+		return;
+	notice("%s/root.pub was not the key that the signer keeps; it was made again", dir);
 }
 
 /* Takes the lock only when something of the coming key is there, so that the usual load needs no write
@@ -248,9 +320,18 @@ int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struc
 		rc = signer_load(s, dirfd, dir, ret, &again);
 		if (rc && rc != E_MISSING && e)
 			*e = again;
+		if (rc == OK)
+			heal_kept_public(s, &a, dirfd, dir, *ret);
 		return rc;
 	}
-	return rc == E_CORRUPT && load_settled(s, &a, dirfd, dir, ret, &again) == OK ? OK : rc;
+	/* A directory that somebody else can write to is not healed in. */
+	if (rc == OK || (e && (text_eq(e->code, "KEY_MODE") || text_eq(e->code, "KEY_OWNER"))))
+		return rc;
+	if (load_settled(s, &a, dirfd, dir, ret, &again) == OK)
+		return OK;
+	if (e && text_eq(again.code, "KEY_MISMATCH"))
+		*e = again;
+	return rc;
 }
 
 /* What only somebody with the secret may do is done where that is. */
@@ -314,7 +395,10 @@ static int follow_signer(struct history *h, const struct key *k, const char *hex
 		return err_set(e, E_DENIED, "KEY_HISTORY",
 			"the signer's history does not lead from the key in force (%s) to this one",
 			h->active);
-	return file_replace(h->sys, h->dirfd, h->path, 0600, buf_bytes(&text), e);
+	int done = file_replace(h->sys, h->dirfd, h->path, 0600, buf_bytes(&text), e);
+	if (done == OK && read_last(h, NULL) == OK)
+		(void)keys_end_write(h->sys, h->a, h->dirfd, h->dir, h->text, NULL);
+	return done;
 }
 
 /* The link comes first and the file that names the signer last: killed in between, the same command completes it. */
@@ -432,6 +516,7 @@ int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 
 /* What the links say about one key. */
 struct standing {
+	bool is_cut; /* the history has lost links, of which one may have revoked it */
 	bool is_known; /* the key in force descends from it, or is it */
 	bool is_revoked;
 	struct json *links; /* behind the one that introduced it, or of the newest line */
@@ -440,9 +525,12 @@ struct standing {
 /* A "created" link starts a new line: a key made on its own cannot speak about keys before it. */
 static int look_up(struct history *h, const char *hex, struct standing *ret, struct err *e)
 {
-	struct bytes text;
+	struct bytes text = { 0 };
+	struct keys_end end;
 	struct json *link;
 	int rc = file_read(h->sys, h->a, h->dirfd, h->path, HISTORY_LIMIT, 0, &text, e);
+	const bool is_cut = (rc == OK || rc == E_MISSING) &&
+		keys_end_read(h->sys, h->a, h->dirfd, h->dir, &end) && !keys_end_holds(h->a, &end, text);
 
 	*ret = (struct standing){ .links = json_new(h->a, JSON_ARRAY) };
 	while (rc == OK && text.n) {
@@ -463,6 +551,7 @@ static int look_up(struct history *h, const char *hex, struct standing *ret, str
 		else
 			json_push(h->a, ret->links, link);
 	}
+	ret->is_cut = is_cut;
 	return rc == E_MISSING ? OK : rc;
 }
 
@@ -471,6 +560,7 @@ static struct history history_at(struct sys *s, struct arena *a, int dirfd, cons
 	return (struct history){ .sys = s,
 		.a = a,
 		.dirfd = dirfd,
+		.dir = dir,
 		.lock_fd = -1,
 		.path = arena_printf(a, "%s/%s", dir, KEY_HISTORY) };
 }
@@ -488,7 +578,7 @@ bool keys_trusts(struct sys *s, struct arena *a, int dirfd, const char *dir, con
 	struct history h = history_at(s, a, dirfd, dir);
 	struct standing k;
 
-	return look_up(&h, pub_hex, &k, NULL) == OK && k.is_known && !k.is_revoked;
+	return look_up(&h, pub_hex, &k, NULL) == OK && !k.is_cut && k.is_known && !k.is_revoked;
 }
 
 int keys_links_since(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex,
@@ -498,8 +588,30 @@ int keys_links_since(struct sys *s, struct arena *a, int dirfd, const char *dir,
 	struct standing k;
 	int rc = look_up(&h, pub_hex, &k, e);
 
+	if (rc == OK && k.is_cut)
+		rc = err_set(e, E_CORRUPT, "KEY_HISTORY",
+			"links are missing from the key history '%s', or it is an older copy; run: helm key repair",
+			h.path);
 	if (rc == OK)
 		*ret = k.links;
+	return rc;
+}
+
+int keys_begin_line(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *reason,
+	struct json **ret_link, struct err *e)
+{
+	AUTO(key_free) struct key *k = NULL;
+	AUTO(history_close) struct history h = { .lock_fd = -1 };
+	int rc = keys_load(s, dirfd, dir, &k, e); /* takes the lock itself */
+
+	if (rc == OK)
+		rc = history_open(s, a, dirfd, dir, &h, e);
+	if (rc)
+		return rc;
+	struct json *link = new_link(a, "created", public_hex(a, k), reason);
+	rc = put_link(&h, link, k, k, e);
+	if (rc == OK)
+		*ret_link = link;
 	return rc;
 }
 

@@ -23,7 +23,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char edge_magic[8] = "helmedg4";
+static const char edge_magic[8] = "helmedg5";
 
 /* A cache of this machine, in its own byte order; the hash is against torn writes. */
 struct edge_file {
@@ -64,6 +64,52 @@ bool edge_read(struct recorder *r, struct chain_end *ret)
 		return false;
 	*ret = file.end;
 	return true;
+}
+
+static void left_of(const struct chain_end *edge, struct log_left *ret)
+{
+	*ret = (struct log_left){
+		.is_known = true, .clock = edge->clock, .last = edge->last, .heads = edge->heads_n
+	};
+	memcpy(ret->chain_id, edge->chain_id, sizeof(ret->chain_id));
+}
+
+void edge_look(struct sys *s, int state_fd, struct log_left *ret)
+{
+	AUTO(recorder_close) struct recorder r;
+	struct chain_end edge;
+
+	*ret = (struct log_left){ 0 };
+	recorder_open(&r, s, state_fd, NULL);
+	r.edge_fd = s->open(s, state_fd, EDGE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (r.edge_fd >= 0 && edge_read(&r, &edge))
+		left_of(&edge, ret);
+}
+
+bool log_left_confirms(
+	const struct log_left *left, const char *chain_id, uint64_t clock, const struct hash *last)
+{
+	return left->is_known && left->clock == clock && hash_eq(&left->last, last) &&
+		text_eq(left->chain_id, chain_id);
+}
+
+static int count_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	uint64_t *n = arg;
+
+	(void)offset;
+	(void)line;
+	(void)text;
+	(void)e;
+	*n += is_whole;
+	return OK;
+}
+
+uint64_t heads_count(struct sys *s, int state_fd)
+{
+	uint64_t n = 0;
+
+	return lines_each(s, state_fd, HEADS, count_line, &n, NULL) ? 0 : n;
 }
 
 /* Written in place and never synced.  A reader that meets a half-written edge finds that its check
@@ -150,6 +196,8 @@ void log_catch_up(struct recorder *r, uint64_t clock, const struct hash *chains,
 	/* Another writer may have signed a head meanwhile, or written our leaf with its own. */
 	if (edge->heads_at > r->at.heads_at)
 		r->at.heads_at = edge->heads_at;
+	if (edge->heads_n > r->at.heads_n)
+		r->at.heads_n = edge->heads_n;
 	r->leaves = (uint64_t)st.st_size / LEAF_LINE;
 	if (r->leaves >= clock)
 		return;
@@ -348,13 +396,17 @@ int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, st
 	if (rc)
 		return rc;
 	r->at.heads_at = r->at.tree.size;
-	/* Only heads_at changes in the stored edge: another process may have continued the chain since our
+	r->at.heads_n++;
+	/* Only what is about heads changes in the stored edge: another process may have continued the chain since our
 	 * last look, and its edge is newer than ours. */
 	struct chain_end edge;
 	if (r->edge_fd >= 0) {
 		if (!edge_read(r, &edge))
 			edge = r->at;
+		else if (edge.heads_n >= r->at.heads_n)
+			r->at.heads_n = edge.heads_n + 1; /* somebody else signed one meanwhile */
 		edge.heads_at = r->at.heads_at;
+		edge.heads_n = r->at.heads_n;
 		if (edge_write(r, &edge))
 			chain_forget(r);
 	}
@@ -406,15 +458,38 @@ int log_settle(struct recorder *r, struct arena *a, struct err *e)
 }
 
 /* Removing the edge forces chain_settle() to look, and here at every receipt: leaves are made again from
- * them.  The caller holds the lock. */
-int log_rebuild(struct recorder *r, struct arena *a, struct err *e)
+ * them.  The caller holds the lock.  `counts_heads`: as many heads as there are; otherwise the edge knows how many there were. */
+static int rebuild(struct recorder *r, struct arena *a, bool counts_heads, struct err *e)
 {
+	struct log_left left;
+
+	edge_look(r->sys, r->state_fd, &left);
 	chain_forget(r);
 	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
 	r->reads_all = true;
 	int rc = chain_settle(r, a, e);
 	r->reads_all = false;
-	return rc;
+	if (rc)
+		return rc;
+	uint64_t heads = counts_heads ? heads_count(r->sys, r->state_fd) : left.heads;
+	bool is_other = counts_heads
+		? heads != r->at.heads_n
+		: left.is_known && text_eq(left.chain_id, r->at.chain_id) && heads > r->at.heads_n;
+	if (is_other) {
+		r->at.heads_n = heads;
+		(void)edge_write(r, &r->at);
+	}
+	return OK;
+}
+
+int log_rebuild(struct recorder *r, struct arena *a, struct err *e)
+{
+	return rebuild(r, a, false, e);
+}
+
+int log_rebuild_repaired(struct recorder *r, struct arena *a, struct err *e)
+{
+	return rebuild(r, a, true, e);
 }
 
 int log_refresh(struct recorder *r, struct arena *a, struct err *e)

@@ -99,7 +99,7 @@ bool open_run_is_over(struct sys *s, int state_fd, const struct json *row)
 	if (!row_is_open(row))
 		return false;
 	if (!name)
-		return pid && start && proc_start_ticks(s, pid) != start;
+		return pid && start && !proc_is_running(s, pid, start);
 	if (!is_name(name))
 		return false;
 	int rc = open_run_take(s, state_fd, name, &taken);

@@ -80,6 +80,10 @@ int segments_all(struct sys *s, struct arena *a, int state_fd, char ***ret, size
 
 /* log.c */
 bool edge_read(struct recorder *r, struct chain_end *ret);
+/* The same for whoever has no recorder. */
+void edge_look(struct sys *s, int state_fd, struct log_left *ret);
+/* Whole lines of log/heads.jsonl; 0 when it cannot be read. */
+uint64_t heads_count(struct sys *s, int state_fd);
 int edge_write(struct recorder *r, const struct chain_end *end);
 /* The n newest receipts are written: tree and edge follow.  False when the next writer has to look for
  * itself. */
@@ -107,10 +111,21 @@ const struct json *signer_missing(const struct key *k);
 int signer_take(struct recorder *r, struct arena *a, const struct json *receipt, const struct chain_end *at,
 	struct json **ret, struct hash *ret_chain, struct err *e);
 
+/* log.c: as log_rebuild(), behind a repair: heads that it has put on record as lost are not missed any more. */
+int log_rebuild_repaired(struct recorder *r, struct arena *a, struct err *e);
+
 /* repair.c: signed by the key that appends, or by one this user had before it. */
 bool receipt_is_own(struct recorder *r, struct arena *a, const struct json *receipt);
-/* Is the chain's last line the seam of a repair that was not completed?  Then complete it. */
-int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_line, struct err *e);
+/* Is the chain's last line the seam of a repair that was not completed?  Then complete it.  *ret_is_repair: it is
+ * the seam of a repair, and heads are counted anew. */
+int repair_finish_if_due(
+	struct recorder *r, struct arena *a, struct bytes last_line, bool *ret_is_repair, struct err *e);
+
+/* mend.c: copies of the ledgers that change, and what the seam says of them; after the seam, the change itself, as often as need be. */
+int mends_prepare(
+	struct recorder *r, struct arena *a, const struct log_plan *plan, struct json *about, struct err *e);
+void mends_forget(struct recorder *r, struct arena *a, const struct log_plan *plan, const char *mark);
+int mends_finish(struct recorder *r, const struct json *about, struct err *e);
 
 /* draws.c.  Under the lock, when the end of the chain is known: may all of it be drawn?  DRAW_REFUSED, and r->refused says which is not.  Costs nothing when
  * nothing is drawn. */

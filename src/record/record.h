@@ -47,6 +47,8 @@ struct chain_end {
 	struct hash segments; /* over the marks of the chain's older files */
 	uint64_t clock; /* of the last receipt: so many receipts, and leaves */
 	uint64_t heads_at; /* size of the newest signed head */
+	uint64_t
+		heads_n; /* so many signed heads there are, or were: a repair that puts a loss on record counts anew */
 	struct hash last; /* chain hash of the last receipt */
 	uint8_t signer[SIGN_PUBLIC]; /* of the last receipt that is no repair's; zeroes: not known */
 	char chain_id[136]; /* session_id of every receipt */
@@ -95,6 +97,7 @@ struct recorder {
 		int fd;
 	} late[8]; /* files with rows that the next receipts wait for */
 	size_t late_count;
+	bool holds_ledgers; /* ledger_hold_files() */
 };
 
 /* Nothing is created until the first append.  `key` may be NULL for readers. */
@@ -258,12 +261,25 @@ struct log_file {
 	const struct json *moved;
 	const char *moved_to;
 };
+/* What the last writer left in log/edge, which no file of the log is made from: a second witness beside leaves and heads. */
+struct log_left {
+	bool is_known;
+	uint64_t clock; /* of the newest receipt then, */
+	struct hash last; /* its chain hash, */
+	uint64_t heads; /* and how many signed heads there were */
+	char chain_id[136];
+};
+/* The newest receipt of a chain is the one that the last writer knew. */
+bool log_left_confirms(
+	const struct log_left *left, const char *chain_id, uint64_t clock, const struct hash *last);
+
 struct log_cut {
 	struct sys *sys;
 	struct log_file *chain; /* oldest first; also those that were moved away */
 	size_t n;
 	size_t first; /* log_cut_receipts() begins with this one */
 	struct log_file leaves, heads;
+	struct log_left left;
 	int lock_fd; /* CUT_HELD: nobody writes until it is closed */
 };
 /* CUT_MOMENT: the lock is held only while lengths are taken.  CUT_HELD: until the cut is closed.  CUT_LOCKED: the caller has it. */
@@ -320,6 +336,40 @@ int log_look_back(struct sys *s, struct arena *a, int state_fd, const char *keys
 int recorder_lock(struct recorder *r, struct err *e);
 void recorder_unlock(struct recorder *r);
 
+/* The files of a ledger, oldest first: pieces that are sealed or wait to be, and the newest file.  Pieces that were moved away are not among
+ * them. */
+struct ledger_file {
+	const char *ledger, *name; /* below the state */
+	unsigned number; /* ledger_place(number, offset) */
+	bool is_sealed;
+};
+int ledger_files(struct sys *s, struct arena *a, int state_fd, const char *ledger, struct ledger_file **ret,
+	size_t *ret_n, struct err *e);
+/* All text of one of them.  Of a sealed piece blanks stand for what cannot be unpacked.  E_CORRUPT: nothing of it can be. */
+int ledger_file_text(struct sys *s, struct arena *a, int state_fd, const struct ledger_file *f,
+	struct bytes *ret, struct err *e);
+
+/* For whoever is about to change ledgers: nobody seals pieces (before the chain is locked), and nobody appends to these (after). */
+struct ledger_hold {
+	int seal_fd;
+	int fds[16];
+	size_t n;
+};
+int ledger_hold_pieces(struct recorder *r, struct ledger_hold *ret, struct err *e);
+int ledger_hold_files(
+	struct recorder *r, const char *const *ledgers, size_t n, struct ledger_hold *h, struct err *e);
+void ledger_hold_end(struct recorder *r,
+	struct ledger_hold *h); /* for what ledger_hold_pieces() gave, also when it failed */
+
+/* What is to become of one file of a ledger.  A row that is taken out leaves a line of blanks, so that every other row stays at its
+ * place. */
+struct ledger_mend {
+	struct ledger_file file;
+	struct bytes text; /* what it will say */
+	bool is_gone; /* nothing of it can be read: it is put aside, and nothing takes its place */
+	uint64_t rows; /* taken out, or put into their order */
+};
+
 /* What is to become of a damaged log, planned by somebody who looked at everything under the lock that is still held. */
 struct log_run {
 	off_t at, n;
@@ -337,7 +387,14 @@ struct log_plan {
 	struct log_mend *files; /* those that change; of receipts.jsonl at least what stays */
 	size_t n;
 	struct gaps gaps; /* holes to put on record */
+	uint64_t heads_lost; /* signed heads that are gone */
 	bool drops_heads, drops_anchors; /* they do not fit this log, or cannot be read: put aside */
+	struct ledger_mend *ledgers; /* files of ledgers that change */
+	size_t ledger_n;
+	struct json *
+		lost; /* what of the ledgers is lost, for the seam (docs/formats/receipt-log.md); NULL: nothing */
+	uint64_t
+		anew_from; /* heads kept elsewhere of this size or more speak of other receipts; 0: none do */
 	uint64_t
 		clock; /* of the last receipt that stays, its chain hash, and the chain's name; "" when none does */
 	struct hash last;
@@ -369,6 +426,8 @@ int log_archive(struct recorder *r, struct arena *a, const struct archive_how *h
 
 /* Under the lock: make leaves and edge again from the receipts. */
 int log_rebuild(struct recorder *r, struct arena *a, struct err *e);
+/* The same for whoever has verified the whole chain under this lock, signed heads included: whatever leaves and edge say. */
+int log_remake(struct recorder *r, struct arena *a, struct err *e);
 
 /* ---- the keys of this user (docs/formats/key-history.md) ---- */
 
@@ -479,6 +538,9 @@ static inline off_t ledger_place(unsigned number, off_t offset)
  * stop, or a negative rc. */
 int ledger_lines(
 	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
+/* The same for whoever checks: parts of sealed pieces that cannot be unpacked are passed over. */
+int ledger_lines_past(
+	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
 /* A place so that about the last `bytes` of the ledger lie behind it. */
 int ledger_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e);
 /* SHA-256 of the text between two places.  LEDGER_RANGE when it does not reach so far, or a piece of it is not there. */
@@ -498,6 +560,8 @@ int row_at(struct sys *s, struct arena *a, int dirfd, const char *file, off_t pl
 	struct err *e);
 /* One line as a row, NULL when it is none.  The text must stay. */
 struct json *row_parse(struct arena *a, struct bytes line, const char *file);
+/* A line of blanks: nothing, or the place of a row that a repair has taken out.  No reader is given it as a row. */
+bool row_is_blank(struct bytes line);
 
 /* The newest row first, then the one before, ..., of the last n lines (0: all), in time that does not depend on the ledger's length.
  * With a `word` rows without it may be passed over unread.  The row stays in `a`; NULL: it is valid during the call only, and a walk

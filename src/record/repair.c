@@ -184,12 +184,13 @@ static int heads_digest(struct recorder *r, struct arena *a, const char **ret, s
 	return rc == E_MISSING ? OK : rc;
 }
 
-/* Never overwrites what was put aside before.  ENOENT means that an earlier attempt has done it. */
+/* Never overwrites what was put aside before.  ENOENT or EEXIST mean that an earlier attempt has done it. */
 static int put_aside(struct recorder *r, const char *from, const char *to, struct err *e)
 {
 	struct sys *s = r->sys;
 
-	if (s->rename(s, r->state_fd, from, r->state_fd, to, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+	if (s->rename(s, r->state_fd, from, r->state_fd, to, RENAME_NOREPLACE) == 0 || errno == ENOENT ||
+		errno == EEXIST)
 		return OK;
 	return err_sys(e, "LOG_REPAIR", "cannot put %s aside as %s", from, to);
 }
@@ -199,7 +200,7 @@ static bool is_older_file(const char *name)
 	return text_glob("receipts-[0-9][0-9][0-9][0-9][0-9][0-9].jsonl", name, true);
 }
 
-/* Only names of older chain files are accepted, since the name comes from a file that could have been
+/* Only names of older chain files and of the heads are accepted, since the name comes from a file that could have been
  * tampered with.  If the file is as the seam says it was, it is made anew; if it is as the seam says it is
  * to be, nothing is to do; anything else is new damage, which the check finds. */
 static int mend_older(struct recorder *r, struct arena *a, const struct json *row, struct err *e)
@@ -210,7 +211,7 @@ static int mend_older(struct recorder *r, struct arena *a, const struct json *ro
 	size_t n;
 	char *now;
 
-	if (!is_older_file(file) ||
+	if ((!is_older_file(file) && !text_eq(file, HEADS)) ||
 		text_eq(json_get_text(row, "sha256_before", ""), json_get_text(row, "sha256_after", "?")) ||
 		!read_runs(a, json_get_text(row, "kept", "?"), &runs, &n))
 		return OK;
@@ -234,6 +235,19 @@ static int empty_leaves(struct recorder *r, struct arena *a, struct err *e)
 	return OK;
 }
 
+int log_remake(struct recorder *r, struct arena *a, struct err *e)
+{
+	int rc = chain_open(r, e);
+
+	if (rc == OK)
+		rc = empty_leaves(r, a, e);
+	if (rc)
+		return rc;
+	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
+	chain_forget(r);
+	return log_rebuild_repaired(r, a, e);
+}
+
 /* Everything after the rename.  Each step finds out by itself whether it is still to be done, so a crash at
  * any point is made good by doing all of it again. */
 static int finish(struct recorder *r, struct arena *a, const struct json *seam, struct err *e)
@@ -246,6 +260,8 @@ static int finish(struct recorder *r, struct arena *a, const struct json *seam, 
 	json_each (row, json_get(about, "files"))
 		if (rc == OK)
 			rc = mend_older(r, a, row, e);
+	if (rc == OK)
+		rc = mends_finish(r, about, e);
 	if (rc == OK && json_get_bool(about, "drops_anchors", false))
 		rc = put_aside(r, ANCHORS, arena_printf(a, "%s.before-%s", ANCHORS, mark), e);
 	if (rc == OK && dropped)
@@ -261,13 +277,16 @@ static int finish(struct recorder *r, struct arena *a, const struct json *seam, 
 
 /* Only the newest receipt is looked at: whoever appended behind a seam had completed the repair first.  The
  * seam must be signed by this user, because it tells us to change files. */
-int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_line, struct err *e)
+int repair_finish_if_due(
+	struct recorder *r, struct arena *a, struct bytes last_line, bool *ret_is_repair, struct err *e)
 {
 	struct json *last;
 
+	*ret_is_repair = false;
 	if (!last_line.n || json_parse(a, last_line, RECEIPTS, NULL, &last, NULL) || !gap_is_seam(a, last) ||
 		!receipt_is_own(r, a, last))
 		return OK;
+	*ret_is_repair = true;
 	return finish(r, a, last, e);
 }
 
@@ -334,8 +353,14 @@ static int describe(
 		json_set(a, about, "files", files);
 	if (gaps->n)
 		json_set(a, about, "gaps", gaps);
+	if (rc == OK)
+		rc = mends_prepare(r, a, plan, about, e);
 	if (plan->drops_anchors)
 		json_setb(a, about, "drops_anchors", true);
+	if (plan->anew_from)
+		json_seti(a, about, "anew_from", (int64_t)plan->anew_from);
+	if (plan->heads_lost)
+		json_seti(a, about, "heads_lost", (int64_t)plan->heads_lost);
 	if (rc == OK && plan->drops_heads)
 		rc = heads_digest(r, a, &heads, e);
 	if (rc || !plan->drops_heads)
@@ -426,6 +451,7 @@ static void forget_copies(struct recorder *r, struct arena *a, const struct log_
 	for (size_t i = 0; i < plan->n; i++)
 		(void)r->sys->unlink(
 			r->sys, r->state_fd, arena_printf(a, "%s.damaged-%s", plan->files[i].file, mark), 0);
+	mends_forget(r, a, plan, mark);
 }
 
 static bool copy_leaves(struct recorder *r, struct arena *a, const struct log_plan *plan)
@@ -466,6 +492,7 @@ static bool adopt_leaves(struct recorder *r, struct arena *a, const struct log_p
 	chain_step(&at, chain);
 	snprintf(at.chain_id, sizeof(at.chain_id), "%s", json_get_text(seam, "session_id", ""));
 	at.file = r->at.file;
+	at.heads_n = heads_count(r->sys, r->state_fd);
 	r->at = at;
 	r->leaves = at.clock;
 	return edge_write(r, &r->at) == 0;
@@ -482,7 +509,10 @@ int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan,
 
 	if (!r->key)
 		return err_set(e, E_DENIED, "LOG_KEY", "no signing key; 'helm key create' makes one");
-	int rc = record_new_id(a, r->sys, "", &unique, e);
+	/* The plan was made beside writers, and one of them may have rotated the key: the old one must not sign behind the new one. */
+	int rc = key_renew(r, e);
+	if (rc == OK)
+		rc = record_new_id(a, r->sys, "", &unique, e);
 	if (rc)
 		return rc;
 	json_sets(a, about, "why", plan->why);
@@ -496,7 +526,7 @@ int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan,
 	if (rc && !is_swapped(r, a, json_get_text(about, "mark", "")))
 		forget_copies(r, a, plan, json_get_text(about, "mark", ""));
 	if (rc == OK && !adopt_leaves(r, a, plan, seam, &chain))
-		rc = log_rebuild(r, a, e); /* does the rest */
+		rc = log_rebuild_repaired(r, a, e); /* does the rest */
 	if (rc == OK)
 		rc = log_put_head(r, a, NULL, e);
 	if (rc)

@@ -28,6 +28,14 @@ struct json *row_parse(struct arena *a, struct bytes line, const char *file)
 	return row;
 }
 
+bool row_is_blank(struct bytes line)
+{
+	for (size_t i = 0; i < line.n; i++)
+		if (line.p[i] != ' ')
+			return false;
+	return true;
+}
+
 /* ---- forwards ---- */
 
 struct each {
@@ -42,7 +50,7 @@ static int each_line(void *arg, off_t place, uint64_t line, struct bytes text, b
 	struct each *x = arg;
 
 	(void)is_whole;
-	if (!text.n)
+	if (row_is_blank(text))
 		return OK;
 	int rc = x->fn(x->arg, place, line, row_parse(&x->a, text, x->file), e);
 	arena_reset(&x->a);
@@ -126,6 +134,8 @@ static int visit_line(void *arg, off_t at, struct bytes line, bool is_whole, str
 	(void)e;
 	if (!w->lines_left)
 		return 1;
+	if (row_is_blank(line))
+		return 0;
 	w->lines_left--;
 	int wanted = w->is_wanted ? w->is_wanted(w->arg, line) : 1;
 	if (wanted < 0) {

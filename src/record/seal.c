@@ -4,7 +4,7 @@
  * Sealing takes some tens of milliseconds; it is done by whoever has them (a run that is over, a hook whose
  * answer nobody waits for), one at a time, under a lock of its own.  The order of locks is: the ledger's,
  * alone; or that of sealing, and then the log's for the receipt.  Nobody who holds the log's lock asks for one
- * of the others.
+ * of the others, but for a repair (mend.c), which has that of sealing before it and takes the ledgers' behind it.
  *
  * The order of steps is the guarantee: the packed file is written, made durable, read back and compared; its
  * receipt is in the chain and on disk; then the plain file goes.  Killed anywhere, both files or one of them

@@ -203,7 +203,7 @@ static void put_little(uint8_t *p, uint32_t v)
 static int damaged_segment(struct err *e, const char *name, const char *what)
 {
 	return err_set(e, E_CORRUPT, "LEDGER_SEGMENT",
-		"%s is damaged (%s); put it back from a copy, 'helm log check --all' compares it with the chain",
+		"%s is damaged (%s); put it back from a copy, or 'helm log repair' keeps it aside and puts the loss on record",
 		name, what);
 }
 
@@ -329,13 +329,17 @@ static int sealed_lines(struct ledger_cut *c, struct arena *a, unsigned number, 
 	size_t used;
 	int rc = ledger_piece_open(c, a, number, &g, e);
 
-	if (rc > 0)
+	if (rc > 0 || (rc == E_CORRUPT && c->passes_damage))
 		return OK; /* whoever checks the log says that it could not be read */
 	for (size_t i = 0; rc == OK && i < g.frame_count; i++) {
 		off_t place = base + g.frames[i].offset;
 		if (place + (off_t)g.frames[i].plain <= from)
 			continue;
 		rc = piece_frame(&g, i, &text, e);
+		if (rc == E_CORRUPT && c->passes_damage) {
+			rc = OK;
+			continue;
+		}
 		if (rc == OK)
 			rc = give(text, place, from, line, fn, arg, &used, e);
 		if (rc == OK && used < text.n && place + (off_t)used >= from)
@@ -421,6 +425,17 @@ int ledger_lines(
 	AUTO(ledger_cut_close) struct ledger_cut c = { .now_fd = -1 };
 	int rc = ledger_cut_take(s, &a, state_fd, file, &c, e);
 
+	return rc ? rc : ledger_cut_lines(&c, &a, from, fn, arg, e);
+}
+
+int ledger_lines_past(
+	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(ledger_cut_close) struct ledger_cut c = { .now_fd = -1 };
+	int rc = ledger_cut_take(s, &a, state_fd, file, &c, e);
+
+	c.passes_damage = true;
 	return rc ? rc : ledger_cut_lines(&c, &a, from, fn, arg, e);
 }
 

@@ -27,6 +27,7 @@ struct ledger_cut {
 	unsigned next; /* number that the newest file will have */
 	int now_fd; /* -1: there is none */
 	off_t now_size;
+	bool passes_damage; /* pieces and frames that cannot be unpacked are passed over, not an error */
 };
 int ledger_cut_take(struct sys *s, struct arena *a, int state_fd, const char *file, struct ledger_cut *ret,
 	struct err *e);

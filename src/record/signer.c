@@ -111,7 +111,7 @@ int signer_key(
 	struct keeper *k = calloc(1, sizeof(*k));
 
 	if (!k)
-		BUG("out of memory");
+		mem_exhausted(0);
 	ask_open(&k->line, s, arena_strdup(&k->a, socket));
 	int rc = key_new_kept(pub, &(struct key_keeper){ keeper_ask, keeper_done, k }, ret, e);
 	if (rc)
@@ -127,6 +127,8 @@ int signer_load(struct sys *s, int dirfd, const char *dir, struct key **ret, str
 	const char *path = arena_printf(&a, "%s/" SIGNER_FILE, dir);
 	int rc = doc_read(s, &a, dirfd, path, FILE_LIMIT, 0, &doc, e);
 
+	if (rc == OK)
+		rc = doc_check_version(doc, "version", 1, path, e);
 	if (rc)
 		return rc;
 	const char *socket = json_get_text(doc, "socket", ""), *key = json_get_text(doc, "public_key", "");

@@ -162,14 +162,15 @@ void offer_command(struct search *x, const struct source *s, const struct json *
 
 /* ---- all rows ---- */
 
+enum { WINDOW_ROWS = 20000 }; /* of each ledger, the newest, unless somebody waits for all */
+
 struct rows {
 	struct search *x;
 	struct source *s;
 	const char *file;
 	bool is_task, is_latest;
 	struct idset seen;
-	size_t damaged;
-	int64_t oldest_us;
+	size_t count; /* looked at */
 };
 
 static void see_time(struct source *s, const struct json *row)
@@ -195,6 +196,7 @@ static int see_row(void *arg, struct json *row)
 	struct rows *r = arg;
 	const char *id = json_get_text(row, "task_id", NULL);
 
+	r->count++;
 	see_time(r->s, row);
 	if (!r->is_task)
 		offer_command(r->x, r->s, row);
@@ -242,6 +244,7 @@ static int tell_row(void *arg, struct json *row)
 	struct arena *a = t->r.x->a;
 	struct told *one = told_of(t, json_get_text(row, "task_id", ""));
 
+	t->r.count++;
 	see_time(t->r.s, row);
 	if (!one) {
 		t->r.x->is_cut = true;
@@ -265,16 +268,17 @@ static void turn(struct json *list)
 	}
 }
 
-static void tell_tasks(struct search *x, struct source *s, struct err *e)
+static size_t tell_tasks(struct search *x, struct source *s, size_t most, struct err *e)
 {
 	struct telling t = { .r = { .x = x, .s = s } };
 
-	(void)rows_back(x->sys, NULL, s->state_fd, TASK_LEDGER, 0, NULL, tell_row, &t, e);
+	(void)rows_back(x->sys, NULL, s->state_fd, TASK_LEDGER, most, x->q.task_id, tell_row, &t, e);
 	for (size_t i = 0; i < t.count; i++) {
 		turn(t.all[i].steps);
 		offer_task(x, s, t.all[i].row, t.all[i].steps);
 		arena_reset(&x->scratch);
 	}
+	return t.r.count;
 }
 
 void warn_rows(struct search *x, const struct source *s, const char *file, size_t damaged)
@@ -282,12 +286,24 @@ void warn_rows(struct search *x, const struct source *s, const char *file, size_
 	search_warn(x, "%s: lines of %s that are no rows were left out: %zu", s->name, file, damaged);
 }
 
+void warn_partial(
+	struct search *x, const struct source *s, const char *file, const char *what, const char *all)
+{
+	x->is_partial = true;
+	search_warn(x, "%s: of %s only %s were searched; %s searches all", s->name, file, what, all);
+}
+
+bool search_reads_all(const struct search *x)
+{
+	return x->q.has_no_index || x->q.is_fresh || x->q.is_classic || x->watched;
+}
+
 /* Lines that are no rows would be missing silently: they are counted and said. */
-static void check_rows(struct search *x, struct source *s, const char *file)
+static void check_rows(struct search *x, struct source *s, const char *file, size_t most)
 {
 	size_t lines, unreadable;
 
-	if (rows_check(x->sys, s->state_fd, file, SIZE_MAX, &lines, &unreadable, NULL) == OK && unreadable)
+	if (rows_check(x->sys, s->state_fd, file, most, &lines, &unreadable, NULL) == OK && unreadable)
 		warn_rows(x, s, file, unreadable);
 }
 
@@ -298,16 +314,24 @@ static void read_rows(struct search *x, struct source *s, enum area area)
 		.file = area == AREA_TASKS ? TASK_LEDGER : COMMAND_LOG,
 		.is_task = area == AREA_TASKS,
 		.is_latest = x->q.latest_tasks };
+	/* Rows of one task are looked for by its name, which is quick; others are parsed. */
+	const size_t most = search_reads_all(x) || x->q.task_id ? 0 : WINDOW_ROWS + 1;
 	struct err e = { 0 };
 
 	if (r.is_task && x->is_timeline)
-		tell_tasks(x, s, &e);
+		r.count = tell_tasks(x, s, most, &e);
 	else
-		(void)rows_back(x->sys, NULL, s->state_fd, r.file, 0, NULL, see_row, &r, &e);
+		(void)rows_back(x->sys, NULL, s->state_fd, r.file, most, x->q.task_id, see_row, &r, &e);
 	if (e.rc)
 		search_warn(x, "%s: %s was not read to its end: %s", s->name, r.file, e.text);
-	if (!has_enough(&r))
-		check_rows(x, s, r.file);
+	if (has_enough(&r))
+		return;
+	check_rows(x, s, r.file, most ? most : SIZE_MAX);
+	if (most && r.count >= most)
+		warn_partial(x, s, r.file,
+			arena_printf(
+				&x->scratch, "the newest %s rows", text_thousands(&x->scratch, WINDOW_ROWS)),
+			"--no-index");
 }
 
 void area_rows(struct search *x, struct source *s)

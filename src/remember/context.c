@@ -635,6 +635,7 @@ static struct json *summary_json(struct search *x)
 		count_in(x, kinds, x->items[n].kind);
 	}
 	json_seti(a, doc, "total", (int64_t)x->count);
+	json_setb(a, doc, "complete", !x->is_cut && !x->is_partial);
 	json_set(a, doc, "by_adapter", adapters);
 	json_set(a, doc, "by_source", sources);
 	json_set(a, doc, "by_kind", kinds);

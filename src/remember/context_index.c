@@ -18,10 +18,12 @@
 
 #define SCHEMA "1"
 enum {
-	WAIT_MS = 200, /* for another process that writes it */
+	WAIT_MS = 1000, /* for another process that writes it */
 	STEP_FILES = 500, /* in one transaction */
 	STEP_ROWS = 2000,
 	BUDGET_US = 3000000, /* added in one search, unless somebody waits for all of it */
+	ROWS_BUDGET_US =
+		400000, /* the same for rows of ledgers: what is not in yet is said, and not read instead */
 	TAIL_BYTES = 1 << 20, /* an end of a ledger that is read instead */
 	FEW_FILES = 5000, /* so many are looked at each time */
 	PATIENCE = 20,
@@ -547,7 +549,7 @@ static int take_row(void *arg, off_t place, uint64_t line, struct bytes text, bo
 	}
 	struct json *row = text.n ? row_parse(&t->ix->a, text, ledger_of(t->kind)) : NULL;
 	t->l->place = place + (off_t)text.n + 1;
-	t->l->damaged += text.n && !row;
+	t->l->damaged += !row && !row_is_blank(text);
 	t->rows++;
 	return row ? put_row(t, place, row, e) : OK;
 }
@@ -577,7 +579,13 @@ int index_catch_up(struct context_index *ix, struct source *s, struct indexed_so
 	if (rc == OK)
 		rc = ledger_end(ix->x->sys, s->state_fd, ledger_of(kind), &end, e);
 	bool is_over = rc || end - l->place < TAIL_BYTES;
-	while (rc == OK && !is_over && ix->x->sys->mono_us(ix->x->sys) < ix->stop_us) {
+	if (!ix->rows_stop_us)
+		ix->rows_stop_us =
+			ix->x->q.is_fresh ? INT64_MAX : ix->x->sys->mono_us(ix->x->sys) + ROWS_BUDGET_US;
+	/* One step in any case, so that it comes to an end. */
+	for (bool is_first = true;
+		rc == OK && !is_over && (is_first || ix->x->sys->mono_us(ix->x->sys) < ix->rows_stop_us);
+		is_first = false) {
 		struct ledger_state now = *l;
 		struct taking t = {
 			.ix = ix, .s = s, .source = is->id, .kind = kind, .l = &now, .is_over = true

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { MOST_ALTERNATIVES = 400, MOST_ROWS = 20000, MOST_TAIL_BYTES = 2 << 20 };
+enum { MOST_ALTERNATIVES = 400, MOST_ROWS = 4000, WINDOW_BYTES = 4 << 20, MOST_TAIL_BYTES = 12 << 20 };
 
 /* ---- a question in the index's words ---- */
 
@@ -160,9 +160,9 @@ struct looking {
 	struct source *s;
 	struct indexed_source *is;
 	enum doc_kind kind;
-	struct pending files;
-	int64_t *places;
+	int64_t *places; /* of rows, the newest first */
 	size_t count, room;
+	off_t from; /* rows from here on are read, whatever the index has */
 };
 
 static void add_place(struct looking *l, int64_t place)
@@ -215,13 +215,19 @@ bool index_files(struct search *x, struct source *s)
 
 /* ---- rows ---- */
 
+/* As many rows as are ranked, unless somebody waits for all of them. */
+static bool has_most(const struct search *x, size_t rows)
+{
+	return rows >= MOST_ROWS && !search_reads_all(x);
+}
+
 static int take_place(void *arg, const struct db_row *row, struct err *e)
 {
 	struct looking *l = arg;
 
 	(void)e;
 	add_place(l, db_int(row, 0));
-	return l->count > MOST_ROWS;
+	return has_most(l->x, l->count);
 }
 
 /* A line that is stored as it is searched need not be written again to be looked at. */
@@ -247,7 +253,7 @@ struct tail {
 		size_t end;
 		bool may_fit;
 	} * lines;
-	size_t count, room, fitting;
+	size_t count, room, fitting, offered;
 	struct idset ids; /* of its rows, once all of them were parsed */
 	bool has_ids;
 	bool is_long; /* more than is held in memory: the rows are read one after the other instead */
@@ -313,7 +319,7 @@ static void offer_line(struct looking *l, struct tail *t, size_t i, size_t *dama
 	struct json *row = line.n ? row_parse(&x->scratch, line, ledger_of(l->kind)) : NULL;
 	const char *id = json_get_text(row, "task_id", NULL);
 
-	*damaged += line.n && !row;
+	*damaged += !row && !row_is_blank(line);
 	if (row && t->wants_ids && id &&
 		(t->has_ids ? !idset_add(x->a, &t->ids, id) : is_told_later(t, i + 1, id)))
 		row = NULL; /* a newer one was seen */
@@ -334,14 +340,16 @@ static int read_tail(struct looking *l, struct tail *t, size_t *ret_damaged, str
 
 	*t = (struct tail){ .x = x, .wants_ids = l->kind == DOC_TASK && x->q.latest_tasks };
 	buf_init(&t->text, x->a);
-	int rc = ledger_lines(x->sys, l->s->state_fd, ledger_of(l->kind), at->place, take_line, t, e);
+	int rc = ledger_lines(x->sys, l->s->state_fd, ledger_of(l->kind), l->from, take_line, t, e);
 	*ret_damaged = (size_t)at->damaged;
 	/* A backslash may hide an id: then all are parsed. */
 	t->has_ids = t->wants_ids &&
 		(t->fitting + l->count > FEW || memchr(t->text.p ? t->text.p : "", '\\', t->text.n));
-	for (size_t i = t->count; rc == OK && !t->is_long && i-- > 0;)
+	for (size_t i = t->count; rc == OK && !t->is_long && i-- > 0 && !has_most(x, t->offered);) {
+		t->offered += t->lines[i].may_fit;
 		if (t->has_ids || t->lines[i].may_fit)
 			offer_line(l, t, i, ret_damaged);
+	}
 	return rc;
 }
 
@@ -378,11 +386,27 @@ static int look_at_rows(struct looking *l, struct tail *t, struct err *e)
 	return rc;
 }
 
+/* What the index has not read yet is read here, but of a long end only its newest part: the rest is said. */
+static int find_window(struct looking *l, struct err *e)
+{
+	struct search *x = l->x;
+	const off_t place = (l->kind == DOC_TASK ? l->is->tasks : l->is->commands).place;
+	off_t recent = 0;
+	int rc = ledger_recent(x->sys, l->s->state_fd, ledger_of(l->kind), WINDOW_BYTES, &recent, e);
+
+	l->from = rc == OK && recent > place ? recent : place;
+	if (rc == OK && recent > place)
+		warn_partial(x, l->s, ledger_of(l->kind), "rows in the index, and the newest 4 MiB,",
+			"'helm context --fresh', which adds the rest to the index,");
+	return rc;
+}
+
 static int index_ledger(struct search *x, struct source *s, struct indexed_source *is, enum doc_kind kind,
 	const char *words, bool *ret_is_done, struct err *e)
 {
 	static const char sql[] =
-		"SELECT place FROM token CROSS JOIN doc ON doc.id=token.rowid WHERE token MATCH ? AND source=? AND kind=?";
+		"SELECT place FROM token CROSS JOIN doc ON doc.id=token.rowid WHERE token MATCH ? AND source=? AND kind=? "
+		"ORDER BY token.rowid DESC";
 	struct looking l = { .x = x, .s = s, .is = is, .kind = kind };
 	const struct db_value values[] = { DB_T(words), DB_I(is->id), DB_I(kind) };
 	struct tail tail;
@@ -390,13 +414,23 @@ static int index_ledger(struct search *x, struct source *s, struct indexed_sourc
 	int rc = index_catch_up(x->index, s, is, kind, e);
 
 	if (rc == OK)
+		rc = find_window(&l, e);
+	if (rc == OK)
 		rc = db_ask(x->index->db, sql, values, 3, take_place, &l, e);
-	/* So many rows are read quicker one after the other. */
-	if (rc || l.count > MOST_ROWS)
+	if (rc)
 		return rc;
 	rc = read_tail(&l, &tail, &damaged, e);
 	if (rc || tail.is_long)
 		return rc;
+	/* The newest ones: those of the end, then those that the index names. */
+	if (has_most(x, tail.offered + l.count)) {
+		size_t left = tail.offered < MOST_ROWS ? MOST_ROWS - tail.offered : 0;
+		l.count = l.count < left ? l.count : left;
+		warn_partial(x, s, ledger_of(kind),
+			arena_printf(&x->scratch, "the newest %s rows with these words",
+				text_thousands(&x->scratch, MOST_ROWS)),
+			"--no-index");
+	}
 	rc = look_at_rows(&l, &tail, e);
 	if (rc == OK && damaged)
 		warn_rows(x, s, ledger_of(kind), damaged);

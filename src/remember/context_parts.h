@@ -85,6 +85,7 @@ struct search {
 	size_t count, room;
 	enum fit best;
 	bool is_cut; /* there were more than MAX_HITS */
+	bool is_partial; /* rows were left out that may have what is asked for; which ones was said */
 	size_t cap; /* of hits without a question, per area */
 	size_t found[AREA_COUNT];
 	struct json *warnings;
@@ -125,6 +126,11 @@ void offer_task(
 	struct search *x, const struct source *s, const struct json *row, const struct json *transitions);
 void offer_command(struct search *x, const struct source *s, const struct json *row);
 void warn_rows(struct search *x, const struct source *s, const char *file, size_t damaged);
+/* Somebody waits for all of it, however long it takes: --fresh, --no-index, --why-not, the old ranking. */
+bool search_reads_all(const struct search *x);
+/* Rows were left out: what was looked at, and what looks at all. */
+void warn_partial(
+	struct search *x, const struct source *s, const char *file, const char *what, const char *all);
 
 /* area_notes.c */
 struct note_file {

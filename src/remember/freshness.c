@@ -78,6 +78,8 @@ int freshness_status(struct sys *s, struct arena *a, int dirfd, const char *file
 		state = json_new(a, JSON_OBJECT);
 		rc = OK;
 	}
+	if (rc == OK)
+		rc = doc_check_version(state, "version", 1, file, e);
 	if (rc)
 		return rc;
 	struct json *all = json_get(state, "connectors");

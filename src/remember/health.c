@@ -238,7 +238,8 @@ static struct doc state_doc(const struct health *h)
 		.type = JSON_OBJECT,
 		.max_bytes = MAX_BYTES,
 		.mode = 0644,
-		.code = "HEALTH_STATE" };
+		.code = "HEALTH_STATE",
+		.newest = 1 };
 }
 
 int health_state(const struct health *h, struct json **ret, struct err *e)

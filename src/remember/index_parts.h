@@ -41,7 +41,8 @@ struct context_index {
 	bool is_some; /* second round: most of the words are enough */
 	struct idset words; /* put into the index in this process */
 	struct arena a; /* of one document */
-	int64_t stop_us; /* no more is added behind this */
+	int64_t stop_us,
+		rows_stop_us; /* no more files, and no more rows, are added behind this; 0: not known yet */
 	struct indexed_source of[MAX_SOURCES];
 };
 

@@ -23,7 +23,8 @@ static const struct doc USAGE = { .file = "usage.json",
 	.max_bytes = 64 << 20,
 	.mode = 0644,
 	.style = JSON_SORT_BYTES,
-	.code = "SKILL_USAGE" };
+	.code = "SKILL_USAGE",
+	.newest = 1 };
 static const struct doc CONFIG = { .file = "config.json",
 	.type = JSON_OBJECT,
 	.mode = 0644,

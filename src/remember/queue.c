@@ -104,6 +104,7 @@ struct view {
 	size_t limit;
 	bool pending_only;
 	struct json *rows;
+	bool is_cut; /* there are more than `limit` */
 };
 
 static int each_task(struct memory_place *m, struct arena *a, enum index_how how, index_visit *fn, void *arg,
@@ -172,8 +173,12 @@ static int keep_state(void *arg, struct json *row, struct err *e)
 	(void)e;
 	if (v->pending_only && !is_pending(plan_of(row)))
 		return 0;
+	if (v->limit && v->rows->n == v->limit) {
+		v->is_cut = true;
+		return 1;
+	}
 	json_push(v->a, v->rows, state_item(v->a, row));
-	return v->limit && v->rows->n == v->limit;
+	return 0;
 }
 
 static void turn_round(struct json *list)
@@ -199,7 +204,7 @@ static struct json *answer(struct arena *a, struct json *items, const char *note
 int memory_recent_state(struct memory_place *m, struct arena *a, bool pending_only, size_t limit,
 	struct json **ret, struct err *e)
 {
-	struct view v = { m, a, limit, pending_only, json_new(a, JSON_ARRAY) };
+	struct view v = { m, a, limit, pending_only, json_new(a, JSON_ARRAY), false };
 	const char *note;
 	int rc = each_task(m, a, INDEX_SOON, keep_state, &v, &note, e);
 
@@ -209,6 +214,7 @@ int memory_recent_state(struct memory_place *m, struct arena *a, bool pending_on
 	turn_round(v.rows);
 	*ret = answer(a, v.rows, note);
 	json_setb(a, *ret, "pending_only", pending_only);
+	json_setb(a, *ret, "has_more", v.is_cut);
 	return OK;
 }
 
@@ -402,9 +408,11 @@ int memory_review_queue(
 
 	if (rc)
 		return rc;
+	const uint32_t total = q.items->n;
 	if (limit && q.items->n > limit)
 		q.items->n = (uint32_t)limit;
 	*ret = answer(a, q.items, note);
+	json_seti(a, *ret, "total", total);
 	return add_waiting(m, a, *ret, e);
 }
 
@@ -498,9 +506,15 @@ int memory_audit(struct memory_place *m, struct arena *a, struct json **ret, str
 int memory_history(struct memory_place *m, struct arena *a, size_t limit, struct json **ret, struct err *e)
 {
 	struct json *rows;
-	int rc = rows_tail(m->sys, a, m->state_fd, MEMORY_OPERATIONS, limit, &rows, e);
+	/* One more than is shown, to know whether there are any. */
+	int rc = rows_tail(m->sys, a, m->state_fd, MEMORY_OPERATIONS, limit ? limit + 1 : 0, &rows, e);
 
-	if (rc == OK)
-		*ret = answer(a, rows, NULL);
-	return rc;
+	if (rc)
+		return rc;
+	const bool is_cut = limit && rows->n > limit;
+	if (is_cut)
+		memmove(rows->items, rows->items + 1, --rows->n * sizeof(*rows->items));
+	*ret = answer(a, rows, NULL);
+	json_setb(a, *ret, "has_more", is_cut);
+	return OK;
 }

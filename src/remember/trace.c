@@ -141,6 +141,7 @@ struct verifying {
 	struct json *others; /* {place: entry} of lines that say something else than what they name */
 	const char *top; /* the directory that is walked */
 	size_t events;
+	off_t end; /* of MEMORY_ENTRIES, at the moment that is looked at */
 	bool is_wrong;
 };
 
@@ -198,8 +199,9 @@ static int check_event(void *arg, off_t place, uint64_t line, const struct json 
 	const char *id = json_get_text(row, "id", "");
 	const char *digest = json_get_text(v->bound, id, NULL);
 
-	(void)place;
 	(void)e;
+	if (place >= v->end)
+		return 1;
 	v->events++;
 	if (!row || !*id) {
 		find(v, true, "damaged", NULL,
@@ -296,9 +298,42 @@ static int check_file(
 	return 0;
 }
 
-int memory_verify(struct memory_place *m, struct arena *a, struct json **ret, struct err *e)
+/* What writers change together (entries, files), read as it is at one moment: under their lock.  Where no lock can be made
+ * (a place that is only read) nobody writes. */
+static int read_moment(struct verifying *v, struct json **ret_beside, struct err *e)
 {
 	static const char *const tops[] = { "memory", "notes" };
+	AUTO(close_fd) int lock = -1;
+	struct memory_place *m = v->m;
+	struct bytes text;
+	struct err why = { 0 };
+	size_t damaged;
+	int rc = file_lock(m->sys, m->state_fd, MEMORY_LOCK, MEMORY_LOCK_MS, &lock, &why);
+
+	if (rc && text_eq(why.code, "FILE_LOCKED")) {
+		*e = why;
+		return rc;
+	}
+	rc = memory_entries(m, v->a, &v->entries, &damaged, e);
+	if (rc == OK)
+		rc = ledger_end(m->sys, m->state_fd, MEMORY_ENTRIES, &v->end, e);
+	if (rc)
+		return rc;
+	if (file_read(m->sys, v->a, m->root_fd, "MEMORY.md", MEMORY_FILE_BYTES, FILE_BENEATH, &text, NULL) ==
+		OK)
+		check_text(v, "MEMORY.md", text);
+	for (size_t i = 0; i < ARRAY_SIZE(tops); i++) {
+		v->top = tops[i];
+		(void)file_walk_names(m->sys, m->root_fd, tops[i], check_file, v, NULL);
+	}
+	tell_others(v);
+	return memory_outside_now(m, v->a, ret_beside, e);
+}
+
+/* The chain is read behind that moment, and an entry is written behind its receipt: so every entry that is looked at has its receipt in what is
+ * read. */
+int memory_verify(struct memory_place *m, struct arena *a, struct json **ret, struct err *e)
+{
 	struct verifying v = { .m = m,
 		.a = a,
 		.findings = json_new(a, JSON_ARRAY),
@@ -306,26 +341,14 @@ int memory_verify(struct memory_place *m, struct arena *a, struct json **ret, st
 		.others = json_new(a, JSON_OBJECT),
 		.seen = { .a = a },
 		.said = { .a = a } };
-	struct bytes text;
-	size_t damaged;
-	int rc = memory_entries(m, a, &v.entries, &damaged, e);
+	struct json *beside;
+	int rc = read_moment(&v, &beside, e);
 
 	if (rc == OK)
 		rc = receipts_each(m->sys, m->state_fd, note_receipt, &v, e);
 	if (rc == OK)
 		rc = rows_each(m->sys, m->state_fd, MEMORY_ENTRIES, 0, check_event, &v, e);
 	if (rc < 0)
-		return rc;
-	if (file_read(m->sys, a, m->root_fd, "MEMORY.md", MEMORY_FILE_BYTES, FILE_BENEATH, &text, NULL) == OK)
-		check_text(&v, "MEMORY.md", text);
-	for (size_t i = 0; i < ARRAY_SIZE(tops); i++) {
-		v.top = tops[i];
-		(void)file_walk_names(m->sys, m->root_fd, tops[i], check_file, &v, NULL);
-	}
-	tell_others(&v);
-	struct json *beside;
-	rc = memory_outside_now(m, a, &beside, e);
-	if (rc)
 		return rc;
 	json_each (one, beside)
 		if (json_get_text(one, "unread", NULL))

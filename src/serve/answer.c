@@ -167,6 +167,24 @@ void call_error(struct call *c, const struct err *e, const struct json *more)
 	c->type = "application/problem+json";
 }
 
+/* The library that sends refuses any other status, and the caller would be left without a word. */
+struct call *call_with_answer(struct call *c)
+{
+	struct err e = { 0 };
+
+	if (c->status >= 200 && c->status <= 999)
+		return c;
+	log_line(c->server, "error", c, "%s %s ended with status %d and no answer", c->method, c->path,
+		c->status);
+	if (c->stream)
+		c->stream->done(c->stream);
+	c->stream = NULL;
+	c->sent_count = 0;
+	(void)call_refuse(c, &e, 500, "ERROR_INTERNAL", "it ended without an answer");
+	call_error(c, &e, NULL);
+	return c;
+}
+
 /* ---- multipart ---- */
 
 static const char *boundary_of(struct call *c)

@@ -58,7 +58,7 @@ struct console *console_new(struct server *s, const struct json *options)
 	const char *link = json_get_text(options, "token_sha256", "");
 
 	if (!x)
-		BUG("out of memory");
+		mem_exhausted(0);
 	x->s = s;
 	pthread_mutex_init(&x->lock, NULL);
 	x->origin = json_get_text(options, "origin", NULL);

@@ -44,7 +44,7 @@ void *feed_new(struct call *c, size_t size, void (*more)(struct feed *f), bool (
 	struct feed *f = calloc(1, size);
 
 	if (!f)
-		BUG("out of memory");
+		mem_exhausted(0);
 	f->stream = (struct events){ .fill = fill, .done = done };
 	f->server = c->server;
 	f->more = more;

@@ -58,7 +58,7 @@ struct limiter *limiter_new(struct sys *s, bool is_fleet)
 	struct limiter *l = calloc(1, sizeof(*l));
 
 	if (!l)
-		BUG("out of memory");
+		mem_exhausted(0);
 	l->s = s;
 	pthread_mutex_init(&l->lock, NULL);
 	for (size_t i = 0; i < RATE_COUNT; i++)

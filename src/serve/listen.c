@@ -175,7 +175,7 @@ static struct conn *begin(
 	struct call *c = &x->call;
 
 	if (!x)
-		BUG("out of memory");
+		mem_exhausted(0);
 	x->from = from;
 	x->mc = mc;
 	x->refs = 1;
@@ -418,7 +418,7 @@ static void too_busy(struct conn *x, const char *why)
 
 static enum MHD_Result send_answer(struct conn *x)
 {
-	struct call *c = &x->call;
+	struct call *c = call_with_answer(&x->call);
 	struct MHD_Response *r;
 
 	pthread_mutex_lock(&streams_lock);

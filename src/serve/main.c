@@ -2,6 +2,7 @@
  *
  * Order.  The policy is read and on record, the kernel opens, then the listeners; only then does the ready line leave.  It ends the other way
  * round: no new connections, what was asked is answered, streams end, the record is closed. */
+#include "base/limits.h"
 #include "base/text.h"
 #include "kernel/person.h"
 #include "model/command.h"
@@ -295,7 +296,8 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	sigset_t mine;
 
-	signal(SIGPIPE, SIG_IGN);
+	s.sys = sys_default();
+	limits_begin(s.sys);
 	/* Every request takes and gives back some hundred kilobytes: they are not given back to the system in between. */
 	mallopt(M_MMAP_THRESHOLD, 4 << 20);
 	mallopt(M_TRIM_THRESHOLD, 16 << 20);
@@ -306,8 +308,9 @@ int main(int argc, char **argv)
 	sigaddset(&mine, SIGINT);
 	sigaddset(&mine, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &mine, NULL);
-	s.sys = sys_default();
-	int rc = read_options(&s.a, argc, argv, &options, &e);
+	int rc = limits_check(&e);
+	if (rc == OK)
+		rc = read_options(&s.a, argc, argv, &options, &e);
 	if (rc == OK) {
 		command_be_called(json_get_text(options, "called", "helm"));
 		rc = check_person(s.sys, options, &e);

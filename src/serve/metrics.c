@@ -34,7 +34,7 @@ struct metrics *metrics_new(void)
 	struct metrics *m = calloc(1, sizeof(*m));
 
 	if (!m)
-		BUG("out of memory");
+		mem_exhausted(0);
 	pthread_mutex_init(&m->lock, NULL);
 	return m;
 }

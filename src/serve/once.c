@@ -42,7 +42,7 @@ struct idempotency *once_new(struct sys *s)
 	struct idempotency *o = calloc(1, sizeof(*o));
 
 	if (!o)
-		BUG("out of memory");
+		mem_exhausted(0);
 	o->s = s;
 	pthread_mutex_init(&o->lock, NULL);
 	return o;

@@ -82,6 +82,8 @@ static int compile(struct server *s, struct door_policy *p, struct err *e)
 	int rc = policy_source_read(s->sys, &p->a, s->o.policy, (struct policy_way){ 0 }, NULL, &reading, e);
 
 	if (rc == OK)
+		rc = policy_speaks(&p->a, reading.document, s->o.policy, e);
+	if (rc == OK)
 		rc = ceilings_load(s->sys, &p->a, s->ws, &ceilings, e);
 	if (rc)
 		return rc;
@@ -119,7 +121,7 @@ int policy_load(struct server *s, struct err *e)
 	struct door_policy *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		BUG("out of memory");
+		mem_exhausted(0);
 	p->refs = 1;
 	p->file = s->o.policy;
 	__atomic_store_n(&s->ceilings_ns, changed_at(s), __ATOMIC_RELAXED);

@@ -148,7 +148,7 @@ int poller_start(struct server *s, const struct poller_spec *spec, struct poller
 	sigset_t all, old;
 
 	if (!p)
-		BUG("out of memory");
+		mem_exhausted(0);
 	p->s = s;
 	p->spec = *spec;
 	p->set = epoll_create1(EPOLL_CLOEXEC);

@@ -112,7 +112,7 @@ int work_start(struct server *s, struct err *e)
 
 	(void)e;
 	if (!q)
-		BUG("out of memory");
+		mem_exhausted(0);
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->arrived, NULL);
 	pthread_cond_init(&q->left, NULL);
@@ -220,7 +220,7 @@ static struct job *new_job(const struct job *from)
 	struct job *j = calloc(1, sizeof(*j));
 
 	if (!j)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*j = *from;
 	j->kind = kind_of(j->c);
 	j->is_together = j->kind == ASKS;

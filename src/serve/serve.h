@@ -143,7 +143,7 @@ struct trace {
 struct call {
 	struct server *server;
 	const struct door_policy *policy; /* in force for this request */
-	struct kernel *k; /* of the worker; its policy is the one that counts for this request */
+	struct kernel *k; /* of the worker */
 	const struct workspace *held; /* its word is looked at once for this request; call_wait() ends that */
 	struct worker *together; /* that answers others with it, after one look for all of them; or NULL */
 	struct parked *parked; /* decided, and not yet on record with these; or NULL */
@@ -192,6 +192,8 @@ int call_refuse(struct call *c, struct err *e, int status, const char *code, con
 	__attribute__((format(printf, 5, 6)));
 /* The body of an error: both shapes in one object.  `more`: members beside them, or NULL. */
 void call_error(struct call *c, const struct err *e, const struct json *more);
+/* The call; where it ended without an answer, with one: 500, and a line in the log. */
+struct call *call_with_answer(struct call *c);
 /* Decide and record: kernel_handle(), with its decision on disk when it returns OK.  What is decided may run out of memory, and then it is as if
  * nobody had asked; what is written may not. */
 int call_handle(struct call *c, const struct request *q, struct handling *h, struct err *e);

@@ -115,7 +115,7 @@ struct tail *tail_start(struct server *s, void (*grown)(void *), void *arg, stru
 	sigset_t all, old;
 
 	if (!t)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*t = (struct tail){ .s = s, .grown = grown, .arg = arg, .watched = -1 };
 	t->events = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	t->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -152,7 +152,7 @@ int tls_load(struct sys *s, const struct tls_files *f, struct err *e)
 	struct identity *x = calloc(1, sizeof(*x));
 
 	if (!x)
-		BUG("out of memory");
+		mem_exhausted(0);
 	int rc = read_own(s, &a, f, x, e);
 	if (rc == OK)
 		rc = read_callers(s, &a, f, x, e);

@@ -225,7 +225,7 @@ struct spans *spans_start(struct server *s, struct err *e)
 		return NULL;
 	struct spans *t = calloc(1, sizeof(*t));
 	if (!t)
-		BUG("out of memory");
+		mem_exhausted(0);
 	t->s = s;
 	t->url = arena_printf(&s->a, "%s%s", base, text_ends(base, "/v1/traces") ? "" : "/v1/traces");
 	pthread_mutex_init(&t->lock, NULL);

@@ -18,6 +18,7 @@ struct taking {
 	char *p;
 	size_t n, most;
 	bool is_too_much, is_all;
+	bool is_head_over; /* the headers of an answer came whole */
 	char session[SESSION];
 	const struct web_ask *q;
 };
@@ -50,6 +51,9 @@ static size_t take_header(char *data, size_t size, size_t n, void *arg)
 	struct taking *t = arg;
 	size_t all = size * n, skip = strlen(session);
 
+	if (all >= 5 && memcmp(data, "HTTP/", 5) == 0)
+		t->is_head_over = false; /* behind an interim answer another one begins */
+	t->is_head_over |= (all == 1 && data[0] == '\n') || (all == 2 && memcmp(data, "\r\n", 2) == 0);
 	if (all <= skip || strncasecmp(data, session, skip) != 0)
 		return all;
 	while (skip < all && data[skip] == ' ')
@@ -129,13 +133,32 @@ static void set_up(CURL *h, const struct web_ask *q, struct curl_slist *headers,
 		curl_easy_setopt(h, CURLOPT_CUSTOMREQUEST, q->method);
 }
 
+/* In words, where the library has none of its own or says something else. */
+static const char *what_happened(CURLcode code, bool has_head)
+{
+	if (code == CURLE_OK)
+		return "the connection was closed inside the headers of the answer";
+	if (has_head)
+		return curl_easy_strerror(code);
+	switch (code) {
+	case CURLE_GOT_NOTHING:
+		return "the connection was closed before an answer";
+	case CURLE_UNSUPPORTED_PROTOCOL: /* the protocol of an answer: no other is ever asked for */
+		return "the answer has no status line of HTTP";
+	case CURLE_WEIRD_SERVER_REPLY:
+		return "the headers of the answer cannot be read";
+	default:
+		return curl_easy_strerror(code);
+	}
+}
+
 static int fault_of(CURLcode code, const struct taking *t, struct err *e)
 {
 	if (t->is_too_much)
 		return err_set(e, E_LIMIT, "WEB_TOO_LARGE", "the answer is larger than %zu bytes", t->most);
 	if (code == CURLE_OPERATION_TIMEDOUT)
 		return err_set(e, E_IO, "WEB_TIMEOUT", "there was no answer in time");
-	return err_set(e, E_IO, "WEB_UNREACHABLE", "%s", curl_easy_strerror(code));
+	return err_set(e, E_IO, "WEB_UNREACHABLE", "%s", what_happened(code, t->is_head_over));
 }
 
 int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, struct err *e)
@@ -156,9 +179,10 @@ int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, st
 			headers, arena_printf(a, "Content-Type: %s", q->type ? q->type : "application/json"));
 	set_up(h, q, headers, &t);
 	CURLcode code = curl_easy_perform(h);
-	if (code != CURLE_OK && !t.is_all)
-		return fault_of(code, &t, e);
+	/* The library takes a connection that is closed inside the headers for the end of them. */
 	(void)curl_easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status);
+	if ((code != CURLE_OK || !t.is_head_over || status < 200) && !t.is_all)
+		return fault_of(code, &t, e);
 	ret->status = (int)status;
 	ret->body = (struct bytes){ (const uint8_t *)arena_strndup(a, t.p ? t.p : "", t.n), t.n };
 	char *type = NULL;
@@ -292,7 +316,7 @@ struct web_transfer *web_send(struct web_loop *l, const struct web_spec *spec)
 	struct web_transfer *t = calloc(1, sizeof(*t));
 
 	if (!t || !(t->h = curl_easy_init()))
-		BUG("out of memory");
+		mem_exhausted(0);
 	t->l = l;
 	t->spec = *spec;
 	t->heard_us = l->sys->mono_us(l->sys);
@@ -329,19 +353,22 @@ static void end_transfer(struct web_loop *l, CURLMsg *m)
 	CURLcode code = m->data.result;
 	struct web_spec spec = t->spec;
 	bool has_begun = t->has_begun;
+	long asked_bytes = 0;
 
 	(void)l;
+	(void)curl_easy_getinfo(m->easy_handle, CURLINFO_REQUEST_SIZE, &asked_bytes);
 	forget(t);
-	if (code == CURLE_OK)
+	if (code == CURLE_OK && has_begun) {
 		spec.end(spec.arg, NULL);
-	else {
-		(void)err_set(&e, E_IO,
-			code == CURLE_OPERATION_TIMEDOUT ? "WEB_TIMEOUT"
-				: has_begun		 ? "WEB_INCOMPLETE"
-							 : "WEB_UNREACHABLE",
-			"%s", curl_easy_strerror(code));
-		spec.end(spec.arg, &e);
+		return;
 	}
+	/* Who was asked may have done what it was asked for, whatever became of the answer. */
+	(void)err_set(&e, E_IO,
+		code == CURLE_OPERATION_TIMEDOUT       ? "WEB_TIMEOUT"
+			: has_begun || asked_bytes > 0 ? "WEB_INCOMPLETE"
+						       : "WEB_UNREACHABLE",
+		"%s", what_happened(code, has_begun));
+	spec.end(spec.arg, &e);
 }
 
 static _Thread_local struct web_loop *own_loop; /* that this thread runs */
@@ -432,7 +459,7 @@ void web_post(struct web_loop *l, void (*fn)(void *), void *arg)
 	struct posted *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*p = (struct posted){ fn, arg, NULL };
 	pthread_mutex_lock(&l->lock);
 	*l->last = p;
@@ -471,7 +498,7 @@ int web_loop_start(struct sys *s, struct web_loop **ret, struct err *e)
 	sigset_t all, old;
 
 	if (!l)
-		BUG("out of memory");
+		mem_exhausted(0);
 	pthread_mutex_init(&l->lock, NULL);
 	l->sys = s;
 	l->last = &l->first;

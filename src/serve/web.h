@@ -37,7 +37,7 @@ struct web_answer {
 };
 /* Once, before the first question. */
 int web_start(struct err *e);
-/* OK for any status.  WEB_TIMEOUT, WEB_UNREACHABLE with E_IO, WEB_TOO_LARGE with E_LIMIT. */
+/* OK for any status of an answer whose headers came whole.  WEB_TIMEOUT, WEB_UNREACHABLE with E_IO, WEB_TOO_LARGE with E_LIMIT. */
 int web_ask(struct arena *a, const struct web_ask *q, struct web_answer *ret, struct err *e);
 
 /* ---- many at once, as their bytes come ---- */
@@ -69,7 +69,9 @@ struct web_spec {
 	void (*begin)(void *arg, int status); /* all headers were told */
 	bool (*data)(void *arg,
 		struct bytes some); /* decoded; false: not now, the same bytes again after web_go_on() */
-	void (*end)(void *arg, const struct err *failed); /* NULL: all of it came.  The transfer is over. */
+	/* The transfer is over.  NULL: all of it came, and begin() was called.  Otherwise WEB_UNREACHABLE: nothing was sent; WEB_INCOMPLETE: it was, and no whole answer
+	 * came; WEB_TIMEOUT. */
+	void (*end)(void *arg, const struct err *failed);
 };
 /* The rest only by that thread. */
 struct web_transfer *web_send(struct web_loop *l, const struct web_spec *spec);

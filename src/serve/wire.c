@@ -38,7 +38,7 @@ void wire_prepare(size_t descriptors)
 	wire_room = descriptors + 1;
 	wires = calloc(wire_room, sizeof(*wires));
 	if (!wires)
-		BUG("out of memory");
+		mem_exhausted(0);
 }
 
 void *wire_open(int fd, bool is_tls)
@@ -46,7 +46,7 @@ void *wire_open(int fd, bool is_tls)
 	struct wire *w = calloc(1, sizeof(*w));
 
 	if (!w)
-		BUG("out of memory");
+		mem_exhausted(0);
 	w->fd = fd;
 	w->is_tls = is_tls;
 	if (fd >= 0 && (size_t)fd < wire_room)
@@ -97,7 +97,7 @@ static void keep_head(struct wire *w, const char *p, size_t n)
 		return;
 	char *more = realloc(w->head, w->n + n);
 	if (!more)
-		BUG("out of memory");
+		mem_exhausted(0);
 	memcpy(more + w->n, p, n);
 	w->head = more;
 	w->n += n;

@@ -6,8 +6,9 @@
  * Several that were there at the same time and only ask for a decision are answered together: one look at what a person says, which is after all of them had
  * come; then each is decided; then their receipts are signed, written and synced in one go, and the answers leave.
  *
- * Memory.  A request has an arena with a limit.  Where it runs out before anything was written, the request ends with 413 and its
- * worker begins anew; the server goes on.  From the moment a decision is written there is no such way back (call_handle()). */
+ * Memory.  A request has an arena with a limit.  Where it runs out before anything was written, the request ends with 413 (with 503 when the machine has
+ * no more) and its worker begins anew; the server goes on.  From the moment a decision is written there is no such way back (call_handle()): what has begun is
+ * finished with a reserve, and no request begins without one (decision 0110). */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/policy/policy.h"
@@ -16,10 +17,12 @@
 #include "serve/parts.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <unwind.h>
 
@@ -56,10 +59,11 @@ struct parked {
  * files, the policy, the place of an Idempotency-Key.  No mutex is held where an arena is used. */
 static _Thread_local jmp_buf way_back;
 static _Thread_local bool has_way_back;
+static _Thread_local bool system_is_out; /* not the limit of the request: memory itself */
 static _Thread_local struct arena *in_use; /* of the request */
 static _Thread_local uintptr_t stack_at_start; /* of what may be left */
 static _Thread_local struct _Unwind_Exception leaving;
-static void (*give_up)(size_t);
+static void (*give_up)(size_t, size_t);
 static _Thread_local size_t answers_left; /* of those that this thread answers together */
 static _Thread_local size_t answers_apart; /* of these, later than the others */
 
@@ -75,16 +79,42 @@ static _Unwind_Reason_Code step_back(int version, _Unwind_Action actions, _Unwin
 	return _URC_NO_REASON;
 }
 
-static void on_exhausted(size_t wanted)
+/* Address space that is not touched.  It is given back when malloc() fails where nothing can be refused any more. */
+enum { RESERVE_BYTES = 4 << 20, MAPPED_FROM = 128 << 10 };
+static void *reserve;
+
+static bool has_reserve(void)
+{
+	void *none = NULL;
+
+	if (__atomic_load_n(&reserve, __ATOMIC_ACQUIRE))
+		return true;
+	void *p = mmap(NULL, RESERVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	if (!__atomic_compare_exchange_n(&reserve, &none, p, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		(void)munmap(p, RESERVE_BYTES); /* another worker was quicker */
+	return true;
+}
+
+static bool free_reserve(void)
+{
+	void *p = __atomic_exchange_n(&reserve, NULL, __ATOMIC_ACQ_REL);
+
+	return p && munmap(p, RESERVE_BYTES) == 0;
+}
+
+static void on_exhausted(size_t wanted, size_t limit)
 {
 	if (has_way_back) {
 		has_way_back = false;
 		in_use->limit_bytes = 0; /* what cleans up may need a little */
+		system_is_out = limit == 0;
 		leaving = (struct _Unwind_Exception){ 0 };
 		(void)_Unwind_ForcedUnwind(&leaving, step_back, NULL);
 	}
-	give_up(wanted);
-	abort();
+	if (limit || !free_reserve())
+		give_up(wanted, limit);
 }
 
 static void release(const struct workspace **held)
@@ -396,16 +426,14 @@ static void drop_taken(struct taken *t)
 
 static void enter(struct worker *w, struct call *c, const struct door_policy *p)
 {
-	w->k.policy = p ? p->rules : NULL;
 	c->policy = p;
 	c->k = &w->k;
 }
 
-static void leave(struct worker *w, struct call *c)
+static void leave(struct call *c)
 {
 	c->k = NULL;
 	c->policy = NULL;
-	w->k.policy = NULL;
 }
 
 static int with_kernel(
@@ -423,7 +451,7 @@ static int with_kernel(
 	AUTO(drop_taken) struct taken taken = { c->server, policy_take(c->server) };
 	enter(w, c, taken.policy);
 	rc = fn(c, e);
-	leave(w, c);
+	leave(c);
 	if (c->parked) {
 		c->parked->policy = taken.policy;
 		taken.policy = NULL;
@@ -479,10 +507,23 @@ static __attribute__((noinline)) int leavable(struct worker *w, struct call *c, 
 	return rc;
 }
 
+static void refuse_without_memory(struct call *c)
+{
+	struct err e = { 0 };
+
+	(void)call_refuse(c, &e, 503, "OUT_OF_MEMORY",
+		"this server has no memory left; nothing was decided; try again later");
+	call_error(c, &e, NULL);
+}
+
 static void serve_one(struct worker *w, struct call *c)
 {
 	struct err e = { 0 };
 
+	if (!c->is_made && !c->resume && !has_reserve()) {
+		refuse_without_memory(c);
+		return;
+	}
 	c->a->limit_bytes = c->is_made
 		? 0
 		: w->s->call_memory + (c->route && c->route->flags & TAKES_BYTES ? 16 * c->raw.n : 0);
@@ -493,9 +534,13 @@ static void serve_one(struct worker *w, struct call *c)
 		c->k = NULL;
 		c->policy = NULL;
 		c->parked = NULL;
-		(void)call_refuse(c, &e, 413, "TOO_LARGE",
-			"answering this takes more memory than one request may have");
-		call_error(c, &e, NULL);
+		if (system_is_out) {
+			refuse_without_memory(c);
+		} else {
+			(void)call_refuse(c, &e, 413, "TOO_LARGE",
+				"answering this takes more memory than one request may have");
+			call_error(c, &e, NULL);
+		}
 		if (c->together)
 			w->is_spoiled = true;
 		else
@@ -556,7 +601,7 @@ static bool draft(struct worker *w, struct call *c, struct group_part *ret)
 		return false;
 	enter(w, c, p->policy);
 	p->rc = kernel_record_begin(&w->k, p->q, p->h, &p->made, &p->err);
-	leave(w, c);
+	leave(c);
 	if (p->rc == OK)
 		*ret = (struct group_part){
 			.a = p->h->a, .drafts = &p->made.draft, .n = 1, .receipts = &p->h->decision_receipt
@@ -583,7 +628,7 @@ static void go_on_parked(struct worker *w, const struct job *j)
 	if (rc == OK)
 		count_decision(c, p->h, p->began_us, p->decided_us);
 	rc = p->then(c, rc, p->arg, &e);
-	leave(w, c);
+	leave(c);
 	policy_drop(w->s, p->policy);
 	if (rc)
 		call_error(c, &e, NULL);
@@ -668,7 +713,7 @@ struct worker *worker_new(struct server *s)
 	struct worker *w = calloc(1, sizeof(*w));
 
 	if (!w)
-		BUG("out of memory");
+		mem_exhausted(0);
 	w->s = s;
 	return w;
 }
@@ -688,4 +733,8 @@ void work_prepare(struct server *s)
 	s->call_memory = memory && text_int(memory, &bytes) && bytes > 0 ? (size_t)bytes : CALL_MEMORY;
 	give_up = arena_on_exhausted;
 	arena_on_exhausted = on_exhausted;
+	(void)has_reserve();
+	/* Large blocks are mappings of their own, and go back to the system with the request: what one was refused for is there for the next.  The library would raise the
+	 * limit with each that is freed, and keep them. */
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
 }

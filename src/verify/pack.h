@@ -14,6 +14,9 @@ enum {
 #define PACK_MAX_BYTES ((uint64_t)64 << 30)
 #define PACK_LEAVES "transparency/leaves.txt"
 #define PACK_HEAD "transparency/head.json"
+/* What was found about the record when the pack was made, and the ledger entries that its receipts bind. */
+#define PACK_RECORD "record.json"
+#define PACK_NOTES "notes/" /* and the clock of the receipt: notes of calls that it signs */
 /* Receipts of changes of keys once more, so that who reads on knows the keys first. */
 #define PACK_KEYS "order-of-keys.jsonl"
 
@@ -77,7 +80,35 @@ struct leaf_check {
 	uint64_t head_size; /* of the tree head; 0: none */
 	struct hash root; /* at that size */
 };
+/* pack_rows.c: digests of ledger entries that receipts name, and of the lines below transcripts/; the first half of each.  In any order. */
+enum { ROW_KEY = 16 };
+struct row_keys {
+	uint8_t (*keys)[ROW_KEY];
+	size_t n, cap;
+	bool is_over; /* more than are compared */
+};
+/* What a receipt signs about notes of calls: the digest of the file notes/<clock>.jsonl. */
+struct pack_note {
+	uint64_t clock;
+	struct hash digest;
+};
+struct pack_rows {
+	struct row_keys wanted, there;
+	struct pack_note *notes;
+	size_t note_n, note_cap;
+};
+void rows_want(struct arena *a, struct pack_rows *to, const struct json *receipt);
+void rows_want_lines(struct arena *a, struct pack_rows *to, struct bytes text);
+struct rows_feed;
+struct rows_feed *rows_begin(struct arena *a, struct pack_rows *to);
+void rows_feed(struct rows_feed *f, const void *p, size_t n);
+void rows_end(struct rows_feed *f);
+bool pack_is_rows(const char *path);
+/* Checks record and ledger_entries.  `unread`: receipts that could not be looked into. */
+void pack_check_rows(struct verification *v, const struct pack *p, struct pack_rows *rows, size_t unread);
+
 struct pack_lines {
+	struct pack_rows rows;
 	struct line_file *files;
 	size_t n, cap;
 	size_t total, trusted, foreign;

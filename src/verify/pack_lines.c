@@ -118,6 +118,7 @@ static void take_piece(struct lines_feed *f, struct bytes text)
 
 	if (f->how && f->how->visit)
 		f->how->visit(f->how->arg, f->to->files[f->at].path, f->line + 1, text);
+	rows_want_lines(f->a, &f->to->rows, text);
 	for (size_t i = 0; i < n; i++) {
 		const struct line_fact *fact = &facts[i];
 		f->line++;

@@ -30,7 +30,7 @@ struct reading {
 /* These have their own limit, since without them nothing about the pack can be said. */
 static bool is_manifest(const char *path)
 {
-	return text_eq(path, "manifest.json") || text_eq(path, "00_INDEX.json");
+	return text_eq(path, "manifest.json") || text_eq(path, "00_INDEX.json") || text_eq(path, PACK_RECORD);
 }
 
 /* Room for the content, or NULL when it is not kept: then the file is hashed but cannot be looked into.
@@ -61,9 +61,10 @@ static struct pack_file *new_file(struct reading *r, const char *path)
 	return &p->files[p->n++];
 }
 
-/* What is looked into while it is read: one of the two, or neither. */
+/* What is looked into while it is read: one of them, or none. */
 struct look {
 	struct lines_feed *lines;
+	struct rows_feed *rows;
 	struct leaves_feed *leaves;
 };
 
@@ -75,6 +76,8 @@ static struct look look_begin(struct reading *r, const char *path, bool is_kept)
 		return look;
 	if (pack_is_lines(path))
 		look.lines = lines_begin(r->a, r->p->lines, path, &r->trust, r->how);
+	else if (pack_is_rows(path))
+		look.rows = rows_begin(r->a, &r->p->lines->rows);
 	else if (text_eq(path, PACK_LEAVES) && !is_kept) /* what is kept is looked into at the end */
 		look.leaves = leaves_begin(r->a, r->p, r->p->lines);
 	return look;
@@ -84,6 +87,8 @@ static void look_feed(const struct look *look, const void *p, size_t n)
 {
 	if (look->lines)
 		lines_feed(look->lines, p, n);
+	if (look->rows)
+		rows_feed(look->rows, p, n);
 	if (look->leaves)
 		leaves_feed(look->leaves, p, n);
 }
@@ -92,6 +97,8 @@ static void look_end(struct reading *r, const struct look *look, const struct pa
 {
 	if (look->lines)
 		lines_end(look->lines);
+	if (look->rows)
+		rows_end(look->rows);
 	if (look->leaves)
 		leaves_end(look->leaves);
 	if (r->how && text_eq(f->path, PACK_KEYS) && f->is_kept)

@@ -63,6 +63,7 @@ static void check_receipt(struct receipts *r, const struct pack_file *f)
 		return;
 	}
 	r->total++;
+	rows_want(r->v->a, &r->lines.rows, doc);
 	check_key_order(r, &part, doc);
 	if (part.trusted == ANSWER_YES && !part.error)
 		r->trusted++;
@@ -79,8 +80,6 @@ static void check_lines(struct receipts *r)
 {
 	struct pack_lines *to = &r->lines;
 
-	if (r->p->lines)
-		*to = *r->p->lines;
 	for (size_t i = 0; i < r->p->n; i++) {
 		const struct pack_file *f = &r->p->files[i];
 		if (!pack_is_lines(f->path) || r->p->lines)
@@ -234,6 +233,8 @@ int64_t verify_pack_trusted_lines(const struct pack *p, const struct trust *trus
 
 	verification_begin(&v, &a, trust, "evidence pack");
 	struct receipts r = { .v = &v, .p = p };
+	if (p->lines)
+		r.lines = *p->lines;
 	check_lines(&r);
 	return (int64_t)r.lines.trusted;
 }
@@ -243,6 +244,8 @@ void pack_check_receipts(struct verification *v, const struct pack *p)
 {
 	struct receipts r = { .v = v, .p = p };
 
+	if (p->lines)
+		r.lines = *p->lines;
 	for (size_t i = 0; i < p->n; i++)
 		if (pack_is_receipt(p->files[i].path))
 			check_receipt(&r, &p->files[i]);
@@ -250,5 +253,6 @@ void pack_check_receipts(struct verification *v, const struct pack *p)
 	check_leaves(&r);
 	report_receipts(&r);
 	report_places(&r);
+	pack_check_rows(v, p, &r.lines.rows, r.unread);
 	arena_done(&r.scratch);
 }

@@ -126,6 +126,13 @@ void verify_check(struct verification *v, const char *name, enum check_status st
 	v->checks[v->check_count++] = (struct check){ name, status, detail };
 }
 
+void verification_ledgers(struct verification *v, bool ok, const char *detail)
+{
+	verify_check(v, "ledger_entries", ok ? CHECK_PASS : CHECK_FAIL, detail);
+	if (!ok)
+		(void)verify_refute(v, "ledger_entries", "%s", detail);
+}
+
 /* notes and values are NULL in the fast form of long chains, in which only answers are wanted. */
 void verify_note(struct verification *v, const char *note)
 {

@@ -123,6 +123,8 @@ enum headline {
 enum headline verification_headline(const struct verification *v);
 const char *headline_name(enum headline h);
 struct json *verification_json(struct arena *a, const struct verification *v);
+/* What was compared with the ledgers beside a chain, as one more check of it: entries that differ refute it. */
+void verification_ledgers(struct verification *v, bool ok, const char *detail);
 
 /* Any document: finds out what it is and verifies it.  A text of several lines, each an object, is a chain or journal.
  * `name` is for messages.  Always fills *v.  What cannot be read is TAMPERED or DAMAGED with the parser's words when it begins like

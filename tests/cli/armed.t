@@ -236,7 +236,7 @@ ok "a workspace that somebody uses beside the run is left to them" used_beside
 ok "also when a run changes a person's, which permits nothing" stays sub/theirs/.helm/workspace.json "echo '{\"default_profile\": \"service_ops\"}' >sub/theirs/.helm/workspace.json"
 ok "what they chose there holds" says 0 '"profile": "inspect_local"' helm workspace show --path sub/theirs --json
 for word in "$scratch"/home/.helm/trees/*/posture.json; do
-  grep -q sub/theirs "$word" && echo x >"$word"
+  grep -q sub/theirs "$word" && echo x >"$word" && echo x >"$word.seal"
 done
 ok "also while nobody can say what they decided" stays sub/theirs/.helm/workspace.json "echo '{}' >sub/theirs/.helm/workspace.json"
 ok "where nothing goes then" exits 25 helm run --workspace sub/theirs -- true

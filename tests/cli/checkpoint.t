@@ -99,7 +99,9 @@ echo "int damaged;" >"$ws/src/main.c"
 ok "what an interrupted restore left is removed by the next" says 0 "removed leftover src/.helm-restore-1f" helm checkpoint restore "$id"
 ok "really" test ! -e "$ws/src/.helm-restore-1f"
 : >"$ws/src/.helm-restore-2"
-ok "doctor names it and what removes it" says 1 "helm checkpoint prune --apply" helm doctor --skip-discovery
+leftovers_noted() { doctor_row | grep '^True '; }
+doctor_row() { helm doctor --skip-discovery --json | python3 -c 'import json,sys; [print(c["ok"], c["detail"]) for c in json.load(sys.stdin)["checks"] if c["name"] == "checkpoint_leftovers"]'; }
+ok "doctor names it and what removes it, and it is no damage" says 0 "helm checkpoint prune --apply" leftovers_noted
 ok "prune does" says 0 "removed leftover src/.helm-restore-2" helm checkpoint prune --apply
 ok "doctor is content then" says 0 "checkpoint_leftovers" helm doctor --skip-discovery
 
@@ -195,10 +197,142 @@ ok "finalize --json" is_json helm checkpoint finalize --json
 ok "a checkpoint that a task names is kept" says 0 "keep=" helm checkpoint prune --keep-recent 0 --keep-days 0 --apply
 ok "really" says 0 "$id" helm checkpoint list
 
+# A damaged index: said, repaired, and as it was; a new checkpoint heals it by itself.
+helm checkpoint list --limit 0 --json >"$scratch/.before"
 printf '[{"checkpoint_id":' >"$ws/.helm/checkpoints/index.json"
-ok "a damaged index is no empty list" says 1 "put it back from a copy" helm checkpoint list
-ok "and an error for create" exits 1 helm checkpoint create
-ok "which leaves it alone" holds "$ws/.helm/checkpoints/index.json" '[{"checkpoint_id":'
+ok "a damaged index is no empty list" says 1 "helm checkpoint repair" helm checkpoint list
+ok "nor for a restore" says 1 "helm checkpoint repair" helm checkpoint restore "$id"
+ok "doctor names the repair" says 1 "helm checkpoint repair" helm doctor --skip-discovery
+ok "status, too" says 0 "helm checkpoint repair" helm status
+ok "check finds it" says 1 "helm checkpoint repair" helm checkpoint check
+ok "check --json" is_json helm checkpoint check --read-data --json
+ok "a dry run changes nothing" says 0 "would be made anew" helm checkpoint repair --dry-run
+ok "really" holds "$ws/.helm/checkpoints/index.json" '[{"checkpoint_id":'
+ok "repair makes it anew" says 0 "nothing is lost" helm checkpoint repair
+same_list() { helm checkpoint list --limit 0 --json | cmp - "$scratch/.before"; }
+ok "and it is as it was" same_list
+ok "check is content" says 0 "no damage found" helm checkpoint check --read-data
+ok "the old one is kept" sh -c 'cat "$0"/.helm/checkpoints/damaged/index-*' "$ws"
+ok "the repair is on record" grep -q '"task_name": "checkpoint repair"' "$ws/.helm/task-ledger.jsonl"
+ok "repairing again changes nothing" says 0 "nothing to repair" helm checkpoint repair
+rm "$ws/.helm/checkpoints/index.json"
+ok "a missing index is no empty list" says 1 "is missing" helm checkpoint list
+heals() {
+  helm checkpoint create --label healed >"$scratch/.out" 2>"$scratch/.heals" || { cat "$scratch/.heals"; return 1; }
+  grep -q "made anew" "$scratch/.heals" && helm checkpoint create >/dev/null 2>"$scratch/.heals" && ! grep -q "made anew" "$scratch/.heals"
+}
+ok "a checkpoint heals it, and says so once" heals
+ok "with everything in it" says 0 "$id" helm checkpoint list --limit 0
+: >"$ws/.helm/checkpoints/index.json"
+ok "a run that must save first is not stopped" exits 0 helm run --profile risky_edit -- true
+ok "its ledger entry says what was healed" grep -q '"checkpoint_note": "the list of checkpoints was damaged' "$ws/.helm/task-ledger.jsonl"
+
+# Restore: what cannot come back is named, the others come, and the exit code and the ledger say so.
+rm -rf "$ws/ten" && mkdir "$ws/ten"
+for n in 0 1 2 3 4 5 6 7 8 9; do echo "content of file $n" >"$ws/ten/f$n"; done
+helm checkpoint create --label ten --include ten >/dev/null
+last_row() { tail -n 1 "$ws/.helm/task-ledger.jsonl"; }
+one_bad() {
+  pack=$(grep -l "content of file 4" "$ws"/.helm/checkpoints/objects/*.pack)
+  at=$(grep -abo "content of file 4" "$pack" | head -n 1 | cut -d: -f1)
+  printf X | dd of="$pack" bs=1 seek="$at" conv=notrunc 2>/dev/null
+  rm "$ws"/ten/f*
+  says 1 "not back: ten/f4 (damaged in the store" helm checkpoint restore ten 2>&1
+}
+ok "one bad object of ten: named, exit 1" one_bad
+ok "the nine others are back" sh -c '[ "$(ls "$0/ten" | wc -l)" = 9 ]' "$ws"
+ok "the ledger says failed" sh -c 'printf %s "$0" | grep -q "\"status\": \"failed\"" && printf %s "$0" | grep -q "ten/f4"' "$(last_row)"
+ok "counts and paths for programs" says 1 '"not_back": 1' helm checkpoint restore ten --json
+ok "check --read-data names checkpoint, file and pack" says 1 "ten ten/f4 pack-" helm checkpoint check --read-data
+ok "repair names what is lost" says 1 "ten/f4" helm checkpoint repair
+ok "then check is content" says 0 "lost and named by an earlier repair" helm checkpoint check --read-data
+ok "a restore still says that it is not back" says 1 "not back: ten/f4 (lost in the store)" helm checkpoint restore ten
+ok "without it, all is back" exits 0 helm checkpoint restore ten --only ten/f3
+ok "prune works again" exits 0 helm checkpoint prune --apply
+for n in 0 1 2 3 4 5 6 7 8 9; do echo "content of file $n" >"$ws/ten/f$n"; done
+helm checkpoint create --label ten2 --include ten >/dev/null
+
+immutable() {
+  echo changed >"$ws/ten/f1" && chattr +i "$ws/ten/f1" || return 1
+  echo changed >"$ws/ten/f2"
+  says 1 "not back: ten/f1 (not permitted" helm checkpoint restore ten2
+  rc=$?
+  chattr -i "$ws/ten/f1"
+  [ $rc = 0 ] && grep -q "not_back=1" "$scratch/.stdout" && holds "$ws/ten/f2" "content of file 2"
+}
+: >"$ws/ten/f1"
+if chattr +i "$ws/ten/f1" 2>/dev/null && chattr -i "$ws/ten/f1" 2>/dev/null; then
+  ok "an immutable file: named, exit 1, the others come back" immutable
+  ok "the ledger says failed, too" sh -c 'printf %s "$0" | grep -q "\"status\": \"failed\""' "$(last_row)"
+else
+  skip "an immutable file" "chattr is refused here"
+fi
+helm checkpoint restore ten2 >/dev/null 2>&1
+mounted() { # mounted TYPE: ten/sub is a read-only mount, or a full small one
+  mkdir -p "$ws/ten/sub"
+  echo inside >"$ws/ten/sub/x"
+  echo inside >"$ws/ten/sub/y"
+  helm checkpoint create --label "mounts-$1" --include ten >/dev/null || return 1
+  echo changed >"$ws/ten/f2"
+  echo changed >"$ws/ten/sub/x"
+  case $1 in
+  ro) do='mount --bind "$1/ten/sub" "$1/ten/sub" && mount -o remount,bind,ro "$1/ten/sub"' ;;
+  full) do='mount -t tmpfs -o size=4k none "$1/ten/sub" && dd if=/dev/zero of="$1/ten/sub/zero" bs=4096 count=1 2>/dev/null' ;;
+  esac
+  # shellcheck disable=SC2016 # for the shell inside
+  unshare -m sh -c "$do"' && exec env HOME="$3" HELM_WORKSPACE="$1" "$2" checkpoint restore "mounts-$4"' sh "$ws" "$HELM_REAL" "$scratch/home" "$1" >"$scratch/.mounted" 2>&1
+  rc=$?
+  cat "$scratch/.mounted"
+  [ $rc = 1 ] && grep -q "not back: ten/sub/x ($2" "$scratch/.mounted" && holds "$ws/ten/f2" "content of file 2"
+}
+# shellcheck disable=SC2016
+if unshare -m sh -c 'mount -t tmpfs none "$0"' "$scratch" 2>/dev/null; then
+  ok "a read-only mount: named, exit 1, the others come back" mounted ro "read-only file system"
+  ok "a full disk, too" mounted full "disk full"
+else
+  skip "a read-only mount and a full disk" "mounting is refused here"
+fi
+unreadable() {
+  echo changed >"$ws/ten/f1" && chmod 000 "$ws/ten/f1"
+  echo changed >"$ws/ten/f2"
+  says 1 "not back: ten/f1 (what is there now cannot be saved first" helm checkpoint restore ten2 || return 1
+  holds "$ws/ten/f2" "content of file 2" && helm checkpoint restore ten2 --no-backup && holds "$ws/ten/f1" "content of file 1"
+}
+if [ "$(id -u)" = 0 ]; then
+  skip "a file that cannot be read" "root reads every file"
+else
+  ok "a file that cannot be saved first is not replaced, the others come back" unreadable
+fi
+echo lost >"$ws/.git/HEAD"
+helm checkpoint create --label vcs --include-git >/dev/null
+echo other >"$ws/.git/HEAD"
+ok "what is left alone on purpose is no failure" exits 0 helm checkpoint restore vcs
+ok "unless that very path was asked for" says 1 "not back: .git/HEAD (version-control data)" helm checkpoint restore vcs --only .git/HEAD
+
+# A checkpoint that fails or is killed leaves nothing that doctor calls damage, and the next one removes it.
+killed() {
+  echo "$1" >"$ws/ten/f9"
+  HELM_ENV="HELM_WORKSPACE=$ws HELM_TEST_KILL_AT=$1"
+  helm_twin checkpoint create --label killed >/dev/null 2>&1
+  HELM_ENV="HELM_WORKSPACE=$ws"
+  leftovers_noted || return 1
+  helm checkpoint create --label next >/dev/null 2>&1 || return 1
+  left=$(find "$ws/.helm/checkpoints" -name 'tmp-*' -o -name '.*.tmp')
+  [ -z "$left" ] || { echo "$left"; return 1; }
+}
+killed_anywhere() { for n in 1 2 3 4 5 6 7 8 9 10 12 14; do killed $n || { echo "at $n"; return 1; }; done; }
+ok "killed anywhere, nothing is left but a note" killed_anywhere
+failed() {
+  for n in 2 3 4 5 6 7 8 9 10; do
+    echo "failed $n" >"$ws/ten/f9"
+    HELM_ENV="HELM_WORKSPACE=$ws HELM_TEST_FAIL_AT=$n:ENOSPC"
+    helm_twin checkpoint create --label failed >/dev/null 2>&1
+    HELM_ENV="HELM_WORKSPACE=$ws"
+    left=$(find "$ws/.helm/checkpoints" -name 'tmp-*' -o -name '.*.tmp')
+    [ -z "$left" ] || { echo "at $n: $left"; return 1; }
+  done
+}
+ok "a failed one leaves no temporary file" failed
 
 # A full disk at every write: the command fails in one line, and what was there is whole.
 rm -rf "$ws/.helm/checkpoints" "$ws/.helm/task-ledger.jsonl"

@@ -94,6 +94,14 @@ def get(path, session=me):
     return b if st == 200 else (st, b)
 now = get("now")
 ok("now: what was stopped, what waits", now["stopped_24h"] == 5 and now["waiting"] == 4 and len(now["stopped"]) == 5, now)
+record = get("log")["record"]
+ok("the log page has the verdict on the record", record["sound"] and "checked up to receipt" in record["text"], record)
+calls = state + "/tool-calls.jsonl"; kept = open(calls, "rb").read()
+with open(calls, "r+b") as f: f.write(kept.replace(b"Bash", b"Bosh", 1))
+record, stands = get("log")["record"], get("now")["standing"]
+ok("and says what is wrong as soon as it is", not record["sound"] and record["why"] and record["remedy"] and [w for w in stands["wrong"] if w["name"] == "record"], (record, stands["wrong"]))
+with open(calls, "r+b") as f: f.write(kept)
+ok("and that it is right again", get("log")["record"]["sound"])
 acts = get("acts?session=s-1")
 ok("acts: the newest first, also those that only read", [a["caption"] for a in acts["acts"]] == ["rm -rf more", "rm -rf other", "rm -rf cache", "rm -rf build", "rm -rf /", "ls -la"] and acts["acts"][5]["id"].startswith("call-") and acts["next"] is None, acts)
 seen, cursor = [], ""

@@ -48,7 +48,7 @@ ok "and who mentions it" says 0 "deploy router" helm context --mode entity --ent
 ok "its neighbour" says 0 "graph-neighbor" helm context --entity router --include ontology
 ok "a row without an id is named" says 0 "name nothing" helm context router
 ok "an entity must be named" exits 2 helm context --mode entity
-ok "pages" says 0 "more; --offset 1 shows them" helm context router --limit 1
+ok "pages" says 0 ", more with --offset 1" helm context router --limit 1
 ok "the second page" says 0 "router" helm context router --limit 1 --offset 1
 ok "why it is not there" says 0 "these words are not in it: 'nowhere'" helm context nowhere --why-not MEMORY.md:1
 ok "what is further down" says 0 "others rank higher" helm context router --include notes tasks --limit 1 --why-not MEMORY.md:2

@@ -16,8 +16,16 @@ ok "query by state" says 0 "a2" helm db query --status failed
 ok "query by guard action" says 0 "a3" helm db query --guard-action deny
 ok "one decision per task" env HOME="$scratch/home" sh -c '"$0" db status --json | grep -q "\"guard_decision_rows\": 3"' "$HELM_REAL"
 ok "JSON" is_json helm db query --guard-action deny --json
+ok "a query that is cut says of how many" says 0 "2 of 3, all with --limit 0" helm db query --limit 2
+ok "decisions of the guard, that there are more" says 0 "there are more, all with --limit 0" helm db query --guard-action allow --limit 1
+ok "and nothing when it is whole" sh -c '! HOME="$1" "$0" db query --limit 3 2>&1 | grep -q "all with"' "$HELM_REAL" "$scratch/home"
+ok "receipts, too" says 0 "The newest 2 of " helm receipts list --limit 2
 helm run --task-id a4 -- true
-ok "behind: drift" exits 1 helm db verify
+ok "behind is said, and is no drift" says 0 "drift=0" helm db verify
+ok "how far, and how to catch up" says 0 "of the task ledger are not in the index yet; to add them: helm db init" helm db verify
+sed -i 's/"task_id": "a1"/"task_id": "b1"/' "$ws/.helm/task-ledger.jsonl"
+ok "a ledger that says something else is drift, also for an index that is behind" says 1 "drift=2" helm db verify
+sed -i 's/"task_id": "b1"/"task_id": "a1"/' "$ws/.helm/task-ledger.jsonl"
 ok "a query catches up" says 0 "a4" helm db query --task-id a4
 ok "no drift again" exits 0 helm db verify
 printf 'garbage\n' >>"$ws/.helm/task-ledger.jsonl"
@@ -32,7 +40,7 @@ ok "rebuild makes it anew" says 0 "task_rows=" helm db rebuild
 ok "no word about it then" sh -c '! "$@" 2>&1 | grep -q database' - env -i HOME="$scratch/home" PATH="$PATH" "$HELM_REAL" task list
 rm -f "$ws/.helm/ops-index.sqlite3"
 mkdir "$ws/.helm/ops-index.sqlite3"
-ok "an index that cannot be there does not stop a view" says 0 "cannot open the index" helm report
+ok "an index that cannot be there does not stop a view" says 0 "is a directory; run: helm db rebuild" helm report
 rmdir "$ws/.helm/ops-index.sqlite3"
 
 # ---- a disk that is full is an error, not a signal ----

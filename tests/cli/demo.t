@@ -47,7 +47,7 @@ sh pasted.sh >back 2>&1
 ok "it shows commands" sh -c 'test "$(grep -c "^[$] helm " shown)" -ge 15'
 ok "each line shown is what was run" cmp back ran
 ok "an agent worked, or it is said why none could" sh -c 'grep -q "the server says 42" shown && grep -q "I got nothing" shown || grep -q "^sandbox=none: " shown'
-ok "it ends with the page" sh -c 'sed -n "/^[$] helm report/,\$p" shown | grep -q "The record is whole"'
+ok "it ends with the page" sh -c 'sed -n "/^[$] helm report/,\$p" shown | grep -q "The record: checked up to receipt"'
 # A machine where no sandbox stands: it says what works there, runs nothing, and ends well.
 machine=$HELM_BUILD/tests/lesser_machine_test
 without() { # without WHAT

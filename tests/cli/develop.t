@@ -169,7 +169,8 @@ ok "ordinary work is not asked about, and what destroys is held" python3 "$HELM_
 ok "denied: rm -rf of the home" exits 25 helm guard check --profile develop --containment walls -- rm -rf "$me"
 ok "denied: the state" exits 25 helm guard check --profile develop --containment walls -- rm -rf .helm
 ok "the answer says what stands around it" says 0 '"containment": "walls"' helm guard check --profile develop --containment walls --json -- ls
-ok "and what does not" says 0 '"containment": "none"' helm guard check --profile develop --json -- ls
+ok "and what does not" says 0 '"containment": "none"' helm guard check --profile develop --containment none --json -- ls
+ok "nobody has set up a client, so it is that of a run" says 0 '"containment": "walls"' helm guard check --profile develop --json -- ls
 ok "in a batch, too" sh -c 'echo "{\"shell\":\"ls\"}" | "$@" | grep -q "\"containment\":\"walls\""' - env HOME="$scratch/home" "$HELM_REAL" guard check --profile develop --containment walls --batch
 ok "walls that a profile does not require are none" says 24 '"containment": "none"' helm guard check --profile remote_handoff --containment walls --json -- ls
 # ---- who gets it ----

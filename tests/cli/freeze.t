@@ -125,12 +125,22 @@ ok "what holds is written again" grep -q agent:codex "$ws/.helm/freeze.json"
 word=$(ls -d "$scratch"/home/.helm/trees/*/posture.json)
 cp "$word" "$scratch/word"
 sed 's/agent:codex/agent:nobody/' "$scratch/word" >"$word"
-ok "a changed word freezes everything" says 25 "cannot be believed" helm run -- true
-ok "and cannot be lifted as it is" says 1 "make it readable again" terminal -- helm unfreeze
+ok "a changed word is written again from the signed act" says 0 "was written again from the signed act" helm run -- true
+ok "and holds as before" frozen
+cp "$word.seal" "$scratch/seal"
+helm freeze --principal agent:other >/dev/null
+cp "$scratch/seal" "$word.seal"
+ok "with an older seal nobody knows which act is the newest: everything is frozen" says 25 "cannot be believed" helm run -- true
+ok "and cannot be lifted as it is" says 1 "helm workspace repair" terminal -- helm unfreeze
 ok "it is told" says 0 "cannot be believed" helm status --brief
-ok "a person freezes" exits 0 helm freeze
-ok "which believes the record: the old freeze is there" says 0 "agent:codex" helm freeze status
-ok "and lifts what they froze" exits 0 terminal -- helm unfreeze
+ok "it is a finding of the check" says 1 "helm workspace repair" helm log check
+ok "no agent repairs it" exits 25 helm guard check --shell "helm workspace repair"
+ok "an operator does" says 0 "as the newest act in the record says" terminal -- helm workspace repair
+ok "what was frozen is" says 0 "agent:codex" helm freeze status
+ok "by the newest act" says 0 "agent:other" helm freeze status
+ok "the check is sound" exits 0 helm log check
+ok "a second repair finds nothing" says 0 "nothing to repair" terminal -- helm workspace repair
+terminal -- helm unfreeze --principal agent:other >/dev/null 2>&1
 ok "runs go on again" exits 0 helm run -- true
 rm "$word"
 ok "a lost word is found in the record" frozen

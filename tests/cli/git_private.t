@@ -24,9 +24,9 @@ make_tree() { # a repository with a submodule, a further work tree, and one deep
 run() { # run TEXT: a shell inside, as in the kind of sandbox that is looked at
   if [ "$kind" = supervised ]; then
     env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without namespaces "$HELM_REAL" \
-      run --profile workspace_edit --approve-risk -- sh -c "$1" >"$scratch/.said" 2>&1
+      run --profile workspace_edit --guard-mode audit -- sh -c "$1" >"$scratch/.said" 2>&1
   else
-    helm run --profile workspace_edit --approve-risk -- sh -c "$1" >"$scratch/.said" 2>&1
+    helm run --profile workspace_edit --guard-mode audit -- sh -c "$1" >"$scratch/.said" 2>&1
   fi
 }
 same() { # same FILE TEXT: what the run does to the file is not there
@@ -124,9 +124,46 @@ for kind in ${kind:-none} supervised; do
   ok "$kind: which it may write" taken "$scratch/project/.git/worktrees/linked/config.worktree" user.name Linked 'git config --worktree user.name Linked'
 done
 
+# ---- an operator's yes is carried back, and nothing beside it ----
+approved() { # approved COMMAND...: as run, with a yes
+  if [ "$kind" = supervised ]; then
+    env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without namespaces "$HELM_REAL" run --approve-risk -- "$@"
+  else
+    helm run --approve-risk -- "$@"
+  fi
+}
+unapproved() {
+  if [ "$kind" = supervised ]; then
+    env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without namespaces "$HELM_REAL" run -- "$@"
+  else
+    helm run -- "$@"
+  fi
+}
+fails() { ! "$@" >"$scratch/.said" 2>&1; }
+[ "$(sandbox_kind)" = supervised ] && kinds=supervised || kinds="namespaces supervised"
+for kind in $kinds; do
+  make_tree
+  rm -f "$scratch/home/.helm/machine.json"
+  ok "$kind: an address that was approved" exits 0 approved git remote set-url origin https://two.example/x
+  ok "$kind: is there" sh -c '[ "$(git config remote.origin.url)" = https://two.example/x ]'
+  ok "$kind: a remote is not added without a yes" fails unapproved git remote add up https://up.example/x
+  ok "$kind: what to type is said" grep -qF "helm run --profile workspace_edit --approve-risk -- git remote add up https://up.example/x" "$scratch/.said"
+  ok "$kind: and nothing is there" sh -c '! git config remote.up.url'
+  ok "$kind: with a yes it is" exits 0 approved git remote add up https://up.example/x
+  ok "$kind: whole" sh -c '[ "$(git config remote.up.url)" = https://up.example/x ] && git config remote.up.fetch >/dev/null'
+  ok "$kind: a key that was approved" exits 0 approved git config remote.origin.pushurl https://push.example/x
+  ok "$kind: is there, too" sh -c '[ "$(git config remote.origin.pushurl)" = https://push.example/x ]'
+  approved git remote set-url origin 'ext::sh -c true' >/dev/null 2>&1
+  ok "$kind: an address that runs a program is none" sh -c '[ "$(git config remote.origin.url)" = https://two.example/x ]'
+  printf 'import subprocess\nsubprocess.call(["git", "con" + "fig", "remote.up.url", "https://evil.example"])\nsubprocess.call(["git", "config", "core.fsmon" + "itor", "./x"])\n' >beside.py
+  approved sh -c 'git remote set-url origin https://three.example/x; python3 beside.py' >/dev/null 2>&1
+  ok "$kind: what is done beside it is not carried back" sh -c '[ "$(git config remote.up.url)" = https://up.example/x ] && ! git config core.fsmonitor'
+  ok "$kind: what was approved is" sh -c '[ "$(git config remote.origin.url)" = https://three.example/x ]'
+done
+
 # ---- the guard: the same answer as for git remote set-url ----
 cd "$scratch/project" || exit 1
-judged() { [ "$(helm guard check --profile develop -- sh -c "$2" 2>&1 | head -n 1 | cut -d ' ' -f 1)" = "$1" ] || { helm guard check --profile develop -- sh -c "$2"; return 1; }; }
+judged() { [ "$(helm guard check --containment none --profile develop -- sh -c "$2" 2>&1 | head -n 1 | cut -d ' ' -f 1)" = "$1" ] || { helm guard check --containment none --profile develop -- sh -c "$2"; return 1; }; }
 for c in "git remote set-url origin https://x" "git config remote.origin.url https://x" "git config set remote.origin.pushurl https://x" "git config --global http.sslVerify false" \
   "git config --unset remote.origin.url" "git config unset remote.origin.url" "git config --remove-section remote.origin" "git config branch.x.pushRemote y" "git config remote.pushDefault y" \
   "git config http.https://x/.extraHeader y" "git config url.https://x/.insteadOf https://y/" "git -c http.sslVerify=false status" "git -c remote.origin.url=https://x status"; do

@@ -31,6 +31,9 @@ ok "a decision about bytes that are no text fits its schema" fits_schema "$(prin
 rm -f decision.json
 ok "an explanation is one JSON document" is_json helm guard explain --json -- rm -rf build
 ok "an explanation shows the parts" says 25 "by bash -c" helm guard explain --shell 'bash -c "rm -rf /"'
+ok "and the rule that speaks, with its layer and file" says 25 "rule deny.rm_root (layer shipped, guard_rules.json:" helm guard explain --shell 'rm -rf /'
+ok "and its conditions" says 25 "holds for delete /: kind is delete; flags have recursive; class is root, one of" helm guard explain --shell 'rm -rf /'
+ok "also in JSON" says 25 '"because": "kind is delete; flags have recursive; class is root' helm guard explain --json --shell 'rm -rf /'
 ok "an explanation has no colours in a pipe" sh -c '! env -i HOME=/x "$1" guard explain --shell "rm -rf /" | grep -q "$(printf "\033")"' _ "$HELM_REAL"
 marks() { # marks LOCALE command...: has what it prints for people a byte that is not ASCII?
   l=$1

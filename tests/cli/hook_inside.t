@@ -47,7 +47,7 @@ if mode == "forms":
     for closed in ("<&-", ">&-", "2>&-"):
         began = time.monotonic()
         p = subprocess.run(["sh", "-c", '"$0" hook pre-tool --client claude-code ' + closed, helm], input=call("rm -rf /"), text=True, capture_output=True)
-        said["closed " + closed] = p.returncode == 2 and time.monotonic() - began < 8
+        said["closed " + closed] = (p.returncode == 2 or (closed != ">&-" and "deny.rm_root" in p.stdout)) and time.monotonic() - began < 8
     print(" ".join(n for n in said if not said[n]) or "all")
 elif mode == "one":
     print(hook(call("touch x"))[1] or "allowed", flush=True)

@@ -50,7 +50,13 @@ chmod 600 "$keys/root.key"
 ok "something else than a key is refused" says 1 "expected 64 hex digits" helm key show
 mv "$keys/real.key" "$keys/root.key"
 echo 3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c >"$keys/root.pub"
-ok "an exchanged public key is noticed" says 1 "exchanged" helm key show
+ok "an exchanged public key is noticed, and made again" says 0 "root.pub did not belong to root.key; it was made again" helm key show
+echo 3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c >"$keys/root.pub"
+mv "$keys/history.jsonl" "$keys/history.away"
+mv "$keys/history.end" "$keys/end.away"
+ok "not where no history says which of the two is right" says 1 "exchanged" helm key show
+mv "$keys/history.away" "$keys/history.jsonl"
+mv "$keys/end.away" "$keys/history.end"
 rm "$keys/root.pub"
 ok "a missing one is not needed" says 0 "key_id=" helm key show
 

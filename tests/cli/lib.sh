@@ -5,7 +5,7 @@ set -u
 : "${HELM_BUILD:=$PWD/build/dev}" "${HELM_SOURCE:=$PWD}"
 HELM_REAL=$HELM_BUILD/helm
 HELM_TWIN=$HELM_BUILD/helm-test
-scratch=$(mktemp -d)
+scratch=$(mktemp -d) || exit 1
 trap 'chmod -R u+rwX "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
 mkdir "$scratch/home"
 cd "$scratch" || exit 1
@@ -92,6 +92,7 @@ register_approver() {
   [ -e "$boss" ] || { mkdir "$scratch/.boss" && env -i HOME="$scratch/.boss" "$HELM_REAL" key create >/dev/null; }
   mkdir -p "$scratch/home/.helm/trust"
   printf '{"keys": [{"public_key_hex": "%s"}]}' "$(cat "${boss%.key}.pub")" >"$scratch/home/.helm/trust/approvers.json"
+  rm -f "$scratch/home/.helm/trust/approvers.json.seal"
 }
 # trust DIR: a person accepts what lies in the tree of a workspace.
 trust() { terminal TRUST -- helm workspace trust --path "$1"; }

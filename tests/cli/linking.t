@@ -29,6 +29,13 @@ begins_alone() {
 }
 early=$HELM_BUILD/CMakeFiles/helmcli.dir/src/cli/hook_inside.c.o
 if nm "$HELM_REAL" 2>/dev/null | grep -q ' helm_begin$'; then ok "what runs before libc needs no symbol and no relocation" begins_alone; fi
+# The same for the first look at stack and memory, but for what it goes on with.
+looks_alone() {
+  nm -u "$first" | awk '{ print $2 }' | grep -vx -e _start -e hook_inside_begin -e _GLOBAL_OFFSET_TABLE_ >others
+  ! test -s others && ! readelf -W -S "$first" | grep -qE '\.rela?\.data' || { cat others; return 1; }
+}
+first=$HELM_BUILD/CMakeFiles/helm.dir/src/cli/sys/begin.c.o
+if [ -e "$first" ]; then ok "what looks at stack and memory before libc needs no symbol and no relocation" looks_alone; fi
 # Two functions of one name in two archives: the linker takes whichever it meets first, and says nothing.
 names_apart() {
   for archive in helmcore helmserve; do

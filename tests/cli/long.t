@@ -45,7 +45,7 @@ ok "receipts list of one task" grows 512 receipts list --task task-7
 ok "receipts export" grows 512 receipts export
 ok "log head" grows 512 log head
 ok "log prove" grows 512 log prove 5
-ok "evidence export of a task" grows 512 evidence export --task task-7 --out "$scratch/p.tar"
+ok "evidence export of a task, which checks the record first" grows 12288 evidence export --task task-7 --out "$scratch/p.tar"
 ok "profile ledger" grows 512 profile ledger
 ok "guard tune" grows 512 guard tune --days 365
 # What has buffers of a fixed size fills them with the long one: piles for comparing rows, windows for two threads, the cache of the index.

@@ -52,6 +52,8 @@ r = g.call("echo", {"a": "y"})
 ok("another argument asks again", verdict_of(r) == "ESCALATE", r)
 r = g.call("echo", {"a": "x"})
 ok("exactly that call is made", text_of(r) == '{"a": "x"}' and verdict_of(r) == "ALLOW", r)
+made = [x for x in receipts() if x["metadata"].get("source") == "mcp.gateway"]
+ok("its receipts say that the server runs in a sandbox", len(made) > 2 and all(x["metadata"]["containment"] == "walls" for x in made), made)
 r = g.call("echo", {"a": "x"})
 ok("and once", verdict_of(r) == "ESCALATE", r)
 g.end()
@@ -278,12 +280,12 @@ g.end()
 
 # little memory
 g = Gateway(HELM_LIMIT_MEMORY="400000")
-m = g.ask("tools/call", {"name": "test__big", "arguments": {"n": 900000}}, timeout=10)
+m = g.ask("tools/call", {"name": "test__big", "arguments": {"n": 900000}}, timeout=60)
 ok("a result larger than the memory of a request has its outcome on record", m and m["result"]["isError"] and receipts()[-1]["type"] == "outcome" and receipts()[-1]["tool_name"] == "mcp__test__big", str(m)[:300], receipts()[-1])
-m = g.ask("tools/call", {"name": "helm_receipts_list", "arguments": {"limit": 0}}, timeout=10)
+m = g.ask("tools/call", {"name": "helm_receipts_list", "arguments": {"limit": 0}}, timeout=60)
 ok("so has one of an own tool", m and "result" in m and receipts()[-1]["type"] == "outcome" and receipts()[-1]["tool_name"] == "mcp__helm__helm_receipts_list", str(m)[:300])
-said = [(g.ask("tools/call", {"name": "test__liar", "arguments": {"a": "x" * n}}, timeout=10) or {}).get("error", {}).get("code", 0) for n in range(20000, 140000, 9973)]
-ok("what does not fit is refused, and others go on", said[-1] == -32603 and g.ask("ping", timeout=10) is not None, said)
+said = [(g.ask("tools/call", {"name": "test__liar", "arguments": {"a": "x" * n}}, timeout=60) or {}).get("error", {}).get("code", 0) for n in range(20000, 140000, 9973)]
+ok("what does not fit is refused, and others go on", said[-1] == -32603 and g.ask("ping", timeout=60) is not None, said)
 g.end()
 
 # the kernel of a worker is closed while a call is on its way

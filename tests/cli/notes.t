@@ -29,7 +29,7 @@ ok "verify of the whole chain compares them" says 0 "ADMISSIBLE" whole
 sed -i 's/cat notes.txt/cat other.txt/' "$notes"
 ok "a changed note is found" says 1 "are not those that receipt 1 speaks of" helm log check
 ok "by verify, too" says 1 "are not those that receipt 1 speaks of" whole
-ok "and by a deep look of the doctor" says 1 "rows of the ledgers are not those" helm doctor --deep
+ok "and by a deep look of the doctor" says 1 "notes of calls in tool-calls.jsonl are not those" helm doctor --deep
 ok "the log itself is not damaged" sh -c '! "$@" | grep -q DAMAGE' - env -i HOME="$scratch/home" PATH="$PATH" "$HELM_REAL" log check
 sed 2d "$scratch/kept" >"$notes"
 ok "a removed note is found" says 1 "receipt 1 speaks of" helm log check

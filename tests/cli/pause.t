@@ -25,7 +25,7 @@ ok "the older variable changes nothing" exits 26 with_gate run -- true
 ok "an approval does not help" exits 26 helm run --approve-risk -- true
 ok "nor does audit mode" exits 26 helm run --guard-mode audit -- true
 ok "an agent's call is denied, also one that only reads" denied ls "profile workspace_edit is paused: second"
-ok "the refusals are on record" sh -c 'grep -c "\"rule\": *\"deny.paused\"" "$0" | grep -qx 6' "$ws/.helm/receipts.jsonl"
+ok "the refusals are on record" sh -c 'grep -c "\"rule\": *\"deny.paused\"" "$0" | grep -qx 11' "$ws/.helm/receipts.jsonl"
 ok "which verifies" says 0 "ADMISSIBLE" helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
 ok "other profiles start" exits 0 helm run --profile inspect_local -- true
 ok "the ledger says so" says 0 "blocked_by_pause" helm profile ledger --json

@@ -93,4 +93,24 @@ ok "facts are said one by one, too" says 24 "by rule asks" helm policy explain d
 ok "or in an object" says 24 "by rule asks" helm policy explain deploy.json --policy stage.yaml --facts '{"stage": "production"}'
 ok "not both" says 2 "both say 'stage'" helm policy explain deploy.json --policy stage.yaml --facts '{"stage": "production"}' --fact stage=test
 ok "and not what a door knows itself" says 2 "known by the door itself" helm policy explain deploy.json --policy stage.yaml --fact door=run
+
+# Rules about what a command does have the conditions of guard rules, and are explained as those are.
+cat >deeds.yaml <<'EOT'
+format: helm.policy.v1
+name: deeds
+version: "1"
+coverage: open
+rules:
+  - {id: whole, action: "*", effects: {kind: [delete, move], flags: recursive, not_class: [tmp]}, verdict: DENY}
+  - {id: linked, action: "*", effects: {kind: read, target: "/srv/real/**"}, verdict: ESCALATE}
+EOT
+echo '{"action": "deploy", "effects": [{"kind": "delete", "class": "in", "target": "/srv/x", "flags": ["recursive"]}]}' >whole.json
+echo '{"action": "deploy", "effects": [{"kind": "delete", "class": "in", "target": "/srv/x"}]}' >one.json
+echo '{"action": "deploy", "effects": [{"kind": "read", "target": "/srv/link", "resolved": "/srv/real/x"}]}' >linked.json
+echo '{"action": "deploy", "effects": [{"kind": "read", "flags": ["fast"]}]}' >fast.json
+ok "a rule says what of an effect it is about" says 25 "rule whole (layer P1, deeds.yaml:6:5) holds for delete /srv/x: kind is delete, one of delete, move; flags have recursive; class is in, none of tmp" helm policy explain whole.json --policy deeds.yaml
+ok "and which condition fails" says 0 "rule whole (layer P1, deeds.yaml:6:5) does not hold for delete /srv/x: flags lack one of recursive" helm policy explain one.json --policy deeds.yaml
+ok "also in JSON" says 0 '"because": "flags lack one of recursive"' helm policy explain one.json --policy deeds.yaml --json
+ok "where links lead is in the request" says 24 "by rule linked" helm policy explain linked.json --policy deeds.yaml
+ok "a flag that is none is refused" says 1 "a list of flags" helm policy explain fast.json --policy deeds.yaml
 finish

@@ -49,8 +49,9 @@ ok "a policy without its first line is told to get it" says "has no 'format'; wr
 printf '\357\273\277format: helm.policy.v1\nname: x\n' >bom.yaml
 ok "a byte order mark is named" says "bom.yaml:1:1: error: POLICY_BOM" helm policy lint bom.yaml
 printf 'format: helm.policy.v1\nname: x\nversion: "1"\nrules:\n  - id: a\n    action: AGENT_TOL_CALL\n    verdict: DENY\n    when: |\n      true &&\n      inptu.tool == "x"\n' >slips.yaml
-ok "a variable that is none is warned of where it stands" says "slips.yaml:10:7: warning: POLICY_VARIABLE" helm policy lint slips.yaml
-ok "an action that is nearly one, too" says "write 'AGENT_TOOL_CALL'" helm policy lint slips.yaml
+ok "a variable that is none is an error where it stands" says "slips.yaml:10:7: error: POLICY_VARIABLE" helm policy lint slips.yaml
+sed -i 's/inptu/input/' slips.yaml
+ok "an action that is nearly one is warned of" says "write 'AGENT_TOOL_CALL'" helm policy lint slips.yaml
 ok "what a pack rests on is a note" says "note: POLICY_RESTS_ON: pack 'eu-gdpr' counts only while" helm policy lint "$HELM_SOURCE/share/policies/packs/jurisdictions.yaml"
 cat >ops.yaml <<'P'
 format: helm.policy.v1

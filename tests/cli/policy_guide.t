@@ -5,6 +5,7 @@
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 needs_terminal
 fresh_workspace
+mkdir -p "${GUIDE_REPOSITORY:-.}" # a repository, where the guide wants its project to be one
 
 guide=${GUIDE:-$HELM_SOURCE/docs/guides/policy.md}
 # Blocks, one after the other, with a line "%%" between them.
@@ -19,6 +20,11 @@ typed() { # typed LINE: as a person at a terminal where only a person may, in a 
   "helm policy use "* | "helm policy shadow start"* | "helm policy shadow stop"*)
     eval "set -- $1"
     terminal -- "$@"
+    ;;
+  "helm approval approve "*--key*) eval "$1" ;;
+  "helm approval approve "*)
+    eval "set -- $1"
+    terminal APPROVE -- "$@"
     ;;
   "helm approval trust "* | "helm key trust add "*)
     eval "set -- $1"

@@ -60,9 +60,9 @@ ok "the receipt's policy is the one that was shown" sh -c "grep '\"shell-asks\"'
 helm policy new two-people --out prod.yaml >/dev/null
 ok "a policy that closes the doors of this place says so" says 0 "every call of an agent (AGENT_TOOL_CALL) is denied here" terminal -- helm policy use prod.yaml
 ok "and they are closed" says 25 "gate coverage" helm run -- ls
-ok "a refusal names what no rule covers, and the policy" says 25 "No rule of the policy allows EXECUTE_COMMAND (ls) under any condition. (policy two-people 1" helm run -- ls
+ok "a refusal names what no rule covers, and the policy" says 25 "No rule of the policy allows EXECUTE_COMMAND (ls), or asks about it. (policy two-people 1" helm run -- ls
 ok "and where to look" says 25 "'helm policy show'" helm run -- ls
-ok "at the hook, too" sh -c 'printf "%s" "$0" | grep "allows AGENT_TOOL_CALL (Read) under any condition. (policy two-people 1" | grep -q "helm policy show"' "$(call Read '{"file_path":"/etc/hosts"}')"
+ok "at the hook, too" sh -c 'printf "%s" "$0" | grep "allows AGENT_TOOL_CALL (Read), or asks about it. (policy two-people 1" | grep -q "helm policy show"' "$(call Read '{"file_path":"/etc/hosts"}')"
 ok "status names the policy in use" says 0 "policy=two-people 1, closed" helm status
 ok "its short form, too" says 0 "The policy in use is two-people 1, closed: what no rule allows is denied" helm status --brief
 ok "and the dashboard" says 0 "The policy in use is two-people 1, closed: what no rule allows is denied" helm dashboard

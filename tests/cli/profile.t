@@ -45,7 +45,7 @@ quiet() { [ -z "$(hook)" ]; }
 ok "a refusal names the profile that would permit it" says 0 "helm profile use service_ops" hook
 ok "a profile can be chosen" says 0 "default_profile=service_ops" terminal -- helm profile use service_ops --path chosen
 ok "and agents' calls are judged by it" quiet
-ok "so is a run; it says which profile may permit it" says 25 " --profile service_ops -- COMMAND" helm run --profile workspace_edit --workspace chosen -- curl https://example.org/
+ok "so is a run; it says which profile may permit it" says 25 " --profile service_ops -- curl https://example.org/" helm run --profile workspace_edit --workspace chosen -- curl https://example.org/
 ok "status says that it was chosen" says 0 "service_ops, chosen for this workspace" helm status --brief --path chosen
 helm init --path chosen/below >/dev/null
 ok "one below it has inherited it, and says from where" says 0 "service_ops, inherited from $scratch/chosen" helm status --brief --path chosen/below

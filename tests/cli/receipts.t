@@ -18,11 +18,11 @@ ok "list --json" is_json helm receipts list --json
 count() { grep -c '"receipt_id"' "$scratch/.stdout"; }
 has() { [ "$(count)" -eq "$1" ] || { echo "$(count) receipts"; return 1; }; }
 exits 0 helm receipts list --json
-ok "two per run that was allowed, one for the denial" has 5
+ok "two per run, also for the one that was denied" has 6
 exits 0 helm receipts list --json --limit 2
 ok "limit" has 2
 exits 0 helm receipts list --json --verdict DENY
-ok "verdict" has 1
+ok "verdict" has 2
 exits 0 helm receipts list --json --since 2999-01-01T00:00:00Z
 ok "since" has 0
 ok "a time that is none" says 2 "not a time" helm receipts list --since yesterday
@@ -40,7 +40,7 @@ ok "what is not there" says 1 "no receipt" helm receipts show nothing
 
 ok "export prints the chain as it is" sh -c 'HOME="$2" "$0" receipts export --path "$1" | cmp - "$1/.helm/receipts.jsonl"' "$HELM_REAL" "$ws" "$scratch/home"
 exits 0 helm log head --sign
-ok "export --out" says 0 "5 receipts" helm receipts export --out "$scratch/x.jsonl"
+ok "export --out" says 0 "6 receipts" helm receipts export --out "$scratch/x.jsonl"
 ok "with the head beside it" test -s "$scratch/x.jsonl.head"
 ok "does not overwrite" says 1 "exists already" helm receipts export --out "$scratch/x.jsonl"
 key=$(helm key export)
@@ -65,7 +65,7 @@ PY
 }
 if needs python3 "no byte changes unnoticed"; then ok "no byte changes unnoticed" flips; fi
 
-ok "tail" says 0 "DENY" helm receipts tail --limit 1
+ok "tail" says 0 "NOT_EXECUTED" helm receipts tail --limit 1
 exits 0 helm receipts tail --limit 3 --json
 ok "tail --json is one line each" sh -c 'test "$(wc -l <"$0")" = 3' "$scratch/.stdout"
 follow() {
@@ -98,7 +98,7 @@ same() { # what is listed is the end of what is exported, in its order
   cmp "$scratch/wanted" "$scratch/listed"
 }
 for n in 1 2 7 1200 2900; do ok "the newest $n, in order" same $n; done
-ok "there are more, and it says so" says 0 "The newest 50;" helm receipts list --path "$long"
+ok "there are more, and it says so" says 0 "The newest 50 of 3,002;" helm receipts list --path "$long"
 ok "programs are told, too" says 0 '"complete": false' helm receipts list --path "$long" --json
 ok "all of them" says 0 '"matching": 3' helm receipts list --path "$long" --json --limit 0
 is_whole_json() { helm receipts list --path "$long" --json --limit 0 | helm canonical >/dev/null; }

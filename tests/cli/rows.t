@@ -10,26 +10,28 @@ for id in one two three; do helm run --task-id $id -- true; done
 ok "as they were written" says 0 "sound" helm log check
 cp "$ledger" "$scratch/kept"
 sed -i '/"task_id": "two"/s/"status": "completed"/"status": "Completed"/' "$ledger"
-ok "a changed row is found" says 1 "rows of task two" helm log check
-ok "with the remedy" says 1 "helm task show two --history" helm log check
+ok "a changed row is found" says 1 "ledger entries of task two were changed" helm log check
+ok "with the remedy" says 1 "next: put the file back from a copy" helm log check
 ok "the log itself is not damaged" sh -c '! "$@" | grep -q DAMAGE' - env -i HOME="$scratch/home" PATH="$PATH" "$HELM_REAL" log check
 verify_whole() { # the chain where it was written, with its root
   root=$(helm log head --json | sed -n 's/.*"root_hash": "\([0-9a-f]*\)".*/\1/p')
   helm verify "$state/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub" --root "$root"
 }
-ok "verify of the whole chain finds it, too" says 1 "rows of task two" verify_whole
+ok "verify of the whole chain finds it, too" says 1 "TAMPERED" verify_whole
+ok "and names the task" says 1 "ledger entries of task two" verify_whole
 cp "$scratch/kept" "$ledger"
-ok "and confirms them when they are right" says 0 "12 that receipts speak of" verify_whole
+ok "and confirms them when they are right" says 0 "ledger_entries: 12 in the ledgers beside it" verify_whole
 ok "put back, it is sound again" says 0 "sound" helm log check
 grep -v '"status": "running".*"task_id": "one"' "$scratch/kept" >"$ledger"
-ok "a removed row is found" says 1 "rows of task one" helm log check
+ok "a removed row is found" says 1 "ledger entries of task one" helm log check
 { sed -n 2p "$scratch/kept"; sed -n 1p "$scratch/kept"; sed -n '3,$p' "$scratch/kept"; } >"$ledger"
-ok "exchanged rows are found" says 1 "do not stand in the order" helm log check
+ok "exchanged rows are found" says 1 "are not in the order" helm log check
 rm "$ledger"
-ok "a removed ledger is found" says 1 "rows of task three" helm log check
+ok "a removed ledger is found" says 1 "ledger entries of task three" helm log check
 ok "and work goes on" exits 0 helm run -- true
 ok "as long as it is said" says 1 "NOT SOUND" helm log check
-ok "a deep look of the doctor says it" says 1 "rows of the ledgers are not those" helm doctor --deep
+ok "the doctor says it" says 1 "ledger entries of task one were changed or removed" helm doctor
+ok "and with a deep look" says 1 "ledger entries of task one were changed or removed" helm doctor --deep
 
 # ---- pieces ----
 fresh_state() {

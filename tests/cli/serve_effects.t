@@ -106,6 +106,9 @@ ok("eight at once with one id have one decision", len({a["receipt"]["decision_id
 
 st, x, h = s.ask("POST", "/v1/effects", {"effect": {"effect_type": "file_read", "effect_id": "eff-parent", "params": {"path": "/data/a.csv"}}, "principal": "agent:a", "context": {"claimed_parent_hash": "sha256:" + "0" * 64}})
 ok("a parent that is claimed and not known is a denial", x["verdict"] == "DENY" and x["reason_code"] == "PROVENANCE_FAILURE", x)
+for what, parent in (("that stands in the chain", p.receipts()[-1]["prev_hash"]), ("with its prefix", "sha256:" + p.receipts()[-2]["prev_hash"])):
+    st, x, h = s.ask("POST", "/v1/effects", {"effect": {"effect_type": "file_read", "effect_id": "eff-parent-" + what.replace(" ", "-"), "params": {"path": "/data/a.csv"}}, "principal": "agent:a", "context": {"claimed_parent_hash": parent}})
+    ok("one " + what + " is known", x["verdict"] == "ALLOW", x)
 st, x, h = submit("eff-signed", params={"path": "/data/a.csv", "bundle_hash": "sha256:abc123", "signature": "invalid"})
 ok("so is a signature that nobody can check", x["verdict"] == "DENY" and x["reason_code"] == "VERIFICATION_FAILURE", x)
 st, mine, h = submit("eff-17")

@@ -124,6 +124,7 @@ store = [f for f in glob.glob(scratch + "/home/.helm/**/serve-keys.json", recurs
 doc = json.load(open(store))
 [row.update(revoked_at="2020-01-01T00:00:00Z") for row in doc["keys"].values() if row.get("certificate") == "spiffe://acme/billing"]
 with open(store, "w") as f: json.dump(doc, f)
+os.unlink(store + ".seal")  # written by hand: without a digest of what helm wrote last
 st, b, h = s.evaluate("read_ticket", {"n": 6}, on=on("billing"), **nobody)
 ok("nor does one whose key was revoked", st == 401 and "revoked" in b["detail"], b)
 ok("it ends well", s.stop() == 0)

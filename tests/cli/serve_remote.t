@@ -41,6 +41,7 @@ ok "and has to wait" test -n "$asked"
 ok "how the boundary stands, from elsewhere" says 0 "ready" away status
 ok "as a document" is_json away status --json
 ok "what was decided" says 0 "read_ticket" away receipts list
+ok "a list that is cut says so" says 0 "the newest 1; there are more, with --limit N, up to 5000" away receipts list --limit 1
 ok "by verdict" says 0 "refund" away receipts list --verdict ESCALATE
 ok "nothing else then" sh -c '! grep -q read_ticket "$1"' x .stdout
 ok "the newest as lines" says 0 "refund" away receipts tail --limit 1

@@ -283,6 +283,7 @@ store = [f for f in glob.glob(scratch + "/home/.helm/**/*", recursive=True) if o
 with open(store[0]) as f: doc = json.load(f)
 doc["keys"][keys["reader"].split("_")[1]]["revoked_at"] = "2020-01-01T00:00:00Z"
 with open(store[0], "w") as f: json.dump(doc, f)
+os.unlink(store[0] + ".seal")  # written by hand: without a digest of what helm wrote last
 began = time.time()
 try: rest = heard.read()
 except OSError as e: rest = repr(e).encode()

@@ -96,7 +96,8 @@ else
 fi
 
 # What only a person may say.
-helm run --workspace "$ws" -- rm -rf build >/dev/null 2>&1
+mkdir -p "$scratch/home/.ssh" && echo secret >"$scratch/home/.ssh/id_rsa"
+helm run --workspace "$ws" -- cat "$scratch/home/.ssh/id_rsa" >/dev/null 2>&1
 id=$(helm approval list --json --workspace "$ws" | python3 -c 'import json,sys; print(json.load(sys.stdin)["requests"][-1]["approval_id"])')
 ok "a terminal alone grants nothing" says 25 "takes a person's key" terminal APPROVE -- helm approval approve "$id" --workspace "$ws"
 printf '%s' "$called" | agent hook pre-tool --client claude-code >/dev/null
@@ -117,7 +118,7 @@ ok "not without" says 25 "takes a person's key" terminal -- helm profile use ris
 if command -v ssh-keygen >/dev/null 2>&1; then
   ssh-keygen -q -t ed25519 -N '' -f "$scratch/id" -C somebody
   mkdir -p "$ws/build"
-  helm run --workspace "$ws" -- rm -rf build >/dev/null 2>&1
+  helm run --workspace "$ws" -- cat "$scratch/home/.ssh/id_rsa" >/dev/null 2>&1
   id=$(helm approval list --json --workspace "$ws" | python3 -c 'import json,sys; print(json.load(sys.stdin)["requests"][-1]["approval_id"])')
   helm approval message "$id" --once --workspace "$ws" >"$scratch/answer"
   ssh-keygen -q -Y sign -f "$scratch/id" -n helm-approval@v1 "$scratch/answer" >/dev/null 2>&1
@@ -125,7 +126,7 @@ if command -v ssh-keygen >/dev/null 2>&1; then
   ok "only here that is not enough" says 25 "takes a person's key" helm approval approve "$id" --signed "$scratch/answer" --workspace "$ws"
   as_keeper sh -c 'cat >"$0"' "$scratch/keeper/.helm/trust/approvers.json" <"$scratch/home/.helm/trust/approvers.json"
   ok "registered with the signer it grants" says 0 "Granted" helm approval approve "$id" --signed "$scratch/answer" --workspace "$ws"
-  ok "and what it granted runs" exits 0 helm run --workspace "$ws" -- rm -rf build
+  ok "and what it granted runs" exits 0 helm run --workspace "$ws" -- cat "$scratch/home/.ssh/id_rsa"
 else
   skip "a grant by an ssh key" "ssh-keygen is not installed (openssh-client)"
 fi

@@ -70,17 +70,29 @@ ok "a long function is found" long_function
 rows() { # rows EXIT MESSAGE TEXT
   fresh
   printf 'cmocka_unit_test(good),\n' >"$tree/tests/unit/x_test.c"
+  printf 'static int used(void)\n{\n\treturn 0;\n}\nint by_table(void)\n{\n\treturn used();\n}\nint unused(void)\n{\n\treturn used();\n}\n' >"$tree/src/cli/x.c"
+  printf 'static int (*const table[])(void) = { by_table };\nint main(void)\n{\n\treturn table[0]();\n}\n' >"$tree/src/cli/main.c"
   printf "$3" >"$tree/docs/INVARIANTS.md"
   says "$1" "$2" invariants
 }
-ok "a row with its test passes" rows 0 passed 'INV-001: x\nverify: tests/unit/x_test.c::good\n'
+ok "a row with its test passes" rows 0 passed 'INV-001: x\ncode: src/cli/x.c::used\nverify: tests/unit/x_test.c::good\n'
 ok "no rows at all are found" rows 1 "no invariants" 'nothing\n'
-ok "a row without test is found" rows 1 "INV-001: no verify line" 'INV-001: x\nINV-002: y\nverify: tests/unit/x_test.c::good\n'
-ok "a missing test is found" rows 1 "no test 'goo'" 'INV-001: x\nverify: tests/unit/x_test.c::goo\n'
-ok "a missing file is found" rows 1 "no such file" 'INV-001: x\nverify: tests/unit/y_test.c::good\n'
-ok "a number used twice is found" rows 1 "used twice" 'INV-001: x\nverify: tests/unit/x_test.c::good\nINV-001: x\nverify: tests/unit/x_test.c::good\n'
+ok "a row without test is found" rows 1 "INV-001: no verify line" 'INV-001: x\ncode: src/cli/x.c::used\nINV-002: y\ncode: src/cli/x.c::used\nverify: tests/unit/x_test.c::good\n'
+ok "a missing test is found" rows 1 "no test 'goo'" 'INV-001: x\ncode: src/cli/x.c::used\nverify: tests/unit/x_test.c::goo\n'
+ok "a missing file is found" rows 1 "no such file" 'INV-001: x\ncode: src/cli/x.c::used\nverify: tests/unit/y_test.c::good\n'
+ok "a number used twice is found" rows 1 "used twice" 'INV-001: x\ncode: src/cli/x.c::used\nverify: tests/unit/x_test.c::good\nINV-001: x\ncode: src/cli/x.c::used\nverify: tests/unit/x_test.c::good\n'
+ok "a row without code is found" rows 1 "INV-001: no code line" 'INV-001: x\nverify: tests/unit/x_test.c::good\n'
+ok "code that is not there is found" rows 1 "INV-001: src/cli/x.c::gone: no such function" 'INV-001: x\ncode: src/cli/x.c::gone\nverify: tests/unit/x_test.c::good\n'
+ok "nor is a file" rows 1 "src/cli/y.c: no such file" 'INV-001: x\ncode: src/cli/y.c\nverify: tests/unit/x_test.c::good\n'
+ok "code that no program reaches is found" rows 1 "src/cli/x.c::unused: no program reaches it" 'INV-001: x\ncode: src/cli/x.c::by_table src/cli/x.c::unused\nverify: tests/unit/x_test.c::good\n'
+ok "a number that another row covers is not used again" rows 1 "INV-002: number used twice" 'INV-001: x\ncode: src/cli/x.c\nalso: INV-002\nverify: tests/unit/x_test.c::good\nINV-002: y\ncode: src/cli/x.c\nverify: tests/unit/x_test.c::good\n'
+covered() {
+  rows 0 passed 'INV-001: x\ncode: src/cli/x.c\nalso: INV-007\nverify: tests/unit/x_test.c::good\n' && echo "as INV-007 says" >"$tree/CHANGES.md" && says 0 passed invariants &&
+    echo "/* INV-008 */" >>"$tree/src/cli/x.c" && says 1 "src/cli/x.c: INV-008 is not in" invariants
+}
+ok "a cited number is found in the row that covers it, and nowhere else" covered
 cites() { # cites EXIT MESSAGE TEXT: of SECURITY.md
-  rows 0 passed 'INV-001: x\nverify: tests/unit/x_test.c::good\n'
+  rows 0 passed 'INV-001: x\ncode: src/cli/x.c::used\nverify: tests/unit/x_test.c::good\n'
   printf '%s\n' "$3" >"$tree/SECURITY.md"
   says "$1" "$2" invariants
 }

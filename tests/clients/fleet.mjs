@@ -2,12 +2,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { HELM, SCRATCH, SHOTS, authenticator, axe, browser, finish, ok, see, tab, title } from './place.mjs';
+import { HELM, SCRATCH, SHOTS, authenticator, axe, browser, finish, ok, see, tab, title, until } from './place.mjs';
 
 const { FLEET_LINK, FLEET_DB, FLEET_SIGNER, FLEET_FRONT, FLEET_PORT } = process.env;
 const link = FLEET_LINK, origin = new URL(link).origin, PAGES = ['now', 'waiting', 'machines', 'acts', 'freeze', 'log', 'evidence', 'key'];
 const helm = (home, ...words) => spawnSync(HELM, words, { env: { PATH: process.env.PATH, HOME: path.join(SCRATCH, home), LC_ALL: 'C.UTF-8', HELM_FLEET_DATABASE: FLEET_DB, HELM_FLEET_SIGNER: FLEET_SIGNER, ASAN_OPTIONS: process.env.ASAN_OPTIONS || '' }, cwd: path.join(SCRATCH, home), encoding: 'utf8' });
 const sync = (...names) => names.forEach((n) => helm('m/' + n, 'fleet', 'sync'));
+// synced(NAME, FN): that machine asks for orders and sends what it has, until FN is so.
+const synced = (name, isSo) => until(() => { sync(name); return isSo(); });
 const chain = (name) => fs.readFileSync(path.join(SCRATCH, 'm', name, '.helm/workspace/.helm/receipts.jsonl'), 'utf8').trim().split('\n').map((l) => JSON.parse(l));
 const errors = [], context = await browser.newContext(), page = await tab(context, errors);
 
@@ -143,6 +145,7 @@ await see(page, origin + '/console/acts');
 /* ---- a key of a person ---- */
 
 await see(page, origin + '/console/waiting');
+await page.locator('.badge.good:has-text("text that was signed")').nth(1).waitFor();
 ok('without a key questions are looked at, and the way to one is said', /Make one for this address/.test(await page.textContent('main')) && (await page.locator('button:has-text("Approve")').count()) === 0 && (await page.locator('.badge.good:has-text("text that was signed")').count()) >= 2, await page.textContent('main'));
 const touch = await authenticator(page);
 await page.click('a:has-text("Make one for this address")');
@@ -176,8 +179,8 @@ await page.waitForSelector('dialog[open]');
 await page.click('dialog button.stop');
 await page.waitForSelector('text=0 of 1 confirmed');
 ok('an order is given, and nobody has confirmed it yet', true);
-sync('anna', 'bert', 'carl'); sync('anna');
-await page.waitForSelector('text=1 of 1 confirmed', { timeout: 15000 });
+sync('bert', 'carl');
+await synced('anna', () => page.locator('text=1 of 1 confirmed').count());
 const frozen = chain('anna').find((r) => r.effect_id === 'helm.freeze/set');
 ok('the machine confirms it, and the page sees that by itself', frozen && frozen.metadata.order.approver.label === 'boss' && !chain('bert').some((r) => r.effect_id === 'helm.freeze/set'), frozen);
 if (SHOTS) for (const scheme of ['light', 'dark']) { await page.emulateMedia({ colorScheme: scheme }); await page.screenshot({ path: `${SHOTS}/fleet-frozen-1280-${scheme}.png`, fullPage: true }); }
@@ -188,8 +191,7 @@ await page.click('button:has-text("Let go on")');
 await page.waitForSelector('dialog[open]');
 await page.click('dialog button.main');
 await page.waitForFunction(() => /let go on/.test(document.querySelector('main .card h2').textContent));
-sync('anna'); sync('anna');
-ok('and lets it go on', chain('anna').some((r) => r.effect_id === 'helm.freeze/lift'));
+ok('and lets it go on', await synced('anna', () => chain('anna').some((r) => r.effect_id === 'helm.freeze/lift')));
 
 /* ---- answering ---- */
 
@@ -200,8 +202,7 @@ await page.waitForSelector('dialog[open]');
 await page.click('dialog button.main');
 await page.waitForSelector('article.question:has-text("rm -rf main") .alert:has-text("answers it")');
 ok('an answer is an order, and the page says so', true);
-sync('anna'); sync('anna');
-await page.waitForFunction(() => ![...document.querySelectorAll('article.question')].some((x) => /rm -rf main/.test(x.textContent)), null, { timeout: 15000 });
+await synced('anna', () => page.evaluate(() => ![...document.querySelectorAll('article.question')].some((x) => /rm -rf main/.test(x.textContent))));
 ok('when the machine has confirmed it, it stands below', /allowed/.test(await page.textContent('main table')) && chain('anna').some((r) => r.type === 'grant' && r.metadata.approver.label === 'boss'));
 const other = page.locator('article.question', { hasText: 'rm -rf other' });
 await other.locator('input[name=reason]').fill('no');
@@ -214,8 +215,7 @@ ok('whom the device does not know denies nothing', !chain('bert').some((r) => r.
 await touch.cdp.send('WebAuthn.setUserVerified', { authenticatorId: touch.authenticatorId, isUserVerified: true });
 await page.click('dialog button.stop');
 await page.waitForSelector('dialog', { state: 'hidden' });
-sync('bert'); sync('bert');
-ok('the person does', chain('bert').some((r) => r.type === 'denial' && JSON.stringify(r).includes('"label":"boss"')));
+ok('the person does', await synced('bert', () => chain('bert').some((r) => r.type === 'denial' && JSON.stringify(r).includes('"label":"boss"'))));
 
 /* ---- what takes two people ---- */
 
@@ -227,8 +227,7 @@ ok('the dialog says that others have to join', /2 people, each with a key/.test(
 await page.click('dialog button.main');
 await page.waitForFunction(() => /has not confirmed order \d+ yet/.test(document.querySelector('main').textContent));
 ok('who has said yes is shown, and that the machine has not counted it yet', (await shared().locator('.places .warn').textContent()).includes('boss') && (await shared().locator('.places .open').count()) === 1);
-sync('erik'); sync('erik');
-await page.waitForSelector('article.question .places .good', { timeout: 15000 });
+await synced('erik', () => page.locator('article.question .places .good').count());
 ok('when the machine has counted it, the page sees that by itself', (await shared().locator('.places .good').textContent()).includes('boss') && /1 said yes, 1 missing/.test(await shared().textContent()) && !chain('erik').some((r) => r.type === 'grant'));
 await shared().locator('button:has-text("Approve, as one of 2")').click();
 await page.waitForSelector('dialog[open]');
@@ -268,7 +267,7 @@ await page.evaluate(async () => { const { state } = await import('/console/_/app
 const from = await page.evaluate(async () => { const { source } = await import('/console/_/app.js'); return (await source.get('me')).length; });
 const pid = Number(fs.readFileSync(FLEET_FRONT, 'utf8'));
 process.kill(pid, 'SIGTERM');
-await page.waitForFunction(() => document.querySelector('.top').classList.contains('stalled'), null, { timeout: 30000 });
+await page.waitForFunction(() => document.querySelector('.top').classList.contains('stalled'));
 ok('while it is away the head says since when', /stalled since/.test(await page.textContent('#live-text')));
 await page.click('nav a[data-page=acts]');
 await page.waitForSelector('.alert.bad');
@@ -279,19 +278,22 @@ process.on('exit', () => again.kill('SIGKILL'));
 await new Promise((go) => again.stdout.once('data', go));
 const hook = (name, text) => spawnSync('python3', [process.env.SOURCE + '/tests/tools/agent.py', HELM, 'hook', 'pre-tool', '--client', 'claude-code'], { env: { PATH: process.env.PATH, HOME: path.join(SCRATCH, 'm', name), LC_ALL: 'C.UTF-8' }, cwd: path.join(SCRATCH, 'm', name), input: JSON.stringify({ tool_name: 'Bash', tool_input: { command: text }, session_id: 's', cwd: path.join(SCRATCH, 'm', name) }) });
 hook('bert', 'rm -rf /etc/again');
-sync('bert');
-await page.waitForFunction(() => /live/.test(document.getElementById('live-text').textContent), null, { timeout: 30000 });
-await page.waitForSelector('main table', { timeout: 20000 });
+await synced('bert', () => page.evaluate(() => /live/.test(document.getElementById('live-text').textContent)));
+await page.waitForSelector('main table');
 ok('when it is back the page shows itself', (await title(page)) === 'Acts');
-await page.waitForFunction(() => window.seen.length >= 1, null, { timeout: 20000 });
-await page.waitForTimeout(1500);
-const seen = await page.evaluate(() => window.seen), size = await page.evaluate(async () => { const { source } = await import('/console/_/app.js'); return (await source.get('me')).length; });
+// What was in the log before the listener was there may be heard late; from then on each entry once, in its order.
+let seen, size;
+await synced('bert', async () => {
+	[seen, size] = await page.evaluate(async () => { const { source } = await import('/console/_/app.js'), now = (await source.get('me')).length; return [window.seen, now]; });
+	seen = seen.filter((id) => Number(id.replace('leaf-', '')) >= from);
+	return size > from && seen.length >= size - from;
+});
 ok('the session goes on with another process, and the stream behind the last event: nothing lost, nothing twice', JSON.stringify(seen) === JSON.stringify(Array.from({ length: size - from }, (_, i) => 'leaf-' + (from + i))), seen, from, size);
 
 /* ---- the end of it ---- */
 
 helm('centre', 'fleet', 'reader', 'revoke', 'look', '--tenant', 'acme');
-await page.waitForSelector('.enter input[name=token]', { timeout: 20000, state: 'attached' });
+await page.waitForSelector('.enter input[name=token]', { state: 'attached' });
 ok('a reader who was revoked is outside, without asking', /session is over/.test(await page.textContent('main')), await page.textContent('main'));
 ok('nothing was thrown', errors.length === 0, ...errors.slice(0, 5));
 await context.close();

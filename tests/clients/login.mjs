@@ -82,7 +82,7 @@ for (const kind of ['ed25519', 'es256']) {
 	const port = new URL(second).port, there = (await request(port, { path: '/api/v1/console/me', headers: { Host: 'localhost:' + port, Cookie: '__Host-helm=' + cookie.value, 'X-Helm-Page': word, 'Sec-Fetch-Site': 'same-origin' } })).status;
 	ok('a session of one front end is one at the other', st === 200 && there === 200, st, there);
 	centre('reader', 'revoke', 'two');
-	await page.waitForSelector('.enter h1', { timeout: 20000 });
+	await page.waitForSelector('.enter h1');
 	ok('who is removed is out while the page is open', /over/.test(await page.textContent('main')), await page.textContent('main'));
 	await page.click('text=Use your key');
 	ok('and stays out', /opens nothing here/.test(await said(page)), await page.textContent('main'));
@@ -120,7 +120,7 @@ for (const kind of ['ed25519', 'es256']) {
 	await page.waitForSelector('.proof.pass');
 	ok('the proof of their own act is green', (await page.locator('.checks .pass').count()) === 8);
 	centre('reader', 'set', 'ann', '--machines', 'all');
-	await page.waitForSelector('.enter h1', { timeout: 20000 });
+	await page.waitForSelector('.enter h1');
 	await page.click('text=Use your key');
 	await page.waitForSelector('#nav a[data-page=log]');
 	ok('another role comes with the next session', /Freeze/.test(await page.textContent('#nav')));

@@ -86,8 +86,17 @@ process.on('uncaughtException', (e) => { console.log('not ok - ' + e.message.spl
 process.on('unhandledRejection', (e) => { throw e; });
 export const browser = await chromium.launch({ executablePath: BROWSER, args: SANDBOX ? [SANDBOX] : [] });
 export const PAGES = ['now', 'waiting', 'acts', 'sessions', 'freeze', 'log', 'evidence', 'policy', 'mcp', 'spend', 'memory'];
+const PATIENCE = 120000;
+// until(FN): FN is asked again and again until it says yes; whether it ever did.
+export async function until(isSo) {
+	for (const end = Date.now() + PATIENCE; ; await new Promise((go) => setTimeout(go, 100))) {
+		if (await isSo()) return true;
+		if (Date.now() > end) return false;
+	}
+}
 export async function tab(context, errors) {
 	const page = await context.newPage();
+	page.setDefaultTimeout(PATIENCE); // nothing is waited for longer than it takes; this is for a machine that has much else to do
 	page.on('pageerror', (e) => errors.push('pageerror: ' + e.message));
 	page.on('console', (m) => { if (m.type() === 'error' && !/status of (401|403|404|409|422)|net::ERR|TrustedScript/.test(m.text())) errors.push('console: ' + m.text()); });
 	return page;

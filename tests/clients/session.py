@@ -368,7 +368,7 @@ def main():
     for what, text in (("the calls and the time", "Last 24 hours: 30 calls of %s, from " % client), ("the commit", "Add sum"),
                        ("the question and who answered it", "ran, approved (user:"), ("what was refused by a wall", "connection to %s:%d" % (ADDRESS, port)),
                        ("the deletion and its undo", "helm checkpoint restore "), ("what left the walls", "git push origin HEAD:main  (permitted"),
-                       ("the health of the record", "The record is whole")):
+                       ("the health of the record", "The record: checked up to receipt")):
         check("the report tells " + what, text in report, report)
     print("".join("# | %s\n" % line for line in lines), end="")
     print("# %s %s: %.1f s" % (client, how, took))

@@ -1,4 +1,4 @@
-/* checkpoint_crash_test.c — create, restore and prune when every single system call fails or is the last one.
+/* checkpoint_crash_test.c — create, restore, prune and repair when every single system call fails or is the last one.
  *
  * After create: the checkpoint is in the index and can be restored, or it is not there at all; what was there before still
  * is.  After restore: every file is the old or the new one, and doing it again finishes it.  After prune: what is in the
@@ -172,7 +172,10 @@ static int act_restore(struct crash *c, struct err *e)
 
 	int rc = world_try(&w, &c->f.sys, &c->t, e);
 	rc = rc ? rc : checkpoint_restore(&w.st, &q, &r, e);
-	if (!rc)
+	/* Not back is not restored, and each path of it has its reason. */
+	for (size_t i = 0; !rc && i < r.change_count; i++)
+		assert_true(!r.changes[i].is_missed || r.changes[i].note);
+	if (!rc && !r.missed)
 		crash_ack(c);
 	world_close(&w);
 	return rc;
@@ -315,6 +318,120 @@ static void compaction(void **state)
 		assert_true(crash_sweep(&what, &store) >= SMALL_PACKS);
 }
 
+/* ---- the first checkpoint ---- */
+
+static void setup_first(struct crash *c)
+{
+	assert_int_equal(mkdirat(c->t.fd, ".helm", 0700), 0);
+	assert_int_equal(mkdirat(c->t.fd, "dir", 0755), 0);
+	put_new(&c->t);
+}
+
+/* A kill leaves no index that counts as lost, and what it left goes with the next checkpoint. */
+static void check_first(struct crash *c, const struct crash_end *end)
+{
+	struct world w;
+	struct json *list;
+	char **names;
+	size_t n;
+
+	world_open(&w, sys_real(), &c->t);
+	if (checkpoint_list(&w.st, &list, &w.e))
+		fail_msg("%s", w.e.text);
+	assert_true(list->n == 1 || (list->n == 0 && !end->acks));
+	if (save(&w, "next", &w.e))
+		fail_msg("%s", w.e.text);
+	assert_int_equal(
+		file_list(sys_real(), &w.a, w.state_fd, "checkpoints/objects", &names, &n, &w.e), OK);
+	for (size_t i = 0; i < n; i++)
+		assert_false(checkpoint_is_temp(names[i]));
+	world_close(&w);
+	check_all(&c->t);
+}
+
+static void first_checkpoint(void **state)
+{
+	(void)state;
+	const struct crash_case what = { "first checkpoint", setup_first, act_create, check_first };
+
+	assert_true(crash_sweep(&what, NULL) >= 10);
+}
+
+/* ---- repair ---- */
+
+/* An index that is cut, and one object that is damaged and that the work tree has not any more. */
+static void setup_repair(struct crash *c)
+{
+	struct world w;
+	char **names;
+	size_t n;
+	struct bytes all = { 0 };
+
+	setup(c);
+	world_open(&w, sys_real(), &c->t);
+	assert_int_equal(
+		file_list(sys_real(), &w.a, w.state_fd, "checkpoints/objects", &names, &n, &w.e), OK);
+	const char *pack = arena_printf(&w.a, "checkpoints/objects/%s", names[0]);
+	assert_int_equal(save(&w, "second", &w.e), OK);
+	assert_int_equal(file_read(sys_real(), &w.a, w.state_fd, pack, 1 << 20, 0, &all, &w.e), OK);
+	const uint8_t *at = memmem(all.p, all.n, "two, old", 8);
+	assert_non_null(at);
+	int fd = openat(w.state_fd, pack, O_RDWR);
+	assert_int_equal(pwrite(fd, "X", 1, at - all.p), 1);
+	close(fd);
+	scratch_put(&c->t, ".helm/checkpoints/index.json", "[{");
+	world_close(&w);
+}
+
+static int act_repair(struct crash *c, struct err *e)
+{
+	struct world w;
+	struct checkpoint_repaired done;
+
+	int rc = world_try(&w, &c->f.sys, &c->t, e);
+	rc = rc ? rc : checkpoint_repair_store(&w.st, &(struct checkpoint_repair){ 0 }, &done, e);
+	if (!rc)
+		crash_ack(c);
+	world_close(&w);
+	return rc;
+}
+
+/* Whenever it was killed, once more finishes it: both are listed, one file is lost, all others come back. */
+static void check_repair(struct crash *c, const struct crash_end *end)
+{
+	struct world w;
+	struct checkpoint_repaired done;
+	struct checkpoint_checked found;
+	struct checkpoint_restored r;
+	struct checkpoint_restore q = { .id = "first", .no_backup = true, .delete_new = true };
+	struct json *list;
+
+	world_open(&w, sys_real(), &c->t);
+	if (checkpoint_repair_store(&w.st, &(struct checkpoint_repair){ 0 }, &done, &w.e))
+		fail_msg("%s", w.e.text);
+	assert_true(!end->acks || !done.is_changed);
+	if (checkpoint_check_store(&w.st, &(struct checkpoint_check){ .read_data = true }, &found, &w.e) ||
+		checkpoint_list(&w.st, &list, &w.e) || checkpoint_restore(&w.st, &q, &r, &w.e))
+		fail_msg("%s", w.e.text);
+	assert_int_equal(found.findings->n, 0);
+	assert_int_equal(found.lost, 1);
+	assert_int_equal(list->n, 2);
+	assert_int_equal(r.missed, 1);
+	assert_true(is_text(&c->t, "one", "one, old\n") && is_text(&c->t, "dir/three", "three, old\n") &&
+		is_text(&c->t, "dir/two", "two, new\n"));
+	restore(&w, "second");
+	assert_true(is_text(&c->t, "one", "one, new\n") && is_text(&c->t, "dir/four", "four, new\n"));
+	world_close(&w);
+}
+
+static void repairing(void **state)
+{
+	(void)state;
+	const struct crash_case what = { "repair", setup_repair, act_repair, check_repair };
+
+	assert_true(crash_sweep(&what, NULL) >= 15);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +439,8 @@ int main(void)
 		cmocka_unit_test(restoring),
 		cmocka_unit_test(prune),
 		cmocka_unit_test(compaction),
+		cmocka_unit_test(first_checkpoint),
+		cmocka_unit_test(repairing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

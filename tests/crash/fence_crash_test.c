@@ -129,7 +129,7 @@ static bool is_fenced(struct crash *c, bool is_kernel)
 	fault_init(&f);
 	if (place_open(c, &f, &p, is_kernel, &e))
 		fail_msg("%s", e.text);
-	return freeze_in_force(&p.k, &p.a, "agent:x") != NULL;
+	return freeze_in_force(p.k.sys, &p.a, p.k.ws, "agent:x") != NULL;
 }
 
 static bool is_on_record(struct crash *c)

@@ -48,6 +48,16 @@ ok "a machine that has checked the log is shown so" says 0 "standing=good" seen 
 ok "with the sizes it compared" says 0 "sizes=True" seen anna
 ok "one page of it says what the list says" says 0 "same=True" seen anna
 ok "it is right" says 0 "wrong=False" seen anna
+record_of() { centre nodes --json | python3 -c 'import json, sys; print([(x["record"]["standing"], x["standing"], x["record"].get("why", "")) for x in json.load(sys.stdin) if x["node"] == sys.argv[1]])' "$(node_of "$1")"; }
+ok "its own record is sound, it says" says 0 "('sound', " record_of anna
+cp "$scratch/m/anna/.helm/workspace/.helm/tool-calls.jsonl" calls.kept
+sed -i '1s/Bash/Bosh/' "$scratch/m/anna/.helm/workspace/.helm/tool-calls.jsonl"
+machine anna fleet sync >/dev/null 2>&1
+ok "one whose record is not sound says so, and is red" says 0 "('not sound', 'red', 'receipt" record_of anna
+ok "for eyes, too" says 0 "record not sound" centre nodes
+cp calls.kept "$scratch/m/anna/.helm/workspace/.helm/tool-calls.jsonl"
+machine anna fleet sync >/dev/null 2>&1
+armed
 ok "one that has joined and was never heard has never checked it" says 0 "standing=never" seen carl
 ok "it stands in the first beat after the check, not in the next round" [ "$(sql "$pgdir" "SELECT count(*) FROM fleet.node WHERE convert_from(beat, 'UTF8') LIKE '%\"result\":\"good\"%'")" -ge 1 ]
 

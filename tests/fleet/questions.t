@@ -195,12 +195,12 @@ ask anna 'rm -rf tenth' >/dev/null 2>&1
 sync anna
 open=$(centre questions --json 2>/dev/null | grep -c '"seen_at"')
 ok "all that wait are shown, and nothing is said of more" sh -c '[ "$1" -gt 1 ] && ! grep -q . "$2"' sh "$open" "$(centre questions >/dev/null 2>more.err; echo more.err)"
-ok "one of them, and that there are more" says 0 "there are more" centre questions --limit 1
-ok "to programs, too" says 0 "there are more" centre questions --limit 1 --json
+ok "one of them, and that there are more" says 0 "more with --limit" centre questions --limit 1
+ok "to programs, too" says 0 "more with --limit" centre questions --limit 1 --json
 ok "who get as many as they asked for" [ "$(centre questions --limit 1 --json 2>/dev/null | grep -c '"seen_at"')" = 1 ]
 ok "of one machine alone" says 0 "rm -rf ninth" centre questions --node "$(sed -n 's/.*"node": *"\([0-9]*\)".*/\1/p' "$scratch/m/bert/.helm/fleet/joined.json")" --limit 1
 sql "$pgdir" "INSERT INTO fleet.asked SELECT tenant_id, chain_id, 'approval-many-' || i, lamport, request, expires_at, now() - interval '1 day' FROM fleet.asked, generate_series(1, 1000) i WHERE approval_id = '$fifth'" >/dev/null
-ok "a thousand older ones do not hide the others in silence" says 0 "there are more" centre questions
+ok "a thousand older ones do not hide the others in silence" says 0 "of one machine" centre questions
 sql "$pgdir" "DELETE FROM fleet.asked WHERE approval_id LIKE 'approval-many-%'" >/dev/null
 ok "the order that answers one is named beside it" [ "$(centre questions --json 2>/dev/null | python3 -c 'import json, sys; print(max(q.get("order", 0) for q in json.load(sys.stdin) if q["approval_id"] == sys.argv[1]))' "$ninth")" = "$(sql "$pgdir" "SELECT max(seq) FROM fleet.directive WHERE kind = 'grant'")" ]
 

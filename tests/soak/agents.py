@@ -1,4 +1,4 @@
-"""agents.py: who works in the homes of a soak: agents that do everything there is, and somebody who fills the disk."""
+"""agents.py: who works in the homes of a soak: agents that do everything there is."""
 import contextlib
 import json
 import os
@@ -7,16 +7,17 @@ import shutil
 import threading
 import time
 
-from model import LITTLE_BYTES, differ, read_tree, write_tree
+from model import differ, read_tree, write_tree
 from place import Place
+from trouble import Trouble
 
 
-class Agent(threading.Thread):
+class Agent(Trouble, threading.Thread):
     """One agent: an endless mixture of calls, each of which updates the model when it was acknowledged."""
 
     def __init__(self, site, number, seed, stop, args):
         super().__init__(daemon=True)
-        self.s, self.number, self.stop_at, self.kill = site, number, stop, args.kill
+        self.s, self.number, self.stop_at, self.kill, self.fault = site, number, stop, args.kill, args.fault
         self.r = random.Random("%s/%s/%d" % (seed, site.name, number))
         self.dir = "a%d" % number
         self.path = os.path.join(site.work, self.dir)
@@ -28,8 +29,9 @@ class Agent(threading.Thread):
         self.ops = [
             (30, self.hook), (6, self.hook_denied), (14, self.run_ok), (4, self.run_failing), (3, self.run_denied),
             (3, self.run_approved), (2, self.run_long), (3, self.run_destroying), (5, self.save), (3, self.restore), (2, self.prune),
-            (2, self.rotate), (4, self.check), (1, self.repair_nothing), (1, self.damage), (2, self.export), (2, self.freeze),
-            (8, self.govern), (1, self.rebuild), (2, self.look), (2, self.archive),
+            (2, self.rotate), (4, self.check), (1, self.repair_nothing), (2, self.damage), (1, self.damage_points), (1, self.damage_packs),
+            (1, self.damage_keys), (2, self.export), (2, self.freeze), (8, self.govern), (1, self.rebuild), (4, self.look), (2, self.archive),
+            (1, self.upgrade),
         ]
         self.without = args.without.split(",")
         self.ops = [op for op in self.ops if op[1].__name__ not in self.without]
@@ -59,6 +61,7 @@ class Agent(threading.Thread):
 
     def call(self, kind, args, **more):
         more.setdefault("kill", self.kill)
+        more.setdefault("fault", self.fault if more["kill"] else 0)  # a call that is not to be killed is not disturbed
         return self.s.call(kind, args, rng=self.r, **more)
 
     def answer(self, kind, words, args, **more):
@@ -239,24 +242,30 @@ class Agent(threading.Thread):
         if done.code:
             s.refused(since, "a checkpoint is refused", done)
             return
-        point = json.loads(done.out)["checkpoint_id"]
+        doc = json.loads(done.out)
+        point = doc["checkpoint_id"]
+        if doc.get("skipped"):  # said: it could not be read
+            s.counts.add("not_saved")
+            return
         with s.lock:
             if point in s.pruned:
                 return
             s.points[point] = (self.dir, contents)
             if s.unsure != unsure:
                 s.maybe_gone.add(point)
+        if not s.is_calm(since):
+            s.hurt.add(point)  # it may share content with a pack that was damaged meanwhile
 
     def restore(self):
         s, since = self.s, self.since()
         with s.saves:  # a prune may take it away otherwise
-            mine = [p for p, (where, _) in s.points.items() if where == self.dir and p not in s.maybe_gone]
+            mine = [p for p, (where, _) in s.points.items() if where == self.dir and p not in s.maybe_gone and p not in s.hurt]
             if not mine or not self.quietly(self.scribble):
                 return
             point = self.r.choice(mine)
             done = self.call("restore", ["checkpoint", "restore", point, "--yes", "--delete-new", "--only", self.dir] +
                              (["--no-backup"] if self.r.random() < 0.5 else []))
-            if done.killed:
+            if done.killed or done.fault:
                 done = self.call("restore", ["checkpoint", "restore", point, "--yes", "--delete-new", "--only", self.dir], kill=0)
             if done.code:
                 s.refused(since, "a restore is refused", done)
@@ -304,10 +313,16 @@ class Agent(threading.Thread):
                 s.refused(since, "a rotation is refused", done)
 
     def check(self):
-        s, since = self.s, self.since()
+        s, since, read_only = self.s, self.since(), self.s.read_only
         done = self.call("check", ["log", "check"], clock=self.clock())
         if done.code:
             s.refused(since, "a sound log is called damaged", done)
+            self.must_look(read_only, done)
+
+    def must_look(self, read_only, done):
+        """On a disk that is read-only nothing is lost to the eye: a view that fails there is a finding."""
+        if read_only and read_only == self.s.read_only and not done.killed and not done.fault:
+            self.s.counts.found("false_alarms", "%s: the disk is read-only, and a view fails: %s" % (self.s.name, done))
 
     def repair_nothing(self):
         """Nothing is wrong: a repair has nothing to do, and does nothing."""
@@ -317,49 +332,6 @@ class Agent(threading.Thread):
             done = self.call("repair", ["log", "repair", "--yes"])
             if done.code == 0 and s.is_calm(since):
                 s.counts.found("false_alarms", "%s: a sound log was repaired: %s" % (s.name, done))
-
-    def damage(self):
-        """Changes a derived file, as a bad disk would, beside everybody who works; then repairs."""
-        s = self.s
-        with s.mend:
-            with s.lock:
-                if s.trouble % 2:
-                    return
-                s.trouble += 1
-            try:
-                what = self.r.choice(["log/leaves", "log/leaves", "log/edge", "ops-index.sqlite3"])
-                if not self.spoil(os.path.join(s.state, what)):
-                    return
-                s.counts.add("damages")
-                for chance in (0.25, 0.25, 0.25, 0):
-                    repair = self.call("repair", ["log", "repair", "--yes"], kill=chance)
-                    if not repair.killed:
-                        break
-                if what.endswith("sqlite3"):
-                    self.call("rebuild", ["db", "rebuild"], kill=0)
-                done = self.call("check", ["log", "check", "--all"], kill=0)
-                if done.code or "leaves are not those" in done.out:
-                    s.counts.found("false_alarms", "%s: %s was changed, and the repair (%s) did not help: %s" % (
-                        s.name, what, repair, done))
-                s.counts.add("repairs")
-            finally:
-                with s.lock:
-                    s.trouble += 1
-
-    def spoil(self, path):
-        try:
-            with open(path, "r+b") as f:
-                size = os.fstat(f.fileno()).st_size
-                if not size:
-                    return False
-                at = self.r.randrange(size)
-                f.seek(at)
-                old = f.read(1)
-                f.seek(at)
-                f.write(b"0" if old != b"0" else b"1")
-            return True
-        except OSError:
-            return False
 
     def export(self):
         s, since = self.s, self.since()
@@ -437,7 +409,7 @@ class Agent(threading.Thread):
                 s.counts.found("wrong_states", "%s: %s is frozen, and passes: %s" % (s.name, who, held))
         done = self.answer("unfreeze", [], ["unfreeze", "--principal", who])
         for _ in range(50):
-            if done.code == 0 or not (done.killed or not s.is_calm(since)):
+            if done.code == 0 or not (done.killed or done.fault or not s.is_calm(since)):
                 break
             time.sleep(0.1)
             done = self.answer("unfreeze", [], ["unfreeze", "--principal", who], kill=0)
@@ -457,46 +429,10 @@ class Agent(threading.Thread):
             s.refused(since, "a rebuild is refused", done)
 
     def look(self):
-        s, since = self.s, self.since()
-        args = self.r.choice([["status", "--brief"], ["report"], ["task", "list"], ["receipts", "list"], ["dashboard"]])
+        s, since, read_only = self.s, self.since(), self.s.read_only
+        args = self.r.choice([["status", "--brief"], ["report"], ["task", "list"], ["receipts", "list"], ["dashboard"], ["checkpoint", "list"],
+                              ["checkpoint", "check"], ["key", "history"], ["approval", "list"], ["workspace", "show"], ["freeze", "status"]])
         done = self.call("look", args)
         if done.code:
-            s.refused(since, "a view fails", done)
-
-
-class Filler(threading.Thread):
-    """Fills the small disk of a site, and frees it again."""
-
-    def __init__(self, site, seed, stop):
-        super().__init__(daemon=True)
-        self.s, self.stop_at, self.r = site, stop, random.Random("%s/filler" % seed)
-
-    def wait_until_free(self):
-        """A process that was forked while the file was open holds it until it has begun its own program, on a busy machine for long."""
-        time.sleep(0.3)
-        for _ in range(600):
-            room = os.statvfs(self.s.root)
-            if room.f_bavail * room.f_frsize > 2 * LITTLE_BYTES:
-                return
-            time.sleep(0.1)
-        self.s.counts.note("%s: the disk stays full by itself" % self.s.name)
-
-    def run(self):
-        path = os.path.join(self.s.root, "filler")
-        while not self.stop_at.wait(self.r.uniform(4, 12)):
-            with self.s.gate.work(), self.s.mend:
-                with self.s.lock:
-                    self.s.trouble += 1
-                with open(path, "wb", buffering=0) as f:
-                    size = 1 << 20
-                    while size >= 512:
-                        try:
-                            f.write(b"\0" * size)
-                        except OSError:
-                            size //= 2
-                self.s.counts.add("full_disks")
-                time.sleep(self.r.uniform(0.2, 1.5))
-                os.unlink(path)
-                self.wait_until_free()
-                with self.s.lock:
-                    self.s.trouble += 1
+            s.refused(since, "a view fails: %s" % args, done)
+            self.must_look(read_only, done)

@@ -3,6 +3,7 @@
 Every call of helm goes through Site.call(); what it acknowledged is remembered, and compare() holds that against what is recorded."""
 import collections
 import contextlib
+import glob
 import json
 import os
 import random
@@ -19,6 +20,7 @@ TERMINAL = os.path.join(SOURCE, "tests", "tools", "terminal.py")
 AGENT = os.path.join(SOURCE, "tests", "tools", "agent.py")
 LITTLE_BYTES = 24 << 20  # with less than this free, a refusal is no surprise
 TIMEOUT_S = 120
+SLOW_S = 20  # longer than this is told
 SMALL_SHARE = 0.3  # of the calls close files early
 
 
@@ -72,6 +74,11 @@ class Counts:
         with self.lock:
             self.n[what] += n
 
+    def once(self, what, which):
+        with self.lock:
+            self.n[what] += (what, which) not in self.seen
+            self.seen.add((what, which))
+
     def note(self, text):
         with self.lock:
             self.log.write("%s %s\n" % (time.strftime("%H:%M:%S"), text))
@@ -95,11 +102,29 @@ class Counts:
 class Done:
     """How one call of helm ended."""
 
-    def __init__(self, code, out, err, killed, took=0.0):
-        self.code, self.out, self.err, self.killed, self.took = code, out, err, killed, took
+    def __init__(self, code, out, err, killed, took=0.0, fault=""):
+        self.code, self.out, self.err, self.killed, self.took, self.fault = code, out, err, killed, took, fault
 
     def __str__(self):
-        return "exit %s, stdout %r, stderr %r" % (self.code, self.out[:1500], self.err[:1500])
+        return "%sexit %s, stdout %r, stderr %r" % (self.fault and "with %s: " % self.fault, self.code, self.out[:1500], self.err[:1500])
+
+
+def choose_fault(rng, is_hook):
+    """One thing that goes wrong in a call: its name, what precedes the program, its environment.  helm-test fails, cuts or dies at
+    the N-th system call that writes, or fails one that looks; a limit makes the kernel do it."""
+    at = rng.randint(1, rng.choice((8, 40, 200)))
+    kind = rng.choice(["FAIL_AT", "FAIL_AT", "FAIL_AT", "LOOK_FAIL_AT", "LOOK_FAIL_AT", "SHORT_AT", "KILL_AT", "TEAR_AT"] +
+                      ([] if is_hook else ["fsize", "nofile", "as", "stack"]))
+    value = str(at)
+    if kind == "FAIL_AT":
+        value += rng.choice((":EIO", ":ENOSPC", "+:ENOSPC", "+:EROFS", ":EMFILE", ":EDQUOT"))
+    elif kind == "LOOK_FAIL_AT":  # never that something is not there: no disk says so
+        value = str(at * 3) + rng.choice((":EIO", ":EMFILE", ":ENOMEM"))
+    elif not kind.isupper():
+        value = str(rng.choice({"fsize": (0, 4096, 1 << 16, 1 << 20), "nofile": (8, 24, 36, 48), "as": (14 << 20, 24 << 20, 48 << 20),
+                                "stack": (16 << 10, 256 << 10, 1 << 20)}[kind]))
+        return "%s=%s" % (kind, value), ["prlimit", "--%s=%s" % (kind, value)], {}
+    return "%s=%s" % (kind, value), [], {"HELM_TEST_" + kind: value}
 
 
 class Site:
@@ -132,6 +157,8 @@ class Site:
         self.unsure = 0  # so many prunes were
         self.pruned = set()  # of those that were not; perhaps before whoever made one heard of it
         self.kept_packs = []
+        self.hurt = set()  # checkpoints of which files may be lost, since a pack was damaged
+        self.read_only = 0  # not zero while the disk is; every time another number
         self.frozen = {}
         self.going = {}  # what each thread calls now
         self.rounds = 0
@@ -147,19 +174,26 @@ class Site:
         with self.lock:
             return self.trouble == since and since % 2 == 0
 
-    def call(self, kind, args, rng=None, stdin=b"", clock=None, kill=0.0, prefix=()):
-        """Runs helm.  kill: how likely it is ended on the way, at a moment within twice the usual time."""
-        program, extra = self.helm, None
+    def call(self, kind, args, rng=None, stdin=b"", clock=None, kill=0.0, fault=0.0, prefix=(), home=None, cwd=None):
+        """Runs helm.  kill: how likely it is ended on the way, at a moment within twice the usual time.  fault: how likely one of its
+        system calls fails, or it gets less than it needs."""
+        program, extra, wrong = self.helm, {"HOME": home or self.home}, ""
+        if rng and rng.random() < fault:
+            wrong, before, more = choose_fault(rng, args[0] == "hook")
+            program, prefix = self.twin, list(prefix) + before
+            extra.update(more)
+            self.counts.add("faults")
         if clock is not None:
-            program, extra = self.twin, {"HELM_TEST_CLOCK_US": str(int(clock * 1000000))}
+            program = self.twin
+            extra["HELM_TEST_CLOCK_US"] = str(int(clock * 1000000))
             self.counts.add("clock_steps")
-        elif rng and rng.random() < SMALL_SHARE:  # closes files of the record when they are small
+        elif not wrong and rng and rng.random() < SMALL_SHARE:  # closes files of the record when they are small
             program = self.small
         if args[0] == "hook":  # by a client of its own: whoever calls a hook is no person, and we are one below
             prefix = list(prefix) + [sys.executable, AGENT]
         started = time.monotonic()
         self.going[threading.get_ident()] = (kind, started)
-        p = subprocess.Popen(list(prefix) + [program] + args, cwd=self.work, env=self.env(extra), stdin=subprocess.PIPE,
+        p = subprocess.Popen(list(prefix) + [program] + args, cwd=cwd or self.work, env=self.env(extra), stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         timer, shot = None, []
         if rng and rng.random() < kill:
@@ -182,11 +216,14 @@ class Site:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(p.pid, signal.SIGABRT)
             out, err = p.communicate()
-            self.counts.found("false_alarms", "%s: %s hangs: no end within %d s" % (self.name, args, TIMEOUT_S))
+            self.counts.found("hangs", "%s: %s (%s): no end within %d s" % (self.name, args, wrong, TIMEOUT_S))
         if timer:
             timer.cancel()
         took = time.monotonic() - started
-        killed = p.returncode == -signal.SIGKILL and bool(shot)
+        if took > SLOW_S:
+            self.counts.add("slow")
+            self.counts.note("%s: %s took %.1f s (%s), load %.1f" % (self.name, args, took, wrong, os.getloadavg()[0]))
+        killed = p.returncode in (-signal.SIGKILL, 256 - signal.SIGKILL) and (bool(shot) or wrong.startswith(("KILL", "TEAR")))
         if killed:
             self.counts.add("kills")
         else:
@@ -194,7 +231,10 @@ class Site:
         self.counts.add("ops")
         with self.counts.lock:
             self.counts.by_op[kind] += 1
-        done = Done(p.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), killed, took)
+        done = Done(p.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), killed, took, wrong)
+        is_silent = not out and not err and p.returncode not in (0, 7) and not killed and "+" not in wrong  # which fails for the sentence, too
+        if wrong and (is_silent or "bug at" in done.err):
+            self.counts.found("wrong_states", "%s: %s ends without a sentence: %s" % (self.name, args, done))
         if p.returncode in (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT, -signal.SIGILL, -signal.SIGFPE):
             self.counts.found("false_alarms", "%s: %s crashed: %s" % (self.name, args, done))
         return done
@@ -209,7 +249,7 @@ class Site:
 
     def refused(self, since, what, done):
         """Something that should have worked did not."""
-        if done.killed:
+        if done.killed or done.fault:
             return
         room = os.statvfs(self.root)
         if "could not be decided in time" in done.out and os.getloadavg()[0] > 2 * (os.cpu_count() or 1):
@@ -239,6 +279,16 @@ class Site:
         if done.code:
             sys.exit("soak: the profile could not be chosen: %s" % done)
 
+        self.usual = self.doctor()  # what this machine lacks
+
+    def doctor(self):
+        done = self.call("doctor", ["doctor", "--skip-discovery", "--json"])
+        try:
+            return {(c["name"], c.get("detail", "") if c["name"] not in ("disk",) else "") for c in json.loads(done.out)["checks"] if not c["ok"]}
+        except (ValueError, KeyError) as e:
+            self.counts.found("false_alarms", "%s: doctor: %s: %s" % (self.name, e, done))
+            return set()
+
     # ---- what is recorded ----
 
     def rows(self, name):
@@ -252,6 +302,9 @@ class Site:
         for one in sorted(files):
             found += self.lines(files[one])
         return found + self.lines(os.path.join(self.state, name))
+
+    def lines_of(self, paths):
+        return [row for path in paths for row in self.lines(path)]
 
     def lines(self, path):
         found = []
@@ -288,6 +341,9 @@ class Site:
         self.compare_runs()
         self.compare_freezes()
         self.compare_points(is_last)
+        wrong = self.doctor()
+        if wrong - self.usual:
+            c.found("false_alarms", "%s: doctor calls wrong: %s" % (name, wrong - self.usual))
         for pack in self.kept_packs:
             self.verify_pack(pack)
 
@@ -300,15 +356,21 @@ class Site:
         rows = self.rows("tool-calls.jsonl")
         first = {r.get("tool_use_id"): r for r in rows if "verdict" in r}
         last = {r.get("tool_use_id"): r for r in rows if "outcome" in r}
+        # What a repair took out with a damaged one, because they were signed together: named in its receipt, and kept beside the file.
+        aside = {r.get("tool_use_id") for r in self.lines_of(glob.glob(os.path.join(self.state, "tool-calls*.damaged-*")))}
         for use, said in self.calls.items():
             row = first.get(use)
-            if not row:
+            if not row and use in aside:
+                c.once("kept_aside", use)
+            elif not row:
                 c.found("lost", "%s: the row of call %s, answered %s" % (name, use, said), ("call", name, use))
             elif said != "quiet" and not decisions.get(row.get("decision_id")):
                 c.found("lost", "%s: the receipt of call %s, answered %s" % (name, use, said), ("call", name, use))
         for use in self.outcomes:
             row, before = last.get(use), first.get(use)
-            if not row:
+            if not row and use in aside:
+                c.once("kept_aside", use)
+            elif not row:
                 c.found("lost", "%s: the outcome row of call %s" % (name, use), ("end", name, use))
             elif before and before.get("decision_id") and not any(
                     r.get("type") == "outcome" or str(r.get("receipt_id", "")).split(".")[0].endswith("_outcome")
@@ -370,12 +432,22 @@ class Site:
         for point in todo:
             where, contents = self.points[point]
             before = read_tree(os.path.join(self.work, where))
+            if point in self.hurt:
+                write_tree(os.path.join(self.work, where), {})
             done = self.call("restore", ["checkpoint", "restore", point, "--yes", "--delete-new", "--no-backup", "--only", where])
             got = read_tree(os.path.join(self.work, where))
-            if done.code or got != contents:
+            if point in self.hurt and done.code == 1 and not self.untold(done, where, got, contents):
+                c.add("partly_back")
+            elif done.code or got != contents:
                 c.found("lost", "%s: checkpoint %s does not restore: %s; %s" % (name, point, done, differ(got, contents)),
                         ("point", name, point))
             write_tree(os.path.join(self.work, where), before)
+
+    @staticmethod
+    def untold(done, where, got, contents):
+        """After damage of a pack: files that are not back and not named, or that are back otherwise."""
+        return [n for n in contents if n not in got and os.path.join(where, n) not in done.out + done.err] + \
+            [n for n in got if got[n] != contents.get(n)]
 
     def verify_pack(self, pack):
         """Sealed by the key that was in force then: all there ever were are given."""

@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
 """soak.py [--minutes N] [--seed N] [--agents N] [--build DIR] [--keep]: many agents at once, and a model that knows what they were told.
 
-Agents call hooks, run commands, save and restore files, check, repair and export, in throw-away homes, with the programs of a build.
-Beside them a person chooses, freezes, pauses, accepts and rotates keys: at a terminal that was there before the agents, or with a
-registered key.  Meanwhile processes are killed at random moments, clocks step (helm-test, which is helm with another clock), derived files
-are damaged, closed files are archived (helm-small closes them early), and the disk of one home is filled and freed (needs root: a small tmpfs).
+Agents call hooks, run commands, save, restore and prune files, check, repair and export, in throw-away homes, with the programs of a
+build.  Beside them a person chooses, freezes, pauses, accepts and rotates keys: at a terminal that was there before the agents, or with
+a registered key.  Homes of earlier builds (tests/cases/states) are opened, worked in and brought up to date.  Meanwhile processes are
+killed at random moments, system calls fail (helm-test, which is helm with a twin of the outside world) or limits are too low, clocks
+step, derived files, ledger entries, receipts, signed heads, histories of keys, lists of checkpoints and packs are damaged and repaired,
+closed files are archived (helm-small closes them early), and the disk of one home is filled and freed, and read-only for a while
+(needs root: a small tmpfs).
 
 The model remembers what was acknowledged: an exit code that says done, or an answer that was printed.  Every minute, and at the end,
 all agents wait, and what the model remembers is compared with what is recorded:
 
-  lost          acknowledged, and not there any more (a receipt, a row, a checkpoint, a pack)
+  lost          acknowledged, and not there any more (a receipt, a row, a checkpoint, a pack); or lost with a damage, and not named
   false alarm   something was called damaged, or refused, and nothing was wrong
-  wrong state   a run is called something it is not (a completed one failed, a killed one running)
+  wrong state   a run is called something it is not (a completed one failed, a killed one running), or a call ends without a word
+  hang          a call that did not end
 
 A hook that denies because time ran out, on a machine that is overloaded by others, is counted as late.
-A process that was killed told nothing, so nothing is expected of it, except that it breaks nothing.  A refusal counts only where
+A process that was killed told nothing, so nothing is expected of it, except that it breaks nothing; one whose system call failed may
+refuse, and what it calls done is done.  A refusal counts only where
 nothing was damaged and the disk was not full.
 
 The seed decides what each agent does and when it is killed; the order in which the kernel runs them is not ours, so a seed makes
 the same load again, not the same moment.  Prints one line of counts, and where every finding is noted, which is kept always; exit 1,
-with the directory kept, when any of the three is not zero."""
+with the directory kept, when any of the four is not zero."""
 import argparse
 import os
 import shutil
@@ -29,8 +34,9 @@ import tempfile
 import threading
 import time
 
-from agents import Agent, Filler
+from agents import Agent
 from model import SOURCE, TERMINAL, TIMEOUT_S, Counts, Site
+from trouble import Filler
 
 TMPFS_BYTES = 256 << 20
 
@@ -43,6 +49,7 @@ def main():
     ap.add_argument("--build", default=os.path.join(SOURCE, "build", "release"))
     ap.add_argument("--keep", action="store_true")
     ap.add_argument("--kill", type=float, default=0.08, help="how likely one call is killed")
+    ap.add_argument("--fault", type=float, default=0.12, help="how likely a system call of one call fails, or it gets less than it needs")
     ap.add_argument("--without", default="", help="what not to do: names of operations, and 'clock'; separated by commas")
     args = ap.parse_args()
     seed = args.seed if args.seed is not None else int.from_bytes(os.urandom(4), "big")
@@ -71,7 +78,7 @@ def main():
             n = args.agents if s.name == "disk" else max(2, args.agents // 2)
             threads += [Agent(s, i, seed, stop, args) for i in range(n)]
         if mounted:
-            threads.append(Filler(sites[1], seed, stop))
+            threads.append(Filler(sites[1], mounted, seed, stop))
         for t in threads:
             t.start()
         end = started + args.minutes * 60
@@ -93,7 +100,7 @@ def main():
         shutil.rmtree(terminals, ignore_errors=True)  # which ends their server
         errors = [t.error for t in threads if getattr(t, "error", None)]
         n = counts.n
-        failed = bool(errors or n["lost"] or n["false_alarms"] or n["wrong_states"])
+        failed = bool(errors or n["lost"] or n["false_alarms"] or n["wrong_states"] or n["hangs"])
         if mounted and failed:
             shutil.copytree(mounted, os.path.join(root, "small-kept"), symlinks=True, ignore_dangling_symlinks=True)
         if mounted:
@@ -101,12 +108,10 @@ def main():
     for text in errors:
         print(text)
     counts.note("calls: %s" % dict(counts.by_op))
-    print("soak: seed=%d minutes=%.1f ops=%d kills=%d clock_steps=%d rotations=%d damages=%d repairs=%d prunes=%d exports=%d archives=%d brought_back=%d "
-          "approvals=%d freezes=%d acts=%d mended=%d typed=%d full_disks=%d refused_in_trouble=%d late=%d "
-          "lost=%d false_alarms=%d wrong_states=%d" % (
-              seed, (time.monotonic() - started) / 60, n["ops"], n["kills"], n["clock_steps"], n["rotations"], n["damages"],
-              n["repairs"], n["prunes"], n["exports"], n["archives"], n["brought_back"], n["approvals"], n["freezes"], n["acts"], n["mended"], n["typed"],
-              n["full_disks"], n["refused_in_trouble"], n["late"], n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
+    print("soak: seed=%d minutes=%.1f %s" % (seed, (time.monotonic() - started) / 60, " ".join("%s=%d" % (name, n[name]) for name in (
+        "ops", "kills", "faults", "clock_steps", "rotations", "damages", "packs", "key_damages", "repairs", "partly_back", "kept_aside", "prunes", "exports", "archives",
+        "brought_back", "upgrades", "approvals", "freezes", "acts", "mended", "typed", "full_disks", "read_only", "refused_in_trouble", "late",
+        "slow", "lost", "false_alarms", "wrong_states", "hangs"))), flush=True)
     for text in counts.late[:20]:
         print("soak: late: %s" % text[:2000])
     if failed or args.keep:

@@ -16,7 +16,6 @@ name: tools
 version: "1"
 rules:
   - {id: weather, action: get_weather, verdict: ALLOW}
-  - {id: refunds, action: refund, verdict: ALLOW}
   - {id: refunds-by-people, action: refund, verdict: DENY, text: Refunds are made by people.}
 """
 CALLS = [

@@ -307,7 +307,7 @@ static void what_was_granted_is_made_again(void **state)
 	struct json *receipt;
 	struct err e = { 0 };
 	assert_int_equal(grant_revoke(&x.k, &x.request, ended, "", &person, &receipt, &e), OK);
-	static const char *const broken[] = { "{", "[]", "{\"version\": 7}", NULL };
+	static const char *const broken[] = { "{", "[]", "{\"version\": 0}", NULL };
 	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
 		if (broken[i])
 			scratch_put(&x.home, "ws/.helm/" APPROVALS, broken[i]);
@@ -328,6 +328,12 @@ static void what_was_granted_is_made_again(void **state)
 		assert_null(ask("rm -rf other").approval_note);
 	}
 	assert_int_equal(ask("git clean -fdx").verdict, V_ESCALATE);
+	/* One of a newer release is whole: it stays, and nothing counts as granted. */
+	scratch_put(&x.home, "ws/.helm/" APPROVALS, "{\"version\": 7}");
+	kernel_fixture_reopen(&x);
+	assert_int_equal(ask("rm -rf other").verdict, V_ESCALATE);
+	assert_null(damaged());
+	assert_string_equal(scratch_get(&x.home, "ws/.helm/" APPROVALS), "{\"version\": 7}");
 	assert_int_equal(ask("git reset --hard").verdict, V_ESCALATE);
 }
 

@@ -71,7 +71,7 @@ static const char *id_at(size_t i)
 static void packs_are_looked_at_again(void **state)
 {
 	struct checkpoint_store other;
-	struct checkpoint_verified found;
+	struct checkpoint_checked found;
 	struct checkpoint_restored plan;
 
 	(void)state;
@@ -86,11 +86,11 @@ static void packs_are_looked_at_again(void **state)
 	scratch_put(&t, "v", version(0));
 	create();
 	ok(checkpoint_open(&other, s, &a, t.fd, state_fd, ".helm", &e));
-	ok(checkpoint_verify(&other, NULL, &found, &e));
+	ok(checkpoint_check_store(&other, &(struct checkpoint_check){ .read_data = true }, &found, &e));
 	checkpoint_close(&other);
 	assert_int_equal(found.checkpoints, 2);
-	if (found.damaged->n)
-		fail_msg("%s", json_text(json_at(found.damaged, 0)));
+	if (found.findings->n)
+		fail_msg("%s", json_get_text(json_at(found.findings, 0), "text", "?"));
 }
 
 /* A day of checkpoints that Helm makes by itself does not push out the one that a person made in the morning; and the last of them stay,
@@ -120,7 +120,7 @@ static void automatic_ones_are_counted_apart(void **state)
 /* An empty file takes no byte of its pack, and needs it all the same. */
 static void an_empty_file_is_kept(void **state)
 {
-	struct checkpoint_verified found;
+	struct checkpoint_checked found;
 
 	(void)state;
 	scratch_put(&t, "empty", "");
@@ -131,10 +131,10 @@ static void an_empty_file_is_kept(void **state)
 	struct checkpoint_policy p = policy(1, 0);
 	prune(&p, NULL, true);
 	assert_int_equal(gone.prune->n, 2);
-	ok(checkpoint_verify(&st, NULL, &found, &e));
+	ok(checkpoint_check_store(&st, &(struct checkpoint_check){ .read_data = true }, &found, &e));
 	assert_int_equal(found.checkpoints, 1);
-	if (found.damaged->n)
-		fail_msg("%s", json_text(json_at(found.damaged, 0)));
+	if (found.findings->n)
+		fail_msg("%s", json_get_text(json_at(found.findings, 0), "text", "?"));
 }
 
 static void old_ones_go(void **state)
@@ -347,6 +347,7 @@ static void damage_stops_removal(void **state)
 	buf_init(&to, &a);
 	json_write(&to, list, 0);
 	scratch_put(&t, ".helm/checkpoints/index.json", to.p);
+	assert_int_equal(unlinkat(t.fd, ".helm/checkpoints/records.jsonl", 0), 0);
 	struct checkpoint_policy p = policy(1, 0);
 	refuses(checkpoint_prune(&st, &p, NULL, true, &gone, &e), "CHECKPOINT_OBJECT");
 	ok(file_list(s, &a, state_fd, "checkpoints/objects", &names, &left, &e));

@@ -674,14 +674,14 @@ static void hosts_are_named_or_the_doors(void **state)
 		if (d.action != cases[i].want)
 			fail_msg("%s: %s", cases[i].host, action_name(d.action));
 		/* behind walls nothing changes for a host that is known, and one that is not is the door's to see */
-		at.containment = CONTAINMENT_WALLS;
+		at.placement = IN_SANDBOX;
 		decide(shipped, &walled, &pr, &at, &d);
 		assert_int_equal(d.action, cases[i].host ? cases[i].want : ACTION_ALLOW);
 		/* a host that is only guessed at is never a named one */
 		e.certainty = DYNAMIC;
 		decide(shipped, &walled, &pr, &at, &d);
 		assert_int_equal(d.action, ACTION_ALLOW);
-		at.containment = CONTAINMENT_NONE;
+		at.placement = UNSANDBOXED;
 		decide(shipped, &walled, &pr, &at, &d);
 		assert_int_equal(d.action, ACTION_DENY);
 	}

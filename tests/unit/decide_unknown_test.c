@@ -37,15 +37,13 @@ static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
 {
 	static const struct {
 		enum unknown_rule rule;
-		enum containment containment;
+		enum placement placement;
 		enum action want;
-	} cases[] = { { UNKNOWN_ALLOW, CONTAINMENT_WALLS, ACTION_ALLOW },
-		{ UNKNOWN_ASK, CONTAINMENT_WALLS, ACTION_ASK },
-		{ UNKNOWN_DENY, CONTAINMENT_WALLS, ACTION_DENY },
+	} cases[] = { { UNKNOWN_ALLOW, IN_SANDBOX, ACTION_ALLOW }, { UNKNOWN_ASK, IN_SANDBOX, ACTION_ASK },
+		{ UNKNOWN_DENY, IN_SANDBOX, ACTION_DENY },
 		/* Where no sandbox stands, it is asked about at the least. */
-		{ UNKNOWN_ALLOW, CONTAINMENT_NONE, ACTION_ASK },
-		{ UNKNOWN_ASK, CONTAINMENT_NONE, ACTION_ASK },
-		{ UNKNOWN_DENY, CONTAINMENT_NONE, ACTION_DENY } };
+		{ UNKNOWN_ALLOW, UNSANDBOXED, ACTION_ASK }, { UNKNOWN_ASK, UNSANDBOXED, ACTION_ASK },
+		{ UNKNOWN_DENY, UNSANDBOXED, ACTION_DENY } };
 	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
 	struct effect known = { .kind = FX_READ, .program = "ls" };
 	struct profile p = *profiles_find(&profiles, "service_ops");
@@ -53,7 +51,7 @@ static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-		struct decide_context at = { .a = &a, .containment = cases[i].containment };
+		struct decide_context at = { .a = &a, .placement = cases[i].placement };
 		struct decision d;
 		p.unknown_tool = cases[i].rule;
 		decide(shipped, &p, &pr, &at, &d);
@@ -156,7 +154,7 @@ static void the_host_of_a_remote_is_that_of_its_address(void **state)
 			.target = cases[i].target,
 			.resolved = cases[i].resolved };
 		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-		struct decide_context at = { .a = &a, .containment = CONTAINMENT_WALLS };
+		struct decide_context at = { .a = &a, .placement = IN_SANDBOX };
 		struct decision d;
 		decide(shipped, profiles_find(&profiles, "develop"), &pr, &at, &d);
 		assert_int_equal(d.action, cases[i].want);
@@ -189,7 +187,7 @@ static void layers_are_the_calls_own(void **state)
 			.resolved = cases[i].resolved,
 			.path_class = PATH_HOME };
 		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-		struct decide_context at = { .a = &a, .home = "/home/u", .containment = CONTAINMENT_WALLS };
+		struct decide_context at = { .a = &a, .home = "/home/u", .placement = IN_SANDBOX };
 		struct decision d;
 		decide(shipped, p, &pr, &at, &d);
 		if ((d.verdict == V_ALLOW) != cases[i].is_own)

@@ -51,6 +51,42 @@ static void damaged_is_an_error(void **state)
 	assert_int_not_equal(doc_load(sys_real(), &a, t.fd, &ROWS, &doc, &e), OK);
 }
 
+/* A newer release may mean something else by the same members. */
+static void newer_is_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_read;
+	} texts[] = { { "{}", true }, { "{\"v\": 1}", true }, { "{\"v\": 2}", true }, { "{\"v\": 0}", true },
+		{ "{\"v\": \"helm-things/2\"}", true }, { "{\"v\": \"helm-things/v1\"}", true },
+		{ "{\"v\": 3}", false }, { "{\"v\": 99999999999999999999}", false },
+		{ "{\"v\": 2.5}", false }, { "{\"v\": \"helm-things/v3\"}", false },
+		{ "{\"v\": \"helm\"}", false }, { "{\"v\": \"\"}", false }, { "{\"v\": null}", false },
+		{ "{\"v\": [1]}", false } };
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(scratch_done) struct scratch t;
+	struct doc d = THINGS;
+
+	(void)state;
+	scratch_open(&t);
+	d.newest = 2;
+	d.version = "v";
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct json *doc = NULL;
+		struct err e = { 0 };
+		scratch_put(&t, "things.json", texts[i].text);
+		int rc = doc_load(sys_real(), &a, t.fd, &d, &doc, &e);
+		assert_int_equal(rc, texts[i].is_read ? OK : E_IO);
+		assert_int_equal(doc_is_newer(&e), !texts[i].is_read);
+		assert_int_equal(doc != NULL, texts[i].is_read);
+		if (!texts[i].is_read)
+			assert_non_null(strstr(e.text, "things.json"));
+	}
+	scratch_put(&t, "things.json", "{\"v\": 99}");
+	struct json *doc = NULL;
+	assert_int_equal(doc_load(sys_real(), &a, t.fd, &THINGS, &doc, NULL), OK); /* it has no version */
+}
+
 static void what_was_replaced_is_read(void **state)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -75,6 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(missing_is_empty),
 		cmocka_unit_test(damaged_is_an_error),
+		cmocka_unit_test(newer_is_refused),
 		cmocka_unit_test(what_was_replaced_is_read),
 	};
 

@@ -84,8 +84,7 @@ static const struct {
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','effects':3}"), "'effects'" },
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','effects':['magic']}"),
 		"no such kind of effect: 'magic'" },
-	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','effects':[3]}"),
-		"no such kind of effect: 'number'" },
+	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','effects':[3]}"), "must be texts: 'kind'" },
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','all':3}"), "'all'" },
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','when':3}"), "must be an expression" },
 	{ POLICY("{'id':'a','actions':['x'],'verdict':'DENY','when':'1 +'}"),
@@ -733,12 +732,12 @@ static void a_refusal_binds_the_grant(void **state)
 	"{'params':{'delta':{},'subjects':[{'target':'agent','value':{'node_type':'ENTITY','tags':['" tag \
 	"'],'primitives':[]}}]}}"
 
-/* A change of the graph is judged by the rules over it; other questions are none of its business. */
+/* A change of the graph that a request describes is judged by the rules over it. */
 static void the_graph_is_a_gate(void **state)
 {
 	(void)state;
 	AUTO(arena_done) struct arena a = { 0 };
-	static const char world[] = "{'graph_snapshot':{},'graph_facts':{}}";
+	static const char world[] = "{'graph':{}}";
 
 	assert_string_equal(
 		judged(&a, GRAPH, CHANGE("crypto"), world), "DENY POLICY_VIOLATION graph licenses.r");

@@ -41,7 +41,8 @@ static const struct row rule_rows[] = {
 	/* coverage */
 	{ POLICY(RULE("a", "ALLOW", "")), "{'effect_type':'other'}", NULL,
 		"DENY NO_POLICY_DEFINED coverage" },
-	{ POLICY(RULE("a", "ESCALATE", "")), "{}", NULL, "DENY NO_POLICY_DEFINED coverage" },
+	{ POLICY(RULE("a", "ESCALATE", "")), "{}", NULL, "ESCALATE APPROVAL_REQUIRED rules a" },
+	{ POLICY(RULE("a", "DENY", "")), "{}", NULL, "DENY NO_POLICY_DEFINED coverage" },
 	{ POLICY(""), "{}", NULL, "DENY NO_POLICY_DEFINED coverage" },
 	{ POLICY(RULE("a", "ALLOW", ",'all':[{'field':'params.x','op':'equals','value':1}]")), "{}", NULL,
 		"DENY POLICY_VIOLATION rules" },

@@ -15,6 +15,18 @@ static struct err e;
 static struct key *key;
 
 enum { ISSUED = 5 };
+#define ROW_ODD "{\"task_id\":\"odd\",\"updated_at\":\"2026-01-01T00:00:00Z\"}"
+#define ROW_EVEN "{\"task_id\":\"even\",\"updated_at\":\"2026-01-02T00:00:00Z\"}"
+#define ROW_NAMELESS \
+	"{\"exit_code\":0,\"updated_at\":\"2026-01-02T00:00:00Z\"}" /* of the task "even", says a receipt */
+
+static void bind(struct json *metadata, const char *row)
+{
+	struct json *list = json_new(&a, JSON_ARRAY);
+
+	json_pushs(&a, list, sha256_hex(&a, row, strlen(row)));
+	json_set(&a, metadata, "rows_sha256", list);
+}
 
 static int setup(void **state)
 {
@@ -28,6 +40,8 @@ static int setup(void **state)
 	for (int i = 0; i < ISSUED; i++) {
 		struct json *metadata = json_new(&a, JSON_OBJECT);
 		json_sets(&a, metadata, "task_id", i % 2 ? "odd" : "even");
+		if (i == 1 || i == 2)
+			bind(metadata, i == 1 ? ROW_ODD : ROW_NAMELESS);
 		struct draft d = { .decision_id = arena_printf(&a, "dec/%d", i),
 			.effect_id = "EXECUTE_COMMAND",
 			.status = "ALLOW",
@@ -38,9 +52,7 @@ static int setup(void **state)
 		assert_int_equal(recorder_append(&r, &a, &d, 1, NULL, &e), OK);
 	}
 	assert_int_equal(log_sign_head(&r, &a, NULL, &e), OK);
-	scratch_put(&t, "task-ledger.jsonl",
-		"{\"task_id\":\"odd\",\"updated_at\":\"2026-01-01T00:00:00Z\"}\n{torn\n"
-		"{\"task_id\":\"even\",\"updated_at\":\"2026-01-02T00:00:00Z\"}\n");
+	scratch_put(&t, "task-ledger.jsonl", ROW_ODD "\n{torn\n" ROW_EVEN "\n" ROW_NAMELESS "\n");
 	return 0;
 }
 
@@ -112,7 +124,7 @@ static void everything(void **state)
 	struct json *report;
 	struct pack p;
 
-	assert_int_equal(n, ISSUED + 3); /* ledger, head, leaves */
+	assert_int_equal(n, ISSUED + 4); /* ledger, record, head, leaves */
 	judge(items, n, &v, &p);
 	if (v.error)
 		fail_msg("%s: %s", v.error, v.text);
@@ -167,12 +179,12 @@ static void leave_torn(void)
 	assert_int_equal(write(fd, torn, sizeof(torn)), (ssize_t)sizeof(torn));
 }
 
-/* The lock is held for the first look, at the end of the chain; then there is none. */
+/* The lock is held for the first two looks, at the edge and at the end of the chain; then there is none. */
 static void beside_a_writer(void **state)
 {
 	struct fault f;
 
-	for (unsigned at = 2; at == 2 || at <= meanwhile.looks + 1; at++) {
+	for (unsigned at = 3; at == 3 || at <= meanwhile.looks + 1; at++) {
 		struct pack_item *items;
 		struct verification v;
 		struct pack p;
@@ -202,13 +214,115 @@ static void by_task(void **state)
 	struct verification v;
 	struct pack p;
 
-	assert_int_equal(n, 2 + 3);
+	assert_int_equal(n, 2 + 4);
 	judge(items, n, &v, &p);
 	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
 	assert_string_equal(find_check(&v, "transparency")->detail, "2 receipts stand in the log of 5");
 	const struct pack_file *f = verify_pack_find(&p, "transcripts/task-ledger.jsonl");
-	assert_true(bytes_is(f->content, "{\"task_id\":\"odd\",\"updated_at\":\"2026-01-01T00:00:00Z\"}\n"));
+	assert_true(bytes_is(f->content, ROW_ODD "\n"));
 	assert_non_null(verify_pack_find(&p, "receipts/00000002-rcpt_dec_1.json"));
+}
+
+/* ---- ledger entries ---- */
+
+static struct pack_item *find_item(struct pack_item *items, size_t n, const char *path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(items[i].path, path))
+			return &items[i];
+	fail_msg("there is no %s", path);
+	return NULL;
+}
+
+/* Rows that a chosen receipt binds go along, also those that do not say whose they are. */
+static void bound_rows_go_along(void **state)
+{
+	(void)state;
+	struct pack_item *items;
+	size_t n = collect(&(struct evidence_choice){ .task = "even" }, &items);
+	struct verification v;
+	struct pack p;
+
+	judge(items, n, &v, &p);
+	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+	const struct pack_file *f = verify_pack_find(&p, "transcripts/task-ledger.jsonl");
+	assert_true(bytes_is(f->content, ROW_EVEN "\n" ROW_NAMELESS "\n"));
+	assert_string_equal(find_check(&v, "ledger_entries")->detail, "1, each as its receipt says");
+}
+
+/* An exporter who changes a row, or leaves one out, is found out although the pack's signature is his. */
+static void dishonest_rows(void **state)
+{
+	static const char *const texts[] = { ROW_EVEN "\n" ROW_NAMELESS "\n",
+		"{\"task_id\":\"ODD\",\"updated_at\":\"2026-01-01T00:00:00Z\"}\n" ROW_NAMELESS "\n", "\n",
+		ROW_ODD " \n" ROW_NAMELESS "\n" };
+	struct pack_item *items;
+	struct verification v;
+	struct pack p;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		size_t n = collect(&(struct evidence_choice){ 0 }, &items);
+		find_item(items, n, "transcripts/task-ledger.jsonl")->content = bytes_of(texts[i]);
+		judge(items, n, &v, &p);
+		assert_int_equal(find_check(&v, "ledger_entries")->status, CHECK_FAIL);
+		assert_string_equal(v.error, "ledger_entries");
+		assert_int_equal(verification_headline(&v), HEADLINE_TAMPERED);
+	}
+}
+
+/* Who says that a row was away does not make the pack complete. */
+static void absent_rows(void **state)
+{
+	(void)state;
+	struct pack_item *items;
+	struct verification v;
+	struct pack p;
+
+	scratch_put(&t, "task-ledger.jsonl", ROW_EVEN "\n" ROW_NAMELESS "\n");
+	size_t n = collect(&(struct evidence_choice){ 0 }, &items);
+	judge(items, n, &v, &p);
+	assert_int_equal(find_check(&v, "ledger_entries")->status, CHECK_NOT_APPLICABLE);
+	assert_int_equal(v.complete, ANSWER_UNKNOWN);
+}
+
+/* Packs of earlier programs say nothing about rows: they verify as before, and that is told. */
+static void pack_without_record(void **state)
+{
+	(void)state;
+	struct pack_item *items;
+	size_t n = collect(&(struct evidence_choice){ 0 }, &items);
+	struct pack_item *record = find_item(items, n, "record.json");
+	struct verification v;
+	struct pack p;
+	bool is_told = false;
+
+	*record = items[n - 1];
+	judge(items, n - 1, &v, &p);
+	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+	json_each (note, v.notes)
+		is_told |= text_starts(json_text(note), "ledger entries are not bound");
+	assert_true(is_told);
+}
+
+static void unsound_record(void **state)
+{
+	(void)state;
+	const struct record_verdict verdict = {
+		.is_known = true, .why = "rows were changed", .findings = json_new(&a, JSON_ARRAY)
+	};
+	struct pack_item *items;
+	size_t n = collect(&(struct evidence_choice){ .verdict = &verdict }, &items);
+	struct verification v;
+	struct pack p;
+
+	judge(items, n, &v, &p);
+	assert_string_equal(v.error, "record");
+	assert_int_equal(verification_headline(&v), HEADLINE_UNVERIFIED);
+	assert_non_null(strstr(v.text, "rows were changed"));
+	find_item(items, n, "record.json")->content = bytes_of("{\"version\": \"helm-pack-record/v9\"}");
+	judge(items, n, &v, &p);
+	assert_string_equal(v.error, "record");
 }
 
 static void by_time(void **state)
@@ -298,6 +412,11 @@ int main(void)
 		cmocka_unit_test(beside_a_writer),
 		cmocka_unit_test_setup_teardown(by_task, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(bound_rows_go_along, setup, teardown),
+		cmocka_unit_test_setup_teardown(dishonest_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(absent_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(pack_without_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(unsound_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(dishonest_exporter, setup, teardown),
 		cmocka_unit_test_setup_teardown(dishonest_leaves, setup, teardown),
 		cmocka_unit_test_setup_teardown(two_traces, setup, teardown),

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/hook.h"
+#include "kernel/task/contain.h"
 #include "tools/kernel_fixture.h"
 #include "tools/unit.h"
 
@@ -273,6 +274,33 @@ static void no_record_no_answer(void **state)
 	assert_true(refused >= 3);
 }
 
+/* Also one that moves: it is asked about because it leaves the sandbox, and judged as what it is without one. */
+static void a_call_is_decided_once(void **state)
+{
+	static const struct {
+		const char *command;
+		enum placement placement;
+	} calls[] = { { "touch a", IN_SANDBOX }, { "ls", IN_SANDBOX }, { "rm /srv/x", UNSANDBOXED },
+		{ "sudo ls", UNSANDBOXED }, { "rm -rf /", IN_SANDBOX } };
+	struct err e = { 0 };
+	struct json *receipt;
+
+	(void)state;
+	assert_int_equal(contain_set(&x.k, &x.request, "claude-code", true, "user:0", &receipt, &e), OK);
+	kernel_fixture_reopen(&x);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct tool_call call = call_of("Bash", "command", calls[i].command, "once");
+		struct handling h = { .a = &x.request };
+		uint64_t had = x.k.decided_count;
+		(void)before(calls[i].command, arena_printf(&x.request, "once%zu", i), true);
+		assert_int_equal(x.k.decided_count, had + 1);
+		assert_int_equal(hook_foresee(&x.k, "claude-code", true, &call, NULL, NULL, &h, &e), OK);
+		assert_int_equal(x.k.decided_count, had + 2);
+		if (h.decision.placement != calls[i].placement)
+			fail_msg("%s: %s", calls[i].command, placement_name(h.decision.placement));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +314,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_not_understood_is_asked_about_on_record, begin, end),
 		cmocka_unit_test_setup_teardown(orphaned_outcomes_are_noted_only, begin, end),
 		cmocka_unit_test_setup_teardown(no_record_no_answer, begin, end),
+		cmocka_unit_test_setup_teardown(a_call_is_decided_once, begin, end),
 	};
 
 	return cmocka_run_group_tests_name("hook", tests, NULL, NULL);

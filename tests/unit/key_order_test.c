@@ -257,6 +257,35 @@ static void heads_have_their_place(void **state)
 	end(&f);
 }
 
+/* A repair has loaded its key, and plans beside writers; one of them rotates. */
+static void a_repair_signs_with_the_key_in_force(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct recorder late;
+	struct log_repaired done;
+	struct err e = { 0 };
+
+	begin(&f);
+	AUTO(key_free) struct key *old = NULL;
+	assert_int_equal(keys_load(&f.f.sys, f.dir.fd, "keys", &old, &e), OK);
+	append(&f);
+	rotate(&f);
+	append(&f);
+	head(&f);
+	recorder_close(&f.r);
+	trust_history(&f);
+	must_be_sound(&f);
+	scratch_put(&f.dir, RECEIPTS, arena_printf(&f.a, "%sno receipt\n", scratch_get(&f.dir, RECEIPTS)));
+	recorder_open(&late, &f.f.sys, f.dir.fd, old);
+	late.keys_dir = f.keys_dir;
+	struct log_check_options options = { .root_fd = f.dir.fd };
+	assert_int_equal(audit_repair(&late, &f.a, &f.trust, &options, true, &done, &e), OK);
+	recorder_close(&late);
+	must_be_sound(&f);
+	end(&f);
+}
+
 /* A person names a time, or none: then the place of the revocation counts, and no clock. */
 static void revoked_by_place_or_time(void **state)
 {
@@ -324,6 +353,7 @@ int main(void)
 		cmocka_unit_test(order_crosses_checks),
 		cmocka_unit_test(old_chains_stay_good),
 		cmocka_unit_test(heads_have_their_place),
+		cmocka_unit_test(a_repair_signs_with_the_key_in_force),
 		cmocka_unit_test(revoked_by_place_or_time),
 		cmocka_unit_test(many_keys_are_no_empty_pack),
 	};

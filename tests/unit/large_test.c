@@ -249,8 +249,8 @@ struct meddling_sys {
 	struct sys sys;
 	struct fixture *f;
 	const char *file; /* is damaged when somebody takes the lock alone; NULL: nothing more happens */
-	uint64_t read_before, read; /* bytes, until then and since */
-	bool is_locked;
+	uint64_t read_before, read; /* bytes, without and with it */
+	bool is_locked, holds; /* it was taken; somebody has it now */
 };
 
 static ssize_t meddled_pread(struct sys *s, int fd, void *to, size_t n, off_t at)
@@ -258,7 +258,7 @@ static ssize_t meddled_pread(struct sys *s, int fd, void *to, size_t n, off_t at
 	struct meddling_sys *m = (struct meddling_sys *)s;
 	ssize_t got = sys_real()->pread(sys_real(), fd, to, n, at);
 
-	*(m->is_locked ? &m->read : &m->read_before) += got > 0 ? (uint64_t)got : 0;
+	*(m->holds ? &m->read : &m->read_before) += got > 0 ? (uint64_t)got : 0;
 	return got;
 }
 
@@ -267,8 +267,10 @@ static int meddled_lock(struct sys *s, int fd, int op)
 	struct meddling_sys *m = (struct meddling_sys *)s;
 	int rc = sys_real()->lock(sys_real(), fd, op);
 
+	if (rc == 0 && (op & LOCK_UN))
+		m->holds = false;
 	if (rc == 0 && (op & LOCK_EX)) {
-		m->is_locked = true;
+		m->is_locked = m->holds = true;
 		if (m->file)
 			change_byte(m->f, m->file, 3000, '!');
 		m->file = NULL;

@@ -57,9 +57,9 @@ static void wrappers_are_looked_through(void **state)
 	ask_below(names, 2, getpid());
 }
 
-#define KEY_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define KEY_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-#define KEY_C "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
+#define KEY_A "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
+#define KEY_B "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+#define KEY_C "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025"
 
 /* A label that is the name of a key takes no key away. */
 static void a_label_is_no_key(void **state)
@@ -121,8 +121,10 @@ static void a_list_that_cannot_be_read(void **state)
 	const char *env[] = { arena_printf(&a, "HOME=%s", t.path), arena_printf(&a, "HELM_HOME=%s", t.path),
 		NULL };
 	f.env = env;
-	scratch_put(&t, "trust/approvers.json", "{\"keys\":[{\"key_id\":\"k\",\"label\":\"anna\"}]}");
-	assert_int_equal(person_of_key(&f.sys, &a, "k", &is_known, &label, &e), OK);
+	scratch_put(&t, "trust/approvers.json",
+		"{\"keys\":[{\"key_id\":\"ed25519:" KEY_A "\",\"public_key_hex\":\"" KEY_A
+		"\",\"label\":\"anna\"}]}");
+	assert_int_equal(person_of_key(&f.sys, &a, "ed25519:" KEY_A, &is_known, &label, &e), OK);
 	assert_true(is_known);
 	assert_string_equal(label, "anna");
 	assert_int_equal(person_of_key(&f.sys, &a, "other", &is_known, &label, &e), OK);

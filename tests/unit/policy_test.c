@@ -135,6 +135,8 @@ static void a_rule_about_names_needs_a_name(void **state)
 	(void)state;
 	assert_int_equal(
 		judge(effect_rule("{\"program\": \"*\"}"), "inspect_local", nameless).action, ACTION_ALLOW);
+	assert_int_equal(judge(effect_rule("{\"not_program\": \"rm\"}"), "inspect_local", nameless).action,
+		ACTION_DENY);
 	assert_int_equal(
 		judge(effect_rule("{\"target\": \"**\"}"), "inspect_local", nameless).action, ACTION_ALLOW);
 	assert_int_equal(
@@ -283,13 +285,14 @@ static void every_mistake_in_a_condition_is_named(void **state)
 		{ "{\"kind\": [\"write\", \"hug\"]}", "no such kind of effect: 'hug'" },
 		{ "{\"flags\": \"fast\"}", "no such flag: 'fast'" },
 		{ "{\"not_flags\": [\"force\", \"fast\"]}", "no such flag: 'fast'" },
-		{ "{\"class\": \"moon\"}", "no such path class or certainty: 'moon'" },
-		{ "{\"not_class\": \"moon\"}", "no such path class or certainty: 'moon'" },
-		{ "{\"certainty\": \"maybe\"}", "no such path class or certainty: 'maybe'" },
-		{ "{\"where\": \"there\"}", "not 'there'" },
-		{ "{\"where\": [\"here\", \"elsewhere\"]}", "not 'elsewhere'" },
-		{ "{\"above\": false}", "can only be true: 'above'" },
-		{ "{\"profile_writes\": true}", "can only be false: 'profile_writes'" },
+		{ "{\"class\": \"moon\"}", "no such class of paths: 'moon'" },
+		{ "{\"not_class\": \"moon\"}", "no such class of paths: 'moon'" },
+		{ "{\"certainty\": \"maybe\"}", "no such certainty: 'maybe'" },
+		{ "{\"where\": \"there\"}", "no such place (here, elsewhere, any): 'there'" },
+		{ "{\"above\": \"true\"}", "must be true or false: 'above'" },
+		{ "{\"not_above\": true}", "no such condition: 'not_above'" },
+		{ "{\"not_\": \"x\"}", "no such condition: 'not_'" },
+		{ "{\"profile_writes\": 1}", "must be true or false: 'profile_writes'" },
 		{ "{\"contained\": \"yes\"}", "must be true or false: 'contained'" },
 		{ "{\"tag\": [\"\", \"delete.*\"]}", "must not be empty: 'tag'" },
 		{ "{\"weather\": \"rain\"}", "no such condition: 'weather'" },
@@ -623,7 +626,7 @@ static void a_kind_has_all_its_rules(void **state)
 	for (size_t kind = 0; kind < FX_KIND_COUNT; kind++) {
 		size_t at = shipped_kind_start[kind];
 		for (size_t i = 0; i < shipped_rule_count; i++)
-			if (!shipped_rules[i].kinds || (shipped_rules[i].kinds >> kind & 1))
+			if (shipped_rules[i].when.kinds >> kind & 1)
 				assert_int_equal(shipped_by_kind[at++], i);
 		assert_int_equal(at, shipped_kind_start[kind + 1]);
 	}

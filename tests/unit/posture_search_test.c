@@ -43,6 +43,7 @@ static void lose_word(void)
 		sha256_hex(&x.request, x.ws->root, strlen(x.ws->root)));
 
 	assert_int_equal(unlinkat(AT_FDCWD, file, 0), 0);
+	assert_int_equal(unlinkat(AT_FDCWD, arena_printf(&x.request, "%s.seal", file), 0), 0);
 }
 
 static void fill_files(void)

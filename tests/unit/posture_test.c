@@ -50,7 +50,7 @@ static void freeze(const char *principal)
 
 static const char *frozen(const char *principal)
 {
-	return freeze_in_force(&x.k, &x.request, principal);
+	return freeze_in_force(x.k.sys, &x.request, x.k.ws, principal);
 }
 
 static bool may_reach(const char *host, uint16_t port)
@@ -93,11 +93,39 @@ static void hosts_are_allowed_by_a_person(void **state)
 }
 
 /* Every byte of the document that is changed alone is noticed: everything is frozen, or the byte was white space. */
+static void lose_seal(void)
+{
+	assert_int_equal(unlinkat(AT_FDCWD, arena_printf(&x.request, "%s.seal", word_file()), 0), 0);
+}
+
+/* The seal has the digest of the newest act in the chain: whatever byte is changed, that act holds, no more and no less. */
+static void a_changed_word_is_restored(void **state)
+{
+	(void)state;
+	kernel_fixture_begin(&x);
+	freeze("agent:x");
+	struct bytes whole = read_word();
+	size_t restored = 0;
+	for (size_t i = 0; i < whole.n; i++) {
+		char *text = arena_strndup(&x.request, (const char *)whole.p, whole.n);
+		text[i] = text[i] == 'x' ? 'y' : 'x';
+		write_at(word_file(), text, whole.n);
+		restored += frozen("agent:x") && !frozen("agent:y");
+	}
+	assert_true(restored + 10 > whole.n); /* but for a version that is not read here */
+	assert_int_equal(unlinkat(AT_FDCWD, word_file(), 0), 0);
+	assert_non_null(frozen("agent:x"));
+	kernel_fixture_reopen(&x);
+	assert_true(bytes_eq(whole, read_word()));
+	kernel_fixture_done(&x);
+}
+
 static void a_changed_word_freezes(void **state)
 {
 	(void)state;
 	kernel_fixture_begin(&x);
 	freeze("agent:x");
+	lose_seal();
 	assert_non_null(frozen("agent:x"));
 	assert_null(frozen("agent:y"));
 	struct bytes whole = read_word();
@@ -180,6 +208,7 @@ static void a_lost_word_is_found(void **state)
 	freeze("agent:x");
 	assert_int_equal(workspace_use_profile(&x.k, &x.request, "service_ops", NULL, &receipt, &e), OK);
 	assert_int_equal(unlinkat(AT_FDCWD, word_file(), 0), 0);
+	lose_seal();
 	assert_int_equal(unlinkat(x.ws->state_fd, "freeze.json", 0), 0);
 	assert_non_null(frozen("agent:x"));
 	const char *name;
@@ -272,11 +301,11 @@ static void seen_at_once_below(void **state)
 	workspace_close(ws[0]);
 	assert_int_equal(workspace_open(&x.f.sys, &x.process, root, 0, &ws[0], &e), OK);
 	k[0].ws = ws[0];
-	assert_non_null(freeze_in_force(&k[0], &x.request, "agent:z"));
-	assert_null(freeze_in_force(&k[0], &x.request, "agent:x"));
+	assert_non_null(freeze_in_force(k[0].sys, &x.request, k[0].ws, "agent:z"));
+	assert_null(freeze_in_force(k[0].sys, &x.request, k[0].ws, "agent:x"));
 	freeze_by(&k[1], "agent:x");
 	(void)unlinkat(ws[0]->state_fd, "freeze.json", 0);
-	assert_non_null(freeze_in_force(&k[0], &x.request, "agent:x"));
+	assert_non_null(freeze_in_force(k[0].sys, &x.request, k[0].ws, "agent:x"));
 	for (int i = 0; i < 2; i++) {
 		kernel_close(&k[i]);
 		workspace_close(ws[i]);
@@ -747,6 +776,38 @@ static void what_becomes_possible_is_said(void **state)
 	kernel_fixture_done(&x);
 }
 
+/* The newest act is of a newer release, and the document is lost: an older act in the chain does not count in its place. */
+static void a_newer_act_is_not_passed_over(void **state)
+{
+	struct json *receipt;
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	struct json *word = json_new(&x.request, JSON_OBJECT), *about = json_new(&x.request, JSON_OBJECT);
+	freeze("agent:x");
+	json_seti(&x.request, word, "version", 2);
+	json_sets(&x.request, word, "root", x.ws->root);
+	json_set(&x.request, about, "posture", word);
+	assert_int_equal(act_record(&x.k, &x.request,
+				 &(struct act){ .effect_id = "helm.freeze/set",
+					 .type = "setting",
+					 .output_hash = json_sha256(&x.request, word),
+					 .about = about },
+				 &receipt, &e),
+		OK);
+	assert_true(posture_of(&x.f.sys, x.ws)->is_spoken);
+	assert_int_equal(unlinkat(AT_FDCWD, word_file(), 0), 0);
+	const struct posture *p = posture_of(&x.f.sys, x.ws);
+	assert_non_null(p->broken);
+	assert_non_null(strstr(p->broken, "is of version 2, newer than version 1"));
+	assert_true(p->is_unreadable);
+	assert_int_equal(freeze_set(&x.k, &x.request, "agent:y", "fire", &receipt, &e), E_IO);
+	assert_string_not_equal(e.text, "");
+	assert_int_not_equal(faccessat(AT_FDCWD, word_file(), F_OK, 0), 0);
+	kernel_fixture_done(&x);
+}
+
 static void accepted_bytes_hold(void **state)
 {
 	struct json *offer, *receipt;
@@ -812,6 +873,7 @@ static void a_long_chain_is_not_held(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_changed_word_is_restored),
 		cmocka_unit_test(a_changed_word_freezes),
 		cmocka_unit_test(hosts_are_allowed_by_a_person),
 		cmocka_unit_test(less_is_accepted_for_one_machine),
@@ -832,6 +894,7 @@ int main(void)
 		cmocka_unit_test(a_mark_that_stays_is_said),
 		cmocka_unit_test(a_place_begins_once),
 		cmocka_unit_test(a_long_chain_is_not_held),
+		cmocka_unit_test(a_newer_act_is_not_passed_over),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void a_killed_agent_does_nothing_until_it_is_revived(void **state)
 	kernel_fixture_reopen(&x);
 	assert_string_equal(answer("ls"), "AGENT_KILLED");
 	/* Others go on. */
-	assert_null(freeze_in_force(&x.k, &x.request, "agent:y"));
+	assert_null(freeze_in_force(x.k.sys, &x.request, x.k.ws, "agent:y"));
 	assert_int_equal(freeze_lift(&x.k, &x.request, "agent:x", "", &receipt, &e), OK);
 	assert_string_equal(answer("ls"), "ALLOW");
 	assert_int_equal(freeze_lift(&x.k, &x.request, "agent:x", "", &receipt, &e), E_INPUT);

@@ -205,6 +205,18 @@ static void audited(void **state)
 	assert_int_equal(kernel_fixture_receipts(&x, NULL)->n, 0);
 }
 
+/* So many runs that were stopped: each has an outcome that says so and binds the two ledger entries of the run. */
+static void assert_bound(size_t runs)
+{
+	const struct json *outcomes = kernel_fixture_receipts(&x, "outcome");
+
+	assert_int_equal(outcomes->n, runs);
+	json_each (one, outcomes) {
+		assert_string_equal(json_get_text(one, "status", ""), "NOT_EXECUTED");
+		assert_int_equal(json_get(json_get(one, "metadata"), "rows_sha256")->n, 2);
+	}
+}
+
 static void blocked(void **state)
 {
 	struct run_report r = run_argv("workspace_edit", ARGV("rm", "-rf", "/"));
@@ -218,7 +230,7 @@ static void blocked(void **state)
 	assert_string_equal(statuses(&r), "queued blocked");
 	const struct json *pause = json_get(kernel_fixture_last_row(&x, TASK_LEDGER), "runtime_pause");
 	assert_non_null(strstr(json_get_text(pause, "resume_command", ""), " -- rm -rf build"));
-	assert_int_equal(kernel_fixture_receipts(&x, "outcome")->n, 0);
+	assert_bound(2);
 	/* A person says yes beforehand. */
 	struct run_spec spec = spec_of("workspace_edit", ARGV("rm", "-rf", "build"));
 	spec.approve_risk = true;
@@ -243,7 +255,7 @@ static void handed_off(void **state)
 	assert_string_equal(statuses(&r), "queued handoff_required");
 	assert_non_null(r.printed);
 	assert_int_equal(kernel_fixture_receipts(&x, "decision")->n, 2);
-	assert_int_equal(kernel_fixture_receipts(&x, "outcome")->n, 0);
+	assert_bound(2);
 }
 
 /* Where a checkpoint is required and cannot be made nothing is executed; both receipts are there. */

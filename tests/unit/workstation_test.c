@@ -1,8 +1,8 @@
 /* workstation_test.c — workstation profiles: events, receipts, recorded runs, and workers of managed agents. */
+#include "audit/conform/workstation.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "decide/authority/authority.h"
-#include "decide/authority/workstation.h"
 #include "proof/sign.h"
 #include "tools/cases.h"
 #include "tools/unit.h"

@@ -2,6 +2,7 @@
  *
  * Each file is in its publisher's own form; the questions go through the functions that gates use. */
 #include "audit/conform/conform.h"
+#include "audit/conform/workstation.h"
 
 #include "base/file.h"
 #include "decide/authority/authority.h"

@@ -46,21 +46,32 @@ static void count(struct conform_tally *t, const char *family, const char *id, c
 
 /* ---- owasp ---- */
 
-static int bind_standard(struct arena *a, int64_t now_us, const struct envelope **ret, struct err *e)
+/* The envelope that the suite is about, as limits of the policy. */
+static int bind_standard(struct scene *s, struct err *e)
 {
-	struct json *doc = json_get(conform_shipped(a, "share/conform/standard-envelope.json"), "envelope");
+	struct json *doc =
+		json_get(conform_shipped(s->a, "share/conform/standard-envelope.json"), "envelope");
 
-	json_sets(a, json_get(doc, "attestation"), "content_hash", envelope_hash_v1(a, doc));
-	return envelope_bind(a, doc, NULL, now_us, ret, e);
+	json_sets(s->a, json_get(doc, "attestation"), "content_hash", envelope_hash_v1(s->a, doc));
+	return scene_overlay(s, "limits", "envelope", doc, e);
 }
 
-static void read_pins(const struct json *from, const char *wanted, struct pin_facts *ret)
+/* What a gateway states of a tool that a person has approved, and of what its server lists now. */
+static void state_pins(struct scene *s, const struct json *from, const char *wanted)
 {
-	ret->schema_version = json_get_text(from, wanted, NULL);
-	ret->presented_schema_version = json_get_text(from,
-		text_eq(wanted, "schema_version") ? "presented_schema_version" : "schema_version", NULL);
-	ret->has_lamport = json_int(json_get(from, "replay_lamport"), &ret->presented_lamport);
-	ret->consumed_lamport = json_get_int(from, "current_lamport", 0);
+	bool is_own = text_eq(wanted, "schema_version");
+	const char *pinned = json_get_text(from, wanted, NULL),
+		   *seen = json_get_text(from, is_own ? "presented_schema_version" : "schema_version", NULL);
+	struct json *pins = json_new(s->a, JSON_OBJECT);
+
+	if (pinned)
+		json_sets(s->a, pins, "schema_version", pinned);
+	if (seen)
+		json_sets(s->a, pins, "presented_schema_version", seen);
+	if (json_get(from, "replay_lamport"))
+		json_set(s->a, pins, "replay_lamport", json_copy(s->a, json_get(from, "replay_lamport")));
+	json_seti(s->a, pins, "current_lamport", json_get_int(from, "current_lamport", 0));
+	json_set(s->a, s->known, "pins", pins);
 }
 
 static struct json *owasp_params(struct arena *a, const struct json *in)
@@ -92,20 +103,14 @@ static int ask_owasp(struct world *w, struct arena *a, const struct json *c, str
 	const struct json *in = json_get(c, "input");
 	struct json *vector = as_vector(a, json_get_text(in, "tool_name", ""),
 		json_get_text(c, "threat_id", "?"), owasp_params(a, in), owasp_context(a, in));
-	struct envelope_facts envelope = { .run = "owasp" };
-	struct pin_facts pins = { 0 };
 	struct scene s;
 	struct outcome x;
 	int rc = scene_begin(&s, w, a, vector, e);
 
 	if (!rc)
-		rc = bind_standard(a, s.base.now_us, &envelope.bound, e);
+		rc = bind_standard(&s, e);
 	if (!rc) {
-		envelope.drawn = &s.drawn;
-		envelope.bound_us = s.base.now_us;
-		read_pins(in, "expected_schema_version", &pins);
-		s.base.envelope = &envelope;
-		s.base.pins = &pins;
+		state_pins(&s, in, "expected_schema_version");
 		rc = scene_ask(&s, json_get(json_get(vector, "input"), "effect"), &x, e);
 	}
 	if (!rc)
@@ -184,8 +189,7 @@ static void count_evidence(struct conform_tally *t, const struct json *c, const 
 	}
 }
 
-static void set_world(
-	struct scene *s, const struct json *world, struct policy_facts *policy, struct pin_facts *pins)
+static void set_world(struct scene *s, const struct json *world, struct policy_facts *policy)
 {
 	const char *state = json_get_text(world, "policy_state", "");
 
@@ -194,13 +198,11 @@ static void set_world(
 		s->rules = NULL;
 	if (text_eq(state, "stale"))
 		*policy = (struct policy_facts){ .is_required = true,
-			.verified_us = s->base.now_us - (int64_t)3600 * 1000000,
+			.verified_us = s->now_us - (int64_t)3600 * 1000000,
 			.fresh_us = 600000000 };
-	s->base.policy = policy;
-	if (json_get(world, "pins")) {
-		read_pins(json_get(world, "pins"), "schema_version", pins);
-		s->base.pins = pins;
-	}
+	s->about = policy;
+	if (json_get(world, "pins"))
+		state_pins(s, json_get(world, "pins"), "schema_version");
 }
 
 static bool meets_negative(const struct json *c, const struct outcome *x)
@@ -221,7 +223,6 @@ static void ask_negative(
 	const char *id = json_get_text(c, "id", "?");
 	struct err e = { 0 };
 	struct policy_facts policy = { 0 };
-	struct pin_facts pins = { 0 };
 	struct scene s;
 	struct outcome x;
 
@@ -231,7 +232,7 @@ static void ask_negative(
 	}
 	int rc = scene_begin(&s, w, a, world, &e);
 	if (!rc) {
-		set_world(&s, world, &policy, &pins);
+		set_world(&s, world, &policy);
 		rc = scene_ask(&s, json_get(json_get(world, "input"), "effect"), &x, &e);
 	}
 	scene_done(&s);

@@ -62,13 +62,12 @@ static void expect(struct one *o, const char *name, const char *expected, const 
 /* What the engine says to an effect of this type with these params. */
 static const char *judge(struct one *o, const char *action, const struct json *params)
 {
-	struct submission ask = {
-		.effect_type = action, .effect_id = "case", .principal = "case", .params = params
+	const struct policy_question q = {
+		.action = action, .effect_id = "case", .principal = "case", .params = params, .now_us = 1
 	};
-	struct facts facts = { .now_us = 1, .principal = "case" };
 	struct judgement j;
 
-	engine_judge(o->a, o->rules, &ask, &facts, &j);
+	question_judge(o->a, o->rules, NULL, &q, NULL, (struct as_tool){ 0 }, &j);
 	return j.verdict == V_ALLOW ? "ALLOW" : reason_get(j.code)->code;
 }
 

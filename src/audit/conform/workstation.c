@@ -10,9 +10,9 @@
  *     tests/conformance/denial-legibility/              golden.json under policy-snapshot.json */
 #include "audit/conform/conform.h"
 
+#include "audit/conform/workstation.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "decide/authority/workstation.h"
 #include "verify/verify.h"
 
 #include <string.h>

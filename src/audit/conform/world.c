@@ -72,18 +72,22 @@ static const struct json *context_of(const struct scene *s)
 	return json_is(c, JSON_OBJECT) ? c : NULL;
 }
 
-/* The policy of the world with something more in it. */
-static int overlay(
+/* The member of the policy's document, made when it is not there. */
+static struct json *part_of(struct arena *a, struct json *doc, const char *section)
+{
+	if (!json_get(doc, section))
+		json_set(a, doc, section, json_new(a, JSON_OBJECT));
+	return json_get(doc, section);
+}
+
+/* The policy of the scene with something more in it. */
+int scene_overlay(
 	struct scene *s, const char *section, const char *name, const struct json *value, struct err *e)
 {
-	struct json *doc = json_copy(s->a, s->w->policy), *map = json_get(doc, section);
+	struct json *doc = json_copy(s->a, ruleset_document(s->rules));
 	struct ruleset *rules = NULL;
 
-	if (!map) {
-		map = json_new(s->a, JSON_OBJECT);
-		json_set(s->a, doc, section, map);
-	}
-	json_set(s->a, map, name, json_copy(s->a, value));
+	json_set(s->a, part_of(s->a, doc, section), name, json_copy(s->a, value));
 	if (ruleset_compile(s->a, doc, &rules, e))
 		return e->rc;
 	s->rules = rules;
@@ -102,19 +106,52 @@ static int set_overlays(struct scene *s, struct err *e)
 		const struct json *said = json_get(context_of(s), json_get_text(row, "context", ""));
 		const char *name = json_get_text(row, "name", type);
 		if (said && json_eq(said, json_get(row, "equals")) && *name)
-			return overlay(s, json_get_text(row, "section", ""), name, json_get(row, "value"), e);
+			return scene_overlay(
+				s, json_get_text(row, "section", ""), name, json_get(row, "value"), e);
 	}
 	return OK;
 }
 
-/* What the run is known to be: the case's context, vouched for by the harness. */
+static const struct json *grant_member(const struct scene *s, const char *name)
+{
+	const struct json *v = json_get(context_of(s), name),
+			  *effect = json_get(json_get(s->vector, "input"), "effect");
+
+	return v ? v : json_get(json_get(effect, "params"), name);
+}
+
+/* The sandbox that the case says stands; which one it is says what runs in it. */
+static struct json *sandbox_of(struct scene *s)
+{
+	struct json *sandbox = json_new(s->a, JSON_OBJECT);
+	const struct json *network = grant_member(s, "network"),
+			  *preopens = grant_member(s, "filesystem_preopens");
+
+	json_setb(s->a, sandbox, "generated", json_get_bool(context_of(s), "generated_code_grant", false));
+	json_setb(s->a, sandbox, "network", json_text(network) && !text_eq(network->text, "deny-all"));
+	if (json_is(preopens, JSON_ARRAY))
+		json_set(s->a, sandbox, "preopens", json_copy(s->a, preopens));
+	return sandbox;
+}
+
+/* What the run is known to be: the case's context, vouched for by the harness, under the names by which entry points state what they know (decide/engine/engine.h). */
 int scene_begin(struct scene *s, struct world *w, struct arena *a, const struct json *vector, struct err *e)
 {
+	const char *tenant;
+
 	*s = (struct scene){ .w = w, .a = a, .vector = vector, .rules = w->rules };
 	s->known = json_new(a, JSON_OBJECT);
+	s->now_us = w->sys->now_us(w->sys);
 	json_each_member (m, context_of(s))
 		json_set(a, s->known, m->name, m->value);
-	s->base.now_us = w->sys->now_us(w->sys);
+	(void)json_remove(s->known, "stop");
+	(void)json_remove(s->known, "pins");
+	(void)json_remove(s->known, "tenant");
+	tenant = json_get_text(context_of(s), "caller_tenant_id", NULL);
+	if (tenant)
+		json_sets(a, s->known, "tenant", tenant);
+	json_set(a, s->known, "ledger", json_new(a, JSON_OBJECT));
+	json_set(a, s->known, "sandbox", sandbox_of(s));
 	return set_overlays(s, e);
 }
 
@@ -123,23 +160,14 @@ void scene_done(struct scene *s)
 	drawn_done(&s->drawn);
 }
 
-/* ---- the facts of one effect ---- */
+/* ---- what is left ---- */
 
-struct facts_of {
-	struct facts f;
-	struct ledger_facts ledger;
-	struct pdp_facts pdp;
-	struct budget_facts budget;
-	struct velocity_facts velocity;
-	struct sandbox_facts sandbox;
-};
-
-/* A document of limits from what the case says is left. */
-static int seed_limits(struct scene *s, const struct json *effect, struct limits **ret, struct err *e)
+/* What the case says is left becomes limits of the policy; false: it says nothing of that. */
+static bool seed_limits(struct scene *s, const struct json *effect, struct json *doc)
 {
 	const struct json *c = context_of(s);
-	struct json *doc = json_new(s->a, JSON_OBJECT), *budgets = json_new(s->a, JSON_ARRAY),
-		    *windows = json_new(s->a, JSON_ARRAY), *row;
+	struct json *budgets = json_new(s->a, JSON_ARRAY), *windows = json_new(s->a, JSON_ARRAY), *row,
+		    *limits;
 	int64_t left, calls, most;
 
 	if (json_get_text(effect, "budget_id", NULL) &&
@@ -150,7 +178,8 @@ static int seed_limits(struct scene *s, const struct json *effect, struct limits
 		json_sets(s->a, row, "period", "total");
 		json_push(s->a, budgets, row);
 	}
-	if (json_int(json_get(c, "max_calls_per_window"), &most)) {
+	/* Both are counted in one record; what the case is about is the budget. */
+	if (!json_get(s->vector, "budget_behavior") && json_int(json_get(c, "max_calls_per_window"), &most)) {
 		calls = json_get_int(c, "calls_in_window", 0);
 		row = json_new(s->a, JSON_OBJECT);
 		json_sets(s->a, row, "id", "window");
@@ -158,58 +187,26 @@ static int seed_limits(struct scene *s, const struct json *effect, struct limits
 		json_seti(s->a, row, "seconds", json_get_int(c, "window_seconds", 60));
 		json_push(s->a, windows, row);
 	}
-	json_set(s->a, doc, "budgets", budgets);
-	json_set(s->a, doc, "windows", windows);
-	return limits_compile(s->a, doc, ret, e);
+	if (!budgets->n && !windows->n)
+		return false;
+	limits = part_of(s->a, doc, "limits");
+	json_set(s->a, limits, "budgets", budgets);
+	json_set(s->a, limits, "windows", windows);
+	return true;
 }
 
-static const struct json *grant_member(const struct scene *s, const struct json *effect, const char *name)
+/* The policy that this effect is judged by. */
+static int limited(struct scene *s, const struct json *effect, const struct ruleset **ret, struct err *e)
 {
-	const struct json *v = json_get(context_of(s), name);
+	struct json *doc = s->rules ? json_copy(s->a, ruleset_document(s->rules)) : NULL;
+	struct ruleset *rules = NULL;
 
-	return v ? v : json_get(json_get(effect, "params"), name);
-}
-
-static void seed_sandbox(struct scene *s, const struct json *effect, struct sandbox_facts *ret)
-{
-	const struct json *network = grant_member(s, effect, "network"),
-			  *preopens = grant_member(s, effect, "filesystem_preopens");
-	const char **dirs =
-		arena_zalloc(s->a, json_is(preopens, JSON_ARRAY) ? preopens->n + 1 : 1, sizeof(*dirs));
-
-	ret->may_run_generated = json_get_bool(context_of(s), "generated_code_grant", false);
-	ret->has_network = json_text(network) && !text_eq(network->text, "deny-all");
-	json_each (dir, preopens)
-		if (json_text(dir))
-			dirs[ret->preopen_count++] = dir->text;
-	ret->preopens = dirs;
-}
-
-static int seed_facts(struct scene *s, const struct json *effect, struct facts_of *ret, struct err *e)
-{
-	const char *fault = json_get_text(s->vector, "pdp_behavior", NULL);
-	struct limits *limits = NULL;
-
-	if (seed_limits(s, effect, &limits, e))
+	*ret = s->rules;
+	if (!doc || !seed_limits(s, effect, doc))
+		return OK;
+	if (ruleset_compile(s->a, doc, &rules, e))
 		return e->rc;
-	*ret = (struct facts_of){ .f = s->base };
-	struct facts *f = &ret->f;
-	f->known = s->known;
-	f->principal = json_get_text(json_get(s->vector, "input"), "principal", NULL);
-	f->tenant = json_get_text(context_of(s), "caller_tenant_id", NULL);
-	f->ledger = &ret->ledger;
-	ret->budget = (struct budget_facts){ .drawn = &s->drawn,
-		.limits = limits,
-		.error = json_get(s->vector, "budget_behavior") ? "the store answers with an error" : NULL };
-	f->budget = &ret->budget;
-	ret->velocity = (struct velocity_facts){ .drawn = &s->drawn, .limits = limits };
-	f->velocity = &ret->velocity;
-	seed_sandbox(s, effect, &ret->sandbox);
-	f->sandbox = &ret->sandbox;
-	if (fault) {
-		ret->pdp.fault = fault;
-		f->pdp = &ret->pdp;
-	}
+	*ret = rules;
 	return OK;
 }
 
@@ -242,8 +239,8 @@ static struct json *make_intent(struct scene *s, const char *decision_id, const 
 	json_set(s->a, o, "intent_id", json_stringf(s->a, "intent-%s", decision_id));
 	json_sets(s->a, o, "decision_id", decision_id);
 	json_sets(s->a, o, "effect_digest_hash", json_sha256(s->a, effect));
-	json_sets(s->a, o, "issued_at", text_time_z(s->a, s->base.now_us));
-	json_sets(s->a, o, "expires_at", text_time_z(s->a, s->base.now_us + (int64_t)300 * 1000000));
+	json_sets(s->a, o, "issued_at", text_time_z(s->a, s->now_us));
+	json_sets(s->a, o, "expires_at", text_time_z(s->a, s->now_us + (int64_t)300 * 1000000));
 	return o;
 }
 
@@ -302,18 +299,27 @@ static int record(struct scene *s, const struct json *effect, struct outcome *re
 int scene_ask(struct scene *s, const struct json *effect, struct outcome *ret, struct err *e)
 {
 	const struct json *input = json_get(s->vector, "input");
-	struct facts_of facts;
-	struct submission q = { .effect_type = json_get_text(effect, "effect_type", ""),
+	const char *fault = json_get_text(s->vector, "pdp_behavior", NULL);
+	const struct pdp_facts pdp = { .fault = fault };
+	const struct policy_question q = { .action = json_get_text(effect, "effect_type", ""),
 		.effect_id = json_get_text(effect, "effect_id", ""),
 		.principal = json_get_text(input, "principal", ""),
+		.session = "case",
 		.budget_id = json_get_text(effect, "budget_id", NULL),
 		.params = json_get(effect, "params"),
-		.context = json_get(input, "context") };
+		.context = json_get(input, "context"),
+		.known = s->known,
+		.now_us = s->now_us,
+		.drawn = &s->drawn,
+		.drawn_error =
+			json_get(s->vector, "budget_behavior") ? "the store answers with an error" : NULL,
+		.pdp = fault ? &pdp : NULL };
+	const struct ruleset *rules;
 
 	*ret = (struct outcome){ 0 };
-	if (seed_facts(s, effect, &facts, e))
+	if (limited(s, effect, &rules, e))
 		return e->rc;
-	engine_judge(s->a, s->rules, &q, &facts.f, &ret->judgement);
+	question_judge(s->a, rules, s->about, &q, NULL, (struct as_tool){ 0 }, &ret->judgement);
 	ret->verdict = ret->judgement.verdict;
 	ret->detail_code = ret->judgement.detail_code;
 	if (ret->verdict != V_ALLOW)

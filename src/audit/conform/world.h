@@ -32,11 +32,15 @@ struct scene {
 	const struct json *vector; /* the case: input, and what describes the world beside it */
 	const struct ruleset *rules;
 	struct drawn drawn; /* what the effects of this case used up so far */
-	struct facts base; /* what the suite knows beyond what the case says */
-	struct json *known; /* facts by name */
+	int64_t now_us;
+	const struct policy_facts *about; /* what is known about the policy itself; or NULL */
+	struct json *known; /* what an entry point would state, by the same names (decide/engine/engine.h) */
 };
 int scene_begin(struct scene *s, struct world *w, struct arena *a, const struct json *vector, struct err *e);
 void scene_done(struct scene *s);
+/* One more member in a section of the policy that the scene is judged by. */
+int scene_overlay(
+	struct scene *s, const char *section, const char *name, const struct json *value, struct err *e);
 
 struct outcome {
 	struct judgement judgement;

@@ -1,4 +1,4 @@
-/* authority.h — who may: stops, identity, delegation, capabilities, servers, hosts, labels, observations, tiers.
+/* authority.h — who may: stops, identity, delegation, capabilities, servers, hosts, labels, tiers.
  *
  * Each struct below is what a door knows and a gate needs (decide/gate.h).  Documents that come from outside are checked by
  * their schema (schemas/) before anybody reads a member: authority_document().  Everything here is pure. */
@@ -15,11 +15,10 @@ int authority_sections(struct arena *a, const struct json *policy, struct err *e
 
 /* ---- stop ---- */
 
+/* What stands still is decided in one place (kernel/freeze.h); here it is obeyed. */
 struct stop_facts {
-	const char *unreadable; /* why it is not known what is stopped: then everything is; or NULL */
-	const char *frozen; /* why everything, or who asks, is frozen; or NULL */
-	const struct json *killed; /* {agent: {reason}}; or NULL */
-	const struct json *fences; /* as fence_apply() made it; NULL: nothing was ever fenced here */
+	const char *reason; /* why nothing is done; NULL: it is looked at, and nothing is stopped */
+	enum reason_code code; /* of that */
 };
 
 /* The name under which a fence keeps a scope: a digest, so that denials need not repeat the ids. */
@@ -42,10 +41,6 @@ int fence_apply(struct arena *a, const struct json *state, const struct json *en
 /* A person lifts it.  The epoch stays, so that no old command fences again.  FENCE_NOT when there is none. */
 int fence_lift(struct arena *a, const struct json *state, const char *tenant, const char *workspace,
 	struct json **ret_state, struct err *e);
-/* The scope's entry when it is fenced now; or NULL. */
-const struct json *fence_in_force(
-	struct arena *a, const struct json *state, const char *tenant, const char *workspace);
-
 /* ---- identity and delegation ---- */
 
 struct identity_facts {
@@ -110,8 +105,6 @@ int capability_plan_check(
 	struct arena *a, const struct json *plan, const struct json *manifests, struct err *e);
 /* The bytes a token's signature is over. */
 int capability_token_preimage(struct arena *a, const struct json *token, struct bytes *ret, struct err *e);
-/* A context without raw tokens: what may be written down. */
-struct json *capability_strip(struct arena *a, const struct json *context);
 
 /* ---- MCP ---- */
 
@@ -127,8 +120,6 @@ struct mcp_facts {
 };
 /* "sha256:" over {name, schema?, output_schema?}; NULL when it has no canonical form. */
 const char *mcp_schema_hash(struct arena *a, const char *tool, const struct json *entry);
-/* May this be listed?  The same approval and scopes as a call, which is checked again. */
-bool mcp_may_list(struct judging *j, const struct mcp_facts *f);
 
 /* An access token against this server: NULL, or invalid_token, invalid_issuer, invalid_audience, invalid_resource, expired_token,
  * insufficient_scope. */
@@ -184,25 +175,12 @@ enum severity {
 	SEVERITY_COUNT
 };
 const char *severity_name(enum severity s);
-struct threat_facts {
-	const char *
-		trust; /* of the text: TRUSTED, INTERNAL_UNVERIFIED, EXTERNAL_UNTRUSTED, TAINTED; NULL: EXTERNAL_UNTRUSTED */
-};
 /* {findings: [{rule, class, severity}], worst}: what the text looks like.  Decides nothing. */
 struct json *threat_scan(struct arena *a, const char *text, size_t n);
 /* The text as it was compared: invisible characters gone, look-alikes and wide forms as plain letters, in lower case. */
 char *threat_plain(struct arena *a, const char *text, size_t n);
 /* Must an output that looks like this be held back? */
 bool threat_quarantines(const struct json *scan);
-
-/* ---- assumptions ---- */
-
-struct assumption_facts {
-	const struct json *declared; /* list of assumption documents */
-	const struct json *observed; /* {subject: content hash}: as it is now; or NULL */
-	const char *plan_hash; /* bound to a refusal; or NULL */
-};
-const char *assumption_hash(struct arena *a, const struct json *assumption);
 
 /* ---- external decision point ---- */
 
@@ -214,12 +192,6 @@ struct pdp_facts {
 };
 /* Does one that is asked beside others allow?  As gate_pdp() says about it alone. */
 bool pdp_allows(struct arena *a, const struct pdp_facts *f);
-
-/* ---- workers of managed agents ---- */
-
-/* What a worker with this configuration may do; ret->bound is what a receipt must bind.  `ask`: {tool_class, target, route}. */
-void worker_judge(struct arena *a, const struct json *config, const struct json *ask, const char *receipt_id,
-	struct gate_answer *ret);
 
 /* ---- agents among each other (docs/formats/a2a.md) ---- */
 

@@ -44,14 +44,6 @@ int capability_token_preimage(struct arena *a, const struct json *token, struct 
 	return sealed_preimage(a, rest, "signature", ret, e);
 }
 
-struct json *capability_strip(struct arena *a, const struct json *context)
-{
-	struct json *rest = json_copy(a, context);
-
-	(void)json_remove(rest, "capability_token");
-	return rest;
-}
-
 /* ---- the token ---- */
 
 static bool is_signed(struct arena *a, const struct json *token, const struct json *issuers)

@@ -118,16 +118,6 @@ void gate_mcp(struct judging *j, struct gate_answer *ret)
 		judge_tool(&c, ret);
 }
 
-bool mcp_may_list(struct judging *j, const struct mcp_facts *f)
-{
-	struct gate_answer said = { .verdict = V_ALLOW };
-	struct calling c;
-
-	begin(&c, j, f);
-	judge_server(&c, &said);
-	return said.verdict == V_ALLOW && has_scopes(&c);
-}
-
 /* ---- tokens ---- */
 
 /* A claim that may be one text or a list of them. */

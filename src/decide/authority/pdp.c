@@ -1,4 +1,4 @@
-/* pdp.c — what an external decision point answered, and what observations a plan rests on.
+/* pdp.c — what an external decision point answered.
  *
  * An answer counts when it came in time and is exactly what the contract says: a point that is late, silent or says something else
  * has not allowed anything.  Codes that are not ours become PDP_DENY, and the foreign one stays as detail. */
@@ -104,49 +104,4 @@ bool pdp_allows(struct arena *a, const struct pdp_facts *f)
 
 	gate_pdp(&j, &said);
 	return said.verdict == V_ALLOW;
-}
-
-/* ---- assumptions ---- */
-
-const char *assumption_hash(struct arena *a, const struct json *assumption)
-{
-	return hash_without(a, assumption, "assumption_hash");
-}
-
-/* Still as it was seen, by what can be seen now? */
-static bool still_holds(struct judging *j, const struct json *x, const struct json *observed)
-{
-	const char *now = json_get_text(observed, json_get_text(x, "subject", ""), NULL);
-	const char *hash = assumption_hash(j->a, x);
-	int64_t ttl = json_get_int(x, "ttl_seconds", 0);
-
-	if (authority_document(j->a, "assumption", x, NULL) || !hash ||
-		!text_eq(json_get_text(x, "assumption_hash", ""), hash))
-		return false;
-	int64_t seen = checked_time(x, "captured_at");
-	return seen <= j->facts->now_us && (j->facts->now_us - seen) / 1000000 < ttl && now &&
-		text_eq(now, json_get_text(x, "content_hash", ""));
-}
-
-void gate_assumptions(struct judging *j, struct gate_answer *ret)
-{
-	const struct assumption_facts *f = j->facts->assumptions;
-
-	if (!f)
-		return;
-	ret->is_active = true;
-	if (!json_is(f->declared, JSON_ARRAY)) {
-		gate_deny(ret, REASON_ERR_ASSUMPTION_STALE, "assumptions",
-			"What the plan rests on is no list.");
-		return;
-	}
-	json_each (x, f->declared) {
-		if (still_holds(j, x, f->observed))
-			continue;
-		gate_deny(ret, REASON_ERR_ASSUMPTION_STALE, "assumptions",
-			"An observation that the plan rests on is old, has changed, or cannot be made again.");
-		bind_text(j, ret, "assumption_hash", json_get_text(x, "assumption_hash", ""));
-		bind_text(j, ret, "plan_hash", f->plan_hash ? f->plan_hash : "");
-		return;
-	}
 }

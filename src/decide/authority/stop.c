@@ -1,4 +1,4 @@
-/* stop.c — freeze, kill, fence: nothing passes for everybody, for an agent, for a scope.
+/* stop.c — the signed command that fences a scope, and the check that obeys a stop.
  *
  * A fence is a signed command from outside (emergency-stop-fence.v1).  It is idempotent by its id, its epoch rises per scope, and it
  * is good for ten minutes, so that an old one cannot be played again.  It stops new dispatches; it claims nothing about what is
@@ -28,7 +28,7 @@ static const struct json *entry_of(
 	return json_get(json_get(state, "scopes"), fence_scope(a, tenant, workspace));
 }
 
-const struct json *fence_in_force(
+static const struct json *fence_in_force(
 	struct arena *a, const struct json *state, const char *tenant, const char *workspace)
 {
 	const struct json *entry = entry_of(a, state, tenant, workspace);
@@ -205,27 +205,6 @@ int fence_lift(struct arena *a, const struct json *state, const char *tenant, co
 
 /* ---- the gate ---- */
 
-static void judge_fences(struct judging *j, const struct json *fences, struct gate_answer *ret)
-{
-	const struct facts *f = j->facts;
-
-	if (!f->tenant || !f->workspace) {
-		gate_deny(ret, REASON_EMERGENCY_STOP_SCOPE_REQUIRED, "fence",
-			"Scopes are fenced here, and it is not known which scope this belongs to.");
-		return;
-	}
-	const struct json *entry = fence_in_force(j->a, fences, f->tenant, f->workspace);
-	if (!entry)
-		return;
-	gate_deny(ret, REASON_EMERGENCY_STOP_FENCED, "fence", "An emergency stop fences this scope.");
-	bind_text(j, ret, "scope_hash", fence_scope(j->a, f->tenant, f->workspace));
-}
-
-static bool is_killed(const struct json *killed, const char *agent)
-{
-	return agent && json_get(killed, agent);
-}
-
 void gate_stop(struct judging *j, struct gate_answer *ret)
 {
 	const struct stop_facts *s = j->facts->stop;
@@ -233,12 +212,6 @@ void gate_stop(struct judging *j, struct gate_answer *ret)
 	if (!s)
 		return;
 	ret->is_active = true;
-	if (s->unreadable)
-		gate_deny(ret, REASON_EMERGENCY_STOP_UNVERIFIED, "stop", s->unreadable);
-	else if (s->frozen)
-		gate_deny(ret, REASON_SYSTEM_FROZEN, "freeze", s->frozen);
-	else if (is_killed(s->killed, j->facts->principal) || is_killed(s->killed, j->ask->principal))
-		gate_deny(ret, REASON_AGENT_KILLED, "kill", "A person has stopped this agent.");
-	else if (s->fences)
-		judge_fences(j, s->fences, ret);
+	if (s->reason)
+		gate_deny(ret, s->code, "freeze", s->reason);
 }

@@ -280,11 +280,6 @@ static void gather(struct buf *to, const struct json *from)
 	}
 }
 
-static bool is_trusted(const char *trust)
-{
-	return trust && (text_eq(trust, "TRUSTED") || text_eq(trust, "INTERNAL_UNVERIFIED"));
-}
-
 static void judge(struct judging *j, const struct threat *worst, bool is_cut, struct gate_answer *ret)
 {
 	const struct json *section = section_of(j, "privilege");
@@ -304,11 +299,10 @@ static void judge(struct judging *j, const struct threat *worst, bool is_cut, st
 
 void gate_threat(struct judging *j, struct gate_answer *ret)
 {
-	const struct threat_facts *f = j->facts->threat;
 	const struct threat *worst = NULL;
 	struct buf text;
 
-	if (!f && !section_of(j, "threat"))
+	if (!section_of(j, "threat"))
 		return;
 	ret->is_active = true;
 	buf_init(&text, j->a);
@@ -317,8 +311,7 @@ void gate_threat(struct judging *j, struct gate_answer *ret)
 	if (!text.n)
 		return;
 	const struct json *doc = scan(j->a, text.p, text.n, &worst);
-	if (!is_trusted(f ? f->trust : NULL))
-		judge(j, worst, json_get_bool(doc, "is_cut", true), ret);
+	judge(j, worst, json_get_bool(doc, "is_cut", true), ret);
 	struct json *bound = json_new(j->a, JSON_OBJECT);
 	json_set(j->a, bound, "threat_scan", json_copy(j->a, doc));
 	ret->bound = bound;

@@ -1,4 +1,4 @@
-/* bounds.h — everything that bounds and is used up: envelopes, budgets, windows, pace, permits, tokens.
+/* bounds.h — everything that bounds and is used up: envelopes, budgets, windows, pace, tokens.
  *
  * All of it is pure.  What was used up so far comes in as a sum over the chain (model/draw.h); what a decision would use up goes out as
  * draws; whoever records the decision commits exactly those under the lock of the chain (record/).  Nothing here counts by itself, so two
@@ -15,14 +15,11 @@
 
 struct budget_facts {
 	const struct drawn *drawn; /* NULL: nothing was ever drawn */
-	const struct limits
-		*limits; /* further ones that the door knows, beside those of the policy; or NULL */
 	const char
 		*error; /* why what was drawn is not known: everything that is bounded is denied; or NULL */
 };
 struct velocity_facts {
 	const struct drawn *drawn;
-	const struct limits *limits;
 	const char *error;
 };
 struct envelope_facts {
@@ -40,6 +37,9 @@ struct limits;
 int limits_compile(struct arena *a, const struct json *doc, struct limits **ret, struct err *e);
 /* The autonomy envelope in it, not yet validated; or NULL. */
 const struct json *limits_envelope(const struct limits *l);
+/* Does it bound money or risk; does it bound how often?  NULL bounds nothing. */
+bool limits_money(const struct limits *l);
+bool limits_pace(const struct limits *l);
 /* For people: each budget, window, bucket and spend envelope, with everybody who drew on it: {id, kind, period, per, limit, unit, rows: [{who, used, held,
  * left, window}]}. */
 struct json *limits_view(struct arena *a, const struct limits *l, const struct drawn *drawn, int64_t now_us);
@@ -101,84 +101,6 @@ struct json *envelope_counters(
 /* The class of an effect type (docs/formats/authority-court.md): "E0" to "E4"; what nobody has classified is E3.  Of a command that was understood, that of the worst
  * thing it does; of one that was not, E4. */
 const char *effect_class(const char *type, const struct proposal *proposal);
-
-/* ---- permits: docs/formats/permit.md ---- */
-
-/* Why a permit does not count.  Names are those of the published refusals where there is one. */
-#define PERMIT_ANSWERS(X) \
-	X(OK, "ok") \
-	X(MALFORMED, "contract_mismatch") \
-	X(UNSIGNED, "permit_unsigned") \
-	X(ENCODING, "invalid_encoding") \
-	X(SIGNATURE, "permit_signature_rejected") \
-	X(ISSUER, "permit_issuer_unknown") \
-	X(NOT_YET, "permit_not_yet_valid") \
-	X(EXPIRED, "permit_expired") \
-	X(SCOPE, "permit_scope_rejected") \
-	X(BINDING, "permit_binding_rejected") \
-	X(REPLAY, "permit_replayed")
-enum permit_answer {
-#define PERMIT_ENUM(id, name) PERMIT_##id,
-	PERMIT_ANSWERS(PERMIT_ENUM)
-#undef PERMIT_ENUM
-};
-const char *permit_answer_name(enum permit_answer x);
-
-struct permit_use {
-	const char *issuer_id; /* who may issue; NULL: whoever has the key */
-	uint8_t issuer[SIGN_PUBLIC];
-	int64_t now_us;
-	const char *connector_id, *action, *resource_ref, *effect_type; /* what is to be done with it */
-	const struct json *params; /* object, or NULL */
-	const char *intent_hash, *verdict_hash; /* it must have been issued for these; NULL: any */
-	const struct drawn *drawn;
-};
-/* In the published order: form, signature, time, scope, replay.  Up to three draws (permit, nonce, verdict) consume it when it is OK. */
-enum permit_answer permit_check(struct arena *a, const struct json *permit, const struct permit_use *use,
-	struct draw ret_draws[3], size_t *ret_n);
-/* All of a permit but its signature; `expires_at` never later than that of the verdict.  E_INPUT PERMIT. */
-struct permit_terms {
-	const char *permit_id, *intent_hash, *verdict_hash, *plan_hash, *policy_hash, *effect_type,
-		*connector_id, *action, *resource_ref, *issuer_id, *nonce;
-	const struct json *allowed_params, *deny_patterns, *evidence_bindings; /* or NULL */
-	int64_t issued_us, expires_us, verdict_expires_us;
-};
-int permit_build(struct arena *a, const struct permit_terms *t, struct json **ret, struct err *e);
-
-/* ---- lifecycles: docs/formats/lifecycle.md ---- */
-
-enum lifecycle {
-	LIFECYCLE_EFFECT,
-	LIFECYCLE_CONNECTOR,
-	LIFECYCLE_PROOF,
-	LIFECYCLE_ESCALATION,
-	LIFECYCLE_BREAKER,
-	LIFECYCLE_COUNT
-};
-/* May it go from one state to the other?  `from` NULL or "": it begins.  What nobody has named is false. */
-bool lifecycle_may(enum lifecycle l, const char *from, const char *to);
-/* Nothing leads out of it. */
-bool lifecycle_is_end(enum lifecycle l, const char *state);
-
-/* ---- one connector that fails, and when to try again (docs/formats/lifecycle.md) ---- */
-
-struct breaker {
-	enum { BREAKER_CLOSED, BREAKER_OPEN, BREAKER_HALF_OPEN } state;
-	uint32_t failures;
-	int64_t opened_us;
-	bool is_probing;
-};
-/* May the next call go out?  After half a minute one may, to try. */
-bool breaker_may(struct breaker *b, int64_t now_us);
-void breaker_result(struct breaker *b, bool is_ok, int64_t now_us);
-
-struct backoff {
-	int64_t base_ms, max_ms, max_jitter_ms;
-	uint32_t max_attempts, exponential_base;
-};
-/* The whole schedule beforehand, in milliseconds from the start: the same for the same seed (an effect's id).  E_INPUT BACKOFF. */
-int backoff_schedule(
-	struct arena *a, const struct backoff *b, const char *seed, int64_t **ret_ms, struct err *e);
 
 /* ---- the authority court: docs/formats/authority-court.md ---- */
 

@@ -111,7 +111,7 @@ static void judge_limits(struct judging *j, const struct limits *l, const struct
 		spend_judge(j, l, drawn, ret);
 }
 
-static bool bounds_money(const struct limits *l)
+bool limits_money(const struct limits *l)
 {
 	return l && (l->budget_count || l->risk_count || l->spend_count);
 }
@@ -119,21 +119,19 @@ static bool bounds_money(const struct limits *l)
 void gate_budget(struct judging *j, struct gate_answer *ret)
 {
 	const struct budget_facts *f = j->facts->budget;
-	const struct limits *both[] = { j->limits, f ? f->limits : NULL };
+	const struct limits *l = j->limits;
 	int64_t cents;
 
-	ret->is_active = bounds_money(both[0]) || bounds_money(both[1]) || j->ask->budget_id;
+	ret->is_active = limits_money(l) || j->ask->budget_id;
 	if (!ret->is_active)
 		return;
 	if (!f || f->error)
 		return deny_error(ret, NULL, f ? f->error : "Nobody knows what was drawn.");
-	if (j->ask->budget_id && !is_named_here(both[0], j->ask->budget_id) &&
-		!is_named_here(both[1], j->ask->budget_id))
+	if (j->ask->budget_id && !is_named_here(l, j->ask->budget_id))
 		return deny_error(ret, NULL,
 			arena_printf(j->a, "There is no budget of the name %s.", j->ask->budget_id));
 	if (!limit_amount(j, "estimated_cost_cents", 1, &cents))
 		return deny_error(ret, NULL, "The cost that the request names is no amount.");
-	for (size_t i = 0; i < ARRAY_SIZE(both); i++)
-		if (both[i] && ret->verdict != V_DENY)
-			judge_limits(j, both[i], f->drawn, cents, ret);
+	if (l)
+		judge_limits(j, l, f->drawn, cents, ret);
 }

@@ -151,6 +151,8 @@ const char *requirement_graph_hash(struct arena *a, const struct json *graph);
 void policy_lint(
 	struct arena *a, const struct json *document, const char *file, struct policy_problems *problems);
 
+/* Does every rule have a chance to speak?  E_INPUT with the code of the first that has none, its place, its id and what to do; for who puts a policy in use. */
+int policy_speaks(struct arena *a, const struct json *document, const char *file, struct err *e);
 /* What it rests on that somebody must state (ruleset_absences()), as far as policy_lint() has not said it. */
 void policy_lint_absences(
 	struct arena *a, const struct json *absences, const char *file, struct policy_problems *problems);

@@ -7,8 +7,12 @@
 
 #include <string.h>
 
-#define SETTINGS \
-	"limits", "egress", "mcp", "privilege", "taint", "threat", "sandbox", "delegation", "capability"
+/* Every member that such a file may have (checks.def). */
+static const char *const members[] = {
+#define MEMBER(name, reader, page) #name,
+#include "decide/checks.def"
+#undef MEMBER
+};
 
 static const char *const operators[] = {
 #define OP_NAME(id, name, takes) name,
@@ -184,10 +188,20 @@ static void read_missing(struct reading *r, const struct json *v)
 		json_sets(r->a, r->document, "missing_is", word);
 }
 
+/* Has a reader here, also where what it read made nothing of it. */
+static bool is_read_apart(const char *name)
+{
+	static const char *const names[] = { "format", "name", "version", "epoch", "coverage", "missing_is",
+		"layers", "rules", "packs", "requirements", "signature" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_eq(names[i], name))
+			return true;
+	return false;
+}
+
 static void read_members(struct reading *r)
 {
-	static const char *const kept[] = { "binds", "requires_gates", "schemas", "output_schemas", "regions",
-		"graph", SETTINGS };
 	const struct json *packs = take_list(r, r->tree, "packs", "POLICY_PACK");
 	const struct json *requirements = json_get(r->tree, "requirements");
 
@@ -209,18 +223,19 @@ static void read_members(struct reading *r)
 				json_set(r->a, made, m->name, requirement_set_made(r, m->value));
 		json_set(r->a, r->document, "requirements", made);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (json_get(r->tree, kept[i]))
-			json_set(r->a, r->document, kept[i], json_copy(r->a, json_get(r->tree, kept[i])));
 	read_missing(r, json_get(r->tree, "missing_is"));
+	/* What needs no reading of its own is taken as it is: the engine checks it. */
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (json_get(r->tree, members[i]) && !json_get(r->document, members[i]) &&
+			!is_read_apart(members[i]))
+			json_set(r->a, r->document, members[i],
+				json_copy(r->a, json_get(r->tree, members[i])));
 }
 
 void read_document(struct reading *r)
 {
 	read_version(r);
-	(void)TAKE_ONLY(r, r->tree, "POLICY_MEMBER", "format", "name", "version", "epoch", "coverage",
-		"requires_gates", "missing_is", "layers", "rules", "packs", "requirements", "schemas",
-		"output_schemas", "regions", "graph", "binds", "signature", SETTINGS);
+	(void)take_only(r, r->tree, members, ARRAY_SIZE(members), "POLICY_MEMBER");
 	make_document(r, take_text(r, r->tree, "name", "POLICY_DOCUMENT"),
 		scalar_text(r->a, json_get(r->tree, "version")), "closed");
 	take_settings(r, r->tree);

@@ -118,8 +118,8 @@ static void check_expression(struct linting *l, const struct item *x)
 	if (!when || expression_compile(l->a, bytes_of(when), "when", &compiled, NULL))
 		return;
 	if (expression_is_constant(compiled, &value) && !value)
-		add(l, x, POLICY_WARNING, "POLICY_NEVER_FIRES", when,
-			"take the rule out, or say when it holds", "the rule can never hold");
+		add(l, x, POLICY_ERROR, "POLICY_NEVER_FIRES", when, "take the rule out, or say when it holds",
+			arena_printf(l->a, "rule '%s' can never hold", x->id));
 	if (expression_compares_text(compiled, l->a, "input.effect"))
 		add(l, x, POLICY_WARNING, "POLICY_NEVER_TRUE", "input.effect",
 			"compare 'input.effect.type', or a member of 'input.params'",
@@ -147,8 +147,8 @@ static void check_condition(struct linting *l, const struct item *x, const struc
 	bool is_negative = text_starts(op, "not_") || text_eq(op, "equals_field") || text_ends(op, "_not_in");
 
 	if (values && values->n == 0 && !text_starts(op, "not_") && !text_ends(op, "_not_in"))
-		add(l, x, POLICY_WARNING, "POLICY_NEVER_FIRES", field, "list values, or take the rule out",
-			"the list of values is empty: the rule can never hold");
+		add(l, x, POLICY_ERROR, "POLICY_NEVER_FIRES", field, "list values, or take the rule out",
+			arena_printf(l->a, "the list of values is empty: rule '%s' can never hold", x->id));
 	if (is_allow(x) && holds_when_missing(op))
 		add(l, x, POLICY_WARNING, "POLICY_MISSING_PASSES", field, "say what must be there instead",
 			arena_printf(l->a, "the rule allows when '%s' is missing", field));
@@ -278,8 +278,9 @@ static void compare(struct linting *l)
 		for (size_t k = 0; k < l->n; k++) {
 			const struct item *y = &l->items[k];
 			if (hides(x, y))
-				add(l, y, POLICY_WARNING, "POLICY_UNREACHABLE", y->id,
-					"take it out, or narrow the other rule",
+				/* Until a rule that asks was enough by itself, policies had to allow the action, too: they stay valid. */
+				add(l, y, is_allow(y) && strictness(x) == 1 ? POLICY_WARNING : POLICY_ERROR,
+					"POLICY_UNREACHABLE", y->id, "take it out, or narrow the other rule",
 					arena_printf(l->a,
 						"rule '%s' always holds here and is stricter: this one never decides",
 						x->id));
@@ -314,19 +315,19 @@ static void check_requirements(struct linting *l, const struct json *set)
 
 static void check_whole(struct linting *l, const struct json *document)
 {
-	bool is_closed = !text_eq(json_get_text(document, "coverage", "closed"), "open"), has_allow = false,
+	bool is_closed = !text_eq(json_get_text(document, "coverage", "closed"), "open"), has_some = false,
 	     has_strict = false;
 
 	for (size_t i = 0; i < l->n; i++) {
-		has_allow |= is_allow(&l->items[i]);
+		has_some |= strictness(&l->items[i]) < 2;
 		has_strict |= !is_allow(&l->items[i]);
 	}
 	if (!*json_get_text(document, "version", ""))
 		add(l, NULL, POLICY_NOTE, "LINT001", "", "add 'version'", "the policy has no version");
-	if (is_closed && !has_allow && !json_get(document, "requirements"))
+	if (is_closed && !has_some && !json_get(document, "requirements"))
 		add(l, NULL, POLICY_WARNING, "POLICY_ALLOWS_NOTHING", "",
-			"add rules that allow, or 'coverage: open'",
-			"no rule allows anything: every effect is NO_POLICY_DEFINED");
+			"add rules that allow or ask, or 'coverage: open'",
+			"no rule allows anything or asks about anything: every effect is NO_POLICY_DEFINED");
 	if (l->n > 0 && !has_strict)
 		add(l, NULL, POLICY_NOTE, "LINT007", "", "", "no rule denies or asks");
 	if (l->n > MANY_RULES)
@@ -379,6 +380,15 @@ void policy_lint(
 	compare(&l);
 	json_each_member (m, json_get(document, "requirements"))
 		check_requirements(&l, m->value);
+}
+
+/* A rule that can never speak is a mistake in whatever else is right: nothing is put in use with one. */
+int policy_speaks(struct arena *a, const struct json *document, const char *file, struct err *e)
+{
+	struct policy_problems problems = { 0 };
+
+	policy_lint(a, document, file, &problems);
+	return problems.errors ? problems_error(a, &problems, e) : OK;
 }
 
 /* ---- what it rests on ---- */

@@ -13,17 +13,13 @@ static const char *fix_of(const char *member)
 	static const struct {
 		const char *member, *fix;
 	} rows[] = {
-		{ "limits", "docs/formats/policy-limits.md says what may stand here" },
-		{ "egress", "docs/formats/policy-authority.md says what may stand here" },
-		{ "mcp", "docs/formats/policy-authority.md says what may stand here" },
-		{ "privilege", "docs/formats/policy-authority.md says what may stand here" },
-		{ "taint", "docs/formats/policy-authority.md says what may stand here" },
-		{ "threat", "docs/formats/policy-authority.md says what may stand here" },
-		{ "delegation", "docs/formats/delegation.md says what may stand here" },
-		{ "capability", "docs/formats/policy-authority.md says what may stand here" },
-		{ "requires_gates", "docs/formats/policy-document.md has the names of gates" },
+#define MEMBER(name, reader, page) { #name, "docs/formats/" page " says what may stand here" },
+#include "decide/checks.def"
+#undef MEMBER
 	};
 
+	if (text_eq(member, "requires_gates"))
+		return "docs/formats/policy-document.md has the names of gates";
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (text_eq(rows[i].member, member))
 			return rows[i].fix;

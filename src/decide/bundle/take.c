@@ -176,6 +176,12 @@ static size_t name_at(const struct reading *r, const struct json *v, const char 
 	return found ? (size_t)(found - t.p) : v->at;
 }
 
+/* In our own documents that is a mistake; older shapes were written for other programs, which may supply it. */
+static enum policy_severity name_severity(const struct reading *r)
+{
+	return r->ret->shape == POLICY_SHAPE_DOCUMENT ? POLICY_ERROR : POLICY_WARNING;
+}
+
 /* A name that nothing supplies is an error whenever it is evaluated. */
 static void check_name(struct reading *r, const struct json *v, const char *path)
 {
@@ -184,7 +190,7 @@ static void check_name(struct reading *r, const struct json *v, const char *path
 
 	if (!is_one_of(first, roots, ARRAY_SIZE(roots))) {
 		near = text_nearest(first, roots, ARRAY_SIZE(roots));
-		problem_at(r, POLICY_WARNING, "POLICY_VARIABLE", name_at(r, v, path), path,
+		problem_at(r, name_severity(r), "POLICY_VARIABLE", name_at(r, v, path), path,
 			near ? arena_printf(r->a, "write '%s'", near)
 			     : "variables are input, facts, effect, and params, context, action, tool, principal, session",
 			"there is no variable '%s': the condition can only fail", first);
@@ -196,7 +202,7 @@ static void check_name(struct reading *r, const struct json *v, const char *path
 	if (is_one_of(second, input_members, ARRAY_SIZE(input_members)))
 		return;
 	near = text_nearest(second, input_members, ARRAY_SIZE(input_members));
-	problem_at(r, POLICY_WARNING, "POLICY_VARIABLE", name_at(r, v, path), path,
+	problem_at(r, name_severity(r), "POLICY_VARIABLE", name_at(r, v, path), path,
 		near ? arena_printf(r->a, "write 'input.%s'", near) : "arguments are under input.params",
 		"'input' has no member '%s': the condition can only fail", second);
 }

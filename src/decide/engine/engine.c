@@ -9,62 +9,31 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every gate that is built, and what makes it due beside a policy that configures it (ruleset.c): facts `f` that are there,
- * or what the question names.  A gate without a row here is never asked. */
-#define ROWS(X) \
-	X(SHAPE, gate_shape, true) \
-	X(STOP, gate_stop, f->stop) \
-	X(POLICY, gate_policy, f->policy) \
-	X(SCHEMA, gate_schema, false) \
-	X(TENANT, gate_tenant, f->tenant) \
-	X(PROVENANCE, gate_provenance, f->ledger) \
-	X(VERIFICATION, gate_verification, f->ledger) \
-	X(PINS, gate_pins, f->pins) \
-	X(IDENTITY, gate_identity, f->identity) \
-	X(DELEGATION, gate_delegation, f->delegation) \
-	X(CAPABILITY, gate_capability, f->capability) \
-	X(MCP, gate_mcp, f->mcp) \
-	X(ENVELOPE, gate_envelope, f->envelope) \
-	X(COVERAGE, gate_coverage, false) \
-	X(PDP, gate_pdp, f->pdp) \
-	X(REQUIREMENTS, gate_requirements, false) \
-	X(RULES, gate_rules, false) \
-	X(EFFECTS, gate_effects, f->guard) \
-	X(GRAPH, gate_graph, false) \
-	X(SANDBOX, gate_sandbox, false) \
-	X(EGRESS, gate_egress, f->egress) \
-	X(TAINT, gate_taint, \
-		f->taint || \
-			(ask->context && \
-				(json_get(ask->context, "taint") || \
-					json_get(ask->context, "taint_labels")))) \
-	X(THREAT, gate_threat, f->threat) \
-	X(ASSUMPTIONS, gate_assumptions, f->assumptions) \
-	X(PRIVILEGE, gate_privilege, f->privilege) \
-	X(VELOCITY, gate_velocity, f->velocity) \
-	X(BUDGET, gate_budget, f->budget || ask->budget_id)
-
-static gate_fn *const gates[GATE_COUNT] = {
-#define GATE_FN(id, fn, is_due) [GATE_##id] = (fn),
-	ROWS(GATE_FN)
-#undef GATE_FN
+/* What each check is, by its id (checks.def). */
+static const struct {
+	gate_fn *fn;
+	const char *name, *member;
+} checks[] = {
+#define CHECK(id, name, due, known, member, page) { gate_##name, #name, member },
+#include "decide/checks.def"
+#undef CHECK
 };
-
-static const char *const names[] = {
-#define GATE_NAME(id, name) name,
-	GATES(GATE_NAME)
-#undef GATE_NAME
-};
+TABLE_COVERS(checks, GATE_COUNT);
 
 const char *gate_name(enum gate_id g)
 {
-	return names[g];
+	return checks[g].name;
+}
+
+const char *gate_member(enum gate_id g)
+{
+	return checks[g].member;
 }
 
 bool gate_parse(const char *name, enum gate_id *ret)
 {
 	for (size_t i = 0; i < GATE_COUNT; i++)
-		if (text_eq(names[i], name)) {
+		if (text_eq(checks[i].name, name)) {
 			*ret = (enum gate_id)i;
 			return true;
 		}
@@ -153,9 +122,12 @@ static bool is_anything_known(const struct facts *f)
 
 uint32_t gates_due_by_row(const struct submission *ask, const struct facts *f)
 {
-#define GATE_DUE(id, fn, is_due) | (uint32_t)((is_due) != 0) << GATE_##id
-	return 0 ROWS(GATE_DUE);
-#undef GATE_DUE
+	uint32_t bits = 0;
+
+#define CHECK(id, name, due, known, member, page) bits |= (uint32_t)((due) != 0) << GATE_##id;
+#include "decide/checks.def"
+#undef CHECK
+	return bits;
 }
 
 /* Most questions know nothing that a row asks for: that is seen at once. */
@@ -166,10 +138,7 @@ static bool is_nothing_known(const struct submission *ask, const struct facts *f
 
 uint32_t gates_due(const struct ruleset *rules, const struct submission *ask, const struct facts *f)
 {
-#define GATE_BUILT(id, fn, is_due) | UINT32_C(1) << GATE_##id
-	const uint32_t built = 0 ROWS(GATE_BUILT);
-#undef GATE_BUILT
-	uint32_t configured = (rules ? rules->configured : 0) & built;
+	uint32_t configured = rules ? rules->configured : 0;
 
 	if (is_nothing_known(ask, f))
 		return configured | bit(GATE_SHAPE);
@@ -207,7 +176,7 @@ static void ask_gates(struct judging *j, uint32_t due, struct judgement *ret)
 		enum gate_id g = (enum gate_id)__builtin_ctz(due);
 		struct gate_answer *x = &ret->answers[g];
 		*x = (struct gate_answer){ .verdict = V_ALLOW };
-		gates[g](j, x);
+		checks[g].fn(j, x);
 		ret->active |= (uint32_t)x->is_active << g;
 		if (x->verdict == V_ALLOW && !x->rule && !x->bound)
 			continue;
@@ -236,8 +205,8 @@ static void check_required(struct judging *j, struct judgement *ret)
 	enum gate_id g = (enum gate_id)__builtin_ctz(lacking);
 	struct gate_answer x = { 0 };
 	gate_deny(&x, REASON_POLICY_NOT_READY, NULL,
-		arena_printf(
-			j->a, "The policy requires the gate '%s', which is not configured here.", names[g]));
+		arena_printf(j->a, "The policy requires the gate '%s', which is not configured here.",
+			checks[g].name));
 	ret->spoke |= bit(GATE_POLICY);
 	ret->answers[GATE_POLICY] = x;
 	decide_by(ret, GATE_POLICY, &x);
@@ -379,7 +348,7 @@ static struct json *gates_to_json(struct arena *a, const struct judgement *j)
 		struct json *o = json_new(a, JSON_OBJECT);
 		if (!(j->asked >> g & 1) || !x.is_active)
 			continue;
-		json_sets(a, o, "gate", names[g]);
+		json_sets(a, o, "gate", checks[g].name);
 		describe(a, o, &x);
 		json_push(a, arr, o);
 	}
@@ -395,12 +364,12 @@ struct json *judgement_roster(struct arena *a, const struct judgement *j)
 
 	for (unsigned g = 0; g < GATE_COUNT; g++) {
 		unsigned i = g;
-		for (; i > 0 && strcmp(names[order[i - 1]], names[g]) > 0; i--)
+		for (; i > 0 && strcmp(checks[order[i - 1]].name, checks[g].name) > 0; i--)
 			order[i] = order[i - 1];
 		order[i] = (uint8_t)g;
 	}
 	for (unsigned i = 0; i < GATE_COUNT; i++)
-		json_pushs(a, lists[!(j->active >> order[i] & 1)], names[order[i]]);
+		json_pushs(a, lists[!(j->active >> order[i] & 1)], checks[order[i]].name);
 	json_set(a, o, "active", lists[0]);
 	json_set(a, o, "inactive", lists[1]);
 	return o;
@@ -435,7 +404,7 @@ struct json *judgement_to_json(struct arena *a, const struct judgement *j)
 		.bound = j->bound };
 
 	describe(a, o, &whole);
-	json_sets(a, o, "gate", j->gate == GATE_COUNT ? NULL : names[j->gate]);
+	json_sets(a, o, "gate", j->gate == GATE_COUNT ? NULL : checks[j->gate].name);
 	json_set(a, o, "rules_fired", texts(a, j->fired, j->fired_count));
 	json_set(a, o, "gates", gates_to_json(a, j));
 	json_set(a, o, "roster", roster);

@@ -26,6 +26,8 @@ const struct json *ruleset_section(const struct ruleset *r, const char *name);
 size_t ruleset_rule_count(const struct ruleset *r);
 /* Must this gate be active for anything to be allowed? */
 bool ruleset_requires(const struct ruleset *r, enum gate_id g);
+/* Or does the policy give it something to check?  Then whoever asks states what it needs to know. */
+bool ruleset_wants(const struct ruleset *r, enum gate_id g);
 /* Every place that a condition compares paths with, once each, in `a`; NULL when no condition is about paths.  Whoever asks finds out where links on the way
  * to them, and to what the request names, lead: facts.places, {as it is written: where it is}. */
 struct json *ruleset_places(struct arena *a, const struct ruleset *r);
@@ -66,7 +68,7 @@ struct ledger_facts {
 	size_t key_count;
 };
 
-/* What was pinned when it was reviewed, for what this question uses. */
+/* What was pinned when it was reviewed, for what this question uses.  All NULL: it uses nothing that can be pinned. */
 struct pin_facts {
 	const char *schema_version; /* NULL: not pinned */
 	const char *presented_schema_version; /* what is there now; NULL: none */
@@ -74,13 +76,49 @@ struct pin_facts {
 	int64_t presented_lamport, consumed_lamport;
 };
 
-/* What the sandbox of this run permits.  NULL: nothing. */
+/* The sandbox that will stand around this, and what it permits.  NULL: none stands, and nothing is permitted. */
 struct sandbox_facts {
+	const char *runtime; /* which one it is; NULL: what runs it says so itself */
 	bool may_run_generated; /* a grant for code that an agent wrote */
 	bool has_network;
 	const char *const *preopens; /* directories that are open inside */
 	size_t preopen_count;
 };
+
+/* ---- the question ---- */
+
+/* What an entry point asks, in the words that policies use.  What it knows stands in `known`, by the names that question_judge() says. */
+struct policy_question {
+	const char *action; /* "EXECUTE_COMMAND", "AGENT_TOOL_CALL", or what a request names */
+	const char *tool, *principal, *session; /* tool and session may be NULL */
+	const struct json *
+		tools; /* programs that it starts, each once; null among them: one that is not known; or NULL */
+	const char *effect_id, *budget_id; /* or NULL */
+	const struct json *params, *context; /* or NULL */
+	const struct proposal *proposal; /* what was understood; or NULL */
+	const struct json *known; /* what the door knows: {door, profile, containment, cwd, ...}; or NULL */
+	int64_t now_us;
+	const struct drawn *drawn; /* what was used up so far; NULL: nothing */
+	const char *drawn_error; /* why that is not known; or NULL */
+	const struct pdp_facts *pdp; /* what an external decision point said; NULL: none is asked */
+};
+
+struct judgement;
+/* How one tool is asked about: as the tool of the question, or as what that starts. */
+struct as_tool {
+	const char *name; /* or NULL */
+	bool is_unknown, is_beside;
+};
+
+/* The one way from a question to a judgement: every entry point and conformance go through it.  `about` is what is known about the policy itself, `guard` what the
+ * guard rules said; either may be NULL.  What the checks need to know is taken from `known` (supply.c):
+ *
+ *	stop	{reason?, code?}		pins	{schema_version?, presented_schema_version?, replay_lamport?, current_lamport?}
+ *	ledger	{parents: [...], keys: [hex]}	sandbox	{runtime?, network, preopens: [...], generated}
+ *	tenant, taint, key_id, key_principal, privilege_tier, trust_level, delegation_session, delegation_proof, graph */
+void question_judge(struct arena *a, const struct ruleset *rules, const struct policy_facts *about,
+	const struct policy_question *q, const struct decision *guard, struct as_tool tool,
+	struct judgement *ret);
 
 /* ---- the answer ---- */
 
@@ -109,6 +147,11 @@ struct judgement {
 void engine_judge(struct arena *a, const struct ruleset *rules, const struct submission *ask,
 	const struct facts *facts, struct judgement *ret);
 
+/* Of each rule about effects that speaks about this question, with each effect of its kinds: [{layer, rule, origin?, effect, holds, because}], as
+ * decide_reason() says it of guard rules. */
+struct json *engine_reasons(struct arena *a, const struct ruleset *rules, const struct submission *ask,
+	const struct facts *facts);
+
 /* What comes after the effect: does its output fit?  May turn an ALLOW's final state into DENY SCHEMA_VIOLATION. */
 void engine_output(struct arena *a, const struct ruleset *rules, const char *schema_id,
 	const struct json *output, struct gate_answer *ret);
@@ -121,6 +164,8 @@ const char *judgement_roster_sha256(struct arena *a, const struct judgement *j);
 /* What one gate said; "no objection" when it had nothing to say. */
 struct gate_answer judgement_answer(const struct judgement *j, enum gate_id g);
 const char *gate_name(enum gate_id g);
+/* The member of a document without which it has nothing to check; NULL: it needs none. */
+const char *gate_member(enum gate_id g);
 bool gate_parse(const char *name, enum gate_id *ret);
 
 #endif

@@ -1,7 +1,6 @@
-/* gates.c — gates that compare a question with one fact or one table: schema, tenant, provenance, verification, pins, effects, graph;
+/* gates.c — gates that compare a question with one fact or one table: schema, tenant, provenance, verification, pins, effects;
  * and what comes after the effect. */
 #include "base/hash.h"
-#include "decide/dsl/dsl.h"
 #include "decide/engine/parts.h"
 #include "proof/sign.h"
 
@@ -132,43 +131,6 @@ void gate_effects(struct judging *j, struct gate_answer *ret)
 	ret->rule = d->detail_code;
 	ret->detail_code = d->detail_code;
 	ret->text = d->summary;
-}
-
-/* ---- graph ---- */
-
-static void add(struct arena *a, struct json *o, const char *name, const struct json *v)
-{
-	if (v)
-		json_set(a, o, name, (struct json *)v); /* read only from here on */
-}
-
-/* The change is the caller's; what it is compared with is known. */
-void gate_graph(struct judging *j, struct gate_answer *ret)
-{
-	struct json *request = json_new(j->a, JSON_OBJECT), *answer;
-	const struct json *known = j->facts->known;
-	struct err e = { 0 };
-
-	if (!json_get(j->ask->params, "subjects"))
-		return;
-	ret->is_active = true;
-	add(j->a, request, "subjects", json_get(j->ask->params, "subjects"));
-	add(j->a, request, "delta", json_get(j->ask->params, "delta"));
-	add(j->a, request, "snapshot", json_get(known, "graph_snapshot"));
-	add(j->a, request, "facts", json_get(known, "graph_facts"));
-	if (dsl_judge(j->a, j->rules->graph, request, &answer, &e)) {
-		gate_deny(ret, REASON_PRG_EVALUATION_ERROR, NULL, arena_strdup(j->a, e.text));
-		return;
-	}
-	const char *verdict = json_get_text(answer, "verdict", "");
-	if (text_eq(verdict, verdict_name(V_ALLOW)))
-		return;
-	ret->verdict = text_eq(verdict, verdict_name(V_ESCALATE)) ? V_ESCALATE : V_DENY;
-	ret->code = REASON_POLICY_VIOLATION;
-	(void)code_find(json_get_text(answer, "reason_code", ""), &ret->code);
-	ret->detail_code = json_get_text(answer, "code", NULL);
-	ret->rule = json_get_text(answer, "rule", NULL);
-	ret->bound = answer;
 }
 
 /* ---- what comes out ---- */

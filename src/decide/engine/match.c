@@ -158,15 +158,25 @@ void match_begin(struct judging *j, struct matched *m)
 
 /* ---- coverage ---- */
 
+/* A rule that allows and one that asks speak about an action; one that only forbids leaves it to others whether there is anything to forbid. */
+
 static bool is_active(const struct matched *m, const struct ruleset *r, const struct rule *rule)
 {
 	return !r->groups[rule->group].is_pack || m->pack_order[rule->group];
 }
 
-static bool list_allows(const struct matched *m, const struct ruleset *r, const struct rule_list *l)
+static bool list_covers(const struct matched *m, const struct ruleset *r, const struct rule_list *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
-		if (list_at(l, i)->verdict == V_ALLOW && is_active(m, r, list_at(l, i)))
+		if (rule_covers(list_at(l, i)->verdict) && is_active(m, r, list_at(l, i)))
+			return true;
+	return false;
+}
+
+static bool kinds_cover(const struct matched *m, const struct ruleset *r, const struct bucket *b)
+{
+	for (unsigned k = 0; b->kinds && k < FX_KIND_COUNT; k++)
+		if (list_covers(m, r, &b->kinds[k]))
 			return true;
 	return false;
 }
@@ -174,8 +184,11 @@ static bool list_allows(const struct matched *m, const struct ruleset *r, const 
 static bool kinds_allow(const struct matched *m, const struct ruleset *r, const struct bucket *b)
 {
 	for (unsigned k = 0; b->kinds && k < FX_KIND_COUNT; k++)
-		if (list_allows(m, r, &b->kinds[k]))
-			return true;
+		for (uint32_t i = 0; i < b->kinds[k].n; i++) {
+			const struct rule *x = list_at(&b->kinds[k], i);
+			if (x->verdict == V_ALLOW && is_active(m, r, x))
+				return true;
+		}
 	return false;
 }
 
@@ -185,9 +198,9 @@ static bool is_covered(const struct judging *j)
 
 	for (size_t i = 0; i < m->allowing_n; i++) {
 		const struct bucket *b = m->buckets[i];
-		if (b->allows || b->set ||
-			(b->pack_allows &&
-				(list_allows(m, j->rules, &b->whole) || kinds_allow(m, j->rules, b))))
+		if (b->covers || b->set ||
+			(b->pack_covers &&
+				(list_covers(m, j->rules, &b->whole) || kinds_cover(m, j->rules, b))))
 			return true;
 	}
 	return false;
@@ -199,10 +212,10 @@ static const char *uncovered(const struct judging *j)
 	const char *action = j->ask->effect_type, *tool = j->ask->tool;
 
 	if (!action || !*action)
-		return "No rule of the policy allows a request without an action.";
+		return "No rule of the policy is about a request without an action.";
 	action = text_safe(j->a, action, strnlen(action, 100), false);
 	tool = tool && *tool ? text_safe(j->a, tool, strnlen(tool, 100), false) : NULL;
-	return arena_printf(j->a, "No rule of the policy allows %s%s%s%s under any condition.", action,
+	return arena_printf(j->a, "No rule of the policy allows %s%s%s%s, or asks about it.", action,
 		tool ? " (" : "", tool ? tool : "", tool ? ")" : "");
 }
 
@@ -221,9 +234,11 @@ struct saying {
 	const struct rule *failed; /* the first that could not be evaluated */
 	const char *why, *failed_why;
 	const struct rule *lacking; /* strict: the first that a missing field kept from holding */
-	bool is_allowed;
-	bool *covered; /* by effect: some rule allows it */
+	bool is_answered; /* a rule that allows or asks holds for the whole of it */
+	bool has_asked; /* some rule that asks holds */
+	bool *covered; /* by effect: some rule allows it or asks about it */
 	struct json *effect_variables;
+	const struct effect *at_hand; /* the effect that a rule is asked about; NULL: the whole question */
 };
 
 static const struct json *variables_for(struct saying *s, const struct json *effect)
@@ -243,7 +258,7 @@ static const struct json *variables_for(struct saying *s, const struct json *eff
 }
 
 /* Apart, because an error is large and most rules have no expression. */
-static __attribute__((noinline)) enum holds when_holds(
+static __attribute__((noinline)) enum holds expression_holds(
 	struct saying *s, const struct rule *r, const struct json *effect)
 {
 	struct err e = { 0 };
@@ -261,13 +276,15 @@ static __attribute__((noinline)) enum holds when_holds(
 
 static enum holds rule_holds(struct saying *s, const struct rule *r, const struct json *effect)
 {
-	enum holds h = tests_hold(s->j, r->tests, r->test_n, effect), w;
+	enum holds own = effects_hold(s->j, r, s->at_hand), h = tests_hold(s->j, r->tests, r->test_n, effect),
+		   w;
 
 	if (h == HOLDS_ERROR)
 		s->why = "A condition got a value of a type that it cannot judge.";
+	h = own < h ? own : h;
 	if (!r->when || h <= HOLDS_LACKS)
 		return h;
-	w = when_holds(s, r, effect);
+	w = expression_holds(s, r, effect);
 	return w < h ? w : h;
 }
 
@@ -312,7 +329,7 @@ static void fire(struct saying *s, const struct rule *r)
 	m->fired_n++;
 }
 
-/* `covers` is where an allowing rule notes that it held; NULL: it permits nothing here. */
+/* `covers` is where a rule that allows or asks notes that it held; NULL: it permits nothing here. */
 static void ask_rule(struct saying *s, const struct rule *r, const struct json *effect, bool *covers)
 {
 	bool allows = r->verdict == V_ALLOW;
@@ -322,7 +339,8 @@ static void ask_rule(struct saying *s, const struct rule *r, const struct json *
 	enum holds h = rule_holds(s, r, effect);
 	if (h == HOLDS_YES) {
 		fire(s, r);
-		if (allows)
+		s->has_asked |= r->verdict == V_ESCALATE;
+		if (covers && rule_covers(r->verdict))
 			*covers = true;
 	} else if (h == HOLDS_ERROR && !allows && !s->failed) {
 		s->failed = r;
@@ -339,14 +357,15 @@ static bool can_be_anything(enum effect_kind k)
 }
 
 /* Each rule about effects that denies or asks, once; those about `but` were asked already. */
-static void ask_anything(struct saying *s, const struct bucket *b, const struct json *effect, uint64_t but)
+static void ask_anything(
+	struct saying *s, const struct bucket *b, const struct json *effect, uint64_t but, bool *covers)
 {
 	for (unsigned k = 0; k < FX_KIND_COUNT; k++)
 		for (uint32_t i = 0; i < b->kinds[k].n; i++) {
 			const struct rule *r = list_at(&b->kinds[k], i);
-			if (r->verdict != V_ALLOW && !(r->kinds & but) &&
-				(unsigned)__builtin_ctzll(r->kinds) == k)
-				ask_rule(s, r, effect, NULL);
+			if (r->verdict != V_ALLOW && !(r->effects.kinds & but) &&
+				(unsigned)__builtin_ctzll(r->effects.kinds) == k)
+				ask_rule(s, r, effect, covers);
 		}
 }
 
@@ -357,23 +376,27 @@ static void ask_effects(struct saying *s, const struct bucket *b, bool may_allow
 	if (!b->kinds || !p)
 		return;
 	if (!p->readable)
-		ask_anything(s, b, NULL, 0);
+		ask_anything(s, b, NULL, 0, may_allow ? &s->is_answered : NULL);
 	for (size_t i = 0; i < p->effect_count; i++) {
 		enum effect_kind kind = p->effects[i].kind;
+		s->at_hand = &p->effects[i];
 		const struct json *effect = variables_effects(s->j)->items[i];
+		bool *covers = may_allow ? &s->covered[i] : NULL;
 		for (uint32_t k = 0; k < b->kinds[kind].n; k++)
-			ask_rule(s, list_at(&b->kinds[kind], k), effect, may_allow ? &s->covered[i] : NULL);
+			ask_rule(s, list_at(&b->kinds[kind], k), effect, covers);
 		if (p->readable && can_be_anything(kind))
-			ask_anything(s, b, effect, UINT64_C(1) << kind);
+			ask_anything(s, b, effect, UINT64_C(1) << kind, covers);
 	}
+	s->at_hand = NULL;
 }
 
-/* Rules about effects allow together: each effect needs one, and the whole command must have been understood. */
-static bool effects_allowed(const struct saying *s)
+/* Rules about effects answer together: each effect needs one, and the whole command must have been understood.  Where it has none, only a rule that
+ * allows answers: one that asks about an effect asks nothing then. */
+static bool effects_answered(const struct saying *s)
 {
 	const struct proposal *p = s->j->ask->proposal;
 	const struct matched *m = s->j->matched;
-	bool has_some = false;
+	bool has_some = s->has_asked;
 
 	if (!p->readable)
 		return false;
@@ -396,13 +419,13 @@ static void ask_all(struct saying *s)
 		const struct bucket *b = m->buckets[i];
 		bool may_allow = i < m->allowing_n;
 		for (uint32_t k = 0; k < b->whole.n; k++)
-			ask_rule(s, list_at(&b->whole, k), NULL, may_allow ? &s->is_allowed : NULL);
+			ask_rule(s, list_at(&b->whole, k), NULL, may_allow ? &s->is_answered : NULL);
 		ask_effects(s, b, may_allow);
 		/* The requirements were met: the gate before this one has seen to it. */
-		s->is_allowed = s->is_allowed || (may_allow && b->set);
+		s->is_answered = s->is_answered || (may_allow && b->set);
 	}
-	if (!s->is_allowed && s->covered)
-		s->is_allowed = effects_allowed(s);
+	if (!s->is_answered && s->covered)
+		s->is_answered = effects_answered(s);
 }
 
 /* A digest stays what it is; what is to be one, or is no short text, number or word, becomes one; and what is not there is said not to be. */
@@ -464,6 +487,7 @@ void gate_rules(struct judging *j, struct gate_answer *ret)
 	ret->is_active = true;
 	ask_all(&s);
 	const struct rule *best = m->fired_n ? m->fired[0].rule : NULL;
+	bool is_open = s.is_answered || !j->rules->is_closed || j->ask->is_tool_beside;
 	if (best && best->verdict != V_ALLOW && best->verdict != V_ESCALATE) {
 		answer_rule(j, ret, best);
 	} else if (s.failed) {
@@ -472,13 +496,13 @@ void gate_rules(struct judging *j, struct gate_answer *ret)
 	} else if (j->rules->is_strict && m->unknown_n) {
 		gate_deny(ret, REASON_JURISDICTION_VIOLATION, NULL,
 			arena_printf(j->a, "No pack knows '%s'.", m->unknown[0]));
-	} else if (best && best->verdict == V_ESCALATE) {
+	} else if (best && best->verdict == V_ESCALATE && is_open) {
 		answer_rule(j, ret, best);
 	} else if (j->rules->is_strict && s.lacking) {
 		answer_rule(j, ret, s.lacking);
 		gate_escalate(ret, REASON_MISSING_REQUIREMENT, s.lacking->id,
 			"A field that this rule reads is missing, so nobody can tell whether it holds.");
-	} else if (j->rules->is_closed && !s.is_allowed && !j->ask->is_tool_beside) {
+	} else if (!is_open) {
 		gate_deny(ret, REASON_POLICY_VIOLATION, NULL,
 			"Rules allow this action only under conditions, and none of them is met.");
 	} else if (best) {

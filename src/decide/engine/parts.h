@@ -7,6 +7,7 @@
 #include "decide/engine/engine.h"
 #include "decide/expression/expression.h"
 #include "decide/operators.h"
+#include "decide/when.h"
 
 #include <string.h>
 
@@ -218,7 +219,7 @@ struct rule {
 	uint8_t test_n;
 	bool is_simple; /* it has tests and nothing else to evaluate */
 	const struct expression *when; /* or NULL */
-	uint64_t kinds; /* of effects that it is about; 0: about the whole question */
+	struct when effects; /* what it says of the effect at hand; its kinds 0: about the whole question */
 	const char *id;
 	const struct rule_about *about; /* NULL: nothing of that */
 	const struct json *document;
@@ -236,6 +237,12 @@ struct group {
 	int64_t priority;
 };
 
+/* Does a rule with this verdict say that there is such an action?  One that only forbids does not. */
+static inline bool rule_covers(enum verdict v)
+{
+	return v == V_ALLOW || v == V_ESCALATE;
+}
+
 struct rule_list {
 	union {
 		const struct rule *one; /* when it is one */
@@ -252,8 +259,8 @@ static inline const struct rule *list_at(const struct rule_list *l, uint32_t i)
 struct bucket {
 	struct rule_list whole; /* without "effects" */
 	struct rule_list *kinds; /* one per effect kind; NULL: none */
-	bool allows; /* a rule of a layer allows it, under whatever condition */
-	bool pack_allows;
+	bool covers; /* a rule of a layer allows it or asks about it, under whatever condition */
+	bool pack_covers; /* the same of a pack */
 	const struct requirement_set *set; /* or NULL */
 };
 
@@ -304,6 +311,7 @@ struct ruleset {
 	struct schema **schemas, **outputs;
 	struct region *regions;
 	size_t region_n;
+	struct when_data conditions; /* of all rules about effects */
 	const struct sandbox_rules *sandbox; /* or NULL */
 	const struct dsl_policy *graph; /* or NULL */
 	struct limits *limits; /* or NULL */
@@ -351,6 +359,15 @@ const struct rule *match_plain(struct judging *j);
 const struct json *bind_fields(struct judging *j, const struct json *bound, const struct bindings *names);
 /* What a rule that holds says. */
 void answer_rule(struct judging *j, struct gate_answer *ret, const struct rule *r);
+
+/* effects.c: the member "effects" of a rule; one member of its "all" that is about words of the effect at hand, into `w`: what is not taken,
+ * test_compile() reads. */
+int effects_read(const struct when_reader *at, const struct json *v, struct when *ret);
+int effects_take(const struct when_reader *at, const struct json *test, struct when *w, bool *ret_taken);
+/* What is known of where the effect happens: of the guard that was asked, otherwise of the facts. */
+struct when_at effects_place(const struct judging *j);
+/* LACKS when there is no effect at hand. */
+enum holds effects_hold(const struct judging *j, const struct rule *r, const struct effect *e);
 
 /* variables.c */
 const struct json *variables_effects(struct judging *j);

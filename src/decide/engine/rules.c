@@ -32,6 +32,7 @@ struct reader {
 	const char *layer, *where; /* for messages */
 	struct err *e;
 	struct shared shared;
+	struct when_maker when;
 	struct test tests[RULE_TESTS]; /* of the rule at hand */
 	struct rule_about about; /* of the one at hand */
 };
@@ -139,23 +140,6 @@ static int read_binds(struct reader *d, const struct json *map, struct bindings 
 	return OK;
 }
 
-static int read_kinds(struct reader *d, const struct json *list, struct rule *r)
-{
-	enum effect_kind kind;
-
-	if (!list)
-		return OK;
-	if (!json_is(list, JSON_ARRAY) || list->n == 0)
-		return bad(d, "must be a list with at least one kind:", "effects");
-	json_each (item, list) {
-		const char *name = json_text(item);
-		if (!name || !effect_kind_parse(name, &kind))
-			return bad(d, "no such kind of effect:", name ? name : json_type_name(item));
-		r->kinds |= UINT64_C(1) << kind;
-	}
-	return OK;
-}
-
 static int read_actions(struct reader *d, const struct json *list)
 {
 	if (!json_is(list, JSON_ARRAY) || list->n == 0 || list->n > RULE_ACTIONS)
@@ -171,20 +155,41 @@ static int read_actions(struct reader *d, const struct json *list)
 	return OK;
 }
 
+static struct when_reader reader_of(struct reader *d, const struct rule *r)
+{
+	return (struct when_reader){ .to = &d->when,
+		.where = d->where,
+		.code = "POLICY_RULE",
+		.is_allowing = r->verdict == V_ALLOW,
+		.e = d->e };
+}
+
+static int read_effects(struct reader *d, const struct json *v, struct rule *r)
+{
+	const struct when_reader at = reader_of(d, r);
+
+	return effects_read(&at, v, &r->effects);
+}
+
 static int read_tests(struct reader *d, const struct json *list, struct rule *r)
 {
-	size_t i = 0;
+	bool is_allowing = r->verdict == V_ALLOW, has_effects = r->effects.kinds != 0;
+	const struct when_reader at = reader_of(d, r);
 
 	if (!list)
 		return OK;
 	if (!json_is(list, JSON_ARRAY) || list->n > RULE_TESTS)
 		return bad(d, "must be a list of at most 64 conditions:", "all");
 	json_each (item, list) {
-		if (test_compile(d->a, &d->shared, item, d->where, r->verdict == V_ALLOW, r->kinds != 0,
-			    &d->tests[i++], d->e))
+		bool is_taken = false;
+		if (has_effects && effects_take(&at, item, &r->effects, &is_taken))
+			return d->e->rc;
+		if (is_taken)
+			continue;
+		if (test_compile(d->a, &d->shared, item, d->where, is_allowing, has_effects,
+			    &d->tests[r->test_n++], d->e))
 			return d->e->rc;
 	}
-	r->test_n = (uint8_t)list->n;
 	return OK;
 }
 
@@ -272,7 +277,7 @@ static int read_rule(struct reader *d, const struct json *doc, size_t place, siz
 	if (read_verdict(d, json_get_text(doc, "verdict", NULL), &r.verdict) || read_code(d, doc, &r) ||
 		read_texts(d, doc) || read_approvers(d, doc, &r) ||
 		read_binds(d, json_get(doc, "binds"), &d->about.binds) ||
-		read_kinds(d, json_get(doc, "effects"), &r) || read_actions(d, json_get(doc, "actions")) ||
+		read_effects(d, json_get(doc, "effects"), &r) || read_actions(d, json_get(doc, "actions")) ||
 		read_tests(d, json_get(doc, "all"), &r) || read_when(d, doc, &r))
 		return d->e->rc;
 	r.is_simple = !r.when && !d->about.binds.n;
@@ -440,6 +445,7 @@ int rules_compile(struct arena *a, struct ruleset *r, const struct json *documen
 	d.shared.field_room = POLICY_FIELDS;
 	d.shared.fields = arena_alloc(a, POLICY_FIELDS * sizeof(*d.shared.fields));
 	table_begin(&d.shared.names, a, 64);
+	when_begin(&d.when, a);
 	r->rules = arena_alloc(a, (n + 1) * sizeof(*r->rules));
 	r->groups = arena_zalloc(a, r->layer_n + r->pack_n + 1, sizeof(*r->groups));
 	if (read_binds(&d, json_get(document, "binds"), &r->binds) ||
@@ -447,6 +453,7 @@ int rules_compile(struct arena *a, struct ruleset *r, const struct json *documen
 		read_groups(&d, sorted(a, packs, pack_order), r->pack_n, true, &at))
 		return e->rc;
 	r->rule_n = at;
+	r->conditions = when_made(&d.when);
 	return OK;
 }
 
@@ -493,16 +500,16 @@ static struct bucket *bucket_of(struct arena *a, struct ruleset *r, const struct
 
 static void put(struct arena *a, const struct ruleset *r, struct bucket *b, const struct rule *rule)
 {
-	if (rule->verdict == V_ALLOW)
-		*(r->groups[rule->group].is_pack ? &b->pack_allows : &b->allows) = true;
-	if (!rule->kinds) {
+	if (rule_covers(rule->verdict))
+		*(r->groups[rule->group].is_pack ? &b->pack_covers : &b->covers) = true;
+	if (!rule->effects.kinds) {
 		list_add(a, &b->whole, rule);
 		return;
 	}
 	if (!b->kinds)
 		b->kinds = arena_zalloc(a, FX_KIND_COUNT, sizeof(*b->kinds));
 	for (unsigned k = 0; k < FX_KIND_COUNT; k++)
-		if (rule->kinds >> k & 1)
+		if (rule->effects.kinds >> k & 1)
 			list_add(a, &b->kinds[k], rule);
 }
 
@@ -525,7 +532,7 @@ int rules_index(struct arena *a, struct ruleset *r, const struct json *requireme
 	r->buckets = arena_alloc(a, room * sizeof(*r->buckets));
 	for (size_t i = 0; i < r->rule_n; i++) {
 		const struct json *actions = json_get(r->rules[i]->document, "actions");
-		r->has_effects |= r->rules[i]->kinds != 0;
+		r->has_effects |= r->rules[i]->effects.kinds != 0;
 		for (uint32_t k = 0; k < actions->n; k++)
 			if (!is_repeated(actions, k))
 				put(a, r, bucket_of(a, r, actions->items[k], &room), r->rules[i]);

@@ -9,15 +9,21 @@
 
 #include <string.h>
 
-/* Members that other folders understand; who reads one checks it. */
-static const char *const sections[] = { "limits", "egress", "mcp", "privilege", "threat", "taint",
-	"delegation", "capability" };
+/* The members that a document may have, and whether another folder understands it; who reads one checks it (checks.def). */
+static const struct {
+	const char *name;
+	enum { MEMBER_own, MEMBER_section, MEMBER_file } reader;
+} members[] = {
+#define MEMBER(name, reader, page) { #name, MEMBER_##reader },
+#include "decide/checks.def"
+#undef MEMBER
+};
 
 static bool is_section(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
-		if (text_eq(sections[i], name))
-			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (text_eq(members[i].name, name))
+			return members[i].reader == MEMBER_section;
 	return false;
 }
 
@@ -28,17 +34,13 @@ static int bad(struct err *e, const char *fmt, const char *word)
 
 static int check_members(const struct json *doc, struct err *e)
 {
-	static const char *const names[] = { "format", "name", "version", "epoch", "coverage",
-		"requires_gates", "missing_is", "layers", "packs", "requirements", "schemas",
-		"output_schemas", "regions", "sandbox", "graph", "binds" };
-
 	if (!json_is(doc, JSON_OBJECT))
 		return bad(e, "a document must be an object, not", json_type_name(doc));
 	json_each_member (m, doc) {
 		size_t i = 0;
-		while (i < ARRAY_SIZE(names) && !text_eq(names[i], m->name))
+		while (i < ARRAY_SIZE(members) && !text_eq(members[i].name, m->name))
 			i++;
-		if (i == ARRAY_SIZE(names) && !is_section(m->name))
+		if (i == ARRAY_SIZE(members) || members[i].reader == MEMBER_file)
 			return bad(e, "member is not known:", m->name);
 	}
 	return OK;
@@ -81,6 +83,26 @@ static int read_head(struct arena *a, const struct json *doc, struct ruleset *r,
 	return read_choice(doc, "missing_is", "false", "escalate", false, &r->is_strict, e);
 }
 
+/* What bounds nothing of a kind has nothing to check of that kind. */
+static const char *lacking_for(const struct ruleset *r, enum gate_id g)
+{
+	const char *member = gate_member(g);
+
+	if (!member || !json_get(r->document, member))
+		return member;
+	switch (g) {
+	case GATE_ENVELOPE:
+		return limits_envelope(r->limits) ? NULL : "limits.envelope";
+	case GATE_VELOCITY:
+		return limits_pace(r->limits) ? NULL : "limits.windows";
+	case GATE_BUDGET:
+		return limits_money(r->limits) ? NULL : "limits.budgets";
+	default:
+		return NULL;
+	}
+}
+
+/* A gate that can never be active would deny everything for ever: that is said now. */
 static int read_required(const struct json *list, struct ruleset *r, struct err *e)
 {
 	enum gate_id g;
@@ -93,6 +115,11 @@ static int read_required(const struct json *list, struct ruleset *r, struct err 
 			return err_set(e, E_INPUT, "POLICY_GATE",
 				"policy: \"requires_gates\" names '%s', and there is no such gate",
 				name ? name : json_type_name(item));
+		if (lacking_for(r, g))
+			return err_set(e, E_INPUT, "POLICY_GATE",
+				"policy: \"requires_gates\" names '%s', which has nothing to check without \"%s\": "
+				"everything would be denied; add that, or take the name out",
+				name, lacking_for(r, g));
 		r->required |= UINT32_C(1) << g;
 	}
 	return OK;
@@ -191,22 +218,12 @@ static int read_limits(struct arena *a, const struct json *doc, struct ruleset *
 /* Gates that this policy itself gives something to do. */
 static uint32_t configured_gates(const struct ruleset *r)
 {
-	uint32_t bits = UINT32_C(1) << GATE_RULES;
-	const struct {
-		bool is_on;
-		enum gate_id gate;
-	} rows[] = { { r->schema_names.n > 0, GATE_SCHEMA }, { r->is_closed, GATE_COVERAGE },
-		{ json_get(r->document, "requirements") != NULL, GATE_REQUIREMENTS },
-		{ r->graph != NULL, GATE_GRAPH }, { r->sandbox != NULL, GATE_SANDBOX },
-		{ r->limits != NULL, GATE_ENVELOPE }, { r->limits != NULL, GATE_VELOCITY },
-		{ r->limits != NULL, GATE_BUDGET } };
+	uint32_t bits = UINT32_C(1) << GATE_RULES | (uint32_t)r->is_closed << GATE_COVERAGE;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		bits |= rows[i].is_on ? UINT32_C(1) << rows[i].gate : 0;
-	for (unsigned g = 0; g < GATE_COUNT; g++)
-		if (is_section(gate_name((enum gate_id)g)) &&
-			json_get(r->document, gate_name((enum gate_id)g)))
-			bits |= UINT32_C(1) << g;
+	for (unsigned g = 0; g < GATE_COUNT; g++) {
+		const char *member = gate_member((enum gate_id)g);
+		bits |= (uint32_t)(member && json_get(r->document, member)) << g;
+	}
 	return bits;
 }
 
@@ -220,9 +237,7 @@ int ruleset_compile(struct arena *a, const struct json *document, struct ruleset
 {
 	struct ruleset *r = arena_zalloc(a, 1, sizeof(*r));
 
-	if (check_members(document, e) || read_head(a, document, r, e) ||
-		read_required(json_get(document, "requires_gates"), r, e) ||
-		rules_compile(a, r, document, e) ||
+	if (check_members(document, e) || read_head(a, document, r, e) || rules_compile(a, r, document, e) ||
 		rules_index(a, r, json_get(document, "requirements"), e) ||
 		read_schemas(a, json_get(document, "schemas"), "schemas", &r->schema_names, &r->schemas, e) ||
 		read_schemas(a, json_get(document, "output_schemas"), "output_schemas", &r->output_names,
@@ -230,7 +245,8 @@ int ruleset_compile(struct arena *a, const struct json *document, struct ruleset
 		read_regions(a, json_get(document, "regions"), r, e) ||
 		read_sandbox(a, json_get(document, "sandbox"), r, e) ||
 		read_graph(a, json_get(document, "graph"), r, e) ||
-		read_limits(a, json_get(document, "limits"), r, e) || authority_sections(a, document, e))
+		read_limits(a, json_get(document, "limits"), r, e) || authority_sections(a, document, e) ||
+		read_required(json_get(document, "requires_gates"), r, e))
 		return e->rc;
 	r->configured = configured_gates(r);
 	r->is_plain = is_plain(r);
@@ -310,6 +326,11 @@ struct json *ruleset_places(struct arena *a, const struct ruleset *r)
 bool ruleset_requires(const struct ruleset *r, enum gate_id g)
 {
 	return r->required >> g & 1;
+}
+
+bool ruleset_wants(const struct ruleset *r, enum gate_id g)
+{
+	return (r->required | r->configured) >> g & 1;
 }
 
 size_t ruleset_rule_count(const struct ruleset *r)

@@ -112,6 +112,24 @@ static bool all_listed(const struct sandbox_rules *r, const char *command)
 	}
 }
 
+/* The same of a command that was understood: every program that it starts.  What is only known when it runs is none of them. */
+static bool all_started_listed(const struct sandbox_rules *r, const struct proposal *p)
+{
+	for (size_t i = 0; i < p->step_count; i++) {
+		const char *head = p->steps[i].head, *name = head ? path_base(head) : "";
+		if (!is_listed(r->commands, name, strlen(name)) &&
+			!(head && is_listed(r->commands, head, strlen(head))))
+			return false;
+	}
+	return p->readable && p->step_count > 0;
+}
+
+static void judge_started(struct judging *j, struct gate_answer *ret)
+{
+	if (!all_started_listed(j->rules->sandbox, j->ask->proposal))
+		refuse(ret, "The policy does not list every program that this starts for the sandbox.");
+}
+
 static void judge_command(struct judging *j, struct gate_answer *ret)
 {
 	const struct sandbox_rules *r = j->rules->sandbox;
@@ -145,6 +163,8 @@ static void bind_grant(struct judging *j, struct gate_answer *ret)
 
 	for (size_t i = 0; f && i < f->preopen_count; i++)
 		json_pushs(j->a, open, f->preopens[i]);
+	if (f && f->runtime)
+		json_sets(j->a, grant, "runtime", f->runtime);
 	json_setb(j->a, grant, "may_run_generated", f && f->may_run_generated);
 	json_setb(j->a, grant, "has_network", f && f->has_network);
 	json_set(j->a, grant, "preopens", open);
@@ -159,8 +179,14 @@ static void judge_sandbox(struct judging *j, struct gate_answer *ret)
 	const struct sandbox_rules *r = j->rules->sandbox;
 	const struct json *params = j->ask->params;
 
-	if (!text_is_listed(r->runtimes, json_get(params, "sandbox")))
+	const struct sandbox_facts *f = j->facts->sandbox;
+	bool is_named = f && f->runtime ? is_listed(r->runtimes, f->runtime, strlen(f->runtime))
+					: text_is_listed(r->runtimes, json_get(params, "sandbox"));
+
+	if (!is_named)
 		refuse(ret, "It must run in a sandbox that the policy names.");
+	else if (f && f->runtime && j->ask->proposal)
+		judge_started(j, ret);
 	else if (judge_attempt(j, ret))
 		return;
 	else if (!json_get(params, "code_hash"))
@@ -171,9 +197,9 @@ static void judge_sandbox(struct judging *j, struct gate_answer *ret)
 
 void gate_sandbox(struct judging *j, struct gate_answer *ret)
 {
+	ret->is_active = true;
 	if (!is_listed(j->rules->sandbox->actions, j->ask->effect_type, strlen(j->ask->effect_type)))
 		return;
-	ret->is_active = true;
 	judge_sandbox(j, ret);
 	if (ret->verdict != V_ALLOW)
 		bind_grant(j, ret);

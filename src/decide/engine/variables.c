@@ -36,6 +36,18 @@ static int bad_field(struct err *e, const char *where, const char *text)
 		where, text);
 }
 
+/* What effect_object() makes; any other name would never be there. */
+static int check_effect_field(struct table_key k, const char *where, struct err *e)
+{
+	enum when_field f;
+
+	if (when_field_parse(k.p, k.n, &f) || key_is(k, "tags"))
+		return OK;
+	return err_set(e, E_INPUT, "POLICY_RULE",
+		"%s: an effect has no field '%.*s'; docs/formats/guard-rules.md lists its conditions", where,
+		(int)k.n, k.p);
+}
+
 /* Drop the first k names. */
 static void drop(struct field *f, unsigned k)
 {
@@ -79,6 +91,8 @@ static int read_field(struct arena *a, const char *text, const char *where, bool
 		if (key_is(f.names[0], root_names[i]) && f.name_n > 1 && (i != ROOT_EFFECT || has_effects)) {
 			f.root = (uint8_t)i;
 			drop(&f, 1);
+			if (i == ROOT_EFFECT && check_effect_field(f.names[0], where, e))
+				return e->rc;
 			*ret = f;
 			return OK;
 		}
@@ -133,20 +147,14 @@ static void set_value(struct arena *a, struct json *o, const char *name, const s
 		json_set(a, o, name, (struct json *)v); /* read only from here on */
 }
 
-static const char *path_words(const struct effect *f)
-{
-	return f->certainty == CERTAIN ? "certain" : f->certainty == PREFIXED ? "prefixed" : "dynamic";
-}
-
-static struct json *effect_object(struct arena *a, const struct effect *f)
+/* Every field that a condition about an effect can read, and its tag as a list. */
+static struct json *effect_object(struct arena *a, const struct effect *f, const struct when_at *at)
 {
 	struct json *o = json_new(a, JSON_OBJECT), *tags = json_new(a, JSON_ARRAY);
 
-	json_sets(a, o, "kind", effect_kind_name(f->kind));
-	set_text(a, o, "target", f->target);
-	json_sets(a, o, "class", path_class_name(f->path_class));
-	json_sets(a, o, "certainty", path_words(f));
-	set_text(a, o, "program", f->program);
+	for (unsigned i = 0; i < WHEN_FIELD_COUNT; i++)
+		set_value(
+			a, o, when_field_name((enum when_field)i), when_value(a, (enum when_field)i, f, at));
 	if (f->tag)
 		json_pushs(a, tags, f->tag);
 	json_set(a, o, "tags", tags);
@@ -154,12 +162,14 @@ static struct json *effect_object(struct arena *a, const struct effect *f)
 }
 
 /* In the order of the command, so that the i-th is about proposal->effects[i]. */
-static struct json *effects_list(struct arena *a, const struct proposal *p)
+static struct json *effects_list(const struct judging *j)
 {
-	struct json *list = json_new(a, JSON_ARRAY);
+	const struct proposal *p = j->ask->proposal;
+	const struct when_at at = effects_place(j);
+	struct json *list = json_new(j->a, JSON_ARRAY);
 
 	for (size_t i = 0; p && i < p->effect_count; i++)
-		json_push(a, list, effect_object(a, &p->effects[i]));
+		json_push(j->a, list, effect_object(j->a, &p->effects[i], &at));
 	return list;
 }
 
@@ -183,7 +193,7 @@ static struct json *input_object(struct judging *j)
 	set_text(j->a, in, "session", j->facts->session);
 	set_value(j->a, in, "taint", taint);
 	json_seti(j->a, in, "timestamp", j->facts->now_us / 1000000);
-	json_set(j->a, in, "effects", effects_list(j->a, q->proposal));
+	json_set(j->a, in, "effects", effects_list(j));
 	/* What is attached or scanned is known by whoever checked it, so it comes from there. */
 	set_value(j->a, in, "artifacts", json_get(j->facts->known, "artifacts"));
 	set_value(j->a, in, "threat_scan", json_get(j->facts->known, "threat_scan"));

@@ -57,6 +57,7 @@ struct file_reader {
 	const struct policy_source *from;
 	const struct json *shipped_list; /* the list of the same name in the shipped file */
 	enum action action;
+	struct rule_layer_maker made;
 	struct err *e;
 };
 
@@ -100,24 +101,9 @@ static int add_text_rule(struct file_reader *r, const struct json *doc, const ch
 /* A rule in a list is at least as strict as the list is named: "warn" in absolute_deny still denies. */
 static int add_effect_rule(struct file_reader *r, const struct json *doc)
 {
-	struct policy *p = r->policy;
-	struct rule rule;
-	int rc = rules_parse_one(r->a, doc, r->from->file_name, &rule, r->e);
-
-	if (rc)
-		return rc;
-	if (rule.action < r->action)
-		rule.action = r->action;
-	if (p->rule_count == p->rule_room) {
-		size_t room = p->rule_room ? 2 * p->rule_room : 16;
-		p->rules = arena_grow(
-			r->a, p->rules, p->rule_room * sizeof(*p->rules), room * sizeof(*p->rules));
-		p->rule_room = room;
-	}
-	if (p->rule_count >= MAX_RULES)
-		return bad(r->e, r->from, rule.id, "too many rules");
-	p->rules[p->rule_count++] = rule;
-	return OK;
+	if (r->made.n >= MAX_RULES)
+		return bad(r->e, r->from, json_get_text(doc, "id", ""), "too many rules");
+	return rule_layer_add(&r->made, doc, r->action, r->e);
 }
 
 /* An unknown type is an error: to skip the rule would leave the author believing that it holds. */
@@ -222,7 +208,8 @@ static int add_profile_rules(struct file_reader *r, const struct json *doc)
 static int check_override(struct file_reader *r, const struct json *override)
 {
 	const struct policy *p = r->policy;
-	struct rule rule;
+	const struct rule_layer *l;
+	const struct rule *rule;
 
 	if (override && !json_is(override, JSON_OBJECT))
 		return bad(r->e, r->from, "override", "must be an object of rule ids and actions");
@@ -230,8 +217,9 @@ static int check_override(struct file_reader *r, const struct json *override)
 		enum action action;
 		if (!json_text(m->value) || !action_parse(json_text(m->value), &action))
 			return bad(r->e, r->from, m->name, "must name an action");
-		for (size_t i = 0; policy_rule_at(p, i, &rule); i++)
-			if (text_eq(rule.id, m->name) && rule.action == ACTION_DENY && action < ACTION_DENY)
+		for (size_t i = 0; (rule = policy_rule_at(p, i, &l)); i++)
+			if (text_eq(rule_layer_text(l, rule->id), m->name) && rule->action == ACTION_DENY &&
+				action < ACTION_DENY)
 				return bad(r->e, r->from, m->name, "a rule that denies cannot be lowered");
 	}
 	return OK;
@@ -244,14 +232,15 @@ static void apply_override(struct policy *p, const struct json *override, bool i
 {
 	json_each_member (m, override) {
 		enum action action = ACTION_DENY;
-		struct rule rule;
+		const struct rule_layer *l;
+		const struct rule *rule;
 		action_parse(json_text(m->value), &action);
-		for (size_t i = 0; policy_rule_at(p, i, &rule); i++) {
-			if (!text_eq(rule.id, m->name))
+		for (size_t i = 0; (rule = policy_rule_at(p, i, &l)); i++) {
+			if (!text_eq(rule_layer_text(l, rule->id), m->name))
 				continue;
-			if (is_accepted || action > rule.action)
+			if (is_accepted || action > rule->action)
 				policy_set_action(p, i, action);
-			else if (action < rule.action)
+			else if (action < rule->action)
 				p->has_unaccepted_override = true;
 		}
 	}
@@ -273,6 +262,17 @@ static int read_settings(struct file_reader *r, const struct json *doc)
 	return OK;
 }
 
+static struct rule_layer layer_made(const struct rule_layer_maker *m)
+{
+	return (struct rule_layer){ .name = "workspace",
+		.origin = m->name,
+		.file = m->name,
+		.rules = m->rules,
+		.own = m->rules,
+		.n = m->n,
+		.data = when_made(&m->when) };
+}
+
 /* Overrides come last: they may name rules that the file itself adds. */
 int policy_file_add(struct arena *a, struct policy *p, const struct policy_source *from, struct err *e)
 {
@@ -291,10 +291,14 @@ int policy_file_add(struct arena *a, struct policy *p, const struct policy_sourc
 	p->text_rules = arena_zalloc(a,
 		(json_is(deny, JSON_ARRAY) ? deny->n : 0) + (json_is(ask, JSON_ARRAY) ? ask->n : 0) + 1,
 		sizeof(*p->text_rules));
+	rule_layer_begin(&r.made, a, from->file_name, from->file);
 	if ((rc = read_settings(&r, doc)) ||
 		(rc = add_list(&r, doc, shipped, "absolute_deny", ACTION_DENY)) ||
 		(rc = add_list(&r, doc, shipped, "require_approval", ACTION_ASK)) ||
-		(rc = add_profile_rules(&r, doc)) || (rc = check_override(&r, json_get(doc, "override"))))
+		(rc = add_profile_rules(&r, doc)))
+		return rc;
+	p->layers[LAYER_FILE] = layer_made(&r.made);
+	if ((rc = check_override(&r, json_get(doc, "override"))))
 		return rc;
 	apply_override(p, json_get(doc, "override"), from->override_accepted);
 	return OK;

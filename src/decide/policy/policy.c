@@ -12,72 +12,45 @@
 
 #include <string.h>
 
-/* Texts are stored as distances into one block; 0 means that there is none. */
-static const char *text_or_null(uint32_t distance)
+/* Pointers are set here and not in a constant, which would need relocation. */
+static struct rule_layer shipped_layer(void)
 {
-	return distance ? shipped_text + distance : NULL;
+	return (struct rule_layer){ .name = "shipped",
+		.origin = "built-in",
+		.file = "guard_rules.json",
+		.rules = shipped_rules,
+		.n = shipped_rule_count,
+		.data = { shipped_tests, shipped_text },
+		.by_kind = shipped_by_kind,
+		.kind_start = shipped_kind_start };
 }
 
-/* Fills in a rule from the table. Its action may have been changed by the workspace's file
- * (policy_set_action). */
-void policy_shipped_rule(const struct policy *p, size_t i, struct rule *ret)
+const struct rule *policy_rule_at(const struct policy *p, size_t i, const struct rule_layer **ret)
 {
-	const struct shipped_rule *s = &shipped_rules[i];
-
-	*ret = (struct rule){ .id = shipped_text + s->id,
-		.text = shipped_text + s->text,
-		.instead = text_or_null(s->instead),
-		.recommended_profile = text_or_null(s->recommended_profile),
-		.action = (enum action)(p->shipped_actions ? p->shipped_actions[i] : s->action),
-		.reason = (enum reason_code)s->reason,
-		.is_destructive = s->is_destructive,
-		.undo = (enum undo)s->undo,
-		.kinds = s->kinds,
-		.tags = text_or_null(s->tags),
-		.programs = text_or_null(s->programs),
-		.not_programs = text_or_null(s->not_programs),
-		.targets = text_or_null(s->targets),
-		.hosts = text_or_null(s->hosts),
-		.profiles = text_or_null(s->profiles),
-		.flags = s->flags,
-		.not_flags = s->not_flags,
-		.classes = s->classes,
-		.not_classes = s->not_classes,
-		.certainties = s->certainties,
-		.where = (enum where)s->where,
-		.only_above = s->only_above,
-		.only_read_only = s->only_read_only,
-		.only_uncontained = s->only_uncontained,
-		.only_contained = s->only_contained,
-		.origin = "built-in" };
-}
-
-bool policy_rule_at(const struct policy *p, size_t i, struct rule *ret)
-{
-	if (i < shipped_rule_count) {
-		policy_shipped_rule(p, i, ret);
-		return true;
+	for (size_t k = 0; k < LAYER_COUNT; k++) {
+		*ret = &p->layers[k];
+		if (i < p->layers[k].n)
+			return &p->layers[k].rules[i];
+		i -= p->layers[k].n;
 	}
-	if (i - shipped_rule_count >= p->rule_count)
-		return false;
-	*ret = p->rules[i - shipped_rule_count];
-	return true;
+	return NULL;
 }
 
-/* The tables of the program are constant; the first change of a shipped rule copies all actions into the
- * policy. */
+/* Tables of the program are constant: the first change of a shipped rule copies them all into the policy. */
 void policy_set_action(struct policy *p, size_t i, enum action action)
 {
-	if (i >= shipped_rule_count) {
-		p->rules[i - shipped_rule_count].action = action;
-		return;
+	struct rule_layer *l = &p->layers[LAYER_SHIPPED];
+
+	if (i >= l->n) {
+		i -= l->n;
+		l = &p->layers[LAYER_FILE];
 	}
-	if (!p->shipped_actions) {
-		p->shipped_actions = arena_alloc(p->a, shipped_rule_count);
-		for (size_t k = 0; k < shipped_rule_count; k++)
-			p->shipped_actions[k] = shipped_rules[k].action;
+	if (!l->own) {
+		l->own = arena_alloc(p->a, l->n * sizeof(*l->own));
+		memcpy(l->own, l->rules, l->n * sizeof(*l->own));
+		l->rules = l->own;
 	}
-	p->shipped_actions[i] = (uint8_t)action;
+	l->own[i].action = (uint8_t)action;
 }
 
 /* The file was not understood. The shipped rules stay in force, and because `error` is set, decide.c
@@ -89,7 +62,7 @@ static void fail_closed(struct policy *p, const char *why)
 	p->error = why;
 	p->default_mode = GUARD_ENFORCE;
 	p->permits_off = false;
-	p->rule_count = p->text_rule_count = p->profile_rule_count = 0;
+	p->layers[LAYER_FILE].n = p->text_rule_count = p->profile_rule_count = 0;
 }
 
 /* A file that is there but cannot be read is treated like one that is wrong; only a file that does not
@@ -100,6 +73,7 @@ const struct policy *policy_compile(struct arena *a, const struct policy_source 
 	struct err e;
 
 	p->a = a;
+	p->layers[LAYER_SHIPPED] = shipped_layer();
 	p->version = 1;
 	p->permits_off = true;
 	if (from && from->read_error) {
@@ -159,14 +133,14 @@ const char *policy_sha256(struct arena *a, const struct policy *p)
 	return hex;
 }
 
-/* The condition of a shipped rule as it is written in the rules file. It is parsed here, because only
- * `guard rules` shows it. */
-static const struct json *shipped_when(const struct policy *p, size_t i)
+/* The condition as it is written. It is parsed here, because only `guard rules` shows it. */
+static const struct json *written_when(
+	const struct policy *p, const struct rule_layer *l, const struct rule *r)
 {
 	struct json *when;
 	struct err e;
 
-	if (json_parse(p->a, bytes_of(shipped_text + shipped_rules[i].when), "when", NULL, &when, &e))
+	if (json_parse(p->a, bytes_of(l->data.texts + r->when_text), "when", NULL, &when, &e))
 		BUG(e.text);
 	return when;
 }
@@ -175,14 +149,18 @@ static const struct json *shipped_when(const struct policy *p, size_t i)
  * text. */
 bool policy_rule(const struct policy *p, size_t i, struct rule_view *ret)
 {
-	struct rule r;
+	const struct rule_layer *l;
+	const struct rule *r = policy_rule_at(p, i, &l);
 
-	if (policy_rule_at(p, i, &r)) {
-		*ret = (struct rule_view){ r.id, r.text, r.instead, r.recommended_profile, r.action, r.reason,
-			r.origin, r.when ? r.when : shipped_when(p, i), NULL };
+	if (r) {
+		*ret = (struct rule_view){ rule_layer_text(l, r->id), rule_layer_text(l, r->text),
+			rule_layer_text(l, r->instead), rule_layer_text(l, r->recommended_profile),
+			(enum action)r->action, (enum reason_code)r->reason, l->origin, written_when(p, l, r),
+			NULL };
 		return true;
 	}
-	i -= shipped_rule_count + p->rule_count;
+	for (size_t k = 0; k < LAYER_COUNT; k++)
+		i -= p->layers[k].n;
 	if (i < p->text_rule_count) {
 		const struct text_rule *t = &p->text_rules[i];
 		*ret = (struct rule_view){ t->id, t->text, NULL, t->recommended_profile, t->action,
@@ -191,4 +169,22 @@ bool policy_rule(const struct policy *p, size_t i, struct rule_view *ret)
 		return true;
 	}
 	return false;
+}
+
+/* Several rules may have one id: the first that holds is the one that spoke. */
+struct json *decide_reason(struct arena *a, const struct decision *d, const struct finding *f)
+{
+	const struct when_at at = when_at_profile(d->profile, d->placement, d->workspace);
+	const struct rule *r;
+	const struct rule_layer *l;
+
+	for (size_t i = 0; d->policy && f->effect && (r = policy_rule_at(d->policy, i, &l)); i++) {
+		if (!text_eq(rule_layer_text(l, r->id), f->rule) || !(r->when.kinds >> f->effect->kind & 1) ||
+			!when_holds(&l->data, &r->when, f->effect, &at, false))
+			continue;
+		const struct rule_place place = { l->name, f->rule,
+			arena_printf(a, "%s:%u", l->file, r->line) };
+		return when_reason(a, &place, &l->data, &r->when, f->effect, &at, false);
+	}
+	return NULL;
 }

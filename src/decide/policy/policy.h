@@ -4,51 +4,56 @@
 
 #include "base/pattern.h"
 #include "decide/decide.h"
+#include "decide/when.h"
 
-/* Where an effect happens, as far as a rule cares. */
-enum where { WHERE_ANY, WHERE_HERE, WHERE_ELSEWHERE };
-
-/* A condition over one effect, and what it means when it holds.  Every member that is empty or zero holds for all. */
+/* A rule: a condition over one effect (when.h), and what it means when it holds.  Texts are distances in the texts of its layer, 0: none; so
+ * the shipped ones are a table of the program that needs no relocation. */
 struct rule {
-	const char *id, *text, *instead, *recommended_profile;
-	enum action action;
-	enum reason_code reason;
+	struct when when;
+	uint32_t id, text, instead, recommended_profile;
+	uint32_t when_text; /* the condition as it was written, as JSON */
+	uint32_t line; /* where it stands in its file, from 1 */
+	uint16_t reason; /* enum reason_code */
+	uint8_t action, undo; /* enum action, enum undo */
 	bool is_destructive;
-	enum undo undo;
-
-	uint64_t kinds; /* bit per effect_kind */
-	/* Globs, each ended by NUL, an empty one behind the last; or NULL. */
-	const char *tags, *programs, *not_programs, *targets, *profiles;
-	const char *hosts; /* the same: names, addresses, networks */
-	unsigned flags, not_flags; /* all of, none of enum effect_flags */
-	unsigned classes, not_classes; /* bit per path_class */
-	unsigned certainties; /* bit per certainty */
-	enum where where;
-	bool only_above; /* the target is a directory above the workspace */
-	bool only_read_only; /* the profile does not allow writes */
-	bool only_uncontained,
-		only_contained; /* not, or only, where walls stand around it and the profile relies on them */
-
-	const char *origin;
-	const struct json *when; /* NULL for a shipped rule: policy_rule() reads it where it is asked for */
 };
 
-/* A shipped rule, as the build made it of share/guard_rules.json (tools/generate/rules.c).  Texts are distances in
- * shipped_text, 0: none; so the table needs no relocation. */
-struct shipped_rule {
-	uint64_t kinds;
-	uint32_t id, text, instead, recommended_profile, when;
-	uint32_t tags, programs, not_programs, targets, hosts, profiles;
-	uint32_t flags, not_flags;
-	uint16_t classes, not_classes, reason;
-	uint8_t certainties, action, undo, where;
-	bool is_destructive, only_above, only_read_only, only_uncontained, only_contained;
+/* Rules of one file.  Those that are shipped are one layer, those of a workspace's file another. */
+struct rule_layer {
+	const char *name; /* "shipped", "workspace" */
+	const char *origin; /* "built-in", or the name of the file */
+	const char *file; /* what `line` counts in */
+	const struct rule *rules;
+	struct rule *own; /* the same, where they may be changed; NULL: they are a table of the program */
+	size_t n;
+	struct when_data data;
+	/* Which of them can hold for a kind: by_kind from kind_start[kind] up to that of the next kind.  NULL: each is looked at. */
+	const uint16_t *by_kind, *kind_start;
 };
-extern const struct shipped_rule shipped_rules[];
+static inline const char *rule_layer_text(const struct rule_layer *l, uint32_t distance)
+{
+	return distance ? l->data.texts + distance : NULL;
+}
+
+/* A layer that is being made. */
+struct rule_layer_maker {
+	const char *name;
+	struct bytes file; /* the text that is read, to count lines in */
+	struct when_maker when;
+	struct rule *rules;
+	uint32_t n, room;
+	uint32_t at, line; /* how far lines are counted */
+};
+void rule_layer_begin(struct rule_layer_maker *m, struct arena *a, const char *name, struct bytes file);
+/* One rule object more; the caller has looked that it has an id.  It is at least as strict as `least`. */
+int rule_layer_add(struct rule_layer_maker *m, const struct json *doc, enum action least, struct err *e);
+
+/* The shipped rules, as the build made them of share/guard_rules.json (tools/generate/rules.c). */
+extern const struct rule shipped_rules[];
 extern const size_t shipped_rule_count;
+extern const struct when_test shipped_tests[];
 extern const char shipped_text[];
 extern const char shipped_sha256[]; /* of the file they were made from, in hex */
-/* Which of them can hold for a kind: shipped_by_kind from shipped_kind_start[kind] up to that of the next kind. */
 extern const uint16_t shipped_by_kind[], shipped_kind_start[FX_KIND_COUNT + 1];
 
 /* A rule of a workspace file that looks at the text. */
@@ -68,6 +73,8 @@ struct profile_rule {
 	enum action on_write, on_network, on_destructive, on_execute;
 };
 
+enum { LAYER_SHIPPED, LAYER_FILE, LAYER_COUNT };
+
 struct policy {
 	int version;
 	const char *error;
@@ -77,9 +84,7 @@ struct policy {
 	struct arena *a;
 	struct bytes file;
 
-	uint8_t *shipped_actions; /* of the shipped rules, where the file changes one; or NULL */
-	struct rule *rules; /* of the file, after the shipped ones */
-	size_t rule_count, rule_room;
+	struct rule_layer layers[LAYER_COUNT];
 
 	struct text_rule *text_rules;
 	size_t text_rule_count;
@@ -87,17 +92,9 @@ struct policy {
 	size_t profile_rule_count;
 };
 
-/* policy.c: the i-th rule, the shipped ones first; false past the end. */
-bool policy_rule_at(const struct policy *p, size_t i, struct rule *ret);
-void policy_shipped_rule(const struct policy *p, size_t i, struct rule *ret); /* i < shipped_rule_count */
+/* policy.c: the i-th rule of all layers, the shipped ones first, and its layer; NULL past the end. */
+const struct rule *policy_rule_at(const struct policy *p, size_t i, const struct rule_layer **ret);
 void policy_set_action(struct policy *p, size_t i, enum action action);
-
-/* rules.c: one rule object of either file; the caller has looked that it has an id. */
-int rules_parse_one(
-	struct arena *a, const struct json *doc, const char *origin, struct rule *ret, struct err *e);
-/* rules.c: does the rule hold for the effect, whose kind it names? */
-bool rules_hold(const struct rule *r, const struct effect *e, const struct profile *profile,
-	const struct decide_context *at);
 
 /* file.c: add what a workspace's guard_policy.json says. */
 int policy_file_add(struct arena *a, struct policy *p, const struct policy_source *from, struct err *e);
@@ -113,8 +110,6 @@ void facts_groups(struct decision *d, const struct decide_context *at);
 bool facts_writes(const struct effect *e);
 bool facts_uses_network(
 	const struct effect *e, const struct profile *profile, const struct decide_context *at);
-/* Do walls stand around the call, and does the profile rely on them instead of asking? */
-bool facts_is_contained(const struct profile *profile, const struct decide_context *at);
 /* Does it happen in a directory of the call's own, where it concerns nobody else? */
 bool facts_is_its_own(const struct effect *e, const struct profile *profile, const struct decide_context *at);
 

@@ -673,7 +673,11 @@ static int put_record(struct maker *m, struct json *array, struct err *e)
 	m->res.id = new_id(m, array, created);
 	m->res.record = new_record(m, created);
 	json_push(m->st->a, array, m->res.record);
-	return checkpoint_save_index(m->st, array, e);
+	/* Without the copy of its record the checkpoint exists and can be restored; whoever relies on it is told that the disk is not
+	 * well. */
+	if (checkpoint_save_index(m->st, array, e) || records_add(m->st, array, e))
+		return e->rc;
+	return OK;
 }
 
 /* ---- all of it ---- */
@@ -699,6 +703,10 @@ static int make(struct maker *m, struct json *array, struct err *e)
 {
 	struct pool *pool = m->st->pool;
 
+	/* The index is there before the first pack is: one that is missing beside packs was lost. */
+	if (!array->n && !file_exists(m->st->sys, m->st->dir_fd, "index.json") &&
+		checkpoint_save_index(m->st, array, e))
+		return e->rc;
 	pool->checks_all = m->req->is_complete && !m->req->is_whole;
 	pool->reused = pool->replaced = 0;
 	if (check_known(m, e))
@@ -733,6 +741,17 @@ static int prepare(struct maker *m, struct checkpoint_store *st, const struct ch
 	return choose(m, e);
 }
 
+/* A damaged index that can be made anew is.  What a killed attempt left is removed, since nobody else works here while the lock is held. */
+static int open_index(struct maker *m, struct json **ret_array, struct err *e)
+{
+	struct checkpoint_store *st = m->st;
+
+	if (checkpoint_list_healed(st, ret_array, &m->res.healed, e))
+		return e->rc;
+	checkpoint_remove_temps(st, m->a);
+	return OK;
+}
+
 /* On failure the unfinished pack is removed. */
 int checkpoint_create_locked(struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct checkpoint_result *ret, struct err *e)
@@ -741,7 +760,7 @@ int checkpoint_create_locked(struct checkpoint_store *st, const struct checkpoin
 	struct maker m = { 0 };
 	struct json *array;
 
-	if (prepare(&m, st, req, &a, e) || checkpoint_list(st, &array, e) || look(&m, e))
+	if (prepare(&m, st, req, &a, e) || open_index(&m, &array, e) || look(&m, e))
 		return e->rc;
 	if (make(&m, array, e)) {
 		pool_drop(st->pool);

@@ -97,6 +97,8 @@ struct checkpoint_result {
 	uint64_t repaired; /* objects that were damaged in the store and were saved anew from the files */
 	uint64_t
 		damaged_packs; /* packs that cannot be read at all; what they held of these files was saved anew */
+	const char
+		*healed; /* the index was damaged and was made anew: what is to be said about it; or NULL */
 	bool is_same; /* the tree is that of the last checkpoint with this selection */
 	struct checkpoint_skip *skipped; /* could not be saved: unreadable, sockets, ... */
 	size_t skipped_count;
@@ -104,14 +106,17 @@ struct checkpoint_result {
 
 /* Limits and room on the disk are checked before anything is written.  On failure nothing is left but files
  * that checkpoint_prune() finds.  Error codes: CHECKPOINT_LABEL, CHECKPOINT_PATH, CHECKPOINT_LIMIT,
- * CHECKPOINT_SPACE, CHECKPOINT_TIME, CHECKPOINT_INCOMPLETE, CHECKPOINT_INDEX (the index is not valid JSON;
- * it stays as it is), CHECKPOINT_READ, CHECKPOINT_WRITE. */
+ * CHECKPOINT_SPACE, CHECKPOINT_TIME, CHECKPOINT_INCOMPLETE, CHECKPOINT_INDEX (the index is damaged and cannot be made anew
+ * without a repair; it stays as it is), CHECKPOINT_READ, CHECKPOINT_WRITE. */
 int checkpoint_create(struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct checkpoint_result *ret, struct err *e);
 
 /* All records in order of creation, with every member they have.  E_CORRUPT CHECKPOINT_INDEX when the file
- * is not an array of objects. */
+ * is not an array of objects, is missing beside saved files, or says something else than the copies of its records. */
 int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e);
+
+/* The same for views that only show the list: of the store in the directory state_fd, which stays the caller's.  e may be NULL. */
+int checkpoint_list_in(struct sys *s, struct arena *a, int state_fd, struct json **ret_array, struct err *e);
 
 /* By id, by label, by unique beginning of an id, or "latest".  E_MISSING when there is none, E_INPUT when
  * several fit that do not hold the same.  What a restore saved before it replaced anything (label
@@ -137,7 +142,8 @@ struct checkpoint_change {
 	const char *path;
 	enum checkpoint_state state;
 	const char *kind; /* "file", "dir", "link" */
-	const char *note; /* why it was left alone; or NULL */
+	const char *note; /* why it was left alone, or is not back; or NULL */
+	bool is_missed; /* was asked for and is not back */
 	const char *diff; /* unified, when asked for and both are text; or NULL */
 	uint64_t size; /* in the checkpoint; on disk for a new one */
 	bool is_binary;
@@ -152,6 +158,7 @@ struct checkpoint_restore {
 	bool include_git, include_state;
 	bool all_links; /* also links that point outside the workspace */
 	bool set_ids; /* also bits by which a file runs as its owner or group; a person asked for it */
+	bool verify; /* read every file, also what is known to be the same, and read back what was written */
 	bool is_dry_run;
 	bool with_diff; /* fill change->diff; for previews */
 	const struct checkpoint_progress *progress;
@@ -167,14 +174,20 @@ struct checkpoint_restored {
 	const char *backup_id; /* the safety checkpoint, or NULL when nothing would have been lost */
 	struct checkpoint_change *changes; /* sorted by path; all entries, the same ones too */
 	size_t change_count;
+	/* skipped: left alone on purpose (a rule, version control, a link that leads out, never saved). */
 	uint64_t written, unchanged, touched, deleted, skipped;
+	uint64_t missed; /* asked for and not back: the changes with is_missed, each with its reason */
 	uint64_t written_bytes;
+	uint64_t verified; /* with `verify`: files that were read back and are as they were saved */
 	struct json *
 		leftovers; /* paths: what an interrupted restore had left and this one removed (a dry run: would) */
 };
 
 /* Bring files back.  A file is replaced by a rename of a complete, synced one, so at every moment it is the
- * old or the new one; running it again after a crash finishes the work.  A dry run is the preview. */
+ * old or the new one; running it again after a crash finishes the work.  A dry run is the preview.
+ *
+ * OK means that everything was tried, not that everything is back: an entry that cannot be brought back (a damaged object, an
+ * immutable file, a read-only or full file system) does not stop the others.  Whoever calls this looks at ret->missed. */
 int checkpoint_restore(struct checkpoint_store *st, const struct checkpoint_restore *req,
 	struct checkpoint_restored *ret, struct err *e);
 
@@ -212,13 +225,41 @@ struct checkpoint_pruned {
 int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy *policy,
 	const struct json *referenced, bool apply, struct checkpoint_pruned *ret, struct err *e);
 
-/* Read everything that any checkpoint needs.  OK also when some is damaged; an error when the store cannot be read at all. */
-struct checkpoint_verified {
-	uint64_t checkpoints; /* looked at */
-	struct json *damaged; /* one sentence each: which, and what is wrong with it */
+/* Is everything there that the checkpoints need?  OK also when it is not: then there are findings, each an object with `kind`
+ * (index, pack, manifest, file, archive), `text`, and where they are known `checkpoint_id`, `path`, `pack`.  The remedy of all of
+ * them is a repair.  An error when the store cannot be read at all. */
+#define CHECKPOINT_REMEDY "helm checkpoint repair"
+struct checkpoint_check {
+	bool read_data; /* read and hash every byte; without, only what says what must be there */
+	const struct checkpoint_progress *progress; /* or NULL */
 };
-int checkpoint_verify(struct checkpoint_store *st, const struct checkpoint_progress *progress,
-	struct checkpoint_verified *ret, struct err *e);
+struct checkpoint_checked {
+	uint64_t checkpoints, packs, objects; /* looked at */
+	uint64_t lost; /* files that an earlier repair has named as lost: no finding */
+	struct json *findings;
+};
+int checkpoint_check_store(struct checkpoint_store *st, const struct checkpoint_check *how,
+	struct checkpoint_checked *ret, struct err *e);
+
+/* Make the store usable again: the index anew if it is damaged, damaged packs out of use (what is whole in them stays), damaged
+ * content saved anew from the work tree where that still has it, and the rest named.  Nothing is removed: what is taken out is
+ * kept in checkpoints/damaged.  Once more changes nothing. */
+struct checkpoint_repair {
+	bool is_dry_run; /* says what it would do */
+	const struct checkpoint_progress *progress; /* or NULL */
+};
+struct checkpoint_repaired {
+	const char *index; /* what was wrong with it; NULL: nothing */
+	uint32_t checkpoints; /* that can be restored now, whole or in part */
+	uint32_t recovered; /* of them without label, time and task: only the packs knew them */
+	struct json *packs; /* names of those taken out of use */
+	uint64_t bad_objects; /* damaged copies of objects in them */
+	uint64_t resaved; /* files whose content was saved anew from the work tree */
+	struct json *lost; /* { checkpoint_id, path (null: all of it), reason } */
+	bool is_changed; /* false: there was nothing to repair */
+};
+int checkpoint_repair_store(struct checkpoint_store *st, const struct checkpoint_repair *how,
+	struct checkpoint_repaired *ret, struct err *e);
 
 /* Ids of checkpoints that any row of the task ledger names. */
 int checkpoint_referenced(struct checkpoint_store *st, struct json **ret_ids, struct err *e);

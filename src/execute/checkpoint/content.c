@@ -276,3 +276,31 @@ int content_load(struct pool *p, struct arena *a, const struct content *c, size_
 	*ret = (struct bytes){ all, c->n };
 	return OK;
 }
+
+/* The digest of the whole stands in no list, so the chunks are read for it. */
+bool content_of_list(
+	struct pool *p, struct arena *a, const struct object_id *id, const char *start, struct content *ret)
+{
+	struct content c = { .list = *id, .is_list = true };
+	struct bytes list, piece;
+	struct sha256 whole;
+	struct err why;
+	struct object_id chunk;
+	uint64_t n;
+
+	if (load_list(p, a, &c, &list, &why))
+		return false;
+	sha256_begin(&whole);
+	while (list.p) {
+		if (parse_chunk(text_cut(&list, '\n'), &chunk, &n, &why) ||
+			pool_read(p, &chunk, &piece, &why))
+			return false;
+		if (!c.n && (piece.n < strlen(start) || memcmp(piece.p, start, strlen(start))))
+			return false;
+		sha256_add(&whole, piece.p, piece.n);
+		c.n += piece.n;
+	}
+	sha256_end(&whole, c.sha.b);
+	*ret = c;
+	return true;
+}

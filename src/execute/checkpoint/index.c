@@ -6,14 +6,21 @@
  *
  * The index is the list of what exists: a pack or manifest without a record is a leftover, a record is
  * written only when everything it needs is durable.  So a damaged index is never replaced by an empty one,
- * which would turn all checkpoints into leftovers. */
+ * which would turn all checkpoints into leftovers: it is made anew (rebuild.c) from the copies of its records (records.c) and
+ * the manifests. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
 
-enum { INDEX_LIMIT = 64 << 20, POLICY_LIMIT = 1 << 20, LABEL_MAX = 64, LOCK_WAIT_MS = 120000 };
+enum {
+	INDEX_LIMIT = 64 << 20,
+	POLICY_LIMIT = 1 << 20,
+	LABEL_MAX = 64,
+	LOCK_WAIT_MS = 120000,
+	LIST_WAIT_MS = 1000
+};
 enum { DEFAULT_FILES = 250000, DEFAULT_MB = 16384 };
 
 /* Missing directories are no error: the store is empty then, and checkpoint_make_dirs() makes them when
@@ -105,6 +112,28 @@ int checkpoint_make_dirs(struct checkpoint_store *st, struct err *e)
 	return OK;
 }
 
+/* Packs and documents on their way to their names. */
+bool checkpoint_is_temp(const char *name)
+{
+	return text_starts(name, "tmp-") || (name[0] == '.' && text_ends(name, ".tmp"));
+}
+
+void checkpoint_remove_temps(struct checkpoint_store *st, struct arena *a)
+{
+	const int dirs[] = { st->dir_fd, st->pool->dir_fd };
+	struct err why = { 0 };
+
+	for (size_t d = 0; d < ARRAY_SIZE(dirs); d++) {
+		char **names;
+		size_t n = 0;
+		if (dirs[d] < 0 || file_list(st->sys, a, dirs[d], ".", &names, &n, &why))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			if (checkpoint_is_temp(names[i]))
+				(void)st->sys->unlink(st->sys, dirs[d], names[i], 0);
+	}
+}
+
 /* Directories inside are left alone. */
 int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e)
 {
@@ -157,31 +186,87 @@ static const struct doc INDEX = {
 	.file = "index.json", .type = JSON_ARRAY, .max_bytes = INDEX_LIMIT, .code = "CHECKPOINT_INDEX"
 };
 
-/* Every record must be an object with an id, or the whole file counts as damaged. */
-int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e)
+static int bad_index(struct checkpoint_store *st, const char *why, struct err *e)
+{
+	return err_set(e, E_CORRUPT, "CHECKPOINT_INDEX",
+		"checkpoints/index.json %s; the saved files are still there, and this makes the list of them anew: helm checkpoint repair",
+		arena_strdup(st->a, why));
+}
+
+/* A file that is not there is an empty list only where nothing was ever saved: the first checkpoint writes an empty index
+ * before its pack. */
+static int check_missing(struct checkpoint_store *st, const struct copies *c, struct err *e)
+{
+	if (c->all->n || pool_has_packs(st->pool))
+		return bad_index(st, "is missing", e);
+	return OK;
+}
+
+static int read_index(
+	struct checkpoint_store *st, const struct copies *c, struct json **ret_array, struct err *e)
 {
 	struct json *array;
+	int rc = doc_load(st->sys, st->a, st->dir_fd, &INDEX, &array, e);
 
-	/* Only a file that is certainly not there is an empty list: whoever writes it back would lose the
-	 * rest. */
-	int rc = st->dir_fd < 0 ? E_MISSING : doc_load(st->sys, st->a, st->dir_fd, &INDEX, &array, e);
-	if (rc == E_MISSING) {
+	if (rc == E_INPUT || rc == E_CORRUPT) /* it is there and is no JSON, or no list */
+		return bad_index(st, arena_printf(st->a, "is damaged (%s)", e->text), e);
+	if (rc)
+		return rc;
+	if (!array->n && !file_exists(st->sys, st->dir_fd, INDEX.file) && check_missing(st, c, e))
+		return e->rc;
+	json_each (v, array)
+		if (!json_is(v, JSON_OBJECT) || !json_get_text(v, "checkpoint_id", NULL))
+			return bad_index(st, "is not a list of checkpoint records", e);
+	const struct json *other = records_differ(c, array);
+	if (other)
+		return bad_index(st,
+			arena_printf(st->a,
+				"is damaged or an older one: it differs from the copy of record '%s'",
+				json_get_text(other, "checkpoint_id", "?")),
+			e);
+	*ret_array = array;
+	return OK;
+}
+
+/* Every record must be an object with an id, and the copies of the records must say the same, or the whole file counts as
+ * damaged. */
+int checkpoint_list_locked(struct checkpoint_store *st, struct json **ret_array, struct err *e)
+{
+	struct copies c;
+
+	if (st->dir_fd < 0) {
 		*ret_array = json_new(st->a, JSON_ARRAY);
 		return OK;
 	}
-	if (rc == E_INPUT || rc == E_CORRUPT) /* it is there and is no JSON, or no list */
-		return err_set(
-			e, E_CORRUPT, "CHECKPOINT_INDEX", "checkpoints/%s", arena_strdup(st->a, e->text));
-	if (rc)
+	/* The copies first: of a record that is added meanwhile the index knows sooner. */
+	records_load(st, &c);
+	return read_index(st, &c, ret_array, e);
+}
+
+/* Without the lock, somebody may be between the two files: what looks damaged is looked at again, with the lock if it can be
+ * had soon. */
+int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e)
+{
+	AUTO(close_fd) int lock = -1;
+	struct err why = { 0 };
+	int rc = checkpoint_list_locked(st, ret_array, e);
+
+	if (rc != E_CORRUPT)
 		return rc;
-	bool is_ok = true;
-	json_each (v, array)
-		is_ok = is_ok && json_is(v, JSON_OBJECT) && json_get_text(v, "checkpoint_id", NULL);
-	if (!is_ok)
-		return err_set(e, E_CORRUPT, "CHECKPOINT_INDEX",
-			"checkpoints/index.json is not a list of checkpoint records");
-	*ret_array = array;
-	return OK;
+	(void)file_lock(st->sys, st->dir_fd, "index.lock", LIST_WAIT_MS, &lock, &why);
+	*e = (struct err){ 0 };
+	return checkpoint_list_locked(st, ret_array, e);
+}
+
+int checkpoint_list_in(struct sys *s, struct arena *a, int state_fd, struct json **ret_array, struct err *e)
+{
+	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
+	struct err own = { 0 };
+
+	e = e ? e : &own;
+	if (checkpoint_open(&st, s, a, -1, state_fd, ".helm", e))
+		return e->rc;
+	return checkpoint_list(&st, ret_array, e);
 }
 
 /* Replaced whole and durable; the caller holds the lock. */
@@ -306,7 +391,7 @@ int checkpoint_protect(
 
 	if (st->dir_fd < 0)
 		return checkpoint_find(st, id, ret_record, e);
-	if (checkpoint_lock(st, 0, &lock, e) || checkpoint_list(st, &array, e) ||
+	if (checkpoint_lock(st, 0, &lock, e) || checkpoint_list_locked(st, &array, e) ||
 		checkpoint_pick(array, id, &record, e))
 		return e->rc;
 	if (is_pinned)
@@ -315,7 +400,8 @@ int checkpoint_protect(
 		json_remove(record, "pinned");
 	if (!is_pinned && text_eq(json_get_text(record, "retention", ""), "pinned"))
 		json_remove(record, "retention");
-	if (checkpoint_save_index(st, array, e))
+	/* The copies first: whatever happens now, the index is one of the versions they have. */
+	if (records_add(st, array, e) || checkpoint_save_index(st, array, e))
 		return e->rc;
 	*ret_record = record;
 	return OK;

@@ -16,12 +16,20 @@
  * wrong bytes.  Where there are several copies of an object, a whole one is found.  A pack whose index is
  * damaged counts as not there, so that what it held is saved anew by the next checkpoint of the same
  * files. */
+#include "base/file.h"
 #include "execute/checkpoint/parts.h"
 
 #include <endian.h>
 #include <errno.h>
 
-enum { ROW_SIZE = 48, TRAILER_SIZE = 56, OUT_SIZE = 256 << 10, TINY = 96, MAX_ROWS = 64 << 20 };
+enum {
+	ROW_SIZE = 48,
+	TRAILER_SIZE = 56,
+	OUT_SIZE = 256 << 10,
+	TINY = 96,
+	MAX_ROWS = 64 << 20,
+	ROWS_SEARCHED = 16 << 20
+};
 enum { REUSE_CHECKED = 256, REUSE_STRIDE = 16 };
 static const char head_magic[8] = "HELMPK1\n";
 static const char tail_magic[8] = "HELMPKE1";
@@ -132,6 +140,13 @@ const struct object *pool_find(const struct pool *p, const struct object_id *id)
 	return o && !o->is_bad ? o : NULL;
 }
 
+const char *pool_pack_of(const struct pool *p, const struct object_id *id)
+{
+	const struct object *o = find_any(p, id);
+
+	return o ? p->packs[o->pack].name : NULL;
+}
+
 /* Its objects follow in pool->all, from `first` on. */
 static struct pack *add_pack(struct pool *p, const char *name, uint64_t size)
 {
@@ -175,14 +190,18 @@ static struct object row_object(const uint8_t *row)
 	return o;
 }
 
-/* `limit` is where the objects end.  After this no row can lead outside the file or ask for too much
- * memory. */
+/* `limit` is where the objects end.  A row that passes cannot lead outside the file or ask for too much memory. */
+static bool is_row_ok(const struct object *o, uint64_t limit)
+{
+	return o->at >= sizeof(head_magic) && o->at <= limit && o->stored_n <= limit - o->at &&
+		o->raw_n <= CHUNK_MAX && o->stored_n <= o->raw_n;
+}
+
 static bool are_rows_ok(const uint8_t *rows, uint64_t count, uint64_t limit)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		struct object o = row_object(rows + i * ROW_SIZE);
-		if (o.at < sizeof(head_magic) || o.at > limit || o.stored_n > limit - o.at ||
-			o.raw_n > CHUNK_MAX || o.stored_n > o.raw_n)
+		if (!is_row_ok(&o, limit))
 			return false;
 	}
 	return true;
@@ -242,11 +261,91 @@ int pool_load(struct pool *p, struct err *e)
 		if (!text_starts(names[i], "pack-") || !text_ends(names[i], ".pack") ||
 			load_pack(p, names[i], e) == OK)
 			continue;
-		if (e->rc != E_CORRUPT)
+		/* A bad sector is damage; what can be read the second time is not. */
+		if (e->sys == EIO && load_pack(p, names[i], e) == OK)
+			continue;
+		if (e->rc != E_CORRUPT && e->sys != EIO)
 			return e->rc;
 		p->damaged[p->damaged_count++] = names[i];
 	}
 	p->is_loaded = true;
+	return OK;
+}
+
+bool pool_has_packs(struct pool *p)
+{
+	char **names;
+	size_t n = 0;
+	struct err why = { 0 };
+
+	if (p->dir_fd < 0 || file_list(p->sys, p->a, p->dir_fd, ".", &names, &n, &why))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (text_starts(names[i], "pack-") && text_ends(names[i], ".pack"))
+			return true;
+	return false;
+}
+
+/* Where the rows of a pack begin whose trailer cannot be believed: objects lie side by side, so the right number of rows is the
+ * one whose lengths add up to where they begin.  `tail` is the end of the file, from `from` on, without the trailer.  0: not
+ * found. */
+static uint64_t find_rows(const uint8_t *tail, uint64_t from, uint64_t end)
+{
+	uint64_t sum = sizeof(head_magic);
+
+	for (uint64_t at = end; at >= from + ROW_SIZE;) {
+		at -= ROW_SIZE;
+		sum += get32(tail + (at - from) + 40);
+		if (sum >= at)
+			return sum == at ? at : 0;
+	}
+	return 0;
+}
+
+/* One damaged pack.  What its rows lead to is compared with its name by whoever reads it, so a wrong row gives a bad object and
+ * never a wrong one. */
+static int load_damaged(struct pool *p, const char *name, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	AUTO(close_fd)
+	int fd = p->sys->open(p->sys, p->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	struct stat st;
+	uint8_t number[8];
+	struct err why;
+
+	if (fd < 0 || p->sys->stat(p->sys, fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "CHECKPOINT_READ", "cannot open pack '%s'", name);
+	if (st.st_size < (off_t)(sizeof(head_magic) + TRAILER_SIZE) ||
+		read_at(p, fd, number, sizeof(number), (uint64_t)st.st_size - TRAILER_SIZE, name, &why))
+		return OK;
+	uint64_t end = (uint64_t)st.st_size - TRAILER_SIZE, at = get64(number);
+	bool is_likely = at >= sizeof(head_magic) && at <= end && (end - at) % ROW_SIZE == 0;
+	uint64_t from = is_likely ? at : end > ROWS_SEARCHED ? end - ROWS_SEARCHED : 0;
+	if (end - from > (uint64_t)MAX_ROWS * ROW_SIZE)
+		return OK;
+	uint8_t *tail = arena_alloc(&scratch, end - from + 1);
+	if (read_at(p, fd, tail, end - from, from, name, &why))
+		return OK;
+	if (!is_likely && !(at = find_rows(tail, from, end)))
+		return OK;
+	uint32_t pack = (uint32_t)p->pack_count;
+	add_pack(p, name, (uint64_t)st.st_size);
+	for (uint64_t row = at; row < end; row += ROW_SIZE) {
+		struct object o = row_object(tail + (row - from));
+		o.pack = pack;
+		if (!is_row_ok(&o, at))
+			continue;
+		insert(p, &o);
+		p->packs[pack].count++;
+	}
+	return OK;
+}
+
+int pool_load_damaged(struct pool *p, struct err *e)
+{
+	for (size_t i = 0; i < p->damaged_count; i++)
+		if (load_damaged(p, p->damaged[i], e))
+			return e->rc;
 	return OK;
 }
 
@@ -300,11 +399,16 @@ static int read_object(struct pool *p, int fd, const struct object *o, struct by
 
 static int read_copy(struct pool *p, const struct object *o, struct bytes *ret, struct err *e)
 {
-	int fd;
+	int fd, rc = OK;
 
-	if (pack_fd(p, o->pack, &fd, e))
-		return e->rc;
-	return read_object(p, fd, o, ret, e);
+	/* A pack that can be opened and read the second time is not damaged. */
+	for (int tries = 0; tries < 2; tries++) {
+		rc = pack_fd(p, o->pack, &fd, e);
+		rc = rc ? rc : read_object(p, fd, o, ret, e);
+		if (!rc || e->sys != EIO)
+			break;
+	}
+	return rc;
 }
 
 /* The copy that was found is damaged.  Every other copy is tried; the first whole one takes its slot, so
@@ -325,6 +429,25 @@ static int read_other(struct pool *p, struct object *bad, struct bytes *ret, str
 		o->is_bad = true;
 	}
 	return e->rc;
+}
+
+/* Nothing is found by them, so nobody else looks at them. */
+static int read_heads(struct pool *p, struct err *e)
+{
+	char head[sizeof(head_magic)];
+	struct err why = { 0 };
+	int fd;
+
+	for (uint32_t i = 0; i < p->pack_count; i++) {
+		int rc = pack_fd(p, i, &fd, &why);
+		rc = rc ? rc : read_at(p, fd, head, sizeof(head), 0, p->packs[i].name, &why);
+		if (rc && why.sys && why.sys != EIO) {
+			*e = why;
+			return rc;
+		}
+		p->packs[i].has_bad_head = rc || memcmp(head, head_magic, sizeof(head)) != 0;
+	}
+	return OK;
 }
 
 /* A copy that is damaged is never returned: another copy is tried, or it is an error. */
@@ -360,6 +483,29 @@ int pool_check(struct pool *p, const struct object_id *id, struct err *e)
 	}
 	find_any(p, id)->is_checked = true;
 	return OK;
+}
+
+int pool_read_all(struct pool *p, const struct checkpoint_progress *progress, struct err *e)
+{
+	struct bytes got;
+	struct err why;
+
+	need_scratch(p);
+	for (size_t i = 0; i < p->count; i++) {
+		struct object *o = &p->all[i];
+		if (progress && i % 256 == 0)
+			progress->step(progress->arg, "reading objects", i, p->count);
+		o->is_bad = read_copy(p, o, &got, &why) != OK;
+		if (o->is_bad && why.sys && why.sys != EIO) {
+			*e = why;
+			return e->rc;
+		}
+		o->is_checked = !o->is_bad;
+	}
+	for (size_t i = 0; i < p->count; i++)
+		if (!p->all[i].is_bad)
+			give_slot(p, i);
+	return read_heads(p, e);
 }
 
 /* ---- writing ---- */

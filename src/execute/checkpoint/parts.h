@@ -21,6 +21,7 @@
 #include <linux/openat2.h>
 
 #define RESTORE_TEMP ".helm-restore-" /* how a file on its way to its name is called */
+#define CHECKPOINT_DAMAGED "damaged" /* directory in checkpoints/: what repairs took out of use */
 
 /* How everything that is not ours is opened: below the root, through no link at all. */
 #define RESOLVE_INSIDE (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
@@ -55,6 +56,9 @@ struct extent {
 };
 
 enum entry_type { ENTRY_DIR = 1, ENTRY_FILE, ENTRY_LINK, ENTRY_SKIPPED, ENTRY_TYPES };
+
+/* Reason of a skipped entry whose content a repair could not find any more. */
+#define ENTRY_LOST "lost in the store"
 
 struct entry {
 	const char *path;
@@ -100,6 +104,41 @@ struct json *checkpoint_newest(const struct json *array); /* that is no safety c
 int checkpoint_pick(const struct json *array, const char *id, struct json **ret_record, struct err *e);
 int checkpoint_save_index(struct checkpoint_store *st, const struct json *array, struct err *e);
 int checkpoint_record_tree(const struct json *record, struct content *ret, struct err *e);
+/* checkpoint_list() for one who holds the lock: what it finds is not about to change. */
+int checkpoint_list_locked(struct checkpoint_store *st, struct json **ret_array, struct err *e);
+
+/* The second copy of the records (records.c). */
+struct copies {
+	struct json *
+		all; /* every whole one, in the order they were written; of one record there may be several versions */
+	size_t bad; /* lines that are damaged */
+	bool are_complete; /* the file is there and all of it is whole */
+};
+void records_load(struct checkpoint_store *st, struct copies *ret);
+const struct json *records_differ(const struct copies *c, const struct json *array);
+int records_replace(struct checkpoint_store *st, const struct json *array, struct err *e);
+int records_add(struct checkpoint_store *st, const struct json *array, struct err *e);
+struct json *record_of(const struct json *array, const char *id); /* the last one with this id, or NULL */
+
+/* The index again, from whatever is there of it: its own whole records, the copies, and the manifests in the packs.  Reads
+ * only; the caller holds the lock.  Records whose manifest cannot be read are among them. */
+struct rebuilt {
+	struct json *array;
+	struct bytes was; /* the index file as it is; empty: there is none */
+	const char *why; /* what is wrong with the index; NULL: nothing, array is what it says */
+	uint32_t
+		recovered; /* records made anew from manifests: label, time and task are not known any more */
+};
+int checkpoint_rebuild(struct checkpoint_store *st, struct rebuilt *ret, struct err *e);
+/* Adds a record for every manifest and archive that no record names: where the copies of the records are not complete. */
+int checkpoint_recover(
+	struct checkpoint_store *st, struct json *array, uint32_t *ret_recovered, struct err *e);
+/* Puts the index that checkpoint_rebuild() found in its place; the old one is kept aside. */
+int checkpoint_put_index(struct checkpoint_store *st, const struct rebuilt *r, struct err *e);
+/* A damaged index that can be made anew, because no pack is damaged, is; *ret_healed says so, or is NULL. */
+int checkpoint_list_healed(
+	struct checkpoint_store *st, struct json **ret_array, const char **ret_healed, struct err *e);
+
 /* checkpoint_create() for one who holds the lock. */
 int checkpoint_create_locked(struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct checkpoint_result *ret, struct err *e);
@@ -163,6 +202,7 @@ struct pack {
 	const char *name;
 	uint64_t size; /* of the file */
 	uint32_t first, count; /* its objects in pool->all */
+	bool has_bad_head; /* after pool_read_all(): its first bytes are not those of a pack */
 };
 enum { POOL_FDS = 16 };
 struct pool {
@@ -194,6 +234,13 @@ void pool_done(struct pool *p);
 /* Read the indexes of all packs, once. */
 int pool_load(struct pool *p, struct err *e);
 const struct object *pool_find(const struct pool *p, const struct object_id *id);
+const char *pool_pack_of(const struct pool *p, const struct object_id *id); /* also of a bad copy; or NULL */
+/* Read every copy of every object: is_bad is set for those that are damaged, and pool_find() finds a whole one where there is
+ * one.  An error only when a pack cannot be opened. */
+int pool_read_all(struct pool *p, const struct checkpoint_progress *progress, struct err *e);
+/* The damaged packs, too, as far as their rows still lead to something: for repairs, before pool_read_all(). */
+int pool_load_damaged(struct pool *p, struct err *e);
+bool pool_has_packs(struct pool *p);
 /* The object's bytes, checked against its name; valid until the next call.  Of several copies, one that is
  * whole. */
 int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, struct err *e);
@@ -229,6 +276,10 @@ int feed_room(struct feed *f, uint8_t **ret_at, size_t *ret_n, struct err *e);
 void feed_filled(struct feed *f, size_t n);
 int feed_add(struct feed *f, struct bytes from, struct err *e);
 int feed_end(struct feed *f, struct content *ret, struct err *e);
+
+/* The content whose chunks the object `id` lists, when it is such a list and the content begins with `start`. */
+bool content_of_list(
+	struct pool *p, struct arena *a, const struct object_id *id, const char *start, struct content *ret);
 
 /* Give the bytes of a content to fn, piece by piece; the whole is checked against content->sha at the end. */
 typedef int content_piece(void *arg, struct bytes piece, struct err *e);
@@ -282,6 +333,7 @@ struct step {
 	const char *path;
 	enum checkpoint_state state;
 	const char *note; /* not NULL: left alone, and why */
+	bool is_missed; /* was asked for and is not back; note says why */
 	bool is_placed; /* the new file has its name */
 	bool is_dirty; /* a directory whose content was changed on the way */
 	mode_t was_mode; /* of a directory that had to be opened for writing; 0: it had not */
@@ -313,9 +365,15 @@ struct step *plan_find(struct plan *p, const char *path);
 /* A restore leaves such a link alone unless it is told otherwise. */
 bool checkpoint_link_leaves(struct arena *a, const struct entry *link);
 
+/* The digest of an open file's data where the entry has data.  -1 with errno. */
+int entry_digest(struct sys *s, struct arena *a, int fd, const struct entry *x, struct object_id *ret);
+
 /* Where the data of an open sparse file is.  -1 with errno. */
 int checkpoint_extents(struct sys *s, struct arena *a, int fd, struct entry *x);
 
+/* Temporary files of attempts that were killed; the caller holds the lock, so none is in use.  One that cannot be removed stays. */
+void checkpoint_remove_temps(struct checkpoint_store *st, struct arena *a);
+bool checkpoint_is_temp(const char *name); /* of a file in checkpoints/ or objects/ */
 /* Remove every file in a directory of ours; directories inside stay. */
 int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e);
 

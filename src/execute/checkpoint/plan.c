@@ -30,14 +30,13 @@ bool plan_wants(const struct plan *p, const char *path)
 /* ---- same content? ---- */
 
 /* The digest of the file's data at the extents of `x`, where the checkpoint has data.  -1 with errno. */
-static int digest_fd(struct plan *p, int fd, const struct entry *x, struct object_id *ret)
+int entry_digest(struct sys *s, struct arena *a, int fd, const struct entry *x, struct object_id *ret)
 {
-	struct sys *s = p->st->sys;
 	struct extent whole = { 0, x->size };
 	const struct extent *v = x->is_sparse ? x->extents : &whole;
 	size_t n = x->is_sparse ? x->extent_count : 1;
-	struct arena_mark mark = arena_mark(p->a);
-	uint8_t *block = arena_alloc(p->a, READ_SIZE);
+	struct arena_mark mark = arena_mark(a);
+	uint8_t *block = arena_alloc(a, READ_SIZE);
 	struct sha256 h;
 	int rc = 0;
 
@@ -55,7 +54,7 @@ static int digest_fd(struct plan *p, int fd, const struct entry *x, struct objec
 			}
 		}
 	}
-	arena_release(p->a, mark);
+	arena_release(a, mark);
 	sha256_end(&h, ret->b);
 	return rc;
 }
@@ -76,7 +75,7 @@ static bool is_same_content(struct plan *p, const struct entry *want, struct ent
 
 	if (want->size != have->size)
 		return false;
-	if (have->is_known)
+	if (have->is_known && !p->req->verify)
 		return is_same_extents(want, have) && object_eq(&want->content.sha, &have->content.sha);
 	AUTO(close_fd)
 	int fd =
@@ -85,7 +84,7 @@ static bool is_same_content(struct plan *p, const struct entry *want, struct ent
 		return false;
 	if (want->is_sparse && (checkpoint_extents(s, p->a, fd, have) || !is_same_extents(want, have)))
 		return false;
-	return !digest_fd(p, fd, want, &got) && object_eq(&want->content.sha, &got);
+	return !entry_digest(s, p->a, fd, want, &got) && object_eq(&want->content.sha, &got);
 }
 
 uint32_t plan_mode(const struct checkpoint_restore *req, const struct entry *want, uint32_t have)
@@ -127,6 +126,13 @@ static enum checkpoint_state compare(struct plan *p, const struct entry *want, s
 
 /* ---- what is left alone ---- */
 
+/* A pipe, a socket or a device: there is nothing to save. */
+static bool has_no_content(const struct entry *x)
+{
+	return x->type == ENTRY_SKIPPED &&
+		(text_eq(x->text, "fifo") || text_eq(x->text, "socket") || text_eq(x->text, "device"));
+}
+
 /* Decided by the text of the link alone, without following it. */
 bool checkpoint_link_leaves(struct arena *a, const struct entry *link)
 {
@@ -161,26 +167,49 @@ static const char *protected_part(struct plan *p, const char *path)
 	return NULL;
 }
 
-/* Sets a note on steps that will be left alone.  No note: the step is carried out. */
-static void judge(struct plan *p, struct step *t)
+/* The request names this very path. */
+static bool is_named(const struct plan *p, const char *path)
 {
-	if (t->state == CHECKPOINT_SAME)
-		return;
-	t->note = protected_part(p, t->path);
-	if (t->note)
-		return;
+	for (size_t i = 0; i < p->req->only_count; i++)
+		if (text_eq(p->req->only[i], path))
+			return true;
+	return false;
+}
+
+/* Why a step will be left alone.  NULL: it is carried out. */
+static const char *judge(struct plan *p, const struct step *t)
+{
+	const char *part = protected_part(p, t->path);
+
+	if (part)
+		return part;
 	if (t->state == CHECKPOINT_UNSAVED)
-		t->note = t->want->text;
-	else if (t->state == CHECKPOINT_NEW && !p->req->delete_new)
-		t->note = "new";
-	else if (t->state == CHECKPOINT_NEW && t->have->type == ENTRY_SKIPPED)
-		t->note = t->have->text;
-	else if (t->want && t->want->type == ENTRY_LINK && !p->req->all_links &&
+		return t->want->text;
+	if (t->state == CHECKPOINT_NEW && !p->req->delete_new)
+		return "new";
+	if (t->state == CHECKPOINT_NEW && t->have->type == ENTRY_SKIPPED &&
+		!(p->req->no_backup && has_no_content(t->have)))
+		return arena_printf(p->a, "stays, because it cannot be saved first (%s)%s", t->have->text,
+			has_no_content(t->have) ? "; --no-backup removes it" : "");
+	if (t->want && t->want->type == ENTRY_LINK && !p->req->all_links &&
 		checkpoint_link_leaves(p->a, t->want))
-		t->note = "link leads outside the workspace";
+		return "link leads outside the workspace";
+	return NULL;
 }
 
 /* ---- merge ---- */
+
+/* What the store has lost, and what could not be saved and is not on disk any more, but for what changed while it was saved: that may have
+ * been on its way out.  And what was to be removed, and cannot be. */
+static bool is_lost(const struct plan *p, const struct step *t)
+{
+	if (t->state == CHECKPOINT_NEW)
+		return p->req->delete_new && t->have->type == ENTRY_SKIPPED;
+	if (t->state != CHECKPOINT_UNSAVED)
+		return false;
+	return text_eq(t->want->text, ENTRY_LOST) ||
+		(!t->have && !has_no_content(t->want) && !text_eq(t->want->text, "changed"));
+}
 
 /* One path: what the checkpoint has, what the disk has, and what that means. */
 static void add_step(struct plan *p, const struct entry *want, struct entry *have)
@@ -197,7 +226,10 @@ static void add_step(struct plan *p, const struct entry *want, struct entry *hav
 		t->state = CHECKPOINT_NEW;
 	else
 		t->state = want->type == ENTRY_SKIPPED ? CHECKPOINT_UNSAVED : CHECKPOINT_MISSING;
-	judge(p, t);
+	if (t->state != CHECKPOINT_SAME)
+		t->note = judge(p, t);
+	/* Left alone on purpose is no failure, unless this very path was asked for. */
+	t->is_missed = t->note && ((t->want && is_named(p, t->path)) || is_lost(p, t));
 	p->n++;
 }
 

@@ -218,8 +218,7 @@ static void report(struct pruner *p)
  * not ours to remove. */
 static bool is_leftover(struct pruner *p, const char *name)
 {
-	if (text_starts(name, "tmp-") || text_eq(name, "staging") ||
-		(name[0] == '.' && text_ends(name, ".tmp")))
+	if (checkpoint_is_temp(name) || text_eq(name, "staging"))
 		return true;
 	if (!checkpoint_id_ok(name))
 		return false;
@@ -425,7 +424,8 @@ static int drop_records(struct pruner *p, struct err *e)
 			json_push(p->st->a, left, p->v[i].record);
 	if (left->n == p->array->n)
 		return OK;
-	if (checkpoint_save_index(p->st, left, e))
+	/* Out of the copies first, so that no copy is of a record that the index lacks. */
+	if (records_replace(p->st, left, e) || checkpoint_save_index(p->st, left, e))
 		return e->rc;
 	p->array = left;
 	for (size_t i = 0; i < p->n; i++) {
@@ -472,7 +472,7 @@ int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy
 		return e->rc;
 	if (named)
 		p.referenced = named;
-	if (checkpoint_list(st, &p.array, e) || judge_all(&p, e))
+	if ((lock >= 0 ? checkpoint_list_locked : checkpoint_list)(st, &p.array, e) || judge_all(&p, e))
 		return e->rc;
 	report(&p);
 	if (apply && st->dir_fd >= 0) {

@@ -11,7 +11,14 @@
  * Every directory on the way is opened beneath the root and through no link.  A directory that was replaced
  * by a link after the plan was made is therefore an error for the entries below it, never a way out.
  *
- * What is about to be replaced or removed is saved first; if it cannot be saved, nothing is replaced.
+ * What is about to be replaced or removed is saved first.  An entry that cannot be saved is not replaced.
+ *
+ * One entry that cannot be brought back does not end the restore: it is named with the reason, counted as not back, and the
+ * others follow.  Left alone on purpose (a rule, version control, a link that leads out) is another thing: see plan.c.
+ *
+ * What `written` guarantees of a file: each byte was compared with its digest before it was written, every write took all of
+ * its bytes, the file has the length that was saved, and sync succeeded before it got its name.  With `verify` every file is
+ * read back, too, after the kernel was asked to forget what it has of it in memory.
  *
  * The order of steps: first what is new is removed, from the inside out, to make room; then directories and
  * files are made, in the order of paths, so that a directory comes before what is in it; last, modes and
@@ -21,7 +28,7 @@
 
 #include <errno.h>
 
-enum { BATCH_FILES = 20000, BATCH_BYTES = 512 << 20, FEW = 24, DIFF_LIMIT = 1 << 20 };
+enum { BATCH_FILES = 20000, BATCH_BYTES = 512 << 20, FEW = 24, DIFF_LIMIT = 1 << 20, MISSED_NAMED = 20 };
 
 struct restorer {
 	struct plan plan;
@@ -44,41 +51,53 @@ static bool is_work(const struct step *t)
 	return !t->note && t->state != CHECKPOINT_SAME && t->state != CHECKPOINT_UNSAVED;
 }
 
-/* This entry could not be brought back; the others still can. */
-static int leave(struct step *t, const char *why)
+/* This entry is not back; the others still can be. */
+static void miss(struct step *t, const char *why)
 {
 	t->note = why;
-	return OK;
+	t->is_missed = true;
 }
 
-/* Errors that are about one entry only.  The others (a full or failing disk) end the restore. */
-static bool is_refusal(int error)
+/* After a failed call: why this entry is not back. */
+static void miss_by_errno(struct restorer *r, struct step *t, int error)
 {
 	switch (error) {
-	case EACCES:
-	case EPERM:
 	case EROFS:
-	case EBUSY:
-	case ETXTBSY:
+		miss(t, "read-only file system");
+		break;
+	case ENOSPC:
+		miss(t, "disk full");
+		break;
+	case EDQUOT:
+		miss(t, "disk quota exceeded");
+		break;
+	case EACCES:
+		miss(t, "no permission");
+		break;
+	case EPERM:
+		miss(t,
+			r->st->sys->euid(r->st->sys) == 0
+				? "not permitted: the file or its directory is immutable or append-only (lsattr shows it)"
+				: "not permitted: it belongs to another user, or is immutable (lsattr shows it)");
+		break;
 	case EEXIST:
-	case ENOTEMPTY:
 	case EISDIR:
-	case ENOTDIR:
-	case ELOOP:
-	case EXDEV:
-	case ENOENT:
-		return true;
+		miss(t, "something else appeared there");
+		break;
 	default:
-		return false;
+		miss(t, arena_strdup(r->a, strerror(error)));
 	}
 }
 
-/* After a failed call: leave this entry alone with a note, or end the restore. */
-static int leave_or_fail(struct step *t, const char *why, struct err *e)
+/* After a failed step: damage in the store is told with its pack. */
+static void miss_by_err(struct restorer *r, struct step *t, const struct err *e)
 {
-	if (is_refusal(errno))
-		return leave(t, why);
-	return err_sys(e, "CHECKPOINT_RESTORE", "cannot restore '%s'", t->path);
+	if (e->rc == E_CORRUPT)
+		miss(t, arena_printf(r->a, "damaged in the store: %s", e->text));
+	else if (e->sys && !text_eq(e->code, "CHECKPOINT_READ"))
+		miss_by_errno(r, t, e->sys);
+	else
+		miss(t, arena_strdup(r->a, e->text));
 }
 
 /* ---- directories on the way ---- */
@@ -140,7 +159,14 @@ static int open_parent(struct restorer *r, const char *path, bool make)
 	return 0;
 }
 
-#define NO_PARENT "its directory cannot be opened, or is none"
+/* The directory of an entry that could not be opened; errno says why.  Through a link nothing is written. */
+static void miss_parent(struct restorer *r, struct step *t)
+{
+	if (errno == ELOOP || errno == ENOTDIR || errno == ENOENT || errno == EXDEV)
+		miss(t, "its directory is a link, a file or missing");
+	else
+		miss_by_errno(r, t, errno);
+}
 
 /* ---- one file into a temporary name ---- */
 
@@ -214,6 +240,9 @@ static int set_meta(
 
 	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot look at '%s'", x->path);
+	if (x->type == ENTRY_FILE && (uint64_t)st.st_size != x->size)
+		return err_set(e, E_IO, "CHECKPOINT_RESTORE", "%lld bytes instead of %llu",
+			(long long)st.st_size, (unsigned long long)x->size);
 	uint32_t mode = plan_mode(r->req, x, st.st_mode);
 	if (x->uid != st.st_uid || x->gid != st.st_gid) {
 		if (x->type == ENTRY_FILE && !r->req->set_ids)
@@ -237,7 +266,7 @@ static int put_file(
 	if (fd < 0)
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot write '%s'", x->path);
 	if (content_read(r->st->pool, r->a, &x->content, put_piece, &w, e))
-		return err_wrap(e, "'%s'", x->path);
+		return e->rc;
 	if (x->is_sparse && s->truncate(s, fd, (off_t)x->size))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot write '%s'", x->path);
 	if (set_meta(r, fd, dir_fd, name, x, e))
@@ -271,18 +300,18 @@ static const char *temp_name(struct restorer *r, const struct step *t)
 
 static void count_written(struct restorer *r, struct step *t)
 {
-	t->is_placed = true;
 	r->res.written++;
 	if (t->want->type == ENTRY_FILE)
 		r->res.written_bytes += t->want->held_bytes;
 }
 
-/* What was just named or removed in the current directory. */
-static int sync_parent(struct restorer *r, struct err *e)
+/* What was just named or removed in the current directory is durable.  Otherwise the entry counts as not back. */
+static bool sync_parent(struct restorer *r, struct step *t)
 {
-	if (r->is_few && r->st->sys->fsync(r->st->sys, r->parent_fd))
-		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", r->parent);
-	return OK;
+	if (!r->is_few || r->st->sys->fsync(r->st->sys, r->parent_fd) == 0)
+		return true;
+	miss(t, arena_printf(r->a, "could not be made durable (%s)", strerror(errno)));
+	return false;
 }
 
 /* One sync of the whole file system instead of one for every file. */
@@ -294,26 +323,33 @@ static int barrier(struct restorer *r, struct err *e)
 }
 
 /* Gives a finished temporary file its name.  This is the moment the old file is replaced. */
-static int place(struct restorer *r, struct step *t, struct err *e)
+static void place(struct restorer *r, struct step *t)
 {
 	struct sys *s = r->st->sys;
 	const char *name = path_base(t->path);
 
-	if (open_parent(r, t->path, false))
-		return leave_or_fail(t, NO_PARENT, e);
+	if (open_parent(r, t->path, false)) {
+		miss_parent(r, t);
+		return;
+	}
 	/* A directory stands where a file belongs: it may go only when it is empty. */
 	bool is_dir = t->have && t->have->type == ENTRY_DIR;
-	if (is_dir && s->unlink(s, r->parent_fd, name, AT_REMOVEDIR))
-		return leave_or_fail(t, "a directory with content is in the way", e);
+	if (is_dir && s->unlink(s, r->parent_fd, name, AT_REMOVEDIR)) {
+		if (errno == ENOTEMPTY || errno == EEXIST)
+			miss(t, "a directory with content is in the way");
+		else
+			miss_by_errno(r, t, errno);
+		return;
+	}
 	/* Something that came after the plan was made was not saved: it is not overwritten. */
 	unsigned flags = t->have && !is_dir ? 0 : RENAME_NOREPLACE;
-	if (s->rename(s, r->parent_fd, temp_name(r, t), r->parent_fd, name, flags))
-		return leave_or_fail(t,
-			errno == EEXIST || errno == EISDIR ? "something else appeared there"
-							   : "may not be replaced",
-			e);
-	count_written(r, t);
-	return sync_parent(r, e);
+	if (s->rename(s, r->parent_fd, temp_name(r, t), r->parent_fd, name, flags)) {
+		miss_by_errno(r, t, errno);
+		return;
+	}
+	t->is_placed = true;
+	if (sync_parent(r, t))
+		count_written(r, t);
 }
 
 /* Temporary files that did not get their names. */
@@ -326,159 +362,227 @@ static void drop_temps(struct restorer *r)
 	r->batch_bytes = 0;
 }
 
-/* All content is durable before the first file of the batch gets its name. */
-static int flush_batch(struct restorer *r, struct err *e)
+/* All content is durable before the first file of the batch gets its name; if it cannot be made so, none gets it. */
+static void flush_batch(struct restorer *r)
 {
-	if (!r->batch_n)
-		return OK;
-	if (!r->is_few && barrier(r, e))
-		return e->rc;
-	for (size_t i = 0; i < r->batch_n; i++)
-		if (place(r, r->batch[i], e))
-			return e->rc;
+	struct err why = { 0 };
+	bool is_durable = r->is_few || !r->batch_n || barrier(r, &why) == OK;
+
+	for (size_t i = 0; i < r->batch_n; i++) {
+		if (is_durable)
+			place(r, r->batch[i]);
+		else
+			miss_by_err(r, r->batch[i], &why);
+	}
 	drop_temps(r);
-	return OK;
 }
 
 /* Writes an entry under its temporary name.  A batch is bounded, so that not too much room is taken by
  * files that exist twice. */
-static int stage(struct restorer *r, struct step *t, struct err *e)
+static void stage(struct restorer *r, struct step *t)
 {
-	if (open_parent(r, t->path, true))
-		return leave_or_fail(t, NO_PARENT, e);
-	r->batch[r->batch_n++] = t;
-	if (put_entry(r, r->parent_fd, temp_name(r, t), t->want, r->is_few, e)) {
-		if (!is_refusal(e->sys))
-			return e->rc;
-		r->batch_n--;
-		return leave(t, "may not be written");
+	struct err why = { 0 };
+
+	if (open_parent(r, t->path, true)) {
+		miss_parent(r, t);
+		return;
 	}
+	if (put_entry(r, r->parent_fd, temp_name(r, t), t->want, r->is_few, &why)) {
+		(void)r->st->sys->unlink(r->st->sys, r->parent_fd, temp_name(r, t), 0);
+		miss_by_err(r, t, &why);
+		return;
+	}
+	r->batch[r->batch_n++] = t;
 	r->batch_bytes += t->want->held_bytes;
-	if (r->batch_n < BATCH_FILES && r->batch_bytes < BATCH_BYTES)
-		return OK;
-	return flush_batch(r, e);
+	if (r->batch_n == BATCH_FILES || r->batch_bytes >= BATCH_BYTES)
+		flush_batch(r);
 }
 
 /* ---- the steps ---- */
 
-/* A directory goes only when it is empty; what is in it was removed before, if it was to go. */
-static int remove_new(struct restorer *r, struct step *t, struct err *e)
+/* A directory goes only when it is empty; what is in it was removed before, if it was to go.  What stays in it on purpose
+ * keeps it. */
+static void remove_new(struct restorer *r, struct step *t)
 {
 	struct sys *s = r->st->sys;
 	int flags = t->have->type == ENTRY_DIR ? AT_REMOVEDIR : 0;
 
-	if (open_parent(r, t->path, false))
-		return leave_or_fail(t, NO_PARENT, e);
-	if (s->unlink(s, r->parent_fd, path_base(t->path), flags) && errno != ENOENT)
-		return leave_or_fail(t, errno == ENOTEMPTY ? "not empty" : "may not be removed", e);
-	r->res.deleted++;
-	return sync_parent(r, e);
+	if (open_parent(r, t->path, false)) {
+		miss_parent(r, t);
+		return;
+	}
+	if (s->unlink(s, r->parent_fd, path_base(t->path), flags) && errno != ENOENT) {
+		if (errno == ENOTEMPTY || errno == EEXIST)
+			t->note = "not empty";
+		else
+			miss_by_errno(r, t, errno);
+		return;
+	}
+	if (sync_parent(r, t))
+		r->res.deleted++;
 }
 
 /* Something that stands in the way and is no directory was saved by back_up(), unless that was not wanted,
  * and is removed.  The directory stays private until finish_dir() sets its final mode. */
-static int make_dir(struct restorer *r, struct step *t, struct err *e)
+static void make_dir(struct restorer *r, struct step *t)
 {
 	struct sys *s = r->st->sys;
 	const char *name = path_base(t->path);
 
-	if (open_parent(r, t->path, true))
-		return leave_or_fail(t, NO_PARENT, e);
-	if (t->have && s->unlink(s, r->parent_fd, name, 0) && errno != ENOENT)
-		return leave_or_fail(t, "may not be replaced", e);
-	if (s->mkdir(s, r->parent_fd, name, 0700))
-		return leave_or_fail(t, "may not be made", e);
+	if (open_parent(r, t->path, true)) {
+		miss_parent(r, t);
+		return;
+	}
+	if ((t->have && s->unlink(s, r->parent_fd, name, 0) && errno != ENOENT) ||
+		s->mkdir(s, r->parent_fd, name, 0700)) {
+		miss_by_errno(r, t, errno);
+		return;
+	}
 	t->is_dirty = true;
-	r->res.written++;
-	return sync_parent(r, e);
+	if (sync_parent(r, t))
+		r->res.written++;
 }
 
 /* Mode, owner and time of something whose content is right.  Directories follow at the end. */
-static int touch(struct restorer *r, struct step *t, struct err *e)
+static void touch(struct restorer *r, struct step *t)
 {
 	struct sys *s = r->st->sys;
+	struct err why = { 0 };
 
-	if (open_parent(r, t->path, false))
-		return leave_or_fail(t, NO_PARENT, e);
-	r->res.touched++;
-	if (t->want->type == ENTRY_LINK)
-		return OK;
+	if (t->want->type == ENTRY_LINK) {
+		r->res.touched++;
+		return;
+	}
+	if (open_parent(r, t->path, false)) {
+		miss_parent(r, t);
+		return;
+	}
 	AUTO(close_fd)
 	int fd = s->open(s, r->parent_fd, path_base(t->path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	if (fd < 0)
-		return leave_or_fail(t, "may not be changed", e);
-	int rc = set_meta(r, fd, r->parent_fd, path_base(t->path), t->want, e);
-	if (!rc && r->is_few && s->fsync(s, fd))
-		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", t->path);
-	return rc && is_refusal(e->sys) ? leave(t, "may not be changed") : rc;
+		miss_by_errno(r, t, errno);
+	else if (set_meta(r, fd, r->parent_fd, path_base(t->path), t->want, &why))
+		miss_by_err(r, t, &why);
+	else if (r->is_few && s->fsync(s, fd))
+		miss(t, arena_printf(r->a, "could not be made durable (%s)", strerror(errno)));
+	else
+		r->res.touched++;
 }
 
-static int do_step(struct restorer *r, struct step *t, struct err *e)
+static void do_step(struct restorer *r, struct step *t)
 {
 	const struct checkpoint_progress *p = r->req->progress;
 
 	if (p && r->work_done % 64 == 0)
 		p->step(p->arg, "restoring files", r->work_done, r->work_total);
 	r->work_done++;
-	if (t->want->type == ENTRY_DIR) {
-		if (t->state == CHECKPOINT_TOUCHED) {
-			t->is_dirty = true;
-			r->res.touched++;
-			return OK;
-		}
-		return make_dir(r, t, e);
-	}
-	return t->state == CHECKPOINT_TOUCHED ? touch(r, t, e) : stage(r, t, e);
+	if (t->want->type == ENTRY_DIR && t->state == CHECKPOINT_TOUCHED)
+		t->is_dirty = true; /* counted by finish_dir() */
+	else if (t->want->type == ENTRY_DIR)
+		make_dir(r, t);
+	else if (t->state == CHECKPOINT_TOUCHED)
+		touch(r, t);
+	else
+		stage(r, t);
 }
 
 /* Modes and times of directories come last, inner ones first, since writing into a directory changes its
- * time and may need another mode. */
-static int finish_dir(struct restorer *r, struct step *t, struct err *e)
+ * time and may need another mode.  A directory that was only written into is as it was but for its time, which nobody asked
+ * for: that it cannot be set is no loss. */
+static void finish_dir(struct restorer *r, struct step *t)
 {
 	struct sys *s = r->st->sys;
+	bool is_wanted = t->want && t->want->type == ENTRY_DIR && !t->note;
+	bool is_asked = is_wanted && is_work(t);
+	struct err why = { 0 };
 	AUTO(close_fd)
 	int fd = s->open(s, r->st->root_fd, t->path, O_RDONLY | O_DIRECTORY, 0, RESOLVE_INSIDE);
 
-	if (fd < 0)
-		return OK;
-	if (t->want && t->want->type == ENTRY_DIR && !t->note) {
-		int rc = set_meta(r, fd, fd, ".", t->want, e);
-		if (!rc && r->is_few)
-			rc = s->fsync(s, fd)
-				? err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", t->path)
-				: OK;
-		return rc && is_refusal(e->sys) ? OK : rc;
-	}
-	if (t->was_mode)
+	if (fd < 0 && is_asked)
+		miss_by_errno(r, t, errno);
+	else if (fd >= 0 && !is_wanted && t->was_mode)
 		(void)s->chmod(s, fd, t->was_mode);
-	return OK;
+	if (fd < 0 || !is_wanted)
+		return;
+	int rc = set_meta(r, fd, fd, ".", t->want, &why);
+	if (!rc && r->is_few && s->fsync(s, fd))
+		rc = err_sys(&why, "CHECKPOINT_RESTORE", "cannot make '%s' durable", t->path);
+	if (rc && is_asked)
+		miss_by_err(r, t, &why);
+	else if (is_asked && t->state == CHECKPOINT_TOUCHED)
+		r->res.touched++;
 }
 
 /* The three passes; see the top of this file. */
-static int apply(struct restorer *r, struct err *e)
+static void apply(struct restorer *r)
 {
 	struct plan *p = &r->plan;
 
 	for (size_t i = p->n; i-- > 0;)
-		if (p->steps[i].state == CHECKPOINT_NEW && is_work(&p->steps[i]) &&
-			remove_new(r, &p->steps[i], e))
-			return e->rc;
+		if (p->steps[i].state == CHECKPOINT_NEW && is_work(&p->steps[i]))
+			remove_new(r, &p->steps[i]);
 	for (size_t i = 0; i < p->n; i++)
-		if (p->steps[i].want && is_work(&p->steps[i]) && do_step(r, &p->steps[i], e))
-			return e->rc;
-	if (flush_batch(r, e))
-		return e->rc;
+		if (p->steps[i].want && is_work(&p->steps[i]))
+			do_step(r, &p->steps[i]);
+	flush_batch(r);
 	close_parent(r);
 	for (size_t i = p->n; i-- > 0;)
-		if ((p->steps[i].is_dirty || p->steps[i].was_mode) && finish_dir(r, &p->steps[i], e))
-			return e->rc;
-	return OK;
+		if (p->steps[i].is_dirty || p->steps[i].was_mode)
+			finish_dir(r, &p->steps[i]);
+}
+
+/* Reads one file back.  Files that were left as they are, because they are the same, are read as well. */
+static void verify_file(struct restorer *r, struct step *t)
+{
+	struct sys *s = r->st->sys;
+	struct object_id got;
+	struct stat st;
+	AUTO(close_fd)
+	int fd = s->open(s, r->st->root_fd, t->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, RESOLVE_INSIDE);
+
+	if (fd < 0 || s->stat(s, fd, "", &st, AT_EMPTY_PATH)) {
+		miss_by_errno(r, t, errno);
+		return;
+	}
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (entry_digest(s, r->a, fd, t->want, &got))
+		miss(t, arena_printf(r->a, "cannot be read back (%s)", strerror(errno)));
+	else if ((uint64_t)st.st_size != t->want->size || !object_eq(&got, &t->want->content.sha))
+		miss(t, "read back, it is not what was saved: the disk is bad, or somebody else writes it");
+	else
+		r->res.verified++;
+}
+
+static void verify_all(struct restorer *r)
+{
+	const struct checkpoint_progress *p = r->req->progress;
+
+	for (size_t i = 0; i < r->plan.n; i++) {
+		struct step *t = &r->plan.steps[i];
+		if (p && i % 64 == 0)
+			p->step(p->arg, "reading files back", i, r->plan.n);
+		if (t->want && t->want->type == ENTRY_FILE && !t->note)
+			verify_file(r, t);
+	}
 }
 
 /* ---- before and after ---- */
 
-/* Saves exactly the entries that are about to be replaced, removed or touched.  Something that cannot be
- * saved stops the restore before anything was changed. */
+/* The entries that could not be saved are not replaced: those, and what a directory in the way holds. */
+static void spare_unsaved(struct restorer *r, const struct checkpoint_result *saved)
+{
+	for (size_t i = 0; i < saved->skipped_count; i++) {
+		struct step *t = plan_find(&r->plan, saved->skipped[i].path);
+		if (t && is_work(t))
+			miss(t,
+				arena_printf(r->a,
+					"what is there now cannot be saved first (%s); --no-backup replaces it all the same",
+					saved->skipped[i].reason));
+	}
+}
+
+/* Saves exactly the entries that are about to be replaced, removed or touched.  If nothing can be saved (a full disk), the
+ * restore ends before anything was changed. */
 static int back_up(struct restorer *r, struct err *e)
 {
 	struct plan *p = &r->plan;
@@ -502,14 +606,34 @@ static int back_up(struct restorer *r, struct err *e)
 		return OK;
 	if (checkpoint_create_locked(r->st, &q, &saved, e))
 		return err_wrap(e, "nothing was restored, because what would be replaced could not be saved");
-	if (saved.skipped_count)
-		return err_set(e, E_INPUT, "CHECKPOINT_BACKUP",
-			"nothing was restored: '%s' would be replaced and cannot be saved (%s); --no-backup "
-			"goes on "
-			"without",
-			saved.skipped[0].path, saved.skipped[0].reason);
+	spare_unsaved(r, &saved);
 	r->res.backup_id = saved.id;
 	return OK;
+}
+
+static void count_missed(struct restorer *r)
+{
+	r->res.missed = 0;
+	for (size_t i = 0; i < r->plan.n; i++)
+		r->res.missed += r->plan.steps[i].is_missed;
+}
+
+/* What is not back, for the ledger: all are counted, the first are named. */
+static struct json *missed_json(struct restorer *r)
+{
+	struct arena *a = r->st->a;
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < r->plan.n && list->n < MISSED_NAMED; i++) {
+		const struct step *t = &r->plan.steps[i];
+		if (!t->is_missed)
+			continue;
+		struct json *row = json_new(a, JSON_OBJECT);
+		json_sets(a, row, "path", text_safe(a, t->path, strlen(t->path), false));
+		json_sets(a, row, "reason", t->note);
+		json_push(a, list, row);
+	}
+	return list;
 }
 
 /* "started" is on record before anything changes; if that fails nothing is done. */
@@ -529,24 +653,27 @@ static int record(struct restorer *r, const char *stage, struct err *e)
 	json_seti(a, row, "written", (int64_t)r->res.written);
 	json_seti(a, row, "touched", (int64_t)r->res.touched);
 	json_seti(a, row, "deleted", (int64_t)r->res.deleted);
+	json_seti(a, row, "not_back", (int64_t)r->res.missed);
+	if (r->req->verify)
+		json_seti(a, row, "verified", (int64_t)r->res.verified);
+	if (r->res.missed)
+		json_set(a, row, "not_back_first", missed_json(r));
 	return r->req->record(r->req->record_arg, row, e);
 }
 
-/* What an interrupted restore left behind. */
-static int remove_temps(struct restorer *r, struct err *e)
+/* What an interrupted restore left behind.  One that cannot be removed stays, and is not told as removed. */
+static void remove_temps(struct restorer *r)
 {
 	struct entries *v = &r->plan.temps;
+	struct step unused = { 0 };
+	size_t n = 0;
 
-	for (size_t i = 0; i < v->n; i++) {
-		if (open_parent(r, v->v[i].path, false))
-			continue;
-		if (r->st->sys->unlink(r->st->sys, r->parent_fd, path_base(v->v[i].path), 0) &&
-			!is_refusal(errno))
-			return err_sys(e, "CHECKPOINT_RESTORE", "cannot remove leftover '%s'", v->v[i].path);
-		if (sync_parent(r, e))
-			return e->rc;
-	}
-	return OK;
+	for (size_t i = 0; i < v->n; i++)
+		if (open_parent(r, v->v[i].path, false) == 0 &&
+			r->st->sys->unlink(r->st->sys, r->parent_fd, path_base(v->v[i].path), 0) == 0 &&
+			sync_parent(r, &unused))
+			v->v[n++] = v->v[i];
+	v->n = n;
 }
 
 /* An error leaves a mixture of old and new files, each of them whole; running it again completes the
@@ -559,19 +686,19 @@ static int run(struct restorer *r, struct err *e)
 		r->work_total += is_work(&p->steps[i]);
 	r->work_total += p->temps.n;
 	r->is_few = r->work_total <= FEW;
-	if (!r->work_total)
+	if (!r->work_total && !r->req->verify)
 		return OK;
 	if (back_up(r, e) || record(r, "started", e))
 		return e->rc;
 	r->batch = arena_alloc(r->a, (BATCH_FILES + 1) * sizeof(struct step *));
-	int rc = remove_temps(r, e);
-	rc = rc ? rc : apply(r, e);
-	drop_temps(r);
+	remove_temps(r);
+	apply(r);
 	close_parent(r);
-	if (!rc && !r->is_few)
-		rc = barrier(r, e);
-	if (rc)
+	if (!r->is_few && barrier(r, e))
 		return err_wrap(e, "restore is not complete (run it again to go on)");
+	if (r->req->verify)
+		verify_all(r);
+	count_missed(r);
 	return record(r, "finished", e);
 }
 
@@ -621,11 +748,12 @@ static int add_change(struct restorer *r, const struct step *t, struct err *e)
 	*c = (struct checkpoint_change){ .path = arena_strdup(r->st->a, t->path),
 		.state = t->state,
 		.kind = kinds[x->type],
-		.note = t->note,
+		.note = t->note ? arena_strdup(r->st->a, t->note) : NULL,
+		.is_missed = t->is_missed,
 		.size = x->size };
 	if (t->state == CHECKPOINT_SAME)
 		r->res.unchanged++;
-	else if (t->note && t->state != CHECKPOINT_NEW)
+	else if (t->note && t->state != CHECKPOINT_NEW && !t->is_missed)
 		r->res.skipped++;
 	bool is_shown = t->state == CHECKPOINT_CHANGED || t->state == CHECKPOINT_MISSING ||
 		(t->state == CHECKPOINT_NEW && !t->note);
@@ -639,6 +767,7 @@ static int report(struct restorer *r, struct err *e)
 {
 	struct plan *p = &r->plan;
 
+	count_missed(r);
 	r->res.record = p->record;
 	r->res.leftovers = json_new(r->st->a, JSON_ARRAY);
 	for (size_t i = 0; i < p->temps.n; i++)

@@ -240,7 +240,7 @@ static void take_one(struct door *d, int fd)
 	int on = 1;
 
 	if (!l)
-		arena_on_exhausted(sizeof(*l));
+		mem_exhausted(sizeof(*l));
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	l->client = (struct end){ .link = l, .fd = fd };
 	l->server = (struct end){ .link = l, .fd = -1 };
@@ -424,7 +424,7 @@ int egress_serve(const struct egress_service *how, struct err *e)
 	struct epoll_event ev = { .events = EPOLLIN };
 
 	if (!d)
-		arena_on_exhausted(sizeof(*d));
+		mem_exhausted(sizeof(*d));
 	*d = (struct door){ .how = how, .who = "this profile", .listener = -1 };
 	find_most(d);
 	if (!how->is_open)

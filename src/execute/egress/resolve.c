@@ -80,7 +80,7 @@ struct resolver *resolver_new(egress_resolve *fn, void *arg)
 	struct resolver *r = calloc(1, sizeof(*r));
 
 	if (!r)
-		arena_on_exhausted(sizeof(*r));
+		mem_exhausted(sizeof(*r));
 	*r = (struct resolver){ .fn = fn ? fn : resolve_by_system, .arg = arg };
 	r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r->waiting_end = &r->waiting;
@@ -114,7 +114,7 @@ struct lookup *resolver_ask(struct resolver *r, void *owner, const char *host)
 	struct lookup *l = calloc(1, sizeof(*l));
 
 	if (!l)
-		arena_on_exhausted(sizeof(*l));
+		mem_exhausted(sizeof(*l));
 	l->owner = owner;
 	memcpy(l->host, host, strlen(host) + 1);
 	pthread_mutex_lock(&r->lock);

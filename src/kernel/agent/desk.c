@@ -49,7 +49,7 @@ static struct judge *take_judge(struct session *s)
 	else if ((j = calloc(1, sizeof(*j))))
 		s->judge_count++;
 	else
-		BUG("out of memory");
+		mem_exhausted(0);
 	pthread_mutex_unlock(&s->lock);
 	return j;
 }
@@ -358,7 +358,7 @@ static bool receive_visit(struct session *s, const struct desk_caller *caller)
 		return false;
 	struct visit *v = calloc(1, sizeof(*v));
 	if (!v)
-		BUG("out of memory");
+		mem_exhausted(0);
 	v->caller = *caller;
 	*s->last = v;
 	s->last = &v->next;
@@ -408,7 +408,7 @@ int desk_begin(struct session *s, struct err *e)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (errno) {
 		close_writer(s);
-		return err_sys(e, "AGENT_DESK", "no thread can be started");
+		return err_sys(e, "AGENT_DESK", "no thread can be started%s", err_start_hint());
 	}
 	s->has_clerk = true;
 	return OK;

@@ -49,9 +49,8 @@ static int find_sessions(struct sys *s, struct arena *a, const struct workspace 
 /* By pid and start time: a pid alone may be another process by now. */
 static bool is_running(struct sys *s, const struct json *row)
 {
-	int64_t pid = json_get_int(row, "pid", 0), start = json_get_int(row, "pid_start", 0);
-
-	return row_is_open(row) && pid > 0 && start && proc_start_ticks(s, pid) == start;
+	return row_is_open(row) &&
+		proc_is_running(s, json_get_int(row, "pid", 0), json_get_int(row, "pid_start", 0));
 }
 
 static struct json *summary(struct sys *s, struct arena *a, const struct json *row)
@@ -276,16 +275,19 @@ int agent_find_running(struct sys *s, struct arena *a, const struct workspace *w
 	return rc;
 }
 
+/* A session that is over already is stopped: what was asked for is so. */
 int agent_stop(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, struct json **ret,
 	struct err *e)
 {
 	const struct json *row;
-	int rc = agent_find_running(s, a, ws, id, &row, e);
+	int rc = find_one(s, a, ws, id, &row, e);
 
-	if (rc)
+	if (rc == OK && !is_running(s, row))
+		*ret = summary(s, a, row);
+	if (rc || !is_running(s, row))
 		return rc;
 	int64_t pid = json_get_int(row, "pid", 0), until = s->mono_us(s) + STOP_WAIT_US;
-	if (kill((pid_t)pid, SIGTERM))
+	if (kill((pid_t)pid, SIGTERM) && errno != ESRCH)
 		return err_sys(
 			e, "AGENT_STOP", "its supervisor (process %lld) cannot be signalled", (long long)pid);
 	while (is_running(s, row)) {

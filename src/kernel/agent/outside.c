@@ -36,7 +36,7 @@ static char *copy(const char *text)
 	char *kept = strdup(text);
 
 	if (!kept)
-		BUG("out of memory");
+		mem_exhausted(0);
 	return kept;
 }
 
@@ -93,7 +93,7 @@ const char *permit_add(struct session *s, struct arena *a, const char *command, 
 	struct buf terms;
 
 	if (!p)
-		BUG("out of memory");
+		mem_exhausted(0);
 	buf_init(&terms, a);
 	json_write(&terms, how->outside_terms, 0);
 	*p = (struct permit){ .id = copy(how->decision_id),

@@ -22,6 +22,9 @@ int approvals_load(
  * force is made again from it.  *ret_note, when not NULL, says so; NULL: nothing had to be done. */
 int approvals_restore(
 	struct kernel *k, struct arena *a, struct json **ret, const char **ret_note, struct err *e);
+/* Every grant that is in force now, as far as it can be read, in `a`; *ret_note says when they cannot.  Only looks. */
+size_t grants_in_force(struct sys *s, struct arena *a, const struct workspace *ws, struct grant **ret,
+	const char **ret_note);
 /* Of the newest n settled ones those that are not in *doc are added to it; all are then in the order of the
  * chain.  *ret_more: there are older ones. */
 int approvals_add_settled(struct sys *s, struct arena *a, const struct workspace *ws, size_t n,
@@ -33,7 +36,13 @@ struct json *approvals_find_settled(
 const char *request_state(const struct json *request_entry, int64_t now_us);
 /* "in force", "used", "revoked" or "expired". */
 const char *grant_state(const struct json *grant_entry, int64_t now_us);
+/* All that wait and all that are in force, also the requests whose entries had to give way to newer ones. */
 void approvals_count(const struct json *doc, int64_t now_us, size_t *ret_pending, size_t *ret_in_force);
+/* How many wait whose entries are only in the log; of a tenant, where those that name none are the tenant `home`'s, or of all (NULL). */
+size_t approvals_moved(const struct json *doc, int64_t now_us, const char *tenant, const char *home);
+/* The document holds the newest 200 requests that wait; older ones are added to it from the log until it has `most`. */
+int approvals_add_waiting(struct sys *s, struct arena *a, const struct workspace *ws, size_t most,
+	struct json *doc, struct err *e);
 
 /* How far a person's answer is to reach. */
 struct approval_terms {

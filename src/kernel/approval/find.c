@@ -19,7 +19,6 @@
 #include <string.h>
 
 enum { PREVIEW_BYTES = 8000 };
-static const int64_t REQUEST_US = INT64_C(86400) * 1000000;
 
 /* ---- grants ---- */
 
@@ -174,6 +173,27 @@ static void settle_by(const struct kept_grants *kept, struct handling *h)
 	h->settled = (struct settlement){ .by = "grant", .about = about };
 }
 
+size_t grants_in_force(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct grant **ret, const char **ret_note)
+{
+	struct json *doc;
+	size_t n = 0;
+
+	if (approvals_load(s, a, ws, &doc, NULL)) {
+		*ret_note = "what was granted cannot be read, so nothing is";
+		return 0;
+	}
+	const struct json *grants = json_get(doc, "grants");
+	*ret = arena_zalloc(a, grants->n + 1, sizeof(**ret));
+	json_each_member (m, grants) {
+		const struct json *one =
+			json_get(json_get(json_get(m->value, "receipt"), "metadata"), "grant");
+		n += text_eq(grant_state(m->value, s->now_us(s)), "in force") &&
+			grant_from_json(a, one, &(*ret)[n], NULL) == OK;
+	}
+	return n;
+}
+
 /* Grants that may be used again need no lock; only one that is used up does. */
 bool grants_settle(struct kernel *k, const struct request *q, const struct json *doc, struct handling *h)
 {
@@ -282,7 +302,7 @@ static struct json *compose(struct kernel *k, const struct request *q, const str
 	json_set(a, doc, "options", options);
 	json_sets(a, doc, "created_at", old ? json_get_text(old, "created_at", "") : text_time_z(a, now));
 	json_sets(a, doc, "expires_at",
-		old ? json_get_text(old, "expires_at", "") : text_time_z(a, now + REQUEST_US));
+		old ? json_get_text(old, "expires_at", "") : text_time_z(a, now + REQUEST_LASTS_US));
 	const char *resume = resume_line(a, q, id);
 	json_sets(a, doc, "resume_command", resume);
 	json_sets(a, doc, "principal", q->who.subject_id);

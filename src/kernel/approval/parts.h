@@ -4,6 +4,8 @@
 
 #include "kernel/approval/approval.h"
 
+#define REQUEST_LASTS_US (INT64_C(86400) * 1000000) /* a request without an answer expires then */
+
 /* Hold the lock, read, change, write: what is read under the lock is what is replaced. */
 struct approval_store {
 	struct kernel *k;

@@ -15,7 +15,9 @@ static const struct doc RUNTIME = { .file = "long-running-runtime.json",
 	.type = JSON_OBJECT,
 	.max_bytes = 16 << 20,
 	.style = JSON_SORT_BYTES,
-	.code = "RUNTIME_STATE" };
+	.code = "RUNTIME_STATE",
+	.newest = 1,
+	.version = "runtime_state_schema_version" };
 enum { MAX_KEPT = 400 };
 static const int64_t KEPT_US = INT64_C(7) * 86400 * 1000000;
 

@@ -49,6 +49,19 @@ int fleet_state(struct sys *s, struct arena *a, const char *helm_home, struct js
 int fleet_state_save(
 	struct sys *s, struct arena *a, const char *helm_home, const struct json *doc, struct err *e);
 
+/* The newest receipt of a workspace's chain; session NULL: nothing was recorded yet. */
+struct fleet_head {
+	const char *session;
+	int64_t clock;
+	const char *hash; /* of the chain, in hex */
+};
+int fleet_chain_head(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct fleet_head *ret, struct err *e);
+/* What is recorded here now and was not acknowledged: {waiting, unread, chains: [{workspace, session_id, head, acked, waiting}]}.  `waiting` is
+ * the total over all workspaces that were joined but `unread` ones, which have `error` instead of numbers. */
+struct json *fleet_backlog(
+	struct sys *s, struct arena *a, const struct json *joined, const struct json *state);
+
 /* What a person should know: [{text, remedy}]; empty when nothing is wrong, or nothing was joined. */
 struct json *fleet_wrong(struct sys *s, struct arena *a, const char *helm_home);
 

@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-static const struct doc JOINED = { .file = FLEET_JOINED, .type = JSON_OBJECT, .code = "FLEET_JOINED" };
+static const struct doc JOINED = {
+	.file = FLEET_JOINED, .type = JSON_OBJECT, .code = "FLEET_JOINED", .newest = 1
+};
 static const struct doc STATE = {
 	.file = FLEET_STATE, .type = JSON_OBJECT, .max_bytes = 16 << 20, .code = "FLEET_STATE"
 };

@@ -1,8 +1,37 @@
 /* authorize.c — a call that somebody asks about without making it: decided and on record like one that comes through the gateway. */
 #include "kernel/mcp/mcp.h"
 
+#include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
+
+#include <string.h>
+
+enum placement mcp_placement(const struct json *row)
+{
+	return row && !json_get(row, "url") ? BY_SUPERVISOR : UNSANDBOXED;
+}
+
+void mcp_surround(
+	struct sys *s, struct arena *a, const struct json *row, const char *home, struct surroundings *at)
+{
+	const struct json *granted = json_get(row, "write");
+	size_t n = 0;
+
+	while (at->allowed && at->allowed[n])
+		n++;
+	const char **all = arena_zalloc(a, n + (granted ? (size_t)granted->n : 0) + 1, sizeof(*all));
+	if (n)
+		memcpy(all, at->allowed, n * sizeof(*all));
+	json_each (one, granted) {
+		const char *path = mcp_expanded(s, a, json_text(one));
+		if (text_starts(path, "~/") && home)
+			path = arena_printf(a, "%s%s", home, path + 1);
+		if (path[0] == '/')
+			all[n++] = path_clean(a, path);
+	}
+	at->allowed = all;
+}
 
 int mcp_authorize(struct kernel *k, const char *server, const char *tool, const struct json *args,
 	const char *client, struct handling *h, struct err *e)
@@ -33,6 +62,7 @@ int mcp_authorize(struct kernel *k, const char *server, const char *tool, const 
 	mcp_judge(a, &question, &said);
 	const struct tool_call call = { .tool_name = arena_printf(a, "mcp__%s__%s", server, tool),
 		.input = json_copy(a, args) };
+	mcp_surround(k->sys, a, row, k->ws->home, &at);
 	propose_tool(a, &at, &call, &proposal);
 	json_sets(a, about, "mcp_server_id", server);
 	json_sets(a, about, "tool_effect", said.effect);
@@ -50,6 +80,7 @@ int mcp_authorize(struct kernel *k, const char *server, const char *tool, const 
 			.preview = call.tool_name,
 			.about = about },
 		.where = &at,
+		.placement = mcp_placement(row),
 		.mode = GUARD_ENFORCE };
 	if (said.action != ACTION_ALLOW) {
 		q.at_least.action = said.action;

@@ -125,6 +125,13 @@ int mcp_check_args(struct arena *a, const struct json *tool, const struct json *
 
 /* ---- authorize.c ---- */
 
+/* Where a server of this row carries out its calls: its program runs in a sandbox that Helm puts up; one that is reached by a URL, or that nobody
+ * knows (NULL), does not. */
+enum placement mcp_placement(const struct json *row);
+/* The directories that an operator granted to the server of this row are places it works in: at->allowed has them, too. */
+void mcp_surround(
+	struct sys *s, struct arena *a, const struct json *row, const char *home, struct surroundings *at);
+
 /* Decide about a call as the gateway would, by what the server offered last; on record, and not made. */
 int mcp_authorize(struct kernel *k, const char *server, const char *tool, const struct json *args,
 	const char *client, struct handling *h, struct err *e);

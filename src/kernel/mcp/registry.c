@@ -6,7 +6,9 @@
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/sealed.h"
 #include "base/text.h"
+#include "kernel/operator_files.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -17,12 +19,14 @@ static const struct doc REGISTRY = { .file = MCP_REGISTRY,
 	.lock = MCP_REGISTRY ".lock",
 	.type = JSON_OBJECT,
 	.max_bytes = REGISTRY_BYTES,
-	.code = "MCP_REGISTRY" };
+	.code = "MCP_REGISTRY",
+	.newest = 1 };
 static const struct doc SEEN = { .file = MCP_SEEN,
 	.lock = MCP_SEEN ".lock",
 	.type = JSON_OBJECT,
 	.max_bytes = REGISTRY_BYTES,
-	.code = "MCP_SEEN" };
+	.code = "MCP_SEEN",
+	.newest = 1 };
 
 const char *mcp_path(struct arena *a, const struct workspace *ws)
 {
@@ -42,7 +46,9 @@ static int load(struct sys *s, struct arena *a, const struct workspace *ws, cons
 		*ret = json_new(a, JSON_OBJECT);
 		return OK;
 	}
-	return rc ? err_set(e, rc, why.code, "%s", why.text) : doc_load(s, a, fd, which, ret, e);
+	return rc		     ? err_set(e, rc, why.code, "%s", why.text)
+		: which == &REGISTRY ? sealed_load(s, a, fd, which, MCP_REGISTRY_NAME, ret, e)
+				     : doc_load(s, a, fd, which, ret, e);
 }
 
 int mcp_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
@@ -133,7 +139,8 @@ static int store_open(struct sys *s, struct arena *a, const struct workspace *ws
 	if (rc == OK)
 		rc = doc_lock(s, st->fd, which, &st->lock, e);
 	if (rc == OK)
-		rc = doc_load(s, a, st->fd, which, &st->doc, e);
+		rc = which == &REGISTRY ? sealed_load(s, a, st->fd, which, MCP_REGISTRY_NAME, &st->doc, e)
+					: doc_load(s, a, st->fd, which, &st->doc, e);
 	if (rc)
 		return rc;
 	json_seti(a, st->doc, "version", 1);
@@ -143,7 +150,8 @@ static int store_open(struct sys *s, struct arena *a, const struct workspace *ws
 
 static int store_keep(struct sys *s, struct arena *a, const struct store *st, struct err *e)
 {
-	return doc_replace(s, a, st->fd, st->which, st->doc, e);
+	return st->which == &REGISTRY ? sealed_replace(s, a, st->fd, st->which, st->doc, e)
+				      : doc_replace(s, a, st->fd, st->which, st->doc, e);
 }
 
 int mcp_seen_put(struct sys *s, struct arena *a, const struct workspace *ws, const char *id,

@@ -20,7 +20,8 @@ static const struct doc REWIRED = { .file = "mcp-rewired.json",
 	.lock = "mcp-rewired.json.lock",
 	.type = JSON_OBJECT,
 	.max_bytes = 64 << 20,
-	.code = "MCP_REWIRED" };
+	.code = "MCP_REWIRED",
+	.newest = 1 };
 
 struct rewiring {
 	struct sys *sys;

@@ -12,12 +12,9 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "decide/authority/authority.h"
-#include "decide/bounds/bounds.h"
 #include "kernel/posture.h"
 
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 /* One policy that holds. */
@@ -137,6 +134,17 @@ static const struct policy_memo *loaded(
 	return m;
 }
 
+bool policy_wants(struct sys *s, struct arena *a, const struct workspace *ws, const struct ruleset *door,
+	enum gate_id g)
+{
+	const struct policy_memo *m = ws && ws->memo ? loaded(s, a, ws, posture_of(s, ws)->word) : NULL;
+	bool is_wanted = door && ruleset_wants(door, g);
+
+	for (size_t i = 0; m && i < m->n + m->has_shadow; i++)
+		is_wanted |= m->list[i].rules && ruleset_wants(m->list[i].rules, g);
+	return is_wanted;
+}
+
 const struct json *policy_places(struct sys *s, struct arena *a, const struct workspace *ws)
 {
 	return ws && ws->memo ? loaded(s, a, ws, posture_of(s, ws)->word)->places : NULL;
@@ -206,102 +214,6 @@ static void weigh(struct arena *a, const struct judgement *j, struct policy_answ
 	}
 }
 
-/* What the gates of authority/ need to know, as far as a door knows it. */
-struct authority_known {
-	struct egress_facts egress;
-	struct mcp_facts mcp;
-	struct privilege_facts privilege;
-	struct identity_facts identity;
-	struct delegation_facts delegation;
-	struct capability_facts capability;
-};
-
-/* A door whose callers show a key knows whose it is.  Asking for others is what some of them are for, so it is looked at where a policy requires that gate. */
-static bool add_identity(struct arena *a, const struct policy_question *q, struct identity_facts *ret)
-{
-	const char *key = json_get_text(q->known, "key_id", NULL);
-	struct json *owners = json_new(a, JSON_OBJECT);
-
-	if (!key)
-		return false;
-	json_sets(a, owners, key, json_get_text(q->known, "key_principal", ""));
-	*ret = (struct identity_facts){ .credential = key, .owners = owners };
-	return true;
-}
-
-/* "mcp__SERVER__TOOL", as most clients spell it.  Another spelling, or a client that does not tell the server: a tool of a server that nobody
- * knows, and so has approved. */
-static bool is_mcp_call(struct arena *a, const char *tool, struct mcp_facts *f)
-{
-	static const char mark[] = "mcp__";
-	const char *server = tool && strncasecmp(tool, mark, strlen(mark)) == 0 ? tool + strlen(mark) : NULL;
-	const char *end = server ? strstr(server, "__") : NULL;
-
-	if (!tool || strncasecmp(tool, mark, strlen("mcp")) != 0 || isalnum((unsigned char)tool[3]))
-		return false;
-	f->server = end ? arena_strndup(a, server, (size_t)(end - server)) : "";
-	f->tool = end ? end + 2 : tool;
-	return true;
-}
-
-/* How bad what is asked can be, by the class of its effect; what nobody has classified is high. */
-static const char *risk_of(const struct policy_question *q)
-{
-	static const char *const names[] = { "low", "low", "medium", "high", "critical" };
-	const char *class = effect_class(q->action, q->proposal);
-
-	return class[0] == 'E' && class[1] >= '0' && class[1] <= '4' ? names[class[1] - '0'] : "critical";
-}
-
-/* Sessions and manifests are those of the policy, which a person has put in use.  Which session a caller means, and what it shows for that, is the door's word; a session
- * of the delegate is what the door knows as one, and where it knows none all that the delegate does. */
-static void add_given(const struct ruleset *rules, const struct policy_question *q, struct authority_known *k,
-	struct facts *facts)
-{
-	const struct json *delegation = ruleset_section(rules, "delegation"),
-			  *capability = ruleset_section(rules, "capability");
-
-	if (delegation) {
-		k->delegation = (struct delegation_facts){ .sessions = json_get(delegation, "sessions"),
-			.named = json_get_text(q->known, "delegation_session", NULL),
-			.proof = json_get_text(q->known, "delegation_proof", NULL),
-			.revoked = json_get(delegation, "revoked"),
-			.drawn = q->drawn,
-			.error = q->drawn_error,
-			.run = q->session,
-			.risk = risk_of(q),
-			.needs_mfa = json_get_bool(delegation, "require_mfa", false) };
-		facts->delegation = &k->delegation;
-	}
-	if (capability) {
-		k->capability = (struct capability_facts){ .manifests = json_get(capability, "manifests"),
-			.plans = json_get(capability, "plans"),
-			.is_required = json_get_bool(capability, "required", false) };
-		facts->capability = &k->capability;
-	}
-}
-
-static void add_authority(struct arena *a, const struct ruleset *rules, const struct policy_question *q,
-	struct authority_known *k, struct facts *facts)
-{
-	if (!rules)
-		return;
-	if (ruleset_section(rules, "egress")) {
-		k->egress.payload_bytes = -1;
-		facts->egress = &k->egress;
-	}
-	if (ruleset_section(rules, "mcp") && is_mcp_call(a, q->tool, &k->mcp))
-		facts->mcp = &k->mcp;
-	if (ruleset_section(rules, "privilege")) {
-		k->privilege.tier = json_get_text(q->known, "privilege_tier", NULL);
-		k->privilege.trust = json_get_text(q->known, "trust_level", NULL);
-		facts->privilege = &k->privilege;
-	}
-	if (ruleset_requires(rules, GATE_IDENTITY) && add_identity(a, q, &k->identity))
-		facts->identity = &k->identity;
-	add_given(rules, q, k, facts);
-}
-
 static void keep_draws(struct arena *a, const struct judgement *j, struct policy_answer *p)
 {
 	struct draw *draws = arena_zalloc(a, j->draw_count + 1, sizeof(*draws));
@@ -314,85 +226,14 @@ static void keep_draws(struct arena *a, const struct judgement *j, struct policy
 	p->draw_count = j->draw_count;
 }
 
-/* What bounds it, and what was used up of that. */
-struct bounds {
-	struct budget_facts budget;
-	struct velocity_facts velocity;
-	struct envelope_facts envelope;
-};
-
-static void add_bounds(struct arena *a, const struct ruleset *rules, const struct policy_question *q,
-	struct bounds *b, struct facts *facts)
-{
-	const struct limits *limits = rules ? ruleset_limits(rules) : NULL;
-	const struct json *envelope = limits ? limits_envelope(limits) : NULL;
-	struct err e = { 0 };
-
-	if (!limits)
-		return;
-	b->budget = (struct budget_facts){ .drawn = q->drawn, .error = q->drawn_error };
-	b->velocity = (struct velocity_facts){ .drawn = q->drawn, .error = q->drawn_error };
-	facts->budget = &b->budget;
-	facts->velocity = &b->velocity;
-	if (!envelope)
-		return;
-	b->envelope = (struct envelope_facts){
-		.drawn = q->drawn, .run = q->session ? q->session : "workspace", .error = q->drawn_error
-	};
-	if (envelope_bind(a, envelope, NULL, q->now_us, &b->envelope.bound, &e))
-		b->envelope.error = arena_strdup(a, e.text);
-	facts->envelope = &b->envelope;
-}
-
-/* A parent or a signature that an effect claims: nobody here can check it, so it does not hold. */
-static const struct ledger_facts nothing_known;
-
-static bool has_claims(const struct policy_question *q)
-{
-	return json_get(q->context, "claimed_parent_hash") ||
-		(q->effect_id && json_get(q->params, "signature"));
-}
-
-/* How one tool is asked about: as the tool of the question, or as what that starts. */
-struct as_tool {
-	const char *name; /* or NULL */
-	bool is_unknown, is_beside;
-};
-
 static struct policy_answer *judge_tool(struct arena *a, const struct ruleset *rules,
 	const struct policy_facts *about, const struct policy_question *q, const struct decision *guard,
 	struct as_tool tool)
 {
 	struct policy_answer *p = arena_zalloc(a, 1, sizeof(*p));
 	struct judgement *j = arena_zalloc(a, 1, sizeof(*j));
-	const struct submission ask = { .effect_type = q->action,
-		.effect_id = q->effect_id ? q->effect_id : q->action,
-		.budget_id = q->budget_id,
-		.principal = q->principal,
-		.tool = tool.name,
-		.is_tool_unknown = tool.is_unknown,
-		.is_tool_beside = tool.is_beside,
-		.params = q->params,
-		.context = q->context,
-		.proposal = q->proposal };
-	struct bounds bounds = { 0 };
-	struct authority_known known = { 0 };
-	struct facts facts = { .now_us = q->now_us,
-		.principal = q->principal,
-		.session = q->session,
-		.workspace = json_get_text(q->known, "workspace", NULL),
-		.tenant = json_get_text(q->known, "tenant", NULL),
-		.taint = json_get(q->known, "taint"),
-		.known = q->known,
-		.policy = about,
-		.pdp = q->pdp,
-		.guard = guard };
 
-	if (has_claims(q))
-		facts.ledger = &nothing_known;
-	add_bounds(a, rules, q, &bounds, &facts);
-	add_authority(a, rules, q, &known, &facts);
-	engine_judge(a, rules, &ask, &facts, j);
+	question_judge(a, rules, about, q, guard, tool, j);
 	p->verdict = V_ALLOW;
 	weigh(a, j, p);
 	if (p->verdict != V_DENY && !tool.is_beside)
@@ -411,6 +252,15 @@ static struct policy_answer *judge_tool(struct arena *a, const struct ruleset *r
 struct json *policy_judgement(struct arena *a, const struct policy_answer *p)
 {
 	return judgement_to_json(a, p->judged);
+}
+
+struct json *policy_reasons(struct arena *a, const struct ruleset *rules, const struct policy_question *q,
+	const struct decision *guard)
+{
+	const struct submission ask = { .effect_type = q->action, .tool = q->tool, .proposal = q->proposal };
+	const struct facts facts = { .known = q->known, .guard = guard };
+
+	return engine_reasons(a, rules, &ask, &facts);
 }
 
 /* ---- several answers ---- */

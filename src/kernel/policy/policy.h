@@ -79,38 +79,29 @@ int policy_source_compile(
 
 /* ---- asking it (ask.c) ---- */
 
-/* What a door asks, in the words that policies use. */
-struct policy_question {
-	const char *action; /* "EXECUTE_COMMAND", "AGENT_TOOL_CALL", or what a request names */
-	const char *tool, *principal, *session; /* tool and session may be NULL */
-	const struct json *
-		tools; /* programs that it starts, each once; null among them: one that is not known; or NULL */
-	const char *effect_id, *budget_id; /* or NULL */
-	const struct json *params, *context; /* or NULL */
-	const struct proposal *proposal; /* what was understood; or NULL */
-	const struct json *known; /* what the door knows: {door, profile, containment, cwd, ...}; or NULL */
-	int64_t now_us;
-	const struct drawn *drawn; /* what was used up so far; NULL: nothing */
-	const char *drawn_error; /* why that is not known; or NULL */
-	const struct pdp_facts *pdp; /* what an external decision point said; NULL: none is asked */
-};
 /* Every program that was understood to be started, as q->tools (tools.c): by its name, where it is looked for by its name or lies with the system's programs;
  * one that is named with another place is that place, so that no file somebody puts into the tree has the name of another program.  With `is_command` the
  * first of them is q->tool, too: then each needs a rule that allows it.  Beside another tool only rules that forbid count. */
 void policy_tools(struct arena *a, struct policy_question *q, bool is_command);
-/* What a door knows about a request, of itself (door.c). */
+/* What a door knows about a request, of itself. */
 struct policy_door {
 	const char *door; /* "run", "hook/CLIENT", ... */
-	const char *profile, *cwd; /* cwd may be NULL */
-	enum containment containment;
+	const struct profile *profile;
+	const char *cwd; /* or NULL */
+	enum placement placement;
 	bool is_supervised;
 	const struct ruleset *rules; /* a policy that the door was started with; or NULL */
 	const struct json *more; /* what else this door knows: {tenant, ...}; or NULL */
 };
-/* As facts, which nobody who asks can say otherwise.  Where conditions are about paths, also where links lead, of
- * the params and of what the proposal does: `places`. */
+/* As facts, which nobody who asks can say otherwise (known.c).  Where conditions are about paths, also where links lead, of
+ * the params and of what the proposal does: `places` (places.c). */
 struct json *policy_door_facts(struct sys *s, struct arena *a, const struct workspace *ws,
 	const struct policy_door *d, const struct policy_question *q);
+void policy_look_at_places(struct sys *s, struct arena *a, const struct workspace *ws,
+	const struct policy_door *d, const struct policy_question *q, struct json *to);
+/* Does a policy that holds here, decides beside it, or came with the door (`door`, or NULL) give this gate something to check, or require it? */
+bool policy_wants(struct sys *s, struct arena *a, const struct workspace *ws, const struct ruleset *door,
+	enum gate_id g);
 /* Is this one of them?  Then no person says it when a policy is put in use. */
 bool policy_is_door_fact(const char *name);
 /* As it is kept in rows and files: {action, tool, principal, session, params, context, effects, facts}; docs/formats/policy-request.md.  Texts of more
@@ -143,6 +134,9 @@ struct policy_answer {
 };
 /* Gates, roster, packs and what fired: for who explains an answer. */
 struct json *policy_judgement(struct arena *a, const struct policy_answer *p);
+/* Which of its rules are about what the command does, and why each holds or does not (engine_reasons()).  `guard` may be NULL. */
+struct json *policy_reasons(struct arena *a, const struct ruleset *rules, const struct policy_question *q,
+	const struct decision *guard);
 
 /* What happens when the guard says one thing and the policy another: the stricter of both; the policy alone where it answers what the guard asks. */
 enum verdict policy_with_guard(const struct policy_answer *p, const struct decision *guard);

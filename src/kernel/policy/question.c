@@ -35,11 +35,6 @@ static struct json *shortened(struct arena *a, const struct json *v, bool *is_cu
 	return to;
 }
 
-static const char *certainty_name(enum certainty c)
-{
-	return c == CERTAIN ? "certain" : c == PREFIXED ? "prefixed" : "dynamic";
-}
-
 static struct json *effects_json(struct arena *a, const struct proposal *p, bool *is_cut)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
@@ -57,6 +52,11 @@ static struct json *effects_json(struct arena *a, const struct proposal *p, bool
 			json_sets(a, one, "program", f->program);
 		if (f->tag)
 			json_sets(a, one, "tag", f->tag);
+		if (f->resolved)
+			json_sets(a, one, "resolved", f->resolved);
+		struct json *flags = effect_flags_json(a, f->flags);
+		if (flags->n)
+			json_set(a, one, "flags", flags);
 		json_push(a, list, one);
 	}
 	return list;
@@ -190,26 +190,6 @@ static int wrong(struct err *e, const char *member, const char *what)
 	return err_set(e, E_INPUT, "POLICY_REQUEST", "'%s' of the request must be %s", member, what);
 }
 
-static bool class_parse(const char *name, enum path_class *ret)
-{
-	for (int i = 0; i < PATH_CLASS_COUNT; i++)
-		if (text_eq(path_class_name((enum path_class)i), name)) {
-			*ret = (enum path_class)i;
-			return true;
-		}
-	return false;
-}
-
-static bool certainty_parse(const char *name, enum certainty *ret)
-{
-	for (int i = CERTAIN; i <= DYNAMIC; i++)
-		if (text_eq(certainty_name((enum certainty)i), name)) {
-			*ret = (enum certainty)i;
-			return true;
-		}
-	return false;
-}
-
 /* "tag" as it is kept, or the first of "tags" as expressions see it. */
 static const char *tag_of(const struct json *one)
 {
@@ -218,18 +198,33 @@ static const char *tag_of(const struct json *one)
 	return tag ? tag : json_text(json_at(json_get(one, "tags"), 0));
 }
 
+static int read_flags(const struct json *list, struct effect *f, struct err *e)
+{
+	unsigned flag;
+
+	if (list && !json_is(list, JSON_ARRAY))
+		return wrong(e, "effects[].flags", "a list of flags (docs/formats/effects.md)");
+	json_each (item, list) {
+		if (!json_text(item) || !effect_flag_parse(json_text(item), &flag))
+			return wrong(e, "effects[].flags", "a list of flags (docs/formats/effects.md)");
+		f->flags |= flag;
+	}
+	return OK;
+}
+
 static int read_effect(const struct json *one, struct effect *f, struct err *e)
 {
 	if (!effect_kind_parse(json_get_text(one, "kind", ""), &f->kind))
 		return wrong(e, "effects[].kind", "a kind of effect (docs/formats/effects.md)");
-	if (!class_parse(json_get_text(one, "class", "none"), &f->path_class))
+	if (!path_class_parse(json_get_text(one, "class", "none"), &f->path_class))
 		return wrong(e, "effects[].class", "a class of paths (docs/formats/effects.md)");
 	if (!certainty_parse(json_get_text(one, "certainty", "certain"), &f->certainty))
 		return wrong(e, "effects[].certainty", "certain, prefixed or dynamic");
 	f->target = json_get_text(one, "target", NULL);
 	f->program = json_get_text(one, "program", NULL);
+	f->resolved = json_get_text(one, "resolved", NULL);
 	f->tag = tag_of(one);
-	return OK;
+	return read_flags(json_get(one, "flags"), f, e);
 }
 
 static int read_effects(struct arena *a, const struct json *list, struct policy_question *q, struct err *e)

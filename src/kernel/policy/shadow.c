@@ -75,7 +75,7 @@ static const struct policy_answer *ask_candidate(struct kernel *k, struct arena 
 	profile = skill ? use.profile : profile;
 	const struct decide_context at = { .a = a,
 		.mode = GUARD_ENFORCE,
-		.containment = guard->containment,
+		.placement = guard->placement,
 		.workspace = guard->workspace,
 		.home = k->ws->home,
 		.now_us = guard->evaluated_us };
@@ -83,7 +83,7 @@ static const struct policy_answer *ask_candidate(struct kernel *k, struct arena 
 		.state = k->ws->state_dir,
 		.tool = text_eq(q->action, "EXECUTE_COMMAND") ? NULL : q->tool,
 		.is_shell = q->tools != NULL,
-		.is_walled = guard->containment == CONTAINMENT_WALLS };
+		.is_walled = guard->placement == IN_SANDBOX };
 	decide(k->guard.policy, profile, q->proposal, &at, &d);
 	p->verdict = d.verdict;
 	p->rule = d.detail_code;

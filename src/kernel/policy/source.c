@@ -61,6 +61,9 @@ int policy_source_compile(
 		return rc;
 	struct json *document = json_copy(a, reading.document);
 	(void)json_remove(document, "signature");
+	rc = policy_speaks(a, document, path, e);
+	if (rc)
+		return rc;
 	rc = ruleset_compile(a, document, ret, e);
 	return rc ? policy_compile_error(a, &reading, e) : OK;
 }

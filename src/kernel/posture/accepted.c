@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/posture_parts.h"
+#include "kernel/shipped.h"
+#include "kernel/state_files.h"
 #include "remember/evidence_command.h"
 
 #include <fcntl.h>
@@ -105,6 +107,23 @@ int accepted_in_tree(struct sys *s, struct arena *a, const struct workspace *ws,
 	return rc ? err_set(e, rc, why.code, "%s/%s: %s", ws->root, g->file, why.text) : OK;
 }
 
+/* An earlier release's file that nobody touched is nobody's own text: what the program ships holds, and nothing is there to be accepted.  One that
+ * an operator accepted, and that is still the same, is theirs. */
+int accepted_own(struct sys *s, struct arena *a, const struct workspace *ws, const struct governed *g,
+	struct bytes *ret, struct err *e)
+{
+	struct bytes tree, holds;
+	int rc = accepted_in_tree(s, a, ws, g, &tree, e);
+
+	if (rc)
+		return rc;
+	*ret = tree.p && shipped_age(g->file, tree) == SHIPPED_EARLIER &&
+			!(accepted_read(s, a, ws, g->file, &holds, NULL) == OK && bytes_eq(tree, holds))
+		? (struct bytes){ NULL, 0 }
+		: tree;
+	return OK;
+}
+
 const char *accepted_state(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct governed *g)
 {
@@ -118,6 +137,8 @@ const char *accepted_state(
 		return is_accepted ? "missing" : "in force";
 	if (in_force(s, a, ws, g, &name, &holds, NULL) == OK && bytes_eq(tree, holds))
 		return "in force";
+	if (!is_accepted && shipped_age(g->file, tree) == SHIPPED_EARLIER)
+		return "earlier";
 	return is_accepted ? "changed" : "unaccepted";
 }
 
@@ -133,6 +154,11 @@ static void tell(struct arena *a, struct json *list, const char *text, const cha
 static const char *trust_command(struct arena *a, const struct workspace *ws)
 {
 	return arena_printf(a, "helm workspace trust --path %s", text_quote(a, ws->root));
+}
+
+static const char *repair_command(struct arena *a, const struct workspace *ws)
+{
+	return arena_printf(a, WORKSPACE_REPAIR " --path %s", text_quote(a, ws->root));
 }
 
 /* A policy that nobody accepted counts as far as it is stricter, and that needs no word; only what it would loosen does. */
@@ -163,7 +189,8 @@ static void tell_files(struct sys *s, struct arena *a, const struct workspace *w
 	for (size_t i = 0; i < GOVERNED_COUNT; i++) {
 		const char *state = accepted_state(s, a, ws, &GOVERNED[i]);
 		bool is_new = text_eq(state, "unaccepted");
-		if (text_eq(state, "in force") || (is_new && counts_anyway(s, a, ws, &GOVERNED[i])))
+		if (text_eq(state, "in force") || text_eq(state, "earlier") ||
+			(is_new && counts_anyway(s, a, ws, &GOVERNED[i])))
 			continue;
 		tell(a, list,
 			is_new ? arena_printf(a, "%s is the tree's own, and nobody has accepted it: %s",
@@ -172,7 +199,9 @@ static void tell_files(struct sys *s, struct arena *a, const struct workspace *w
 							     : "what it would loosen does not count")
 			       : arena_printf(a, "%s is %s since it was accepted: what was accepted holds",
 					 GOVERNED[i].file, state),
-			trust_command(a, ws));
+			GOVERNED[i].shipped && state_file_is_unusable(s, a, ws, GOVERNED[i].file)
+				? repair_command(a, ws)
+				: trust_command(a, ws));
 	}
 }
 

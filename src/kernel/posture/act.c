@@ -11,8 +11,11 @@
  * happen. */
 #include "base/doc.h"
 #include "base/file.h"
+#include "base/notice.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "kernel/posture_parts.h"
+#include "kernel/verdict.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +53,9 @@ static int put(struct place *p, const char *file, const struct json *doc, struct
 {
 	const struct doc whole = { .file = file, .style = JSON_SORT }; /* a receipt has one order */
 
-	return doc_replace(p->k->sys, p->a, p->dir_fd, &whole, doc, e);
+	/* An older copy of the settings would open again what was closed since. */
+	return text_eq(file, POSTURE_FILE) ? sealed_replace(p->k->sys, p->a, p->dir_fd, &whole, doc, e)
+					   : doc_replace(p->k->sys, p->a, p->dir_fd, &whole, doc, e);
 }
 
 static int drop(struct place *p, const char *file, struct err *e)
@@ -103,6 +108,8 @@ static int newest_act(struct place *p, const struct json **ret, struct err *e)
 	struct json *now = NULL;
 	int rc = doc_read(s, p->a, p->dir_fd, POSTURE_FILE, POSTURE_LIMIT, 0, &now, e);
 
+	if (rc == OK)
+		rc = posture_check_version(now, POSTURE_FILE, e);
 	if (rc == OK || rc == E_MISSING || rc == E_CORRUPT || rc == E_INPUT)
 		rc = posture_in_chain(
 			s, p->a, p->k->ws, &(struct posture_search){ .is_patient = p->is_patient }, ret, e);
@@ -141,6 +148,9 @@ static int finish_other(struct place *p, struct err *e)
 
 	if (rc == E_MISSING)
 		return OK;
+	if (rc == OK)
+		rc = doc_check_version(
+			json_get(intent, "posture"), "version", POSTURE_VERSION, POSTURE_INTENT, e);
 	if (rc == OK && is_whole_intent(p->a, intent))
 		rc = posture_in_chain(p->k->sys, p->a, p->k->ws,
 			&(struct posture_search){ .digest = json_sha256(p->a, json_get(intent, "posture")),
@@ -167,7 +177,7 @@ static int take_effect(
 	if (rc)
 		return rc;
 
-	json_seti(a, word, "version", 1);
+	json_seti(a, word, "version", POSTURE_VERSION);
 	json_sets(a, word, "root", posture_name(a, k->ws->root));
 	json_sets(a, word, "at", text_time_iso(a, k->sys->now_us(k->sys)));
 	json_set(a, intent, "posture", word);
@@ -277,6 +287,40 @@ static int note_new(
 	return rc;
 }
 
+/* A copy of the file, when it says something else; its name, or "". */
+static const char *keep_aside(struct place *p, const struct json *right)
+{
+	struct sys *s = p->k->sys;
+	const char *aside =
+		arena_printf(p->a, POSTURE_FILE ".damaged-%lld", (long long)(s->now_us(s) / 1000000));
+	struct json *doc;
+	struct bytes text;
+
+	if (file_read(s, p->a, p->dir_fd, POSTURE_FILE, POSTURE_LIMIT, 0, &text, NULL) ||
+		(right && json_parse(p->a, text, POSTURE_FILE, NULL, &doc, NULL) == OK &&
+			json_eq(doc, right)))
+		return "";
+	return file_replace(s, p->dir_fd, aside, 0600, text, NULL) ? "" : aside;
+}
+
+/* The file is not what was written last, and the chain has that: it is written again.  What lies there now stays beside it. */
+static void write_again(struct place *p)
+{
+	struct sys *s = p->k->sys;
+	struct posture now;
+
+	posture_read(s, p->a, p->k->ws, &now);
+	if (!now.restored)
+		return;
+	const char *aside = keep_aside(p, now.restored);
+	const bool is_kept = *aside;
+	if (finish(p, now.restored, NULL) == OK)
+		notice("%s/" POSTURE_FILE
+		       " was damaged; it was written again from the signed act %s in the record%s%s",
+			p->dir, json_get_text(now.restored, "receipt_id", ""),
+			is_kept ? ", and what was there is kept as " : "", is_kept ? aside : "");
+}
+
 /* Does not wait for anybody: whoever holds the lock finishes it. */
 void posture_settle(struct kernel *k)
 {
@@ -286,8 +330,13 @@ void posture_settle(struct kernel *k)
 	const struct json *act;
 	struct json *receipt, *word;
 
-	if (!now->is_unfinished || now->broken || place_open(&p, 0, NULL) || finish_other(&p, NULL) ||
-		file_exists(k->sys, p.dir_fd, POSTURE_FILE) ||
+	if (!now->is_unfinished || now->broken || place_open(&p, 0, NULL) || finish_other(&p, NULL))
+		return;
+	if (now->restored) {
+		write_again(&p);
+		return;
+	}
+	if (file_exists(k->sys, p.dir_fd, POSTURE_FILE) ||
 		posture_in_chain(k->sys, &a, k->ws, &(struct posture_search){ 0 }, &act, NULL) ||
 		present_word(&p, &word, NULL))
 		return;
@@ -297,6 +346,98 @@ void posture_settle(struct kernel *k)
 	else /* what init noted about it stays */
 		(void)note_new(
 			k->sys, &a, p.dir, k->ws->root, json_get_bool(word, "stands_alone", false), NULL);
+}
+
+/* ---- an operator's repair ---- */
+
+struct losing {
+	int64_t behind; /* the clock of the act */
+	bool is_lost;
+};
+
+/* A repair that names lost entries of ledgers alone leaves the chain as it was; every other one may have lost receipts. */
+static int see_seam(void *arg, const char *file, uint64_t line, struct bytes text, const struct json *receipt,
+	struct err *e)
+{
+	struct losing *l = arg;
+	const struct json *about = json_get(receipt, "metadata");
+
+	(void)file;
+	(void)line;
+	(void)text;
+	(void)e;
+	if (json_get_int(receipt, "lamport_clock", 0) > l->behind &&
+		text_eq(json_get_text(receipt, "effect_id", ""), REPAIR_EFFECT))
+		l->is_lost |= !json_get(about, "lost") || json_get(about, "gaps") ||
+			json_get(about, "heads_sha256") || json_get(about, "anew_from") ||
+			json_get(about, "files");
+	return OK;
+}
+
+/* The snapshot that comes back: of the newest act, when nothing behind it can be lost. */
+static int repaired_word(struct place *p, struct json **ret, bool *ret_is_strict, struct err *e)
+{
+	struct kernel *k = p->k;
+	const struct json *act;
+	int rc = posture_in_chain(
+		k->sys, p->a, k->ws, &(struct posture_search){ .is_patient = true }, &act, e);
+
+	if (rc == OK && !act)
+		rc = err_set(e, E_MISSING, "POSTURE_NONE",
+			"the record has no act about this place, so there is nothing to put back; 'helm freeze' and then "
+			"'helm unfreeze' begin anew, with nothing permitted");
+	if (rc)
+		return rc;
+	const struct json *word = json_get(json_get(act, "metadata"), "posture");
+	struct losing l = { .behind = json_get_int(act, "lamport_clock", 0) };
+	rc = receipts_from(k->sys, k->ws->state_fd, (uint64_t)l.behind, see_seam, &l, e);
+	if (rc)
+		return rc;
+	*ret_is_strict =
+		l.is_lost || !text_eq(json_get_text(word, "root", ""), posture_name(p->a, k->ws->root));
+	*ret = *ret_is_strict ? posture_only_strict(p->a, word) : json_copy(p->a, word);
+	tree_adopt_strict(k->sys, p->a, k->ws, *ret);
+	return OK;
+}
+
+int posture_repair(struct kernel *k, struct arena *a, const char *executor, struct json **ret_receipt,
+	bool *ret_is_strict, struct err *e)
+{
+	AUTO(place_close)
+	struct place p = { .k = k, .a = a, .lock_fd = -1, .dir_fd = -1, .is_patient = true };
+	struct record_verdict v;
+	struct posture now;
+	struct json *word;
+	int rc = place_open(&p, DOC_LOCK_MS, e);
+
+	if (rc == OK)
+		rc = finish_other(&p, e);
+	if (rc)
+		return rc;
+	posture_read(k->sys, a, k->ws, &now);
+	if (now.is_unreadable)
+		return err_set(e, E_IO, "POSTURE_UNREADABLE",
+			"what was decided about this place cannot be read now, so it is not repaired: %s",
+			now.broken);
+	if (!now.broken)
+		return err_set(e, E_INPUT, "POSTURE_WHOLE", "what was decided about this place is whole");
+	rc = workspace_verdict_of_log(k->sys, a, k->ws, &v, e);
+	if (rc == OK && !v.is_sound)
+		rc = err_set(e, E_CORRUPT, "POSTURE_RECORD",
+			"the record itself is not sound (%s), so it does not say what was decided; first: "
+			"helm log repair --yes",
+			v.why);
+	if (rc == OK)
+		rc = repaired_word(&p, &word, ret_is_strict, e);
+	if (rc)
+		return rc;
+	(void)keep_aside(&p, NULL);
+	return take_effect(&p,
+		&(struct act){ .effect_id = "helm.workspace/repair",
+			.type = "setting",
+			.executor_id = executor,
+			.about = json_new(a, JSON_OBJECT) },
+		word, ret_receipt, e);
 }
 
 int posture_begin(

@@ -205,7 +205,7 @@ static int offer_files(struct sys *s, struct arena *a, const struct workspace *w
 
 	for (size_t i = 0; rc == OK && i < GOVERNED_COUNT; i++) {
 		struct json *one = json_new(a, JSON_OBJECT);
-		rc = accepted_in_tree(s, a, ws, &GOVERNED[i], &texts[i], e);
+		rc = accepted_own(s, a, ws, &GOVERNED[i], &texts[i], e);
 		json_sets(a, one, "file", GOVERNED[i].file);
 		json_sets(a, one, "state", accepted_state(s, a, ws, &GOVERNED[i]));
 		json_sets(a, one, "sha256",
@@ -335,7 +335,7 @@ int accepted_take(struct kernel *k, struct arena *a, const struct json *offer, c
 
 	for (size_t i = 0; i < GOVERNED_COUNT; i++) {
 		struct bytes text;
-		int rc = accepted_in_tree(k->sys, a, k->ws, &GOVERNED[i], &text, e);
+		int rc = accepted_own(k->sys, a, k->ws, &GOVERNED[i], &text, e);
 		if (rc)
 			return rc;
 		const char *digest = text.p ? sha256_prefixed(a, text.p, text.n) : "";

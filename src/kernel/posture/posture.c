@@ -7,9 +7,11 @@
  * and of what is found there only freezes and pauses count; while an act is unfinished, the stricter of the old and the new
  * snapshot holds.  A workspace that nobody has spoken about lies under the word of the nearest one above it. */
 #include "kernel/posture.h"
+#include "audit/keys.h"
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/sealed.h"
 #include "base/text.h"
 #include "execute/execute.h"
 #include "kernel/posture_parts.h"
@@ -78,13 +80,27 @@ bool receipt_is_of_user(
 	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES;
 }
 
+int posture_check_version(const struct json *receipt, const char *where, struct err *e)
+{
+	return doc_check_version(
+		json_get(json_get(receipt, "metadata"), "posture"), "version", POSTURE_VERSION, where, e);
+}
+
+bool posture_keys_damaged(struct sys *s, const struct workspace *ws)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct log_report keys = audit_report_new(&a);
+
+	return ws->helm_home && (audit_keys(s, &a, ws->helm_home, &keys, NULL) || !keys.is_sound);
+}
+
 /* The signature covers the digest, and the digest the snapshot; the key is ours.  NULL when any of that does not hold. */
 const struct json *posture_believe(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt)
 {
 	const struct json *word = json_get(json_get(receipt, "metadata"), "posture");
 
-	if (!json_is(word, JSON_OBJECT) || json_get_int(word, "version", 0) != 1 ||
+	if (!json_is(word, JSON_OBJECT) || json_get_int(word, "version", 0) != POSTURE_VERSION ||
 		!text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(a, word)))
 		return NULL;
 	return receipt_is_of_user(s, a, ws, receipt) ? word : NULL;
@@ -281,10 +297,12 @@ struct json *posture_only_strict(struct arena *a, const struct json *word)
 /* Nothing is lost where nothing was decided yet.  E_MISSING: nobody says that of this place. */
 static int read_new_place(struct sys *s, struct arena *a, const char *root, struct posture *p, struct err *e)
 {
+	const char *file = arena_printf(a, "%s/" POSTURE_NEW, p->dir);
 	struct json *place;
-	int rc = doc_read(
-		s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_NEW, p->dir), POSTURE_LIMIT, 0, &place, e);
+	int rc = doc_read(s, a, AT_FDCWD, file, POSTURE_LIMIT, 0, &place, e);
 
+	if (rc == OK)
+		rc = doc_check_version(place, "schema_version", 1, file, e);
 	if (rc == E_IO)
 		return rc;
 	if (rc || !text_eq(json_get_text(place, "root", ""), posture_name(a, root)))
@@ -312,21 +330,95 @@ static int recover(
 	return OK;
 }
 
+/* The file is damaged, older or gone, and what was in it stands in the chain: the newest act about this place.  The seal lies beside the file and
+ * has the digest of what was written last; when that is this very act, nothing was decided after it, and all of it holds.  For another
+ * place than that of the workspace there is no chain here. */
+static bool restore(struct sys *s, struct arena *a, const struct workspace *ws, const char *root,
+	const char *file, struct posture *p)
+{
+	const struct json *act = NULL;
+
+	if (!text_eq(root, ws->root) || !file_exists(s, AT_FDCWD, arena_printf(a, "%s.seal", file)) ||
+		posture_in_chain(s, a, ws, &(struct posture_search){ 0 }, &act, NULL) || !act ||
+		!sealed_is(s, a, AT_FDCWD, file, act, JSON_SORT))
+		return false;
+	const struct json *word = json_get(json_get(act, "metadata"), "posture");
+	if (!text_eq(json_get_text(word, "root", ""), posture_name(a, root)))
+		return false;
+	p->word = word;
+	p->receipt_id = json_get_text(act, "receipt_id", NULL);
+	p->restored = act;
+	p->is_spoken = p->is_unfinished = true;
+	return true;
+}
+
+/* The seal cannot be read, so the file may be an older copy: it counts when the chain has no newer act. */
+static bool is_newest(struct sys *s, struct arena *a, const struct workspace *ws, const char *root,
+	const struct json *receipt, struct posture *p)
+{
+	const struct json *act = NULL;
+
+	if (!text_eq(root, ws->root))
+		return true;
+	if (posture_in_chain(s, a, ws, &(struct posture_search){ 0 }, &act, NULL) || !act ||
+		!text_eq(json_get_text(act, "receipt_id", ""), json_get_text(receipt, "receipt_id", "?")))
+		return false;
+	p->restored = act;
+	p->is_unfinished = true;
+	return true;
+}
+
+static int cannot_believe(struct err *e, const char *file, const char *what)
+{
+	return err_set(e, E_CORRUPT, "POSTURE_BROKEN",
+		"what was decided about this place cannot be believed (%s %s)", file, what);
+}
+
 /* The document of one place: E_MISSING when there is none, E_CORRUPT when it cannot be believed. */
 static int read_document(struct sys *s, struct arena *a, const struct workspace *ws, const char *root,
 	struct posture *p, struct err *e)
 {
 	const char *file = arena_printf(a, "%s/" POSTURE_FILE, p->dir);
 	struct json *receipt;
-	int rc = doc_read(s, a, AT_FDCWD, file, POSTURE_LIMIT, 0, &receipt, e);
+	struct err why = { 0 };
+	int rc = sealed_read(s, a, AT_FDCWD, file, POSTURE_LIMIT, "posture", &receipt, &why);
 
-	if (rc == E_MISSING || rc == E_IO)
+	/* An act that is signed is worth more than a seal that cannot be read; one that is gone is looked for in the chain. */
+	const bool is_unsealed = rc && text_eq(why.code, "SEAL_READ");
+	if (is_unsealed || text_eq(why.code, "SEAL_MISSING"))
+		rc = doc_read(s, a, AT_FDCWD, file, POSTURE_LIMIT, 0, &receipt, &why);
+	/* A newer release may seal otherwise, so the version is asked first. */
+	const bool is_changed = rc && text_eq(why.code, "SEAL_CHANGED");
+	if (rc == OK ||
+		(is_changed && doc_read(s, a, AT_FDCWD, file, POSTURE_LIMIT, 0, &receipt, NULL) == OK)) {
+		int newer = posture_check_version(receipt, file, &why);
+		rc = newer ? newer : rc;
+	}
+	if (rc != OK && rc != E_IO && restore(s, a, ws, root, file, p))
+		return OK;
+	if (rc == E_MISSING || rc == E_IO) {
+		if (e)
+			*e = why;
 		return rc;
+	}
+	if (is_changed)
+		return cannot_believe(e, file, "is not the newest act: it was changed, or is an older copy");
 	const struct json *word = rc ? NULL : posture_believe(s, a, ws, receipt);
-	if (!word || !text_eq(json_get_text(word, "root", ""), posture_name(a, root)))
-		return err_set(e, E_CORRUPT, "POSTURE_BROKEN",
-			"what was decided about this place cannot be believed (%s is not an act signed here)",
+	/* Not disproved, so nothing is made in its place: what was decided would be forgotten. */
+	if (rc == OK && !word && posture_keys_damaged(s, ws))
+		return err_set(e, E_IO, "POSTURE_BROKEN",
+			"what was decided about this place cannot be believed while the key history is damaged; run: helm key repair --yes (%s is signed by a "
+			"key that it does not show)",
 			file);
+	if (rc == OK && !word) /* a read may have failed just then */
+		word = posture_believe(s, a, ws, receipt);
+	if (!word || !text_eq(json_get_text(word, "root", ""), posture_name(a, root)))
+		return restore(s, a, ws, root, file, p)
+			? OK
+			: cannot_believe(e, file, "is not an act signed here");
+	if (is_unsealed && !is_newest(s, a, ws, root, receipt, p))
+		return cannot_believe(
+			e, file, "has a seal that cannot be read, and is not the newest act on record");
 	p->word = word;
 	p->receipt_id = json_get_text(receipt, "receipt_id", NULL);
 	p->is_spoken = true;
@@ -343,6 +435,9 @@ static void add_intent(struct sys *s, struct arena *a, struct posture *p)
 
 	if (rc == E_MISSING)
 		return;
+	if (rc == OK)
+		rc = doc_check_version(
+			json_get(intent, "posture"), "version", POSTURE_VERSION, POSTURE_INTENT, &e);
 	p->is_unfinished = true;
 	p->is_unreadable = rc == E_IO;
 	if (rc || !json_is(json_get(intent, "posture"), JSON_OBJECT)) {

@@ -24,6 +24,8 @@ struct search {
 	const char *of_state; /* which state directory `kept` is about */
 	const struct json *found; /* the newest so far */
 	bool is_doubtful; /* there is one of this digest, and it could not be believed */
+	struct err newer; /* the newest act of this user is of a newer release */
+	bool is_newer;
 	/* Files from `oldest` up to the one before `newest` were searched, and nothing was found in them but `found`. */
 	unsigned newest, oldest;
 };
@@ -44,6 +46,8 @@ static void load(struct search *x, unsigned last)
 	x->newest = x->oldest = last;
 	if (doc_read(x->s, x->a, AT_FDCWD, search_file(x->a, x->ws), POSTURE_LIMIT, 0, &kept, NULL))
 		return;
+	if (doc_check_version(kept, "schema_version", 1, POSTURE_SEARCH, NULL))
+		return; /* it can be searched again */
 	newest = json_get_int(kept, "newest", 0);
 	oldest = json_get_int(kept, "oldest", 0);
 	if (!text_eq(json_get_text(kept, "root", ""), posture_name(x->a, x->ws->root)) ||
@@ -83,12 +87,16 @@ static int see(
 {
 	struct search *x = arg;
 
-	(void)file;
 	(void)at;
 	(void)text;
 	(void)e;
 	if (!receipt || (x->digest && !text_eq(json_get_text(receipt, "output_hash", ""), x->digest)))
 		return 0;
+	if (posture_check_version(receipt, file, &x->newer) &&
+		receipt_is_of_user(x->s, &x->line, x->ws, receipt)) {
+		x->is_newer = true;
+		return 1;
+	}
 	if (posture_believe(x->s, &x->line, x->ws, receipt))
 		x->found = json_copy(x->a, receipt);
 	else if (x->digest)
@@ -106,6 +114,8 @@ static int search_one(struct search *x, const struct log_cut *c, const struct lo
 			f->name, f->moved_to ? " to " : "", f->moved_to ? f->moved_to : "");
 	/* As a member of a receipt is written; in a text there would be a sign before the quote. */
 	int rc = log_file_back(c, f, x->digest ? x->digest : "\"posture\":{", see, x, e);
+	if (x->is_newer)
+		return err_set(e, x->newer.rc, x->newer.code, "%s", x->newer.text);
 	return rc > 0 ? OK : rc;
 }
 

@@ -15,9 +15,12 @@
 static const struct doc FREEZES = {
 	.file = "freeze.json", .type = JSON_OBJECT, .style = JSON_SORT_BYTES, .code = "FREEZE_FILE"
 };
-static const struct doc SETTINGS = {
-	.file = "workspace.json", .type = JSON_OBJECT, .mode = 0644, .code = "PROFILE_CHOICE"
-};
+static const struct doc SETTINGS = { .file = "workspace.json",
+	.type = JSON_OBJECT,
+	.mode = 0644,
+	.code = "PROFILE_CHOICE",
+	.newest = WORKSPACE_VERSION,
+	.version = "schema_version" };
 static const struct doc PAUSES = {
 	.file = PAUSE_FILE, .type = JSON_OBJECT, .style = JSON_SORT_BYTES, .code = "PAUSE_STATE"
 };
@@ -57,10 +60,13 @@ int tree_settings(
 	struct err why = { 0 };
 	int rc = load(s, a, ws, &SETTINGS, ret, &why);
 
-	return rc ? err_set(e, rc, "PROFILE_CHOICE",
-			    "which profile this workspace has chosen cannot be read: %s; mend %s/%s",
-			    why.text, ws->state_dir, SETTINGS.file)
-		  : OK;
+	return rc
+		? err_set(e, rc, "PROFILE_CHOICE",
+			  "which profile this workspace has chosen cannot be read: %s; mend %s/%s, or put it aside "
+			  "and say it again: mv %s/%s %s/%s.bad && helm profile use NAME",
+			  why.text, ws->state_dir, SETTINGS.file, ws->state_dir, SETTINGS.file, ws->state_dir,
+			  SETTINGS.file)
+		: OK;
 }
 
 /* ---- writing ---- */
@@ -96,11 +102,14 @@ static int write_settings(
 {
 	static const char *const names[] = { "default_profile", "destructive" };
 	struct json *doc = NULL;
-	bool is_changed = doc_load(s, a, ws->state_fd, &SETTINGS, &doc, NULL) != OK || !doc->n;
+	struct err why = { 0 };
+	bool is_changed = doc_load(s, a, ws->state_fd, &SETTINGS, &doc, &why) != OK || !doc->n;
 
+	if (doc_is_newer(&why))
+		return err_set(e, why.rc, why.code, "%s", why.text);
 	if (is_changed) {
 		doc = json_new(a, JSON_OBJECT);
-		json_seti(a, doc, "schema_version", 1);
+		json_seti(a, doc, "schema_version", WORKSPACE_VERSION);
 		json_sets(a, doc, "helm_version", HELM_VERSION);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

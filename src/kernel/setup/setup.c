@@ -118,12 +118,16 @@ static const char *digest_of(struct arena *a, struct bytes text)
 	return text.p ? sha256_prefixed(a, text.p, text.n) : "";
 }
 
-static const struct doc RECORDS = {
-	.file = SETUP_RECORDS, .type = JSON_OBJECT, .max_bytes = SETUP_FILE_LIMIT, .code = "SETUP_RECORDS"
-};
-static const struct doc RECOVERY = {
-	.file = SETUP_RECOVERY, .type = JSON_OBJECT, .max_bytes = SETUP_FILE_LIMIT, .code = "SETUP_RECOVERY"
-};
+static const struct doc RECORDS = { .file = SETUP_RECORDS,
+	.type = JSON_OBJECT,
+	.max_bytes = SETUP_FILE_LIMIT,
+	.code = "SETUP_RECORDS",
+	.newest = 1 };
+static const struct doc RECOVERY = { .file = SETUP_RECOVERY,
+	.type = JSON_OBJECT,
+	.max_bytes = SETUP_FILE_LIMIT,
+	.code = "SETUP_RECOVERY",
+	.newest = 1 };
 
 /* Without a file there are no installs; a damaged one is an error, since it is needed to take entries back
  * exactly. */

@@ -65,7 +65,7 @@ static bool is_owner_gone(struct sys *s, const char *path)
 		start = end && *end == '-' ? strtoll(end + 1, &end, 10) : 0,
 		space = end && *end == '-' ? strtoll(end + 1, NULL, 10) : 0;
 
-	return pid > 0 && start > 0 && space == journal_pid_space(s) && proc_start_ticks(s, pid) != start;
+	return pid > 0 && start > 0 && space == journal_pid_space(s) && !proc_is_running(s, pid, start);
 }
 
 /* What an owner that was killed had around its command has the lock, too, and needs a moment to end. */

@@ -26,6 +26,12 @@ const char *contain_text_of(const struct tool_call *call);
 /* May a call that a person is asked about run inside, once they said yes?  Not when what is asked about is to leave the walls. */
 bool contain_fits(const struct decision *d, const struct proposal *p, const struct profile *profile);
 
+/* A question about something that the sandbox of its profile keeps closed (opening.c).  Possible: a yes opens it, for a run of its own, because no
+ * sandbox that stands is widened.  Never: it is denied in *h, with what to do.  `argv`: the command, for that sentence. */
+enum opening_answer { OPENING_NONE, OPENING_POSSIBLE, OPENING_NEVER };
+enum opening_answer opening_conclude(
+	struct kernel *k, const struct request *q, const char *const *argv, size_t argc, struct handling *h);
+
 struct contain_offer {
 	const char *client;
 	const struct tool_call *call;

@@ -28,6 +28,10 @@ int task_egress_open(struct task *t, struct err *e)
 		host++)
 		if (egress_add(t->a, &rules, *host, t->spec->session->client, e))
 			return E_INPUT;
+	for (size_t i = 0; i < t->opening_count; i++)
+		if (t->openings[i].what == OPENS_HOST &&
+			egress_add(t->a, &rules, t->openings[i].target, "an approval", e))
+			return E_INPUT;
 	int rc = egress_start(
 		t->k->sys, t->a, &rules, arena_printf(t->a, "profile %s", t->profile->name), &t->door, e);
 	if (rc)

@@ -321,6 +321,29 @@ static void tell(struct task *t, struct task *of, const char *at, const char *wh
 	armed_say(of, path, "dropped", why);
 }
 
+/* Was the command understood to change git's configuration? */
+static bool sets_git(const struct task *t)
+{
+	const struct proposal *p = &t->report->handling.proposal;
+
+	for (size_t i = 0; i < p->effect_count; i++) {
+		const struct effect *e = &p->effects[i];
+		if (e->tag && e->program && text_eq(e->program, "git") &&
+			(text_eq(e->tag, "git.remote") || text_eq(e->tag, "write.config")))
+			return true;
+	}
+	return false;
+}
+
+bool git_private_is_undone(const struct task *t)
+{
+	bool is_dropped = false;
+
+	json_each (one, t->left_behind)
+		is_dropped |= text_eq(json_get_text(one, "what", ""), "dropped");
+	return is_dropped && sets_git(t);
+}
+
 void git_private_tell(struct task *t)
 {
 	size_t n = 0;
@@ -334,6 +357,11 @@ void git_private_tell(struct task *t)
 	}
 	if (n > HINTS_MOST)
 		task_hint(t, arena_printf(t->a, "and %zu more", n - HINTS_MOST));
+	if (n && t->spec->argc && !t->spec->session && !t->spec->approve_risk && sets_git(t))
+		task_hint(t,
+			arena_printf(t->a,
+				"to do it with your yes: helm run --profile %s --approve-risk -- %s",
+				t->profile->name, task_preview(t->a, t->spec->argv, t->spec->argc)));
 }
 
 static void tell_dropped(struct task *t, struct task *of, const char *at, const struct git_merge *m)
@@ -364,7 +392,8 @@ static void merge_new(struct task *t, struct task *of, const struct private_file
 
 	if (!has_kind(t, f->at, S_IFREG) || !read_outside(t, of->a, f->at, &text))
 		return;
-	propose_git_merge(of->a, (struct bytes){ 0 }, (struct bytes){ 0 }, text, &m);
+	propose_git_merge_approved(
+		of->a, (struct bytes){ 0 }, (struct bytes){ 0 }, text, t->rules.git_approved, &m);
 	if (!m.is_unread && !m.dropped_count)
 		return;
 	const char *why = NULL;
@@ -390,7 +419,7 @@ static void merge_one(struct task *t, struct task *of, struct private_file *f)
 		: !read_outside(t, of->a, f->at, &now) ? "it is gone"
 						       : NULL;
 	if (!why) {
-		propose_git_merge(of->a, f->base, now, inside, &m);
+		propose_git_merge_approved(of->a, f->base, now, inside, t->rules.git_approved, &m);
 		if (m.is_changed)
 			why = write_outside(t, of->a, f->at, now, m.text);
 		tell_dropped(t, of, f->at, &m);

@@ -278,9 +278,6 @@ static void hold(struct task *t, const struct governed *g, const char *name)
 		t->request.at_least.rule = GOVERNANCE_RULE;
 		t->request.at_least.text = text;
 	}
-	/* What was decided without it was not recorded, and is decided anew. */
-	t->report->handling = (struct handling){ .a = t->a };
-	kernel_decide(t->k, &t->request, &t->report->handling);
 }
 
 /* The name and goal that somebody gave it; NULL: nobody did. */

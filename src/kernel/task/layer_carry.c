@@ -38,6 +38,10 @@ static void read_place(const struct json *one, struct layer_place *ret)
 int layer_read(struct layer_ending *x, const struct json *doc, struct err *e)
 {
 	const struct client *c = clients_find(json_get_text(doc, "client", ""));
+	int rc = doc_check_version(doc, "version", 1, LAYER_FILE, e);
+
+	if (rc)
+		return rc;
 	bool ok = c && c->session && json_is(json_get(doc, "sources"), JSON_ARRAY);
 
 	json_each (one, json_get(doc, "places")) {

@@ -37,6 +37,18 @@ struct egress_sums {
 	const char *lost; /* why a row could not be written; or NULL */
 };
 
+/* Something that is closed to the run by its profile and that a yes opens for it (opening.c). */
+enum opens { OPENS_NOTHING, OPENS_READ, OPENS_WRITE, OPENS_HOST, OPENS_NEVER };
+struct opening {
+	enum opens what;
+	const char *target; /* a path without links, or a rule of model/egress.h */
+	const char *why, *instead; /* OPENS_NEVER */
+	int fd; /* held while the run lasts; -1: not yet, or it is a host */
+	struct stat st;
+	bool is_network; /* OPENS_NEVER: of a host */
+	bool is_made; /* an empty file, which did not exist before */
+};
+
 /* One run: what is known so far, filled from top to bottom by the steps of run.c. */
 struct task {
 	struct kernel *k;
@@ -62,6 +74,8 @@ struct task {
 	struct task_program program;
 	struct request request;
 	/* once it is allowed */
+	struct opening *openings; /* that a yes opens for it */
+	size_t opening_count;
 	struct json *expected; /* changes that the effects name */
 	struct task_tmp tmp;
 	struct task_cards cards;
@@ -246,7 +260,33 @@ const char *const *place_list(struct arena *a, const struct json *list);
 /* Places that must not be seen: Helm's own, homes, credentials.  Sets t->rules.homes and .shown where they are not set. */
 const char *const *task_hidden(struct task *t);
 
+/* ---- opening.c: what an operator's yes opens for one run ---- */
+
+#define OPENING_RULE "sandbox.closed" /* it is not asked about, because no yes could open it */
+/* Between deciding and recording: what a question would open is listed.  One about something that is never opened becomes a denial. */
+void openings_foresee(struct task *t);
+/* Was the command understood to need this path, and could a yes open it? */
+bool openings_could(const struct task *t, const char *path);
+/* Once it is settled.  E_DENIED: it is not what was judged; then nothing may run. */
+int openings_open(struct task *t, struct err *e);
+void openings_rule(struct task *t); /* into t->rules, at the end of task_rules() */
+void openings_rule_git(struct task *t);
+void openings_tell(struct task *t); /* into the row and the receipt of what ran */
+void openings_close(struct task *t); /* when nothing of the run is left */
+
+const char *task_profile_with_network(
+	const struct task *t); /* the first one here whose network is open; or NULL */
+
+/* ---- advice.c ---- */
+
+const char *task_profile_advice(
+	struct task *t); /* two lines for the operator; NULL: it was not the profile */
+const char *task_other_profile(struct task *t, const char *profile); /* one line, with or without a skill */
+
 /* ---- refusal.c ---- */
+
+/* Would the sandbox of t->rules refuse to read, or to write, what exists at `path`, or would be made there? */
+bool refusal_foreseen(const struct task *t, const char *path, bool is_write);
 
 /* Once it has ended: did it fail at a wall?  Then the row and a hint say at which. */
 void task_tell_refusal(struct task *t);
@@ -296,6 +336,7 @@ void git_private_begin(struct task *t);
 /* What the run has written since the last time, as far as it may stay, goes into the files outside; the rest is told in `of`. */
 void git_private_merge(struct task *t, struct task *of);
 void git_private_tell(struct task *t); /* of it, in hints */
+bool git_private_is_undone(const struct task *t); /* what the command was to set there was dropped */
 /* Before a call: what was changed outside meanwhile goes into the copies. */
 void git_private_refresh(struct task *t);
 

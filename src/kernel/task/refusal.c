@@ -5,6 +5,7 @@
  * is not shown, or its owner could write it.  This explains, and decides nothing. */
 #include "base/file.h"
 #include "base/text.h"
+#include "decide/decide.h"
 #include "kernel/task/parts.h"
 #include "model/secret.h"
 #include "model/terms.h"
@@ -46,6 +47,9 @@ static bool is_writable_bare(struct arena *a, const char *path)
 {
 	char *dir = arena_strdup(a, path);
 
+	/* Of the kernel's own files nobody says by their modes whether they can be written. */
+	if (path_is_below(path, "/proc") || path_is_below(path, "/sys") || path_is_below(path, "/dev"))
+		return false;
 	while (faccessat(AT_FDCWD, dir, F_OK, AT_EACCESS)) {
 		char *slash = strrchr(dir, '/');
 		if (!slash || slash == dir)
@@ -103,6 +107,15 @@ static bool is_cache(const struct task *t, const char *path)
 		!secret_place_holds(path);
 }
 
+/* git's configuration, of which a run may set only what starts nothing and leads git nowhere else. */
+static bool is_git_file(const struct task *t, const char *path)
+{
+	for (const struct sandbox_file *f = t->rules.files; f && f->at; f++)
+		if (text_eq(f->at, path))
+			return true;
+	return false;
+}
+
 enum failed {
 	FAILED_READ,
 	FAILED_ABSENT, /* it said that there is no such file */
@@ -127,12 +140,21 @@ static bool judge_path(const struct task *t, const char *text, enum failed how, 
 		return false;
 	else if (path_is_in_one(path, t->rules.read_only))
 		*ret = (struct refusal){ "fixed", path };
+	else if (is_git_file(t, path))
+		*ret = (struct refusal){ "git", path };
 	else if (!path_is_in_one(path, t->rules.write_paths) && !is_private(t, path) &&
 		is_writable_bare(t->a, path))
 		*ret = (struct refusal){ "write", path };
 	else
 		return false;
 	return true;
+}
+
+bool refusal_foreseen(const struct task *t, const char *path, bool is_write)
+{
+	struct refusal found;
+
+	return judge_path(t, path, is_write ? FAILED_WRITE : FAILED_ABSENT, &found);
 }
 
 static bool says_one(const char *text, const char *const *words, size_t n)
@@ -160,7 +182,8 @@ static bool next_word(const char **at, char *to, size_t room)
 	return true;
 }
 
-static const char *const absents[] = { "No such file or directory", "ENOENT", "not found", "does not exist" };
+static const char *const absents[] = { "No such file or directory", "ENOENT", "not found", "does not exist",
+	"Directory nonexistent" };
 /* How programs say that it was reading that failed. */
 static const char *const reads[] = { "open directory", "read directory", "reading directory", "cannot access",
 	"cannot stat", "cannot read", "can't read", "for reading", "scandir", "opendir" };
@@ -200,7 +223,7 @@ static const char *const writes[] = { "Read-only file system", "Permission denie
 	"Operation not permitted" };
 static const char *const names[] = { "Could not resolve host", "Couldn't resolve host", "ENOTFOUND",
 	"EAI_AGAIN", "Name or service not known", "Temporary failure in name resolution", "no such host",
-	"failed to lookup address", "Failed to resolve" };
+	"failed to lookup address", "Failed to resolve", "Network is unreachable", "ENETUNREACH" };
 
 static bool judge_line(const struct task *t, const char *line, struct refusal *ret)
 {
@@ -257,54 +280,98 @@ static const char *place_of(const struct task *t, const char *path)
 	return dir;
 }
 
-static const char *sentence(const struct task *t, const struct refusal *r)
+/* What was refused, why, and what an operator types to open just that. */
+struct said {
+	const char *what, *why, *type;
+};
+
+static struct said say_network(const struct task *t, const char *shown)
+{
+	struct arena *a = t->a;
+	const struct profile *p = t->profile;
+	const char *what = *shown ? arena_printf(a, "the sandbox refused %s", shown)
+				  : "the sandbox refused a connection";
+
+	if (t->rules.network == NETWORK_NAMED)
+		return (struct said){ what,
+			arena_printf(a, "the profile %s has no way there but the egress proxy", p->name),
+			arena_printf(a, "to allow it: helm allow host %s", *shown ? shown : "HOST") };
+	const char *wider = task_profile_with_network(t);
+	return (struct said){ what,
+		arena_printf(a, "the profile %s has no way there; under %s the network is open", p->name,
+			wider ? wider : "service_ops"),
+		wider && t->spec->argc ? arena_printf(a, "to run it there: helm run --profile %s -- %s",
+						 wider, task_preview(a, t->spec->argv, t->spec->argc))
+				       : NULL };
+}
+
+static struct said say_write(const struct task *t, const char *shown, const char *target)
+{
+	struct arena *a = t->a;
+	const char *place = place_of(t, target);
+	const bool is_too_much = place_is_too_much(t->k->ws->home, t->k->ws->helm_home, place);
+
+	const char *type = is_too_much
+		? "to let runs here write in a directory of its own: helm allow path DIR"
+		: arena_printf(a, "to allow that place: helm allow path %s",
+			  text_safe(a, place, strlen(place), false));
+	/* In the home itself no directory can be allowed that is not too much: this one file can. */
+	if (t->report && t->spec->argc && openings_could(t, target))
+		type = arena_printf(a, "%s%sto do it this once: helm run --profile %s --approve-risk -- %s",
+			is_too_much ? "" : type, is_too_much ? "" : "\n", t->profile->name,
+			task_preview(a, t->spec->argv, t->spec->argc));
+	return (struct said){ arena_printf(a, "the sandbox refused %s", shown),
+		arena_printf(a, "the profile %s lets it write only in the work tree", t->profile->name),
+		type };
+}
+
+static struct said say(const struct task *t, const struct refusal *r)
 {
 	struct arena *a = t->a;
 	const char *shown = text_safe(a, r->target, strlen(r->target), false);
+	const char *refused = arena_printf(a, "the sandbox refused %s", shown);
 
 	if (t->profile->terms && !text_eq(r->what, "fixed"))
-		return arena_printf(a, "the sandbox refused %s: the contract of skill '%s' does not have it",
-			shown, t->profile->terms->skill);
+		return (struct said){ refused,
+			arena_printf(
+				a, "the contract of skill '%s' does not have it", t->profile->terms->skill),
+			NULL };
 	if (text_eq(r->what, "closed"))
-		return arena_printf(a, "the sandbox hides %s: the profile %s keeps credentials closed", shown,
-			t->profile->name);
+		return (struct said){ arena_printf(a, "the sandbox hides %s", shown),
+			arena_printf(a, "the profile %s keeps credentials closed", t->profile->name), NULL };
 	if (text_eq(r->what, "unseen"))
-		return arena_printf(a,
-			"the sandbox does not show %s: of your home a run sees its work tree and toolchains; to let runs here "
-			"read it: helm allow path --read %s",
-			shown, shown);
+		return (struct said){ arena_printf(a, "the sandbox does not show %s", shown),
+			"of your home a run sees its work tree and toolchains",
+			arena_printf(a, "to let runs here read it: helm allow path --read %s", shown) };
 	if (text_eq(r->what, "list"))
-		return arena_printf(a,
-			"the sandbox refused to read %s: credentials lie below it, and this machine has no mounts to cover them; "
-			"name what lies in it instead",
-			shown);
+		return (struct said){ arena_printf(a, "the sandbox refused to read %s", shown),
+			"credentials lie below it, and this machine has no mounts to cover them",
+			"name what lies in it instead" };
 	if (text_eq(r->what, "fixed"))
-		return arena_printf(a,
-			"the sandbox refused %s: what decides about runs, or starts programs later, is read-only in one",
-			shown);
-	if (text_eq(r->what, "network") && t->rules.network == NETWORK_NAMED)
-		return arena_printf(a,
-			"the sandbox refused %s: the profile %s has no way there but the egress proxy; to allow it: "
-			"helm allow host %s",
-			shown, t->profile->name, shown);
-	if (text_eq(r->what, "network"))
-		return arena_printf(a,
-			"the sandbox refused %s: the profile %s has no way there; under service_ops the network is open",
-			shown, t->profile->name);
-	const char *place = place_of(t, r->target);
-	if (place_is_too_much(t->k->ws->home, t->k->ws->helm_home, place))
-		return arena_printf(a,
-			"the sandbox refused %s: the profile %s lets it write only in the work tree; to let runs here write in a "
-			"directory of its own: helm allow path DIR",
-			shown, t->profile->name);
-	return arena_printf(a,
-		"the sandbox refused %s: the profile %s lets it write only in the work tree; to allow that place: "
-		"helm allow path %s",
-		shown, t->profile->name, text_safe(a, place, strlen(place), false));
+		return (struct said){ refused,
+			"what decides about runs, or starts programs later, is read-only in one", NULL };
+	if (text_eq(r->what, "git"))
+		return (struct said){ refused,
+			"a run may not set what leads git elsewhere, or starts programs",
+			t->spec->argc && !t->spec->approve_risk
+				? arena_printf(a,
+					  "to do it with your yes: helm run --profile %s --approve-risk -- %s",
+					  t->profile->name, task_preview(a, t->spec->argv, t->spec->argc))
+				: NULL };
+	return text_eq(r->what, "network") ? say_network(t, shown) : say_write(t, shown, r->target);
+}
+
+static const char *sentence(const struct task *t, const struct refusal *r)
+{
+	const struct said x = say(t, r);
+
+	const char *type = x.type ? x.type : "";
+	return arena_printf(
+		t->a, "%s: %s%s%.*s", x.what, x.why, *type ? "; " : "", (int)strcspn(type, "\n"), type);
 }
 
 /* Files that the command was understood to read, and that the sandbox does not show. */
-static bool judge_effects(const struct task *t, struct refusal *ret)
+static bool judge_reads(const struct task *t, struct refusal *ret)
 {
 	const struct proposal *p = &t->report->handling.proposal;
 
@@ -317,18 +384,77 @@ static bool judge_effects(const struct task *t, struct refusal *ret)
 	return false;
 }
 
+static bool tail_says(const struct run_stream *s, const char *const *words, size_t n, struct arena *a)
+{
+	return s->tail_n && says_one(arena_strndup(a, s->tail, s->tail_n), words, n);
+}
+
+static bool output_says(const struct task *t, const char *const *words, size_t n)
+{
+	return tail_says(&t->result->err, words, n, t->a) || tail_says(&t->result->out, words, n, t->a);
+}
+
+/* The directory that it was to be made in exists, and the sandbox does not show it. */
+static bool is_in_unseen(const struct task *t, const char *path, struct refusal *ret)
+{
+	const size_t n = (size_t)(path_base(path) - path);
+
+	if (n < 2 || !judge_path(t, arena_strndup(t->a, path, n - 1), FAILED_ABSENT, ret))
+		return false;
+	*ret = (struct refusal){ text_eq(ret->what, "unseen") ? "write" : ret->what, path };
+	return true;
+}
+
+/* The output says how it failed, and not at what: that is known from what the command was understood to write, or to connect to. */
+static bool judge_unnamed(const struct task *t, struct refusal *ret)
+{
+	const struct proposal *p = &t->report->handling.proposal;
+	const bool is_write = output_says(t, writes, ARRAY_SIZE(writes)),
+		   is_absent = output_says(t, absents, ARRAY_SIZE(absents)),
+		   is_net = t->rules.network != NETWORK_FULL && output_says(t, names, ARRAY_SIZE(names));
+
+	for (size_t i = 0; i < p->effect_count; i++) {
+		const struct effect *f = &p->effects[i];
+		if (!f->target || f->certainty != CERTAIN || f->flags & FXF_DRY_RUN)
+			continue;
+		if ((f->kind == FX_WRITE || f->kind == FX_MOVE || f->kind == FX_DELETE) &&
+			*f->target == '/' &&
+			((is_write && judge_path(t, f->target, FAILED_WRITE, ret)) ||
+				(is_absent && is_in_unseen(t, f->target, ret))))
+			return true;
+		const char *host = is_net && f->kind == FX_NETWORK
+			? host_of(t->a, f->resolved ? f->resolved : f->target)
+			: NULL;
+		if (host && strchr(host, '.')) {
+			*ret = (struct refusal){ "network", host };
+			return true;
+		}
+	}
+	/* Without any network a name is never found, and no other machine is reached. */
+	*ret = (struct refusal){ "network", "" };
+	return is_net && t->rules.network != NETWORK_NAMED;
+}
+
 void task_tell_refusal(struct task *t)
 {
 	const struct run_result *r = t->result;
 	struct refusal found;
 
 	if (!r->exit_code || t->rules.off ||
-		(!judge_effects(t, &found) && !judge_stream(t, &r->err, &found) &&
-			!judge_stream(t, &r->out, &found)))
+		(!judge_reads(t, &found) && !judge_stream(t, &r->err, &found) &&
+			!judge_stream(t, &r->out, &found) && !judge_unnamed(t, &found)))
 		return;
-	const char *text = sentence(t, &found);
-	json_sets(t->a, t->row, "refused_by_wall", text);
-	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, text) : text;
+	const struct said x = say(t, &found);
+	json_sets(t->a, t->row, "refused_by_wall", sentence(t, &found));
+	/* A call of a session is told to a model, in one line. */
+	if (!t->spec->argc) {
+		task_hint(t, sentence(t, &found));
+		return;
+	}
+	task_hint(t, x.what);
+	task_hint(t, x.why);
+	if (x.type)
+		task_hint(t, x.type);
 }
 
 const char *refusal_in(struct kernel *k, struct arena *a, const struct profile *p,

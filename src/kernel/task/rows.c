@@ -433,7 +433,6 @@ void task_tell_end(struct task *t)
 	if (t->report->checkpoint_id)
 		json_sets(a, t->happened, "checkpoint_id", t->report->checkpoint_id);
 	task_protections(a, t->happened, &t->rules, &r->report);
-	json_set(a, t->happened, "rows_sha256", t->digests);
 }
 
 /* NULL when the command was executed, however it ended. */

@@ -23,6 +23,7 @@
 
 enum {
 	EXIT_OUTPUT = 1,
+	EXIT_DROPPED = 1, /* git's configuration was not changed, although the command ended with 0 */
 	EXIT_USAGE = 2,
 	EXIT_ASKED = 24,
 	EXIT_DENIED = 25,
@@ -70,7 +71,7 @@ static int enter_skill(struct task *t, struct err *e)
 		return OK;
 	if (terms->seconds && (!t->timeout_s || terms->seconds < t->timeout_s))
 		t->timeout_s = terms->seconds;
-	return skill_budget(t->a, terms, &k->policy, e);
+	return skill_budget(t->a, terms, &t->request.policy, e);
 }
 
 /* A given id becomes part of file names, so only harmless characters pass. */
@@ -132,6 +133,7 @@ static void make_request(struct task *t)
 		json_sets(a, about, "skill", spec->skill);
 	if (t->skill.sha256)
 		json_sets(a, about, "skill_sha256", t->skill.sha256);
+	const struct ruleset *budget = t->request.policy; /* of the skill, by enter_skill() */
 	t->request = (struct request){
 		.who = { .door = spec->session	     ? "agent"
 				: spec->permitted_by ? "outside"
@@ -150,8 +152,9 @@ static void make_request(struct task *t)
 			.about = about },
 		.where = &t->at,
 		.profile = t->profile,
+		.policy = budget,
 		.mode = spec->mode,
-		.containment = guard_walls(t->k->sys, t->k->ws, t->profile),
+		.placement = spec->permitted_by ? guard_supervised(t->profile) : IN_SANDBOX,
 		/* What is handed on is not executed here, so there is nothing the guard could stop; it is
 		 * on record. */
 		.answer = { .is_approved =
@@ -278,32 +281,15 @@ static int stop_paused(struct task *t, struct err *e)
 	return task_put_row(t, "blocked_by_pause", e);
 }
 
-/* Advice stays inside the contract of a skill: never the same command without it. */
-static const char *other_profile(struct task *t, const char *profile)
-{
-	const struct contract_place at = skill_place(t->k->sys, t->a, t->k->ws);
-	const char *skill = t->spec->skill;
-
-	if (!skill)
-		return arena_printf(
-			t->a, "another profile may permit it: helm run --profile %s -- COMMAND", profile);
-	json_each (one, json_get(contract_profiles(&at, skill, t->skill.contract), "allowed_profiles"))
-		if (json_text(one) && text_eq(json_text(one), profile))
-			return arena_printf(t->a,
-				"another profile of the skill may permit it: helm run --profile %s --skill %s -- COMMAND",
-				profile, skill);
-	return arena_printf(t->a,
-		"the contract of skill '%s' does not have the profile that this takes; what it has: helm skill show %s",
-		skill, skill);
-}
-
 /* The exit code tells a question (a person can answer it) from a denial. */
 static int stop_blocked(struct task *t, struct err *e)
 {
 	const struct decision *d = &t->report->handling.decision;
 	bool denied = t->report->handling.verdict != V_ESCALATE;
 	/* While everything is frozen, that is the reason, whatever else the guard would say. */
-	const char *why = d->reason_code == REASON_SYSTEM_FROZEN ? d->summary : joined_reasons(t, d);
+	const bool is_closed = d->detail_code && text_eq(d->detail_code, OPENING_RULE);
+	const char *why =
+		d->reason_code == REASON_SYSTEM_FROZEN || is_closed ? d->summary : joined_reasons(t, d);
 	const char *note = t->spec->permitted_by && !denied ? t->report->handling.approval_note : NULL;
 	struct arena *a = t->a;
 
@@ -317,11 +303,14 @@ static int stop_blocked(struct task *t, struct err *e)
 			: denied			       ? "GUARD DENY"
 							       : "GUARD APPROVAL REQUIRED",
 		why);
-	if (d->decisive && d->decisive->instead)
+	const char *advice = denied ? task_profile_advice(t) : NULL;
+	if (advice)
+		t->report->hint = advice;
+	else if (d->decisive && d->decisive->instead)
 		t->report->hint = d->decisive->instead;
 	else if (denied)
 		t->report->hint = d->recommended_profile && d->reason_code != REASON_SYSTEM_FROZEN
-			? other_profile(t, d->recommended_profile)
+			? task_other_profile(t, d->recommended_profile)
 			: reason_get(d->reason_code)->remedy;
 	if (t->report->handling.settled.why_asked)
 		t->report->hint = arena_printf(a, "%s%sa checkpoint could not answer for you (%s)",
@@ -457,6 +446,8 @@ static int make_checkpoint(struct task *t, struct err *e)
 	checkpoint_close(&store);
 	if (rc == OK)
 		use_checkpoint(t, made.id);
+	if (rc == OK && made.healed)
+		json_sets(t->a, t->row, "checkpoint_note", made.healed);
 	return rc;
 }
 
@@ -522,6 +513,9 @@ static int put_end_rows(struct task *t, struct err *e)
 	int rc = task_put_command_log(t, e), late_rc = task_put_final(t, &late);
 
 	t->report->exit_code = task_browser_exit(t, t->result->exit_code);
+	/* Without mounts git could not have written it, and would have said so. */
+	if (!t->report->exit_code && !t->spec->session && git_private_is_undone(t))
+		t->report->exit_code = EXIT_DROPPED;
 	if (t->is_unverified)
 		t->report->exit_code = EXIT_UNVERIFIED;
 	tell_lost_output(t);
@@ -568,7 +562,8 @@ static void put_up_early(struct task *t)
 	const struct run_spec *spec = t->spec;
 	struct err e = { 0 };
 
-	if (h->verdict == V_ALLOW && !spec->session && !spec->left && !spec->permitted_by && !is_remote(t) &&
+	if (h->verdict == V_ALLOW && !t->opening_count && !spec->session && !spec->left &&
+		!spec->permitted_by && !is_remote(t) &&
 		(!t->profile->terms || skill_has_places(t->k->sys, t->profile->terms, task_tree(t))) &&
 		t->profile->reach != NETWORK_NAMED && t->profile->checkpoint != CHECKPOINT_REQUIRED &&
 		!h->decision.destructive && (task_egress_open(t, &e) || put_up_walls(t, &e)))
@@ -643,6 +638,7 @@ static int execute(struct task *t, struct err *e)
 		run_end(&t->running); /* what it left behind could still change what is said about it */
 	if (rc)
 		return h->is_unrecorded ? rc : stop_refused(t, rc, e);
+	openings_tell(t);
 	rc = put_end_rows(t, e);
 	task_egress_tell(t);
 	rc = first_error(rc, e, unheard_rc, &unheard);
@@ -680,7 +676,10 @@ static int carry_out(struct task *t, struct err *e)
 	t->program.files = h->proposal.files;
 	t->program.file_count = h->proposal.file_count;
 	t->expected = changes_expect(t->k, t->a, &t->at, &h->proposal);
-	int rc = save_first(t, &is_stopped, e);
+	int rc = openings_open(t, e);
+	if (rc)
+		return stop_refused(t, E_DENIED, e);
+	rc = save_first(t, &is_stopped, e);
 	if (rc || is_stopped)
 		return rc;
 	json_sets(t->a, t->row, "started_execution_at", text_time_iso(t->a, t->k->sys->now_us(t->k->sys)));
@@ -695,12 +694,15 @@ static int carry_out(struct task *t, struct err *e)
 	return rc;
 }
 
-/* Whatever became of it is put on record, unless not even the decision is.  Rows of something that was
+/* Whatever became of it is put on record, unless not even the decision is: a run that was stopped, too, because the receipt binds its
+ * ledger entries, and an entry that says "blocked" could otherwise be changed into "completed" unnoticed.  Entries of something that was
  * executed and cannot be synced are an error, but no reason to leave its receipt out. */
 static int put_outcome(struct task *t, int rc, struct err *e)
 {
 	struct handling *h = &t->report->handling;
 	struct err late = { 0 };
+
+	json_set(t->a, t->happened, "rows_sha256", t->digests);
 	int late_rc =
 		t->result ? recorder_finish(&t->k->recorder, t->a, &late) : kernel_commit(t->k, h, &late);
 
@@ -782,10 +784,12 @@ static int go_through(struct task *t, struct err *e)
 		return rc;
 	task_browser_hold(t);
 	task_plan_hold(t);
-	kernel_decide(t->k, &t->request, h);
+	kernel_rules(t->k, &t->request, h);
+	task_govern(t);
+	kernel_conclude(t->k, &t->request, h);
 	if (t->spec->guard_json)
 		return stop_audited(t, e);
-	task_govern(t);
+	openings_foresee(t);
 	put_up_early(t);
 	rc = note_before(t, e);
 	if (rc == OK)
@@ -798,13 +802,12 @@ static int go_through(struct task *t, struct err *e)
 		return rc;
 	put_decision(t);
 	if (h->decision.detail_code && text_eq(h->decision.detail_code, PAUSE_RULE))
-		return stop_paused(t, e);
-	if (h->verdict != V_ALLOW)
-		return stop_blocked(t, e);
-	if (is_remote(t))
-		return stop_handed_off(t, e);
-	rc = task_browser_allowed(t, e);
-	if (rc == OK)
+		rc = stop_paused(t, e);
+	else if (h->verdict != V_ALLOW)
+		rc = stop_blocked(t, e);
+	else if (is_remote(t))
+		rc = stop_handed_off(t, e);
+	else if ((rc = task_browser_allowed(t, e)) == OK)
 		rc = carry_out(t, e);
 	return put_outcome(t, rc, e);
 }
@@ -858,20 +861,18 @@ int task_run(
 		.lasts = spec->session,
 		.happened = json_new(a, JSON_OBJECT),
 		.outcome = "NOT_EXECUTED" };
-	const struct ruleset *own = k->policy;
 	int rc = prepare(t, e);
 	if (rc == OK && !spec->guard_json && !is_remote(t))
 		rc = recover(t, e);
 	if (rc == OK)
 		rc = open_it(t, e);
-	if (rc) {
-		k->policy = own;
+	if (rc)
 		return rc;
-	}
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 	workspace_stand(k->sys, a, ws, spec->cwd);
 	rc = go_through(t, e);
 	take_down_walls(t);
+	openings_close(t);
 	end_journal(t);
 	close_it(t, rc, e);
 	struct err late = { 0 };
@@ -880,6 +881,5 @@ int task_run(
 		open_run_end(k->sys, k->ws->state_fd, &t->open);
 	close_fd(&t->open.fd);
 	kernel_tidy(k, a);
-	k->policy = own; /* without the budget of a contract: another run may follow */
 	return first_error(rc, e, late_rc, &late);
 }

@@ -375,7 +375,7 @@ int ticket_watch_client(struct sys *s, const struct json *ticket, int *ret, stru
 	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
 	bool is_gone = pid > 0 && fd < 0 && errno == ESRCH;
 
-	if (fd >= 0 && proc_start_ticks(s, pid) != json_get_int(ticket, "client_start", 0)) {
+	if (fd >= 0 && !proc_is_running(s, pid, json_get_int(ticket, "client_start", 0))) {
 		close_fd(&fd);
 		fd = -1;
 		is_gone = true;

@@ -470,25 +470,36 @@ static void lead_to_own(struct task *t)
 	t->tmpdir = t->tmp_from = tmp ? tmp : t->tmp.path;
 }
 
+static void link_in_home(const struct task *t, const char *path)
+{
+	struct sys *s = t->k->sys;
+	const char *home = t->k->ws->home;
+
+	if (!path_is_below(path, home) || text_eq(path, home))
+		return;
+	const char *to = arena_printf(t->a, "%s%s", t->own_home, path + strlen(home));
+	(void)file_mkdirs(s, AT_FDCWD, arena_strndup(t->a, to, (size_t)(path_base(to) - to) - 1), 0700, NULL);
+	(void)s->symlink(s, path, AT_FDCWD, to);
+}
+
 /* Without mounts: the run's home is a directory of links to the places of the real one that it may read. */
 static void link_home(struct task *t)
 {
 	struct sys *s = t->k->sys;
 	const char *home = t->k->ws->home;
-	const size_t n = home ? strlen(home) : 0;
 
 	if (!home || !t->k->ws->helm_home || !t->rules.own_by_environment ||
 		!(t->own_home = make_below(t, "home")))
 		return;
 	for (int i = 0; i < 2; i++)
-		for (const char *const *p = i ? t->rules.write_paths : t->rules.shown; p && *p; p++) {
-			if (!path_is_below(*p, home) || !(*p)[n])
-				continue;
-			const char *to = arena_printf(t->a, "%s%s", t->own_home, *p + n);
-			(void)file_mkdirs(s, AT_FDCWD,
-				arena_strndup(t->a, to, (size_t)(path_base(to) - to) - 1), 0700, NULL);
-			(void)s->symlink(s, *p, AT_FDCWD, to);
-		}
+		for (const char *const *p = i ? t->rules.write_paths : t->rules.shown; p && *p; p++)
+			link_in_home(t, *p);
+	/* What lies in a place that is linked already is reached through it. */
+	for (size_t i = 0; i < t->opening_count; i++)
+		if (t->openings[i].what != OPENS_HOST &&
+			!path_is_in_one(t->openings[i].target, t->rules.shown) &&
+			!path_is_in_one(t->openings[i].target, t->rules.write_paths))
+			link_in_home(t, t->openings[i].target);
 	for (const struct sandbox_home *h = t->rules.homes; h && h->at; h++)
 		if (h->git_config)
 			(void)file_put(s, AT_FDCWD, arena_printf(t->a, "%s/.gitconfig", t->own_home), 0600,
@@ -595,6 +606,8 @@ void task_rules(struct task *t)
 	t->rules.hidden = task_hidden(t);
 	link_home(t);
 	task_places(t);
+	openings_rule(t);
+	openings_rule_git(t);
 	git_private_begin(t);
 }
 

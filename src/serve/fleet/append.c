@@ -336,7 +336,7 @@ int append_start(struct fleet *f, struct appender **ret, struct err *e)
 	struct appender *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		BUG("out of memory");
+		mem_exhausted(0);
 	p->f = f;
 	p->last = &p->first;
 	pthread_mutex_init(&p->lock, NULL);

@@ -43,7 +43,7 @@ static struct zst *packer(void)
 	if (!z) {
 		z = calloc(1, sizeof(*z));
 		if (!z || pthread_setspecific(packer_key, z))
-			BUG("out of memory");
+			mem_exhausted(0);
 	}
 	return z;
 }

@@ -200,12 +200,13 @@ int centre_token(struct centre *c, struct json **ret, struct err *e)
 
 /* ---- machines ---- */
 
-/* What was retired is expected no more.  Green, yellow after three heartbeats were missed, red after ten minutes; what is wrong with its chains or its guard is worse than silence. */
-static const char *standing_of(int64_t silent_s, int64_t bad_chains, bool is_armed, bool is_retired)
+/* What was retired is expected no more.  Green, yellow after three heartbeats were missed, red after ten minutes; what is wrong with its chains, its record or its guard is worse than silence. */
+static const char *standing_of(
+	int64_t silent_s, int64_t bad_chains, bool has_bad_record, bool is_armed, bool is_retired)
 {
 	if (is_retired)
 		return "retired";
-	if (bad_chains)
+	if (bad_chains || has_bad_record)
 		return "red";
 	if (silent_s > 600 || silent_s < 0)
 		return "dark";
@@ -258,6 +259,34 @@ static struct json *log_check_of(struct arena *a, const struct json *beat, int64
 	return doc;
 }
 
+/* {standing: "sound", "not sound", "unchecked" or "never", why?}: what the machine last said of its own records, the worst of them. */
+static struct json *record_of(struct arena *a, const struct json *beat)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+	const char *standing = "never", *why = NULL;
+
+	json_each (head, json_get(beat, "heads")) {
+		const struct json *said = json_get(head, "record");
+		const char *checked = json_get_text(said, "checked", "");
+		bool is_sound = json_get_bool(said, "sound", false);
+		if (!said)
+			continue;
+		if (!is_sound && !text_eq(checked, "no")) {
+			standing = "not sound";
+			why = json_get_text(said, "why", "it does not say why");
+			break;
+		}
+		if (!is_sound || text_eq(checked, "in part"))
+			standing = "unchecked";
+		else if (text_eq(standing, "never"))
+			standing = "sound";
+	}
+	json_sets(a, doc, "standing", standing);
+	if (why)
+		json_sets(a, doc, "why", why);
+	return doc;
+}
+
 static const char nodes_sql[] =
 	"SELECT node.node_id, node.host, node.owner, coalesce(extract(epoch FROM now() - node.seen_at)::int8, -1), node.skew_ms, node.order_seen, node.beat,"
 	" (SELECT count(*) FROM chain c WHERE c.node_id = node.node_id), (SELECT coalesce(sum(c.head), 0)::int8 FROM chain c WHERE c.node_id = node.node_id),"
@@ -285,14 +314,19 @@ int centre_nodes(struct centre *c, struct json **ret, struct err *e)
 		json_sets(c->a, one, "node", arena_printf(c->a, "%lld", (long long)pg_int(&rows, i, 0)));
 		json_sets(c->a, one, "host", pg_text(&rows, c->a, i, 1));
 		json_sets(c->a, one, "user", pg_text(&rows, c->a, i, 2));
+		struct json *record = record_of(c->a, beat);
 		json_sets(c->a, one, "standing",
-			standing_of(pg_int(&rows, i, 3), pg_int(&rows, i, 10), armed, pg_int(&rows, i, 12)));
+			standing_of(pg_int(&rows, i, 3), pg_int(&rows, i, 10),
+				text_eq(json_get_text(record, "standing", ""), "not sound"), armed,
+				pg_int(&rows, i, 12)));
+		json_set(c->a, one, "record", record);
 		json_seti(c->a, one, "silent_s", pg_int(&rows, i, 3));
 		json_seti(c->a, one, "skew_ms", pg_int(&rows, i, 4));
 		json_seti(c->a, one, "order", pg_int(&rows, i, 5));
 		json_seti(c->a, one, "chains", pg_int(&rows, i, 7));
 		json_seti(c->a, one, "receipts", pg_int(&rows, i, 8));
-		json_seti(c->a, one, "backlog", pg_int(&rows, i, 9));
+		if (beat) /* before it has said how long its chains are nobody knows */
+			json_seti(c->a, one, "backlog", pg_int(&rows, i, 9));
 		json_sets(c->a, one, "wrong", pg_text(&rows, c->a, i, 11));
 		if (pg_int(&rows, i, 12))
 			json_sets(c->a, one, "retired_at", pg_text(&rows, c->a, i, 13));

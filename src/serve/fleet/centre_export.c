@@ -82,46 +82,82 @@ static int unpack(
 	return rc;
 }
 
-static int lines_of(
-	struct centre *c, int64_t chain_id, uint64_t last, struct buf *to, uint64_t *ret_first, struct err *e)
+/* How many bytes its lines up to a clock are, and its first clock: before the first of them is written. */
+static int measure_lines(struct centre *c, int64_t chain_id, struct fleet_chain *ret, struct err *e)
 {
-	AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(pg_rows_done) struct pg_rows whole = { 0 };
+	AUTO(pg_rows_done) struct pg_rows cut = { 0 };
+	const struct pg_value which[] = { pg_i(&a, chain_id), pg_i(&a, (int64_t)ret->last) };
+	struct bytes text = { 0 };
 	int rc = pg_ask(c->d,
-		"SELECT first, n, raw, data FROM bundle WHERE chain_id = $1 AND first <= $2 ORDER BY first",
-		(struct pg_value[]){ pg_i(c->a, chain_id), pg_i(c->a, (int64_t)last) }, 2, &rows, e);
+		"SELECT coalesce(sum(raw::int8) FILTER (WHERE first + n - 1 <= $2), 0)::int8, coalesce(min(first), 1) FROM bundle WHERE chain_id = $1 AND first <= $2",
+		which, 2, &whole, e);
 
-	for (int i = 0; rc == OK && i < rows.n; i++) {
+	if (rc == OK)
+		rc = pg_ask(c->d,
+			"SELECT first, n, raw, data FROM bundle WHERE chain_id = $1 AND first <= $2 AND first + n - 1 > $2",
+			which, 2, &cut, e);
+	if (rc == OK && cut.n)
+		rc = unpack(&a, &cut, 0, ret->last, &text, e);
+	if (rc)
+		return rc;
+	ret->receipts_bytes = (uint64_t)pg_int(&whole, 0, 0) + text.n;
+	ret->first = (uint64_t)pg_int(&whole, 0, 1);
+	return OK;
+}
+
+/* Some frames at a time: a chain may be longer than memory. */
+static int write_lines(struct exporting *x, int64_t chain_id, const struct fleet_chain *chain, struct err *e)
+{
+	enum { FRAMES = 16 };
+	int64_t after = 0;
+	uint64_t bytes = 0;
+	int rc = OK;
+
+	for (bool is_over = false; rc == OK && !is_over;) {
 		AUTO(arena_done) struct arena a = { 0 };
-		struct bytes text;
-		rc = unpack(&a, &rows, i, last, &text, e);
-		if (rc == OK)
-			buf_add(to, text.p, text.n);
+		AUTO(pg_rows_done) struct pg_rows rows = { 0 };
+		rc = pg_ask(x->c->d,
+			"SELECT first, n, raw, data FROM bundle WHERE chain_id = $1 AND first <= $2 AND first > $3 ORDER BY first LIMIT $4",
+			(struct pg_value[]){ pg_i(&a, chain_id), pg_i(&a, (int64_t)chain->last),
+				pg_i(&a, after), pg_i(&a, FRAMES) },
+			4, &rows, e);
+		for (int i = 0; rc == OK && i < rows.n; i++) {
+			AUTO(arena_done) struct arena one = { 0 };
+			struct bytes text;
+			rc = unpack(&one, &rows, i, chain->last, &text, e);
+			bytes += rc ? 0 : text.n;
+			if (rc == OK && bytes <= chain->receipts_bytes)
+				fleet_pack_receipts(&x->pack, text);
+			after = pg_int(&rows, i, 0);
+		}
+		is_over = rows.n < FRAMES || bytes > chain->receipts_bytes;
 	}
-	*ret_first = rc == OK && rows.n ? (uint64_t)pg_int(&rows, 0, 0) : 1;
-	return rc;
+	return rc || bytes == chain->receipts_bytes
+		? rc
+		: err_set(e, E_CORRUPT, "FLEET_EXPORT",
+			  "what is kept of chain %s is not as long as the ledger says; run: helm fleet audit --deep",
+			  chain->session_id);
 }
 
 static int add_chain(struct exporting *x, const char *session, int64_t chain_id, int64_t node, struct err *e)
 {
-	AUTO(arena_done) struct arena lines_arena = { 0 };
 	struct fleet_chain chain = { .session_id = session };
-	struct buf lines;
 	int rc = prove_end(x, chain_id, &chain, e);
 
 	if (rc || !chain.last)
 		return rc;
-	buf_init(&lines, &lines_arena);
 	rc = keys_of(x->c, node, &chain.keys, e);
 	if (rc == OK)
-		rc = lines_of(x->c, chain_id, chain.last, &lines, &chain.first, e);
+		rc = measure_lines(x->c, chain_id, &chain, e);
 	if (rc)
 		return rc;
-	chain.receipts_bytes = lines.n;
 	fleet_pack_chain(&x->pack, &chain);
-	fleet_pack_receipts(&x->pack, buf_bytes(&lines));
+	rc = write_lines(x, chain_id, &chain, e);
 	x->chains++;
 	x->receipts += (int64_t)(chain.last - chain.first + 1);
-	return OK;
+	return rc;
 }
 
 static int add_chains(struct exporting *x, struct err *e)

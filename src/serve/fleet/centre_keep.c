@@ -9,29 +9,37 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { BUNDLES_AT_ONCE = 64, TILES_AT_ONCE = 256 };
+enum { BUNDLES_AT_ONCE = 8, TILES_AT_ONCE = 256 };
 
 /* ---- the projection ---- */
 
-static int add_bundle(const struct bundle_walk *w, struct arena *a, struct bytes frame, size_t raw,
-	struct receipt_columns *to, struct err *e)
+/* The columns copy what they keep: a bundle's text is held while it is read, a receipt's tree until the next one. */
+static int add_bundle(const struct bundle_walk *w, struct bytes frame, size_t raw, struct receipt_columns *to,
+	struct err *e)
 {
 	AUTO(zst_done) struct zst z = { 0 };
-	char *text = arena_text(a, raw + 1);
+	AUTO(arena_done) struct arena unpacked = { 0 };
+	AUTO(arena_done) struct arena a = { 0 };
+
+	if (raw > BATCH_RAW)
+		return err_set(e, E_CORRUPT, "BUNDLE",
+			"it says that it has %zu bytes, and none has more than %d", raw, BATCH_RAW);
+	char *text = arena_text(&unpacked, raw + 1);
 	struct bytes rest = { (const uint8_t *)text, raw };
 	int rc = zst_unpack(&z, frame, text, raw, e);
 
 	while (rc == OK && rest.n) {
 		struct json *receipt;
 		struct hash chain;
-		rc = json_parse(a, text_cut(&rest, '\n'), "receipt", NULL, &receipt, e);
+		rc = json_parse(&a, text_cut(&rest, '\n'), "receipt", NULL, &receipt, e);
 		if (rc == OK)
-			rc = receipt_chain_hash(a, receipt, chain.b, e);
+			rc = receipt_chain_hash(&a, receipt, chain.b, e);
 		if (rc == OK)
 			columns_add(to, w->chain_id, receipt, &chain,
 				json_get_text(json_get(receipt, "metadata"), "preview_sha256", ""));
 		if (rc == OK && w->see)
 			w->see(w->arg, w->chain_id, receipt);
+		arena_reset(&a);
 	}
 	return rc;
 }
@@ -65,7 +73,7 @@ int bundle_walk(struct bundle_walk *w, struct arena *a, struct receipt_columns *
 		w->chain_id = pg_int(&rows, i, 0);
 		w->first = pg_int(&rows, i, 1);
 		w->bundles++;
-		rc = add_bundle(w, a, pg_bytes(&rows, i, 3), (size_t)pg_int(&rows, i, 2), to, e);
+		rc = add_bundle(w, pg_bytes(&rows, i, 3), (size_t)pg_int(&rows, i, 2), to, e);
 	}
 	w->is_over = rc == OK && !rows.n;
 	return rc;

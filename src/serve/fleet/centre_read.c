@@ -8,7 +8,7 @@
 
 /* ---- search ---- */
 
-enum { SEARCH_MOST = 10000, RECENT_DAYS = 40, FOUND_MOST = 1000 };
+enum { SEARCH_MOST = 10001, /* one more than are shown */ RECENT_DAYS = 40, FOUND_MOST = 1000 };
 
 #define SEARCHED \
 	"SELECT r.received_at::text, r.at::text, n.host, n.owner, c.session_id, r.lamport, r.verdict, r.rtype, r.reason, r.rule, r.tool, r.principal, " \
@@ -61,9 +61,9 @@ static int search_in(
  * now() is when the transaction began. */
 #define NEWEST(which) \
 	SEARCHED which \
-		" AND r.received_at > now() - interval '40 days' AND r.received_at <= now() + interval '1 day' ORDER BY r.received_at DESC, r.chain_id, r.lamport DESC LIMIT 100"
+		" AND r.received_at > now() - interval '40 days' AND r.received_at <= now() + interval '1 day' ORDER BY r.received_at DESC, r.chain_id, r.lamport DESC LIMIT 101"
 static const char newest_sql[] = NEWEST(""), newest_stopped_sql[] = NEWEST(" AND r.verdict > 1");
-enum { NEWEST_MOST = 100 };
+enum { NEWEST_MOST = 101 }; /* one more than are shown */
 
 static bool is_plain(const struct json *q, int64_t limit)
 {

@@ -156,7 +156,7 @@ int pg_open_patient(
 	struct db *d = calloc(1, sizeof(*d));
 
 	if (!d)
-		BUG("out of memory");
+		mem_exhausted(0);
 	d->sys = s;
 	d->patience_ms = patience_s ? patience_s * 1000 + 1000 + patience_s * 250 : 0;
 	d->pg = PQconnectdbParams(names, values, 1);
@@ -225,7 +225,7 @@ int pg_narrow(struct db *d, const char *machines, struct err *e)
 	free(d->narrow);
 	d->narrow = malloc(n);
 	if (!d->narrow)
-		BUG("out of memory");
+		mem_exhausted(0);
 	snprintf(d->narrow, n, "%s%s%s", before, machines, after);
 	return pg_script(d, d->narrow, e);
 }

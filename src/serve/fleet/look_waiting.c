@@ -41,7 +41,7 @@ static int add_decision(
 static const char open_sql[] =
 	"WITH d AS MATERIALIZED (SELECT x.doc #>> '{body,approval_id}' AS id, x.doc #>> '{body,session_id}' AS session, max(x.seq) AS seq, max(x.made_at) AS at,"
 	" max(x.seq) FILTER (WHERE x.kind = 'deny') AS no FROM (SELECT seq, kind, made_at, convert_from(body, 'UTF8')::json AS doc FROM directive WHERE kind IN ('grant', 'deny')) x GROUP BY 1, 2)"
-	" SELECT q.request, c.session_id, n.node_id::text, n.host, n.owner, q.chain_id, q.lamport, d.seq, d.no"
+	" SELECT q.request, c.session_id, n.node_id::text, n.host, n.owner, q.chain_id, q.lamport, d.seq, d.no, count(*) OVER ()"
 	" FROM asked q JOIN chain c USING (chain_id) JOIN node n ON n.node_id = c.node_id"
 	" LEFT JOIN d ON d.id = q.approval_id AND d.session = c.session_id AND d.at >= q.seen_at"
 	" WHERE NOT EXISTS (SELECT FROM settled s WHERE s.chain_id = q.chain_id AND s.approval_id = q.approval_id) AND q.expires_at > now()"
@@ -138,6 +138,8 @@ static int waiting_of(struct call *c, struct looking *x, struct err *e)
 	if (rc < 0)
 		return rc;
 	json_set(c->a, doc, "waiting", open);
+	json_seti(c->a, doc, "shown", open->n);
+	json_seti(c->a, doc, "total", rows.n ? pg_int(&rows, 0, 9) : 0);
 	json_setb(c->a, doc, "is_cut", rows.n > ASKED_MOST);
 	json_set(c->a, doc, "answered", past);
 	json_setb(c->a, doc, "more", rc > 0);

@@ -153,7 +153,7 @@ int orders_start(struct fleet *f, struct err *e)
 	struct waiting_room *r = calloc(1, sizeof(*r));
 
 	if (!r)
-		BUG("out of memory");
+		mem_exhausted(0);
 	r->f = f;
 	pthread_mutex_init(&r->lock, NULL);
 	r->ticker = ticker_start(LOOK_MS, look, r, e);

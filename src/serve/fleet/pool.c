@@ -21,7 +21,7 @@ struct dbpool *dbpool_new(struct sys *s, const char *conninfo, int patience_s)
 	struct dbpool *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		BUG("out of memory");
+		mem_exhausted(0);
 	p->sys = s;
 	p->conninfo = conninfo;
 	p->patience_s = patience_s;

@@ -283,7 +283,7 @@ int sequence_start(struct fleet *f, const struct json *options, struct err *e)
 	struct sequencer *q = calloc(1, sizeof(*q));
 
 	if (!q)
-		BUG("out of memory");
+		mem_exhausted(0);
 	q->f = f;
 	f->sequencer = q;
 	int rc = log_line_open(f->s->sys, json_get_text(options, "signer", ""), NULL, &q->signer, e);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "kernel/freeze.h"
 #include "kernel/setup/setup.h"
+#include "kernel/verdict.h"
 #include "proof/note.h"
 #include "record/record.h"
 #include "serve/fleet/fleet.h"
@@ -17,7 +18,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { ASK_MS = 30000, AT_ONCE_MOST = 4096 };
+enum { ASK_MS = 30000 };
 
 struct json *ship_chain_state(struct shipper *h, const char *session)
 {
@@ -45,6 +46,25 @@ static int theirs_at(
 		(struct bytes){ 0 }, NULL, ASK_MS, r, e);
 }
 
+static int busy(const struct reply *r, struct err *e)
+{
+	return err_set(e, E_IO, "FLEET_BUSY", "the ledger answers %d: %s", r->status, r->text);
+}
+
+/* The chain hash that the ledger has at a clock, "" for none.  Any other answer says nothing about the chain: E_IO. */
+static int their_hash_at(
+	struct shipper *h, const struct local_chain *c, int64_t clock, const char **ret, struct err *e)
+{
+	struct reply r;
+	int rc = theirs_at(h, c, clock, &r, e);
+
+	if (rc == OK && r.status != 200 && r.status != 404)
+		rc = busy(&r, e);
+	if (rc == OK)
+		*ret = json_get_text(r.doc, "chain_hash", "");
+	return rc;
+}
+
 /* The first clock at which both have another receipt: it lies between one where they agree and one where they do not. */
 static int first_difference(
 	struct shipper *h, const struct local_chain *c, int64_t differ, int64_t *ret, struct err *e)
@@ -53,14 +73,13 @@ static int first_difference(
 
 	while (differ - same > 1) {
 		int64_t middle = same + (differ - same) / 2;
-		const char *ours;
-		struct reply r;
+		const char *ours, *theirs;
 		int rc = local_hash_at(h, c, middle, &ours, e);
 		if (rc == OK)
-			rc = theirs_at(h, c, middle, &r, e);
+			rc = their_hash_at(h, c, middle, &theirs, e);
 		if (rc)
 			return rc;
-		if (text_eq(json_get_text(r.doc, "chain_hash", "?"), ours))
+		if (text_eq(theirs, ours))
 			same = middle;
 		else
 			differ = middle;
@@ -69,10 +88,11 @@ static int first_difference(
 	return OK;
 }
 
-static int send_batch(struct shipper *h, const struct local_chain *c, int64_t first, struct packed *p,
-	struct reply *r, struct err *e)
+/* What the batch itself needs lies in `a`. */
+static int send_batch(struct shipper *h, struct arena *a, const struct local_chain *c, int64_t first,
+	struct packed *p, struct reply *r, struct err *e)
 {
-	int rc = local_pack(h, c, first, p, e);
+	int rc = local_pack(h, a, c, first, p, e);
 
 	return rc || !p->n ? rc
 			   : ship_ask(h, "POST", chain_path(h, c, "receipts"), p->frame, "application/zstd",
@@ -82,13 +102,14 @@ static int send_batch(struct shipper *h, const struct local_chain *c, int64_t fi
 /* The receipt at which the chain was continued in another way goes to the ledger as evidence; then the chain stands. */
 static int tell_fork(struct shipper *h, struct local_chain *c, struct json *st, int64_t differ, struct err *e)
 {
+	AUTO(arena_done) struct arena a = { 0 };
 	struct packed p;
 	struct reply r = { 0 };
 	int64_t at;
 	int rc = first_difference(h, c, differ, &at, e);
 
 	if (rc == OK)
-		rc = send_batch(h, c, at, &p, &r, e);
+		rc = send_batch(h, &a, c, at, &p, &r, e);
 	if (rc == OK)
 		ship_stop(h, st, "FLEET_FORK",
 			arena_printf(h->a,
@@ -121,11 +142,9 @@ static int stands_elsewhere(
 	}
 	if (head > c->head) {
 		const char *at_ours;
-		struct reply there;
-		int rc = theirs_at(h, c, c->head, &there, e);
+		int rc = their_hash_at(h, c, c->head, &at_ours, e);
 		if (rc)
 			return rc;
-		at_ours = json_get_text(there.doc, "chain_hash", "");
 		if (!text_eq(at_ours, c->head_hash))
 			return tell_fork(h, c, st, c->head, e);
 		ship_set_back(h, st, head, c->head);
@@ -187,8 +206,11 @@ static int take_reply(struct shipper *h, struct local_chain *c, struct json *st,
 	case 403:
 		ship_stop(h, h->state, r->code, r->text);
 		return OK;
+	case 429: /* it takes what it takes: the next round goes on */
+		h->is_slowed = h->is_behind = true;
+		return OK;
 	default:
-		return err_set(e, E_IO, "FLEET_BUSY", "the ledger answers %d: %s", r->status, r->text);
+		return busy(r, e);
 	}
 }
 
@@ -207,18 +229,13 @@ static int ask_head(struct shipper *h, struct local_chain *c, struct json *st, s
 	else if (r.status == 401 || r.status == 403)
 		ship_stop(h, h->state, r.code, r.text);
 	else
-		return err_set(e, E_IO, "FLEET_BUSY", "the ledger answers %d: %s", r.status, r.text);
+		return busy(&r, e);
 	return OK;
 }
 
-int ship_chain(struct shipper *h, struct local_chain *c, int64_t *ret_sent, struct err *e)
+/* What is known of the chain before anything of it is sent; false: nothing of it may be. */
+static bool begin_chain(struct shipper *h, const struct local_chain *c, struct json *st)
 {
-	struct json *st = c->session ? ship_chain_state(h, c->session) : NULL;
-	int rc = OK;
-	bool goes_on = true, has_turned = false;
-
-	if (!st || json_get(h->state, "stopped"))
-		return OK;
 	json_sets(h->a, st, "workspace", c->root);
 	json_seti(h->a, st, "head", c->head);
 	/* It has moved since it was found to be set back: the newer state was put back, or it goes on from the old one. */
@@ -228,24 +245,45 @@ int ship_chain(struct shipper *h, struct local_chain *c, int64_t *ret_sent, stru
 		(void)json_remove(st, "stopped");
 		(void)json_remove(st, "acked");
 	}
-	if (json_get(st, "stopped"))
+	return !json_get(st, "stopped");
+}
+
+/* One batch at least, so that every chain gets on in every round. */
+static bool is_round_over(const struct shipper *h, int batches)
+{
+	return batches >= ROUND_BATCHES || (batches && h->sys->mono_us(h->sys) >= h->until_us);
+}
+
+int ship_chain(struct shipper *h, struct local_chain *c, int64_t *ret_sent, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *st = c->session ? ship_chain_state(h, c->session) : NULL;
+	int rc = OK;
+	bool goes_on = true, has_turned = false;
+
+	if (!st || json_get(h->state, "stopped") || !begin_chain(h, c, st))
 		return OK;
 	if (!json_get(st, "acked"))
 		rc = ask_head(h, c, st, e);
-	for (int i = 0; rc == OK && goes_on && i < AT_ONCE_MOST; i++) {
+	for (int i = 0; rc == OK && goes_on; i++) {
 		int64_t acked = json_get_int(st, "acked", 0), first;
 		struct packed p;
 		struct reply r = { 0 };
 		if (json_get(st, "stopped") || json_get(h->state, "stopped") || acked == c->head)
 			return OK;
+		if (is_round_over(h, i)) {
+			h->is_behind = true;
+			return OK;
+		}
+		arena_reset(&a);
 		/* It was set back: the ledger says whether that is all. */
 		first = acked < c->head ? acked + 1 : c->head;
-		rc = send_batch(h, c, first, &p, &r, e);
+		rc = send_batch(h, &a, c, first, &p, &r, e);
 		if (rc || !p.n)
 			return rc;
 		if (first + p.n - 1 > c->head) { /* it has grown since it was opened */
 			c->head = first + p.n - 1;
-			c->head_hash = p.last_hash;
+			c->head_hash = arena_strdup(h->a, p.last_hash);
 			json_seti(h->a, st, "head", c->head);
 		}
 		rc = take_reply(h, c, st, first, &r, &goes_on, e);
@@ -282,6 +320,18 @@ static struct json *armed_of(struct shipper *h, struct workspace *ws)
 	return list;
 }
 
+/* {sound, checked, checked_at?, receipts?, unchecked_receipts, why?}: the verdict on the record, as every view here shows it. */
+static struct json *record_of(struct shipper *h, const struct workspace *ws)
+{
+	struct record_verdict v;
+
+	workspace_verdict_quick(h->sys, h->a, ws, VERDICT_QUICK_BYTES, &v);
+	struct json *doc = audit_verdict_json(h->a, &v);
+	(void)json_remove(doc, "findings");
+	(void)json_remove(doc, "remedy");
+	return doc;
+}
+
 static void add_workspace(struct shipper *h, const char *root, struct json *doc, int64_t *ret_backlog)
 {
 	AUTO(local_close) struct local_chain c = { 0 };
@@ -293,8 +343,10 @@ static void add_workspace(struct shipper *h, const char *root, struct json *doc,
 	json_sets(h->a, head, "session_id", c.session);
 	json_seti(h->a, head, "head", c.head);
 	json_sets(h->a, head, "head_hash", c.head_hash);
+	json_set(h->a, head, "record", record_of(h, c.ws));
 	json_push(h->a, doc_part(h->a, doc, "heads"), head);
-	*ret_backlog += c.head - json_get_int(ship_chain_state(h, c.session), "acked", 0);
+	int64_t acked = json_get_int(ship_chain_state(h, c.session), "acked", 0);
+	*ret_backlog += c.head > acked ? c.head - acked : 0;
 	if (!json_get(doc, "armed"))
 		json_set(h->a, doc, "armed", armed_of(h, c.ws));
 	if (freeze_load(h->sys, h->a, c.ws, &frozen, NULL) || frozen->n)
@@ -343,7 +395,7 @@ int ship_beat(struct shipper *h, struct json **ret_answer, struct err *e)
 	json_set(h->a, doc, "heads", json_new(h->a, JSON_ARRAY));
 	json_each (root, json_get(h->joined, "workspaces"))
 		add_workspace(h, json_text(root), doc, &backlog);
-	json_seti(h->a, doc, "backlog", backlog > 0 ? backlog : 0);
+	json_seti(h->a, doc, "backlog", backlog);
 	json_seti(h->a, doc, "order", json_get_int(h->state, "order", 0));
 	json_sets(h->a, doc, "helm_version", HELM_VERSION);
 	json_sets(h->a, doc, "at", text_time_z(h->a, h->sys->now_us(h->sys)));
@@ -361,7 +413,7 @@ int ship_beat(struct shipper *h, struct json **ret_answer, struct err *e)
 	if (r.status == 401 || r.status == 403)
 		ship_stop(h, h->state, r.code, r.text);
 	else if (r.status != 200)
-		return err_set(e, E_IO, "FLEET_BUSY", "the ledger answers %d: %s", r.status, r.text);
+		return busy(&r, e);
 	else
 		*ret_answer = r.doc;
 	return OK;
@@ -497,29 +549,30 @@ static int take_order(struct shipper *h, const struct json *order, struct err *e
 
 int ship_orders(struct shipper *h, int64_t newest, struct err *e)
 {
+	struct reply r;
+	int64_t after = json_get_int(h->state, "order", 0);
+
 	if (!json_get(h->state, "alarm"))
 		obey_missed(h);
-	while (json_get_int(h->state, "order", 0) < newest && !json_get(h->state, "alarm")) {
-		struct reply r;
-		int64_t after = json_get_int(h->state, "order", 0);
-		int rc = ship_ask(h, "GET", arena_printf(h->a, "/v1/fleet/orders/%lld", (long long)after),
-			(struct bytes){ 0 }, NULL, ASK_MS, &r, e);
-		if (rc == OK && r.status != 200)
-			rc = err_set(e, E_IO, "FLEET_BUSY", "the ledger answers %d: %s", r.status, r.text);
-		const struct json *list = rc == OK ? json_get(r.doc, "orders") : NULL;
-		json_each (order, list) {
-			rc = take_order(h, order, e);
-			if (rc)
-				break;
-		}
-		if (rc && text_eq(e->code, "FLEET_ORDER")) {
-			struct json *alarm = doc_part(h->a, h->state, "alarm");
-			json_sets(h->a, alarm, "code", e->code);
-			json_sets(h->a, alarm, "why", e->text);
-			return OK;
-		}
-		if (rc || !list || !list->n)
-			return rc;
+	if (after >= newest || json_get(h->state, "alarm"))
+		return OK;
+	int rc = ship_ask(h, "GET", arena_printf(h->a, "/v1/fleet/orders/%lld", (long long)after),
+		(struct bytes){ 0 }, NULL, ASK_MS, &r, e);
+	if (rc == OK && r.status != 200)
+		rc = busy(&r, e);
+	const struct json *list = rc == OK ? json_get(r.doc, "orders") : NULL;
+	json_each (order, list) {
+		rc = take_order(h, order, e);
+		if (rc)
+			break;
 	}
-	return OK;
+	if (rc && text_eq(e->code, "FLEET_ORDER")) {
+		struct json *alarm = doc_part(h->a, h->state, "alarm");
+		json_sets(h->a, alarm, "code", e->code);
+		json_sets(h->a, alarm, "why", e->text);
+		return OK;
+	}
+	const int64_t heard = json_get_int(h->state, "order", 0);
+	h->has_orders = rc == OK && heard > after && heard < newest;
+	return rc;
 }

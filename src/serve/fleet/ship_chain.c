@@ -14,24 +14,6 @@
 
 /* ---- reading ---- */
 
-struct newest {
-	struct arena *a;
-	struct json *receipt;
-};
-
-static int keep_newest(
-	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
-{
-	struct newest *n = arg;
-
-	(void)file;
-	(void)at;
-	(void)text;
-	(void)e;
-	n->receipt = receipt ? json_copy(n->a, receipt) : NULL;
-	return receipt != NULL;
-}
-
 static int hash_of(struct arena *a, const struct json *receipt, const char **ret, struct err *e)
 {
 	struct hash h;
@@ -44,20 +26,18 @@ static int hash_of(struct arena *a, const struct json *receipt, const char **ret
 
 int local_open(struct shipper *h, const char *root, struct local_chain *ret, struct err *e)
 {
-	struct newest n = { .a = h->a };
-	const struct receipts_wanted want = { 0 };
+	struct fleet_head head = { 0 };
 
 	*ret = (struct local_chain){ .root = root, .head_hash = "" };
 	int rc = workspace_open(h->sys, h->a, root, 0, &ret->ws, e);
 	if (rc == OK)
-		rc = receipts_back(h->sys, ret->ws->state_fd, &want, keep_newest, &n, e);
-	if (rc == E_MISSING && ret->ws)
-		return OK; /* nothing was recorded yet */
-	if (rc || !n.receipt)
+		rc = fleet_chain_head(h->sys, h->a, ret->ws, &head, e);
+	if (rc || !head.session)
 		return rc;
-	ret->session = json_get_text(n.receipt, "session_id", NULL);
-	ret->head = json_get_int(n.receipt, "lamport_clock", 0);
-	return hash_of(h->a, n.receipt, &ret->head_hash, e);
+	ret->session = head.session;
+	ret->head = head.clock;
+	ret->head_hash = head.hash;
+	return OK;
 }
 
 void local_close(struct local_chain *c)
@@ -108,9 +88,11 @@ int local_hash_at(
 
 struct packing {
 	struct shipper *h;
+	struct arena *a; /* of this batch */
 	struct buf lines;
 	int64_t first, n;
 	const char *before, *session;
+	struct arena newest; /* of `last` */
 	struct json *last;
 	struct json *wanted; /* decision or task id -> {id, digest} of its caption */
 	struct json *asked; /* id of a question -> its digest */
@@ -119,7 +101,7 @@ struct packing {
 /* Calls of agents have rows by decision, runs by task. */
 static void want_caption(struct packing *p, const struct json *receipt, const char *digest)
 {
-	struct arena *a = p->h->a;
+	struct arena *a = p->a;
 	struct json *one = json_new(a, JSON_OBJECT);
 	const char *id = json_get_text(receipt, "decision_id", ""),
 		   *task = json_get_text(json_get(receipt, "metadata"), "task_id", NULL);
@@ -137,14 +119,14 @@ static void want_question(struct packing *p, const struct json *about)
 		   *digest = json_get_text(about, "request_sha256", NULL);
 
 	if (id && digest)
-		json_sets(p->h->a, p->asked, arena_strdup(p->h->a, id), arena_strdup(p->h->a, digest));
+		json_sets(p->a, p->asked, arena_strdup(p->a, id), arena_strdup(p->a, digest));
 }
 
 static int take_line(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
 	struct packing *p = arg;
-	struct arena *a = p->h->a;
+	struct arena *a = p->a;
 	const char *digest = json_get_text(json_get(receipt, "metadata"), "preview_sha256", NULL);
 
 	if (!receipt)
@@ -163,7 +145,8 @@ static int take_line(void *arg, const char *file, uint64_t line, struct bytes te
 	want_question(p, json_get(receipt, "metadata"));
 	buf_add(&p->lines, text.p, text.n);
 	buf_addc(&p->lines, '\n');
-	p->last = json_copy(a, receipt);
+	arena_reset(&p->newest);
+	p->last = json_copy(&p->newest, receipt);
 	p->n++;
 	return 0;
 }
@@ -215,8 +198,8 @@ static void add_captions(struct packing *p, const struct local_chain *c)
 {
 	static const char *const files[] = { TOOL_CALLS, TASK_LEDGER };
 	enum { ROWS = 4000 };
-	struct captions x = { p->h->a, &p->lines, p->lines.n + BESIDE_BYTES, p->wanted,
-		json_new(p->h->a, JSON_OBJECT) };
+	struct captions x = { p->a, &p->lines, p->lines.n + BESIDE_BYTES, p->wanted,
+		json_new(p->a, JSON_OBJECT) };
 
 	if (text_eq(json_get_text(p->h->joined, "ship", "receipts"), "receipts"))
 		return;
@@ -228,7 +211,7 @@ static void add_captions(struct packing *p, const struct local_chain *c)
 /* Those that still wait, as they stand beside the signed decision; its receipt has their digest. */
 static void add_questions(struct packing *p, const struct local_chain *c)
 {
-	struct arena *a = p->h->a;
+	struct arena *a = p->a;
 	const size_t most = p->lines.n + BESIDE_BYTES;
 	struct json *doc;
 
@@ -250,7 +233,7 @@ static void add_questions(struct packing *p, const struct local_chain *c)
 
 static struct bytes header_of(struct packing *p)
 {
-	struct arena *a = p->h->a;
+	struct arena *a = p->a;
 	struct json *doc = json_new(a, JSON_OBJECT);
 	struct buf text;
 
@@ -265,32 +248,39 @@ static struct bytes header_of(struct packing *p)
 	return buf_bytes(&text);
 }
 
-int local_pack(
-	struct shipper *h, const struct local_chain *c, int64_t first, struct packed *ret, struct err *e)
+static void packing_done(struct packing *p)
+{
+	arena_done(&p->newest);
+}
+
+int local_pack(struct shipper *h, struct arena *a, const struct local_chain *c, int64_t first,
+	struct packed *ret, struct err *e)
 {
 	AUTO(zst_done) struct zst z = { 0 };
+	AUTO(packing_done)
 	struct packing p = { .h = h,
+		.a = a,
 		.first = first,
-		.wanted = json_new(h->a, JSON_OBJECT),
-		.asked = json_new(h->a, JSON_OBJECT) };
+		.wanted = json_new(a, JSON_OBJECT),
+		.asked = json_new(a, JSON_OBJECT) };
 	struct buf whole;
 	size_t n;
 
 	*ret = (struct packed){ 0 };
-	buf_init(&p.lines, h->a);
+	buf_init(&p.lines, a);
 	int rc = receipts_from(h->sys, c->ws->state_fd, (uint64_t)first, take_line, &p, e);
 	if (rc < 0 || !p.n)
 		return rc < 0 ? rc : OK;
 	add_questions(&p, c);
 	add_captions(&p, c);
-	rc = hash_of(h->a, p.last, &ret->last_hash, e);
+	rc = hash_of(a, p.last, &ret->last_hash, e);
 	if (rc)
 		return rc;
-	buf_init(&whole, h->a);
+	buf_init(&whole, a);
 	struct bytes head = header_of(&p);
 	buf_add(&whole, head.p, head.n);
 	buf_add(&whole, p.lines.p, p.lines.n);
-	uint8_t *to = arena_alloc(h->a, zst_bound(whole.n));
+	uint8_t *to = arena_alloc(a, zst_bound(whole.n));
 	rc = zst_pack(&z, buf_bytes(&whole), 3, to, zst_bound(whole.n), &n, e);
 	ret->frame = (struct bytes){ to, n };
 	ret->n = p.n;

@@ -21,6 +21,19 @@
 #include <sys/signalfd.h>
 
 enum { BEAT_MS = 30000, SETTLE_MS = 200, FIRST_WAIT_MS = 1000, LONGEST_WAIT_MS = 300000, POLL_MS = 35000 };
+/* While there is more to send than one round takes: how often this machine is heard and hears meanwhile, and how long it waits when it is asked to slow down. */
+enum { BEHIND_BEAT_MS = 5000, SLOWED_MS = 500 };
+/* 'helm fleet sync' ends before whoever has started it gives it up (cmd_fleet.c). */
+enum { SYNC_MS = 240000 };
+
+/* A random part of the whole, so that a thousand machines do not come back at once. */
+static int64_t jittered(struct sys *s, int64_t ms)
+{
+	uint32_t r = 0;
+
+	(void)s->random(s, &r, sizeof(r));
+	return 1 + (int64_t)((uint64_t)r * (uint64_t)ms >> 32);
+}
 
 /* ---- opening ---- */
 
@@ -309,33 +322,63 @@ static int hear(struct shipper *h, struct err *e)
 		rc = ship_orders(h, json_get_int(news, "order", 0), e);
 	/* Whoever is not believed renews nothing.  Without a word about a lease the file stays: the state may have been lost. */
 	bool has_shown = json_get(news, "checkpoint") || !json_get(h->state, "checkpoint");
-	if (rc == OK && has_shown && json_get(h->state, "lease") && !json_get(h->state, "alarm"))
+	if (rc == OK && has_shown && json_get(h->state, "lease") && !json_get(h->state, "alarm") &&
+		!h->has_orders)
 		rc = fleet_lease_renew(h->sys, h->a, h->helm_home, json_get_int(h->state, "lease", 0), e);
 	return rc ? rc : note_daily(h, e);
 }
 
-/* Send, say that we are there, hear, and send what came of that. */
-static int one_round(struct shipper *h, bool is_beat_due, int64_t *ret_sent, struct err *e)
+/* One after the other they send everything, however much it is: each ends after some batches, has an arena of its own, and leaves on disk how far
+ * it came. */
+struct rounds {
+	struct sys *sys;
+	int64_t beat_us; /* when the ledger is to be told that we are there, and asked for orders; 0: in the next round */
+	int64_t sent; /* in all rounds */
+	bool is_behind, is_slowed; /* as the last one has found it */
+	bool is_heard; /* and said with its end that this is all */
+};
+
+/* A ledger that answers and takes no batch is heard all the same: it may have an order. */
+static int send_and_hear(struct shipper *h, struct rounds *x, bool is_due, struct err *e)
+{
+	struct err unheard = { 0 };
+	bool is_first = is_due && x->is_behind;
+	int rc = is_first ? hear(h, e) : OK;
+
+	if (rc == OK && !json_get(h->state, "stopped"))
+		rc = ship_all(h, &x->sent, e);
+	if (!is_due || is_first || json_get(h->state, "stopped") || h->is_slowed)
+		return rc;
+	if (rc) {
+		if (text_eq(e->code, "FLEET_BUSY"))
+			(void)hear(h, &unheard);
+		return rc;
+	}
+	rc = hear(h, e);
+	/* What came of an order is sent, too. */
+	if (rc == OK && !h->is_behind && !json_get(h->state, "stopped"))
+		rc = ship_all(h, &x->sent, e);
+	x->is_heard = rc == OK && !h->is_behind && !h->has_orders;
+	return rc;
+}
+
+static int work_round(struct shipper *h, struct rounds *x, bool is_due, struct err *e)
 {
 	AUTO(close_fd) int held = -1;
 	struct err e2 = { 0 };
 	int rc = lock(h, &held, e);
 
-	*ret_sent = 0;
 	if (rc)
 		return rc;
 	(void)json_remove(h->state, "stopped"); /* it is asked again: a person may have seen to it */
+	h->until_us = h->sys->mono_us(h->sys) + ROUND_MS * 1000LL;
 	rc = tell_keys(h, e);
 	if (rc == E_DENIED) {
 		ship_stop(h, h->state, e->code, e->text);
 		rc = OK;
 	}
 	if (rc == OK)
-		rc = ship_all(h, ret_sent, e);
-	if (rc == OK && is_beat_due && !json_get(h->state, "stopped"))
-		rc = hear(h, e);
-	if (rc == OK && is_beat_due && !json_get(h->state, "stopped"))
-		rc = ship_all(h, ret_sent, e);
+		rc = send_and_hear(h, x, is_due, e);
 	if (rc) {
 		struct json *away = json_new(h->a, JSON_OBJECT);
 		json_sets(h->a, away, "why", e->text);
@@ -346,26 +389,62 @@ static int one_round(struct shipper *h, bool is_beat_due, int64_t *ret_sent, str
 	return rc ? rc : kept;
 }
 
-static struct json *report(struct shipper *h, int64_t sent)
+/* Send, say that we are there, hear, and send what came of that; as much as one round may. */
+static int one_round(struct rounds *x, struct shipper *h, struct err *e)
 {
-	struct json *doc = json_copy(h->a, h->state);
+	struct sys *s = x->sys;
+	int64_t now = s->mono_us(s);
+	bool is_due = now >= x->beat_us, was_behind = x->is_behind;
 
-	json_seti(h->a, doc, "sent", sent);
-	json_sets(h->a, doc, "origin", json_get_text(h->joined, "origin", ""));
-	return doc;
+	x->is_heard = false;
+	int rc = work_round(h, x, is_due, e);
+	x->is_behind = rc == OK && h->is_behind;
+	x->is_slowed = rc == OK && h->is_slowed;
+	/* At once: for the next orders, to say that all of it is there now, or because the ledger had no room for it. */
+	if (rc || h->has_orders || (was_behind && !x->is_behind) || (h->is_slowed && !was_behind))
+		x->beat_us = 0;
+	else if (is_due)
+		x->beat_us = now +
+			(x->is_behind ? BEHIND_BEAT_MS : BEAT_MS - BEAT_MS / 10 + jittered(s, BEAT_MS / 5)) *
+				1000LL;
+	return rc;
 }
 
-static int sync_once(struct shipper *h, const struct json *q, struct json **ret, struct err *e)
+static int sync_round(struct rounds *x, struct err *e)
 {
-	int64_t sent;
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(done) struct shipper h = { 0 };
+	int rc = open_shipper(x->sys, &a, &h, e);
+
+	if (rc == OK)
+		rc = need_joined(&h, e);
+	return rc ? rc : one_round(x, &h, e);
+}
+
+/* Round after round until everything is there and every order is heard, or its time is over: `behind` says which. */
+static int sync_all(struct shipper *h, const struct json *q, struct json **ret, struct err *e)
+{
+	struct rounds x = { .sys = h->sys };
+	const int64_t until_us = h->sys->mono_us(h->sys) + SYNC_MS * 1000LL;
 	int rc = need_joined(h, e);
 
 	(void)q;
+	while (rc == OK && !x.is_heard && h->sys->mono_us(h->sys) < until_us) {
+		if (x.is_slowed)
+			h->sys->sleep_us(h->sys, SLOWED_MS * 1000LL);
+		rc = sync_round(&x, e);
+		if (rc == OK && !x.is_behind && x.beat_us)
+			break; /* nothing more is taken of this machine: the state says why */
+	}
 	if (rc == OK)
-		rc = one_round(h, true, &sent, e);
-	if (rc == OK)
-		*ret = report(h, sent);
-	return rc;
+		rc = fleet_state(h->sys, h->a, h->helm_home, &h->state, e);
+	if (rc)
+		return rc;
+	*ret = json_copy(h->a, h->state);
+	json_seti(h->a, *ret, "sent", x.sent);
+	json_setb(h->a, *ret, "behind", x.is_behind);
+	json_sets(h->a, *ret, "origin", json_get_text(h->joined, "origin", ""));
+	return OK;
 }
 
 static int rejoin(struct shipper *h, const struct json *q, struct json **ret, struct err *e)
@@ -428,7 +507,8 @@ static bool listen_once(void *arg)
 struct running {
 	struct sys *sys;
 	int inotify, wake, signals;
-	int64_t beat_us, wait_ms;
+	int64_t wait_ms;
+	struct rounds rounds;
 };
 
 /* Where nothing was recorded yet there is no log to look at: then for its coming. */
@@ -439,15 +519,6 @@ static void watch(struct running *x, const struct shipper *h)
 			    IN_MODIFY | IN_CLOSE_WRITE | IN_CREATE) < 0)
 			(void)inotify_add_watch(x->inotify, arena_printf(h->a, "%s/.helm", json_text(root)),
 				IN_CREATE | IN_MOVED_TO | IN_ONESHOT);
-}
-
-/* A random part of the whole, so that a thousand machines do not come back at once. */
-static int64_t jittered(struct sys *s, int64_t ms)
-{
-	uint32_t r = 0;
-
-	(void)s->random(s, &r, sizeof(r));
-	return 1 + (int64_t)((uint64_t)r * (uint64_t)ms >> 32);
 }
 
 /* false: told to end. */
@@ -464,12 +535,12 @@ static bool wait_for_news(struct running *x, int64_t ms)
 	if (fds[1].revents) {
 		uint64_t n;
 		(void)!x->sys->read(x->sys, x->wake, &n, sizeof(n));
-		x->beat_us = 0;
+		x->rounds.beat_us = 0;
 	}
 	if (fds[2].revents) {
 		/* What follows at once goes with it. */
 		struct pollfd stop = { .fd = x->signals, .events = POLLIN };
-		if (poll(&stop, 1, SETTLE_MS) > 0)
+		if (poll(&stop, 1, x->rounds.is_behind ? 0 : SETTLE_MS) > 0)
 			return false;
 		(void)!x->sys->read(x->sys, x->inotify, events, sizeof(events));
 	}
@@ -482,8 +553,6 @@ static bool round_and_wait(struct running *x)
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(done) struct shipper h = { 0 };
 	struct err e = { 0 };
-	int64_t sent = 0, now = x->sys->mono_us(x->sys);
-	bool is_due = now >= x->beat_us;
 	int rc = open_shipper(x->sys, &a, &h, &e);
 
 	if (rc == OK && !h.joined)
@@ -491,26 +560,26 @@ static bool round_and_wait(struct running *x)
 	if (rc == OK)
 		watch(x, &h);
 	if (rc == OK)
-		rc = one_round(&h, is_due, &sent, &e);
+		rc = one_round(&x->rounds, &h, &e);
 	if (rc) {
 		int64_t wait = jittered(x->sys, x->wait_ms);
 		fprintf(stderr, "helm: %s; again in %lld ms\n", e.text, (long long)wait);
 		x->wait_ms = x->wait_ms * 2 > LONGEST_WAIT_MS ? LONGEST_WAIT_MS : x->wait_ms * 2;
-		x->beat_us = 0;
+		x->rounds.beat_us = 0;
 		struct pollfd stop = { .fd = x->signals, .events = POLLIN };
 		return poll(&stop, 1, (int)wait) <= 0;
 	}
 	x->wait_ms = FIRST_WAIT_MS;
-	if (is_due)
-		x->beat_us = now + (BEAT_MS - BEAT_MS / 10 + jittered(x->sys, BEAT_MS / 5)) * 1000;
-	int64_t until_beat = (x->beat_us - x->sys->mono_us(x->sys)) / 1000;
+	int64_t until_beat = (x->rounds.beat_us - x->sys->mono_us(x->sys)) / 1000;
+	if (x->rounds.is_behind)
+		until_beat = x->rounds.is_slowed ? SLOWED_MS : 0;
 	return wait_for_news(x, until_beat < 0 ? 0 : until_beat);
 }
 
 static int run(struct shipper *h, const struct json *q, struct json **ret, struct err *e)
 {
 	sigset_t mine;
-	struct running x = { .sys = h->sys, .wait_ms = FIRST_WAIT_MS };
+	struct running x = { .sys = h->sys, .wait_ms = FIRST_WAIT_MS, .rounds = { .sys = h->sys } };
 	int rc = need_joined(h, e);
 
 	(void)q;
@@ -540,7 +609,7 @@ int ship_do(struct sys *s, struct arena *a, const struct json *q, struct json **
 	static const struct {
 		const char *name;
 		int (*fn)(struct shipper *h, const struct json *q, struct json **ret, struct err *e);
-	} verbs[] = { { "join", join }, { "sync", sync_once }, { "run", run }, { "rejoin", rejoin } };
+	} verbs[] = { { "join", join }, { "sync", sync_all }, { "run", run }, { "rejoin", rejoin } };
 	AUTO(done) struct shipper h = { 0 };
 	int rc = open_shipper(s, a, &h, e);
 

@@ -34,7 +34,7 @@ struct ticker *ticker_start(int period_ms, bool (*fn)(void *arg), void *arg, str
 	sigset_t all, old;
 
 	if (!t)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*t = (struct ticker){ .fn = fn, .arg = arg, .period_ms = period_ms, .stop = eventfd(0, EFD_CLOEXEC) };
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);

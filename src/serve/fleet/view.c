@@ -57,7 +57,7 @@ int centre_questions(struct centre *c, struct json **ret, struct err *e)
 		rc = pg_ask(c->d,
 			"WITH d AS MATERIALIZED (SELECT x.doc #>> '{body,approval_id}' AS id, x.doc #>> '{body,session_id}' AS session, max(x.seq) AS seq"
 			" FROM (SELECT seq, convert_from(body, 'UTF8')::json AS doc FROM directive WHERE kind IN ('grant', 'deny')) x GROUP BY 1, 2)"
-			" SELECT q.approval_id, c.session_id, n.node_id, n.host, n.owner, q.request, q.seen_at::text, extract(epoch FROM q.expires_at - now())::int8, d.seq"
+			" SELECT q.approval_id, c.session_id, n.node_id, n.host, n.owner, q.request, q.seen_at::text, extract(epoch FROM q.expires_at - now())::int8, d.seq, count(*) OVER ()"
 			" FROM asked q JOIN chain c USING (chain_id) JOIN node n ON n.node_id = c.node_id LEFT JOIN d ON d.id = q.approval_id AND d.session = c.session_id"
 			" WHERE NOT EXISTS (SELECT FROM settled s WHERE s.chain_id = q.chain_id AND s.approval_id = q.approval_id)"
 			" AND q.expires_at > now() AND ($1::text IS NULL OR q.approval_id = $1) AND ($2::int8 IS NULL OR n.node_id = $2)"
@@ -80,6 +80,7 @@ int centre_questions(struct centre *c, struct json **ret, struct err *e)
 		json_set(c->a, one, "request", request);
 		json_sets(c->a, one, "seen_at", pg_text(&rows, c->a, i, 6));
 		json_seti(c->a, one, "expires_s", pg_int(&rows, i, 7));
+		json_seti(c->a, one, "total", pg_int(&rows, i, 9)); /* of all that wait */
 		if (!pg_null(&rows, i, 8))
 			json_seti(c->a, one, "order", pg_int(&rows, i, 8));
 		if (id && !pg_null(&rows, i, 8))

@@ -63,23 +63,56 @@ static bool is_mine(struct call *c, const struct json *entry)
 	return text_eq(tenant, c->who.tenant);
 }
 
-static int list(struct call *c, struct err *e)
+enum { LIST_USUAL = 200, LIST_MOST = 1000, OFFSET_MOST = 10000 };
+
+/* What waits, and unless only that is asked for, the newest that are settled. */
+static int load_list(
+	struct call *c, bool only_waiting, int64_t most, struct json **ret, bool *ret_more, struct err *e)
 {
 	struct sys *s = c->server->sys;
-	struct json *doc, *out = json_new(c->a, JSON_ARRAY);
+	int rc = approvals_load(s, c->a, c->server->ws, ret, e);
+
+	*ret_more = false;
+	if (rc == OK && most > LIST_USUAL)
+		rc = approvals_add_waiting(s, c->a, c->server->ws, SIZE_MAX, *ret, e);
+	if (rc || only_waiting)
+		return rc;
+	return approvals_add_settled(s, c->a, c->server->ws, (size_t)most, *ret, ret_more, e);
+}
+
+/* A page of them, `offset` counted from the newest; the oldest of a page comes first.  The answer is an array, so its headers say how many there
+ * are.  X-Total-Count is there when that is known: of what waits always. */
+static int list(struct call *c, struct err *e)
+{
+	struct json *doc, *all = json_new(c->a, JSON_ARRAY), *out = json_new(c->a, JSON_ARRAY);
 	const char *state = call_query(c, "state");
-	bool is_more;
-	int rc = approvals_load(s, c->a, c->server->ws, &doc, e);
+	bool is_more, only_waiting = state && text_eq(state, "pending");
+	int64_t limit, offset, total;
+	int rc = call_query_int(c, "limit", LIST_USUAL, 1, LIST_MOST, &limit, e);
 
 	if (rc == OK)
-		rc = approvals_add_settled(s, c->a, c->server->ws, 200, doc, &is_more, e);
+		rc = call_query_int(c, "offset", 0, 0, OFFSET_MOST, &offset, e);
+	if (rc == OK)
+		rc = load_list(c, only_waiting, limit + offset, &doc, &is_more, e);
 	if (rc)
 		return rc;
 	json_each_member (m, json_get(doc, "requests")) {
+		if (!is_mine(c, m->value))
+			continue;
 		struct json *o = ceremony(c, m->value, doc);
-		if (is_mine(c, m->value) && (!state || text_eq(state, json_get_text(o, "state", ""))))
-			json_push(c->a, out, o);
+		if (!state || text_eq(state, json_get_text(o, "state", "")))
+			json_push(c->a, all, o);
 	}
+	total = all->n;
+	if (!state || only_waiting)
+		total += (int64_t)approvals_moved(doc, c->server->sys->now_us(c->server->sys), c->who.tenant,
+			auth_home_tenant(c->server));
+	int64_t end = (int64_t)all->n - offset, from = end > limit ? end - limit : 0;
+	for (int64_t i = from; i < end; i++)
+		json_push(c->a, out, all->items[i]);
+	if (!is_more)
+		call_send_header(c, "X-Total-Count", arena_printf(c->a, "%lld", (long long)total));
+	call_send_header(c, "X-Has-More", is_more || offset + out->n < total ? "true" : "false");
 	call_answer(c, 200, out);
 	return OK;
 }

@@ -30,7 +30,7 @@ static const char *text_or(const struct json *o, const char *name)
 static const char *epoch_of(struct call *c)
 {
 	return arena_printf(
-		c->a, "%llu", (unsigned long long)(c->k->policy ? ruleset_epoch(c->k->policy) : 0));
+		c->a, "%llu", (unsigned long long)(call_policy(c) ? ruleset_epoch(call_policy(c)) : 0));
 }
 
 /* Sums of the chain, as they are now. */
@@ -148,7 +148,7 @@ static int issue(struct call *c, const struct court *court, struct json *token, 
 			.effect_id = "helm.authority/token",
 			.status = "ISSUED",
 			.verdict = "ALLOW",
-			.policy_hash = c->k->policy ? ruleset_sha256(c->k->policy) : c->k->policy_hash,
+			.policy_hash = call_policy(c) ? ruleset_sha256(call_policy(c)) : c->k->policy_hash,
 			.args_hash = text_or(token, "bound_draft_hash"),
 			.output_hash = text_or(token, "token_hash"),
 			.executor_id = c->who.principal,
@@ -302,7 +302,7 @@ static int commit(struct call *c, struct err *e)
 			.effect_id = "helm.authority/commit",
 			.status = "COMMITTED",
 			.verdict = "ALLOW",
-			.policy_hash = c->k->policy ? ruleset_sha256(c->k->policy) : c->k->policy_hash,
+			.policy_hash = call_policy(c) ? ruleset_sha256(call_policy(c)) : c->k->policy_hash,
 			.args_hash = text_or(token, "bound_draft_hash"),
 			.output_hash = text_or(token, "token_hash"),
 			.executor_id = c->who.principal,

@@ -58,7 +58,7 @@ static int status(struct call *c, struct err *e)
 	bool has_signer = c->k->recorder.key != NULL;
 	const char *trouble = policy_trouble(s, c->a, c->k->ws);
 	const char *broken = posture_of(s, c->k->ws)->broken;
-	bool has_policy = c->k->policy != NULL && !trouble && !broken;
+	bool has_policy = call_policy(c) != NULL && !trouble && !broken;
 	int64_t open = waiting(c, &has_approvals);
 
 	(void)e;
@@ -171,6 +171,7 @@ struct newest {
 	struct json *list;
 	int64_t limit;
 	int64_t length; /* of what is on disk */
+	bool is_cut; /* there are more than `limit` */
 };
 
 static int add_newest(
@@ -182,13 +183,16 @@ static int add_newest(
 	(void)at;
 	(void)text;
 	(void)e;
-	if (is_decision(receipt) && json_get_int(receipt, "lamport_clock", 0) <= n->length &&
-		receipts_is_wanted(&n->w, receipt))
+	if (!is_decision(receipt) || json_get_int(receipt, "lamport_clock", 0) > n->length ||
+		!receipts_is_wanted(&n->w, receipt))
+		return 0;
+	n->is_cut = (int64_t)n->list->n == n->limit;
+	if (!n->is_cut)
 		json_push(n->c->a, n->list, record_of(n->c, receipt));
-	return (int64_t)n->list->n == n->limit;
+	return n->is_cut;
 }
 
-/* The newest first; those before are found by their time (`to`). */
+/* The newest first; those before are found by their time (`to`).  The answer is an array, so a header says whether there are more. */
 static int records(struct call *c, struct err *e)
 {
 	struct newest n = {
@@ -201,9 +205,11 @@ static int records(struct call *c, struct err *e)
 		rc = call_query_int(c, "limit", 100, 1, 1000, &n.limit, e);
 	if (rc == OK)
 		rc = receipts_back(c->server->sys, c->server->ws->state_fd, &all, add_newest, &n, e);
-	if (rc == OK)
-		call_answer(c, 200, n.list);
-	return rc;
+	if (rc)
+		return rc;
+	call_send_header(c, "X-Has-More", n.is_cut ? "true" : "false");
+	call_answer(c, 200, n.list);
+	return OK;
 }
 
 static int find_record(struct call *c, struct json **ret, struct err *e)

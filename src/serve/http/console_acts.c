@@ -391,7 +391,7 @@ static int sessions(struct call *c, struct err *e)
 	AUTO(index_close) struct index *x = NULL;
 	struct console_rows rows = { c, json_new(c->a, JSON_ARRAY) };
 	struct json *doc = json_new(c->a, JSON_OBJECT);
-	int64_t limit;
+	int64_t limit, total = 0;
 	int rc = console_only_home(c, e);
 
 	if (rc == OK)
@@ -400,9 +400,13 @@ static int sessions(struct call *c, struct err *e)
 		rc = index_open(&at, INDEX_SOON, &x, e);
 	if (rc == OK)
 		rc = index_sessions(x, (size_t)limit, console_push, &rows, e);
+	if (rc == OK)
+		rc = index_count(x, "sessions", &total, e);
 	if (rc)
 		return rc;
 	json_set(c->a, doc, "sessions", rows.list);
+	json_seti(c->a, doc, "shown", rows.list->n);
+	json_seti(c->a, doc, "total", total);
 	json_sets(c->a, doc, "note", index_note(x));
 	call_answer(c, 200, doc);
 	return OK;

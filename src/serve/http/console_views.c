@@ -12,12 +12,23 @@
 #include "kernel/passkey.h"
 #include "kernel/posture.h"
 #include "kernel/standing.h"
+#include "kernel/verdict.h"
 #include "observe/observe.h"
 #include "serve/http/console.h"
 
 #include <string.h>
 
-enum { ANSWERED_SHOWN = 200, HEADS_SHOWN = 200, EXPLAIN_MOST = 16000, NOW_SHOWN = 20, COUNTED_MOST = 100000 };
+enum {
+	ANSWERED_SHOWN = 200,
+	WAITING_SHOWN = 200,
+	WAITING_MOST = 1000,
+	HEADS_SHOWN = 200,
+	FREEZES_SHOWN = 50,
+	PACKS_SHOWN = 200,
+	EXPLAIN_MOST = 16000,
+	NOW_SHOWN = 20,
+	COUNTED_MOST = 100000
+};
 static const int64_t DAY_US = INT64_C(86400) * 1000000;
 
 static bool is_home(const struct call *c)
@@ -149,26 +160,51 @@ static int waiting(struct call *c, struct err *e)
 	struct sys *s = c->server->sys;
 	struct json *all, *doc = json_new(c->a, JSON_OBJECT), *open = json_new(c->a, JSON_ARRAY),
 			  *answered = json_new(c->a, JSON_ARRAY);
-	int64_t now_us = s->now_us(s);
+	int64_t now_us = s->now_us(s), limit = 0;
+	size_t total, granted;
 	bool is_more = false;
 	int rc = console_only_home(c, e);
 
 	if (rc == OK)
+		rc = call_query_int(c, "limit", WAITING_SHOWN, 1, WAITING_MOST, &limit, e);
+	if (rc == OK)
 		rc = approvals_load(s, c->a, c->server->ws, &all, e);
 	if (rc == OK)
-		rc = approvals_add_settled(s, c->a, c->server->ws, ANSWERED_SHOWN, all, &is_more, e);
+		rc = approvals_add_waiting(s, c->a, c->server->ws, (size_t)limit, all, e);
+	if (rc)
+		return rc;
+	approvals_count(all, now_us, &total, &granted);
+	json_each_member (m, json_get(all, "requests"))
+		if (text_eq(request_state(m->value, now_us), "pending"))
+			json_push(c->a, open, question(c, m->value, now_us));
+	if (open->n > limit) { /* the newest, which stand last */
+		open->items += open->n - limit;
+		open->n = (uint32_t)limit;
+	}
+	rc = approvals_add_settled(s, c->a, c->server->ws, ANSWERED_SHOWN, all, &is_more, e);
 	if (rc)
 		return rc;
 	json_each_member (m, json_get(all, "requests"))
-		json_push(c->a, text_eq(request_state(m->value, now_us), "pending") ? open : answered,
-			question(c, m->value, now_us));
+		if (!text_eq(request_state(m->value, now_us), "pending"))
+			json_push(c->a, answered, question(c, m->value, now_us));
 	json_set(c->a, doc, "waiting", open);
+	json_seti(c->a, doc, "shown", open->n);
+	json_seti(c->a, doc, "total", (int64_t)total);
 	json_set(c->a, doc, "answered", answered);
 	json_setb(c->a, doc, "more", is_more);
 	json_setb(
 		c->a, doc, "require_key", json_get_bool(posture_of(s, c->k->ws)->word, "require_key", false));
 	call_answer(c, 200, doc);
 	return OK;
+}
+
+/* One row more than is shown was asked for: were there more? */
+static bool cut_rows(struct json *list, uint32_t most)
+{
+	bool is_cut = list->n > most;
+
+	list->n = is_cut ? most : list->n;
+	return is_cut;
 }
 
 /* ---- freezes ---- */
@@ -190,9 +226,11 @@ static int freezes(struct call *c, struct err *e)
 	if (rc == OK)
 		rc = acts_values(x, "who", 50, console_push, &who, e);
 	if (rc == OK)
-		rc = acts_list(x, &past, (struct acts_cursor){ 0 }, 50, console_push, &before, e);
+		rc = acts_list(
+			x, &past, (struct acts_cursor){ 0 }, FREEZES_SHOWN + 1, console_push, &before, e);
 	if (rc)
 		return rc;
+	json_setb(c->a, doc, "more", cut_rows(before.list, FREEZES_SHOWN));
 	json_each_member (m, all) {
 		struct json *one = json_new(c->a, JSON_OBJECT);
 		const struct json *about = json_get(m->value, "metadata");
@@ -215,8 +253,20 @@ static int freezes(struct call *c, struct err *e)
 struct heads {
 	struct call *c;
 	struct json *list;
+	int64_t total, seen; /* heads on record; of these, in this walk */
 };
 
+static int count_head(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	(void)offset;
+	(void)line;
+	(void)text;
+	(void)e;
+	((struct heads *)arg)->total += is_whole;
+	return 0;
+}
+
+/* Only those that are shown are read: there may be a great many. */
 static int add_head(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	struct heads *h = arg;
@@ -225,13 +275,9 @@ static int add_head(void *arg, off_t offset, uint64_t line, struct bytes text, b
 	(void)offset;
 	(void)line;
 	(void)e;
-	if (!is_whole || json_parse(h->c->a, text, "head", NULL, &head, NULL))
-		return 0;
-	if (h->list->n == HEADS_SHOWN) {
-		memmove(h->list->items, h->list->items + 1, (HEADS_SHOWN - 1) * sizeof(*h->list->items));
-		h->list->n--;
-	}
-	json_push(h->c->a, h->list, head);
+	if (is_whole && h->seen++ >= h->total - HEADS_SHOWN && h->list->n < HEADS_SHOWN &&
+		json_parse(h->c->a, text, "head", NULL, &head, NULL) == OK)
+		json_push(h->c->a, h->list, head);
 	return 0;
 }
 
@@ -239,11 +285,13 @@ static int log_view(struct call *c, struct err *e)
 {
 	struct sys *s = c->server->sys;
 	int fd = c->server->ws->state_fd;
-	struct heads h = { c, json_new(c->a, JSON_ARRAY) };
+	struct heads h = { .c = c, .list = json_new(c->a, JSON_ARRAY) };
 	struct json *doc = json_new(c->a, JSON_OBJECT), *last = NULL, *anchors = NULL;
 	struct err why = { 0 };
 	int rc = console_only_home(c, e);
 
+	if (rc == OK)
+		rc = lines_each(s, fd, HEADS, count_head, &h, e);
 	if (rc == OK)
 		rc = lines_each(s, fd, HEADS, add_head, &h, e);
 	if (rc && rc != E_MISSING)
@@ -253,9 +301,15 @@ static int log_view(struct call *c, struct err *e)
 	json_seti(c->a, doc, "receipts", (int64_t)tail_length(c->server->tail));
 	json_setb(c->a, doc, "end_is_sound", is_sound);
 	json_sets(c->a, doc, "problem", is_sound ? NULL : why.text);
+	struct record_verdict v;
+	workspace_verdict_quick(s, c->a, c->server->ws, VERDICT_QUICK_BYTES, &v);
+	struct json *record = audit_verdict_json(c->a, &v);
+	json_sets(c->a, record, "text", audit_verdict_text(c->a, &v));
+	json_set(c->a, doc, "record", record);
 	json_sets(c->a, doc, "last_at", json_get_text(last, "timestamp", NULL));
 	json_sets(c->a, doc, "chain_id", json_get_text(last, "session_id", NULL));
 	json_set(c->a, doc, "heads", h.list);
+	json_seti(c->a, doc, "heads_total", h.total);
 	json_set(c->a, doc, "anchors", anchors ? anchors : json_new(c->a, JSON_ARRAY));
 	call_answer(c, 200, doc);
 	return OK;
@@ -273,7 +327,8 @@ static int evidence(struct call *c, struct err *e)
 	int rc = console_acts(c, &x, &is_behind, e);
 
 	if (rc == OK)
-		rc = acts_list(x, &f, (struct acts_cursor){ 0 }, 200, console_push, &rows, e);
+		rc = acts_list(x, &f, (struct acts_cursor){ 0 }, PACKS_SHOWN + 1, console_push, &rows, e);
+	json_setb(c->a, doc, "more", cut_rows(rows.list, PACKS_SHOWN));
 	json_each (row, rows.list) {
 		const char *line = NULL;
 		struct json *receipt;

@@ -116,6 +116,17 @@ static void count(struct call *c, const struct handling *h)
 	json_sets(c->a, c->telemetry, "rule", h->decision.detail_code);
 }
 
+const struct ruleset *call_policy(const struct call *c)
+{
+	return c->policy ? c->policy->rules : NULL;
+}
+
+/* Which policy a question is for, beside those in use. */
+static const struct ruleset *policy_for(const struct call *c, const struct tool_question *q)
+{
+	return q->policy ? q->policy : q->is_without_policy ? NULL : call_policy(c);
+}
+
 int decide_prepare(struct call *c, const struct tool_question *q, struct request **ret, struct err *e)
 {
 	struct kernel *k = c->k;
@@ -123,7 +134,8 @@ int decide_prepare(struct call *c, const struct tool_question *q, struct request
 		json_is(q->args, JSON_OBJECT) ? json_copy(c->a, q->args) : json_new(c->a, JSON_OBJECT);
 	const struct tool_call call = { .tool_name = q->as ? q->as : q->tool,
 		.input = q->as_input ? json_copy(c->a, q->as_input) : input,
-		.session = q->session };
+		.session = q->session,
+		.effects = q->effects };
 	struct proposal *proposal = arena_zalloc(c->a, 1, sizeof(*proposal));
 	struct request *r = arena_zalloc(c->a, 1, sizeof(*r));
 	const char *profile;
@@ -144,7 +156,9 @@ int decide_prepare(struct call *c, const struct tool_question *q, struct request
 			.draw_count = q->draw_count,
 			.preview = preview_of(c, q, input),
 			.about = about_of(c, q) },
-		.where = &k->guard.at,
+		.where = q->where ? q->where : &k->guard.at,
+		.policy = policy_for(c, q),
+		.placement = q->placement,
 		.mode = GUARD_ENFORCE };
 	if (q->refused) {
 		r->at_least.action = ACTION_DENY;
@@ -156,7 +170,7 @@ int decide_prepare(struct call *c, const struct tool_question *q, struct request
 		rc = profiles_get(&k->guard.profiles, profile, &r->profile, e);
 	if (rc)
 		return rc;
-	propose_tool(c->a, &k->guard.at, &call, proposal);
+	propose_tool(c->a, r->where, &call, proposal);
 	/* All that policies and people are shown, which may be more than the call as it is judged. */
 	propose_check_document(c->a, "argument", q->args, proposal);
 	propose_check_document(c->a, "context", q->context, proposal);

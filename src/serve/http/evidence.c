@@ -7,6 +7,7 @@
 #include "base/gzip.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/verdict.h"
 #include "serve/http/http.h"
 
 #include <fcntl.h>
@@ -96,9 +97,24 @@ static void end_export(const bool *is_first)
 		__atomic_store_n(&is_exporting, false, __ATOMIC_RELEASE);
 }
 
+/* The record is checked now.  One that is not sound leaves by `helm evidence export --unsound` or not at all; findings may be about others
+ * than who asks, and are not told here. */
+static int check_record(struct call *c, struct record_verdict *ret, struct err *e)
+{
+	const struct verdict_ask ask = { .is_now = true, .all = true };
+	int rc = workspace_verdict(c->server->sys, c->a, c->server->ws, &ask, ret, e);
+
+	ret->findings = json_new(c->a, JSON_ARRAY);
+	return rc || ret->is_sound
+		? rc
+		: call_refuse(c, e, 409, "RECORD_UNSOUND",
+			  "the record is not sound, so nothing leaves as evidence: helm log check");
+}
+
 int evidence_export(struct call *c, struct evidence_choice *choice, struct bytes *ret, struct err *e)
 {
 	AUTO(evidence_close) struct evidence found = { 0 };
+	struct record_verdict verdict;
 
 	if (key_keeper(c->k->recorder.key))
 		return call_refuse(
@@ -112,6 +128,10 @@ int evidence_export(struct call *c, struct evidence_choice *choice, struct bytes
 	if (rc)
 		return rc;
 	call_hold(c);
+	rc = check_record(c, &verdict, e);
+	if (rc)
+		return rc;
+	choice->verdict = &verdict;
 	sign_head(c);
 	rc = evidence_collect(c->server->sys, c->a, c->server->ws->state_fd, choice, &found, e);
 	if (rc == E_MISSING)

@@ -22,10 +22,17 @@ struct tool_question {
 	const struct draw *draws; /* used up with an answer that is no question; or NULL */
 	size_t draw_count;
 	const char *refused, *why; /* a rule of the door's own that denies it, and its sentence; or NULL */
+	enum tool_effects effects;
+	enum placement placement; /* left out: UNSANDBOXED */
 	const char *as; /* the tool that it is understood as, where its own name says nothing; or NULL */
 	const struct json *as_input; /* and what that one is given; NULL: args */
 	const struct json *known; /* further facts of the door; or NULL */
+	const struct ruleset *policy; /* in the place of the one that the server was started with; or NULL */
+	bool is_without_policy; /* that one does not speak about such questions: it is not asked */
+	const struct surroundings *where; /* NULL: those of the workspace */
 };
+/* The policy that the server was started with, as it is for this request; NULL: there is none. */
+const struct ruleset *call_policy(const struct call *c);
 /* Understood as a tool call (a shell command among its arguments is read), decided by profiles, guard rules and policies, on record.
  * h begins as { .a = c->a }.  503 when it could not be recorded. */
 int decide_tool(struct call *c, const struct tool_question *q, struct handling *h, struct err *e);

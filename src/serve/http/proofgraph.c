@@ -81,8 +81,9 @@ static int sessions(struct call *c, struct err *e)
 	rc = receipts_each(c->server->sys, c->server->ws->state_fd, count, s, e);
 	if (rc)
 		return rc;
-	for (struct one_session *x = s->first; x && out->n < limit; x = x->next) {
-		if (offset-- > 0)
+	int64_t total = 0;
+	for (struct one_session *x = s->first; x; x = x->next) {
+		if (total++ < offset || out->n == limit)
 			continue;
 		struct json *row = json_new(c->a, JSON_OBJECT);
 		json_sets(c->a, row, "session_id", x->id);
@@ -91,6 +92,8 @@ static int sessions(struct call *c, struct err *e)
 		json_seti(c->a, row, "last_lamport_clock", x->last);
 		json_push(c->a, out, row);
 	}
+	call_send_header(c, "X-Total-Count", arena_printf(c->a, "%lld", (long long)total));
+	call_send_header(c, "X-Has-More", offset + out->n < total ? "true" : "false");
 	call_answer(c, 200, out);
 	return OK;
 }

@@ -163,6 +163,19 @@ static struct json *taint_of(struct flight *f)
 	return json_copy(&f->a, copy);
 }
 
+/* What the tool was when a person approved it, and what it is now. */
+static struct json *pins_of(struct flight *f, const struct calling *c)
+{
+	struct json *pins = json_new(&f->a, JSON_OBJECT);
+	const char *pinned = json_get_text(c->pinned, "schema_sha256", NULL);
+
+	if (pinned)
+		json_sets(&f->a, pins, "schema_version", pinned);
+	if (c->said.pin.schema)
+		json_sets(&f->a, pins, "presented_schema_version", c->said.pin.schema);
+	return pins;
+}
+
 static struct json *known_of(struct flight *f, const struct calling *c)
 {
 	struct arena *a = &f->a;
@@ -174,6 +187,7 @@ static struct json *known_of(struct flight *f, const struct calling *c)
 	json_setb(a, known, "mcp_trusted", json_get_bool(c->row, "trusted", false));
 	json_sets(a, known, "client", client_of(f));
 	json_set(a, known, "taint", taint_of(f));
+	json_set(a, known, "mcp_pins", pins_of(f, c));
 	return known;
 }
 
@@ -252,14 +266,19 @@ int calling_decide(struct flight *f, struct calling *c, const char *bad_args, st
 	json_sets(a, bound, "text_hash", c->said.pin.text);
 	if (c->u->is_own)
 		json_set(a, bound, "args", c->args);
+	struct surroundings *at = arena_alloc(a, sizeof(*at));
+	*at = f->call.k->guard.at;
+	mcp_surround(sys_of(f), a, c->row, f->call.k->ws->home, at);
 	const struct tool_question q = { .tool = arena_printf(a, "mcp__%s__%s", c->server, c->tool),
 		.action = "AGENT_TOOL_CALL",
+		.where = at,
 		.principal = c->principal,
 		.session = f->guest->id,
 		.args = judged_args(f, c),
 		.draft = bound,
 		.door = "mcp",
 		.source = "mcp.gateway",
+		.placement = mcp_placement(c->u->is_own ? NULL : c->row),
 		.known = known_of(f, c),
 		.about = about_of(f, c) };
 	f->call.who.principal = f->guest->principal;
@@ -297,7 +316,7 @@ static struct json *decided_row(struct flight *f, const struct calling *c)
 	json_sets(a, row, "verdict", verdict_name(c->h.verdict));
 	json_sets(a, row, "decision_id", c->h.decision_id);
 	json_sets(a, row, "door", "mcp");
-	json_sets(a, row, "containment", c->u->is_web ? "none" : "walls");
+	json_sets(a, row, "containment", containment_name(c->h.decision.placement));
 	if (c->h.decision.detail_code)
 		json_sets(a, row, "rule", c->h.decision.detail_code);
 	if (c->h.settled.by)

@@ -79,7 +79,7 @@ static bool out_add(struct out *o, const char *line, size_t n)
 		o->room = o->n + n + 1 + PIECE;
 		o->p = realloc(o->p, o->room);
 		if (!o->p)
-			BUG("out of memory");
+			mem_exhausted(0);
 	}
 	memcpy(o->p + o->n, line, n);
 	o->n += n;

@@ -173,7 +173,7 @@ struct flight *flight_new(struct guest *u, struct bytes text, unsigned scopes)
 	struct flight *f = calloc(1, sizeof(*f));
 
 	if (!f)
-		BUG("out of memory");
+		mem_exhausted(0);
 	f->g = g;
 	f->guest = u;
 	f->snap = snapshot_take(g);

@@ -52,7 +52,7 @@ static struct snapshot *load_snapshot(struct gateway *g)
 	struct err e = { 0 };
 
 	if (!s)
-		BUG("out of memory");
+		mem_exhausted(0);
 	if (mcp_load(server->sys, &s->a, server->ws, &s->registry, &e)) {
 		log_line(server, "error", NULL, "no server of tools is offered: %s", e.text);
 		arena_done(&s->a);
@@ -161,7 +161,7 @@ struct guest *guest_new(struct gateway *g, const char *principal, const char *te
 	uint8_t id[16];
 
 	if (!u)
-		BUG("out of memory");
+		mem_exhausted(0);
 	if (s->random(s, id, sizeof(id))) {
 		free(u);
 		err_sys(e, "MCP_SESSION", "no random bytes for a session");
@@ -279,7 +279,7 @@ int gateway_start(struct server *s, const struct json *options, struct err *e)
 	struct json *registry;
 
 	if (!g)
-		BUG("out of memory");
+		mem_exhausted(0);
 	g->server = s;
 	g->o = options;
 	pthread_mutex_init(&g->lock, NULL);

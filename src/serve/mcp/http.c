@@ -270,7 +270,7 @@ static void telling_add(struct telling *s, const void *from, size_t n)
 		s->room = 2 * (s->n + n);
 		s->p = realloc(s->p, s->room);
 		if (!s->p)
-			BUG("out of memory");
+			mem_exhausted(0);
 	}
 	memcpy(s->p + s->n, from, n);
 	s->n += n;
@@ -310,7 +310,7 @@ static void answer_by_stream(struct call *c, struct flight *f)
 	struct telling *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*s = (struct telling){
 		.events = { telling_fill, telling_done }, .server = c->server, .f = f, .refs = 2
 	};
@@ -479,7 +479,7 @@ static int open_stream(struct call *c, struct err *e)
 	}
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*s = (struct telling){
 		.events = { telling_fill, telling_done }, .server = c->server, .guest = u, .refs = 2
 	};

@@ -181,7 +181,7 @@ void rpc_lines_put(struct rpc_lines *l, const void *from, size_t n)
 		l->room = 2 * (l->n + n) + PIECE;
 		l->p = realloc(l->p, l->room);
 		if (!l->p)
-			BUG("out of memory");
+			mem_exhausted(0);
 	}
 	if (n)
 		memcpy(l->p + l->n, from, n);

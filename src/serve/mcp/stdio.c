@@ -101,7 +101,7 @@ static void write_line(struct bytes text, bool is_answer)
 	struct saying *s = malloc(sizeof(*s) + text.n + 1);
 
 	if (!s)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*s = (struct saying){ .n = text.n + 1 };
 	memcpy(s->text, text.p, text.n);
 	s->text[text.n] = '\n';

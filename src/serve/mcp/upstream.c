@@ -19,7 +19,7 @@ struct offer *offer_new(void)
 	struct offer *o = calloc(1, sizeof(*o));
 
 	if (!o)
-		BUG("out of memory");
+		mem_exhausted(0);
 	o->refs = 1;
 	o->tools = json_new(&o->a, JSON_ARRAY);
 	return o;
@@ -56,7 +56,7 @@ static struct upstream *upstream_new(struct gateway *g, const char *id, const st
 	struct upstream *u = calloc(1, sizeof(*u));
 
 	if (!u)
-		BUG("out of memory");
+		mem_exhausted(0);
 	u->g = g;
 	u->id = arena_strdup(&g->a, id);
 	u->launch = arena_strdup(&g->a, json_get_text(row, "launch_sha256", ""));
@@ -370,7 +370,7 @@ void upstream_say(struct upstream *u, uint64_t starts, struct bytes message)
 	size_t n = 0;
 
 	if (!s)
-		BUG("out of memory");
+		mem_exhausted(0);
 	s->n = message.n;
 	memcpy(s->text, message.p, message.n);
 	pthread_mutex_lock(&u->lock);

@@ -498,7 +498,7 @@ void upstream_send_web(struct upstream *u, struct flight *f)
 	struct sent *sent = malloc(sizeof(*sent));
 
 	if (!sent)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*sent = (struct sent){ u, f };
 	if (start_counted(u, be_call, sent))
 		return;
@@ -545,7 +545,7 @@ void upstream_say_web(struct upstream *u, struct bytes message)
 	struct said *said = calloc(1, sizeof(*said) + message.n);
 
 	if (!said)
-		BUG("out of memory");
+		mem_exhausted(0);
 	said->u = u;
 	said->n = message.n;
 	memcpy(said->text, message.p, message.n);

@@ -497,22 +497,40 @@ static bool other_rewrite_event(struct arena *a, struct assembly *x, struct json
 const struct form form_other = { "other", other_event, other_document, shape_openai_error, other_error,
 	other_rewrite, other_rewrite_event };
 
-/* By how the path ends: what stands before it is the vendor's.  As the vendor may read it: decoded, without slashes that say nothing. */
-const struct form *form_of_path(const char *said)
+/* As the vendor may read it: decoded, without slashes that say nothing.  NULL: nobody can say how it is read. */
+static char *path_as_read(struct arena *a, const char *said)
 {
-	AUTO(arena_done) struct arena a = { 0 };
-	char *path = path_decoded(&a, said, strlen(said)), *to = path;
+	char *path = path_decoded(a, said, strlen(said)), *to = path;
 
 	if (!path)
-		return &form_other;
+		return NULL;
 	for (const char *p = path; *p; p++)
 		if (*p != '/' || (p[1] && p[1] != '/'))
 			*to++ = *p;
 	*to = '\0';
+	return path;
+}
+
+/* By how the path ends: what stands before it is the vendor's. */
+const struct form *form_of_path(const char *said)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	const char *path = path_as_read(&a, said);
+
+	if (!path)
+		return &form_other;
 	const char *responses = strstr(path, "/responses");
 	if (text_ends(path, "/chat/completions"))
 		return &form_chat;
 	if (text_ends(path, "/messages"))
 		return &form_messages;
 	return responses && (!responses[10] || responses[10] == '/') ? &form_responses : &form_other;
+}
+
+bool path_may_hold_answers(const char *said)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	const char *path = path_as_read(&a, said);
+
+	return !path || strstr(path, "/files/") || strstr(path, "/batches/");
 }

@@ -80,6 +80,8 @@ extern const struct form form_chat, form_responses, form_messages;
 /* Of a path that is none of theirs: an answer with a call in it is read as the form that it has; events with one are refused. */
 extern const struct form form_other;
 const struct form *form_of_path(const char *path);
+/* Files and batches may be collected answers of a model, whatever type the vendor gives them. */
+bool path_may_hold_answers(const char *path);
 
 /* Why something is refused, for whoever made the call. */
 struct refusal {

@@ -248,7 +248,7 @@ static int decide_vendor_tools(struct call *c, struct tx *t, bool *ret_is_sent, 
 			.context = call_context(c, NULL),
 			.door = "proxy",
 			.source = "proxy.vendor_tool",
-			.as = "update_plan", /* nothing happens on this machine */
+			.effects = EFFECTS_ELSEWHERE,
 			.refused = govern_lacks_policy(c) ? "proxy.no_policy" : NULL,
 			.why = NO_POLICY_TEXT,
 			.about = proxy_about(c->a, t) };
@@ -268,7 +268,7 @@ static int decide_request(struct call *c, struct tx *t, bool *ret_is_sent, struc
 {
 	struct handling h = { .a = c->a };
 	const struct asked *q = &t->asked;
-	const struct ruleset *rules = c->k->policy;
+	const struct ruleset *rules = call_policy(c);
 	struct json *left = NULL, *about = proxy_about(c->a, t);
 	struct err why = { 0 };
 	struct tool_question ask = { .tool = *q->model ? q->model : c->path,
@@ -278,7 +278,8 @@ static int decide_request(struct call *c, struct tx *t, bool *ret_is_sent, struc
 		.context = call_context(c, NULL),
 		.door = "proxy",
 		.source = "proxy.request",
-		.as = "update_plan",
+		.effects = EFFECTS_ELSEWHERE,
+		.is_without_policy = rules && !speaks_of_requests(rules),
 		.about = about,
 		.draft = json_string(
 			c->a, sha256_hex(c->a, q->body.p ? (const char *)q->body.p : "", q->body.n)) };
@@ -304,8 +305,6 @@ static int decide_request(struct call *c, struct tx *t, bool *ret_is_sent, struc
 		ask.draws = t->reserved.draws;
 		ask.draw_count = t->reserved.n;
 	}
-	if (rules && !speaks_of_requests(rules))
-		c->k->policy = NULL;
 	int rc = decide_tool(c, &ask, &h, e);
 	if (rc && text_eq(e->code, "DRAW_REFUSED")) {
 		/* Somebody else took what was left. */
@@ -317,7 +316,6 @@ static int decide_request(struct call *c, struct tx *t, bool *ret_is_sent, struc
 		*e = (struct err){ 0 };
 		rc = decide_tool(c, &ask, &h, e);
 	}
-	c->k->policy = rules;
 	if (rc)
 		return rc;
 	t->decision_id = h.decision_id;
@@ -373,7 +371,7 @@ static struct tx *new_tx(struct call *c, struct proxy *p)
 	struct tx *t = calloc(1, sizeof(*t));
 
 	if (!t)
-		BUG("out of memory");
+		mem_exhausted(0);
 	t->p = p;
 	t->c = c;
 	pthread_mutex_init(&t->lock, NULL);

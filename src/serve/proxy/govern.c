@@ -12,7 +12,7 @@
 
 bool govern_lacks_policy(struct call *c)
 {
-	return !c->k->policy && !policy_is_in_use(c->k->sys, c->k->ws);
+	return !call_policy(c) && !policy_is_in_use(c->k->sys, c->k->ws);
 }
 
 /* ---- one call ---- */
@@ -56,7 +56,7 @@ static void understand(struct arena *a, const struct tool_use *u, struct tool_qu
 	} else if (text_eq(type, "server_tool_use") || text_eq(type, "web_search_call") ||
 		text_eq(type, "file_search_call") || text_eq(type, "code_interpreter_call") ||
 		text_eq(type, "image_generation_call") || text_eq(type, "tool_search_call")) {
-		q->as = "update_plan"; /* the vendor does it, and nothing happens on this machine */
+		q->effects = EFFECTS_ELSEWHERE; /* the vendor does it */
 	} else {
 		q->as_input = NULL;
 	}

@@ -138,7 +138,7 @@ int proxy_start(struct server *s, const struct json *doc, struct err *e)
 	struct proxy *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		BUG("out of memory");
+		mem_exhausted(0);
 	p->s = s;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->left, NULL);

@@ -15,7 +15,7 @@ void bulk_add(struct bulk *b, const void *p, size_t n)
 		size_t room = 2 * b->room + n + 256;
 		char *more = realloc(b->p, room);
 		if (!more)
-			BUG("out of memory");
+			mem_exhausted(0);
 		b->p = more;
 		b->room = room;
 	}

@@ -289,7 +289,7 @@ static void start_job(
 	struct after *x = calloc(1, sizeof(*x));
 
 	if (!x)
-		BUG("out of memory");
+		mem_exhausted(0);
 	*x = (struct after){ t, after };
 	if (a == &t->job)
 		arena_reset(&t->job);
@@ -598,10 +598,8 @@ static enum phase phase_of(const struct tx *t)
 		return TX_STREAM;
 	if (is_good && t->asked.is_stream && !strcasestr(type, "json"))
 		return TX_STREAM;
-	/* Files may be collected answers of a model. */
 	bool may_be_answers = strcasestr(type, "json") || strcasestr(type, "text/") ||
-		strcasestr(type, "eventstream") || strstr(t->c->path, "/files/") ||
-		strstr(t->c->path, "/batches/");
+		strcasestr(type, "eventstream") || path_may_hold_answers(t->c->path);
 	if (is_good && t->asked.form == &form_other && !may_be_answers)
 		return TX_RAW;
 	return TX_WHOLE;
@@ -747,7 +745,14 @@ static void after_failure(struct tx *t)
 	if (text_eq(t->failed.code, "WEB_UNREACHABLE"))
 		r.message = arena_printf(
 			&t->job, "the upstream '%s' cannot be reached: %s", t->up->id, t->failed.text);
-	else if (text_eq(t->failed.code, "WEB_TOO_LARGE"))
+	else if (text_eq(t->failed.code, "WEB_INCOMPLETE"))
+		r.message = arena_printf(&t->job, "the upstream '%s' did not give a whole answer: %s",
+			t->up->id, t->failed.text);
+	else if (text_eq(t->failed.code, "WEB_TIMEOUT")) {
+		r.status = 504;
+		r.message = arena_printf(&t->job, "the upstream '%s' did not give a whole answer in time: %s",
+			t->up->id, t->failed.text);
+	} else if (text_eq(t->failed.code, "WEB_TOO_LARGE"))
 		r.message = "the answer is larger than may be passed on";
 	refuse_call(t->c, t->asked.form, &r);
 	answer(t);
@@ -762,12 +767,22 @@ static void after_again(struct tx *t)
 		send(t);
 		return;
 	}
+	if (!t->c->status) { /* no worker has come to its end with it */
+		struct refusal lost =
+			failure(t, "GOVERNANCE_ERROR", "it could not be decided, so it was not sent on");
+		lost.status = 503;
+		t->c->sent_count = 0;
+		refuse_call(t->c, t->asked.form, &lost);
+	}
 	answer(t); /* it was refused, and says so */
 	let_go(t);
 }
 
+/* Without a worker that decides, nothing is sent: not even to the same upstream once more. */
 static void decide_again(struct tx *t)
 {
+	t->url = NULL;
+	t->c->status = 0;
 	start_job(t, forward_again, t->home, after_again);
 }
 

@@ -222,7 +222,7 @@ int witness_start(struct server *s, const struct json *doc, struct err *e)
 	int rc;
 
 	if (!w)
-		BUG("out of memory");
+		mem_exhausted(0);
 	w->sys = s->sys;
 	w->fd = -1;
 	s->witness = w;
