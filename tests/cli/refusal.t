@@ -13,6 +13,7 @@ me=$scratch/home
 mkdir -p "$me/.ssh" "$me/notes" "$scratch/project"
 helm init >/dev/null || exit 1
 cd "$scratch/project" || exit 1
+git init -q . || exit 1 # without a remote: the build directory may lie in a clone that has one
 helm run -- true || skip_all "this machine cannot put up the sandbox"
 in_kind() { # in_kind namespaces|supervised COMMAND...: on a machine that has this kind of sandbox
   if [ "$1" = supervised ]; then
