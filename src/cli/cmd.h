@@ -440,7 +440,7 @@ int cmd_setup_status(struct cli *r, struct err *e);
 int cmd_setup_repair(struct cli *r, struct err *e);
 int cmd_setup_remove(struct cli *r, struct err *e);
 
-/* cmd_observe.c */
+/* cmd_actions.c */
 extern const struct opt status_opts[], dashboard_opts[], report_opts[], contract_opts[], diff_opts[];
 int cmd_status(struct cli *r, struct err *e);
 int cmd_dashboard(struct cli *r, struct err *e);

@@ -1,8 +1,8 @@
 /* cmd_adaptive.c — the harness: what work must bring before it starts, and what must be seen before it counts as done. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "kernel/harness.h"
 #include "kernel/skill.h"
 #include "kernel/sources.h"
@@ -371,10 +371,10 @@ static bool is_any(const struct json *row)
 int cmd_harness_reply(struct cli *r, struct err *e)
 {
 	const struct contract_place at = place(r);
-	const struct observed o = observed_from(r);
+	const struct actions_place o = actions_place_from(r);
 	const char *id = opt_text(r, "task-id", NULL);
 	struct json *row = NULL, *doc;
-	int rc = id ? newest_row(r, id, &row, e) : observe_newest_task(&o, is_any, &row, e);
+	int rc = id ? newest_row(r, id, &row, e) : actions_newest_task(&o, is_any, &row, e);
 
 	if (rc == OK)
 		rc = harness_reply(&at, row, &doc, e);
@@ -516,7 +516,7 @@ static int fill(struct filling *f, struct kernel *k, struct json *doc, struct er
 
 int cmd_harness_backfill(struct cli *r, struct err *e)
 {
-	const struct observed o = observed_from(r);
+	const struct actions_place o = actions_place_from(r);
 	struct filling f = { .r = r, .at = place(r), .rows = json_new(r->a, JSON_ARRAY) };
 	const char **only;
 	struct part part;
@@ -527,7 +527,7 @@ int cmd_harness_backfill(struct cli *r, struct err *e)
 	f.only_count = opt_list(r, "task-id", &only);
 	f.only = only;
 	int64_t limit = opt_int(r, "limit", 50);
-	int rc = observe_task_list(
+	int rc = actions_task_list(
 		&o, &all, f.only_count || limit <= 0 ? 0 : (size_t)limit, &part, consider, &f, e);
 	if (rc == OK)
 		say_part(r, &part, "tasks looked at");

@@ -3,8 +3,8 @@
  * As far as whoever started it can tell, `helm agent CLIENT` is the client: same terminal, same exit code, same death by a signal. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "kernel/agent/agent.h"
 #include "kernel/posture.h"
 #include "kernel/task/layer.h"

@@ -6,8 +6,8 @@
  * The same descriptions are shown before an answer is asked for. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "proof/preimage.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ static const char *how_long(struct cli *r, int64_t until_us)
 /* How long ago a recorded time was. */
 static const char *ago(struct cli *r, const struct json *doc, const char *name)
 {
-	return observe_ago(r->a, time_of(doc, name), r->sys->now_us(r->sys));
+	return actions_ago(r->a, time_of(doc, name), r->sys->now_us(r->sys));
 }
 
 /* ---- one request ---- */

@@ -5,7 +5,7 @@
  * the index has not read yet are no difference. */
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "kernel/workspace.h"
 #include "record/record.h"
 

@@ -2,14 +2,14 @@
  *
  * Stopping must be easy and going on must be deliberate: anybody outside a guarded run may freeze, but
  * only somebody who is not stopped by it, a person and not an agent, may lift it. */
+#include "actions/actions.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "clients/clients.h"
 #include "kernel/freeze.h"
-#include "observe/observe.h"
 #include "proof/preimage.h"
 
 #include <fcntl.h>
@@ -70,7 +70,7 @@ static int show(struct cli *r, struct err *e)
 			   *why = json_get_text(json_get(m->value, "metadata"), "reason", "");
 		out(r, "%s  since %s%s%s\n  to go on: %s\n", text_eq(who, "*") ? "everybody" : who,
 			safe_member(r, m->value, "timestamp"), *why ? "  " : "",
-			text_safe(r->a, why, strlen(why), false), observe_unfreeze(r->a, who));
+			text_safe(r->a, why, strlen(why), false), actions_unfreeze(r->a, who));
 	}
 	if (!doc->n)
 		out(r, "nothing is frozen\n");
@@ -147,7 +147,7 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	if (!r->is_json && fn != freeze_lift)
 		out(r, "to go on: %s\n",
-			hint(r, observe_unfreeze(r->a, text_safe(r->a, who, strlen(who), false))));
+			hint(r, actions_unfreeze(r->a, text_safe(r->a, who, strlen(who), false))));
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "kernel/kernel.h"
 #include "kernel/policy/policy.h"
 

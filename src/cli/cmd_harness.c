@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "kernel/gates.h"
 #include "kernel/memory.h"
 #include "kernel/workspace.h"

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_serve.h"
 #include "kernel/workspace.h"
 #include "remember/health.h"

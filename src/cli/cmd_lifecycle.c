@@ -3,7 +3,7 @@
 #include "base/proc.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "kernel/memory.h"
 #include "record/record.h"
 #include "remember/lifecycle.h"

@@ -1,13 +1,13 @@
 /* cmd_loops.c — loops: checked, shown, run and resumed; shadow-report. */
+#include "actions/shadow.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "kernel/loop.h"
 #include "kernel/skill.h"
 #include "kernel/task/task.h"
-#include "observe/shadow.h"
 #include "remember/harness.h"
 
 #include <fcntl.h>
@@ -126,13 +126,13 @@ int cmd_loops_validate(struct cli *r, struct err *e)
 static int evidence_of(struct cli *r, const struct json *loop, struct json *doc, struct err *e)
 {
 	const char *id = opt_text(r, "task-id", NULL);
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *rows, *there = json_new(r->a, JSON_OBJECT);
 	bool ok = true;
 
 	if (!id)
 		return OK;
-	int rc = observe_task(&o, id, &rows, e);
+	int rc = actions_task(&o, id, &rows, e);
 	if (rc)
 		return rc;
 	const struct json *row = rows->items[rows->n - 1];

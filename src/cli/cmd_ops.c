@@ -1,7 +1,7 @@
 /* cmd_ops.c — ops, validate, reconcile: rows of the ledgers as they are, and whether profiles, contracts and reference files are in order. */
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "kernel/reconcile.h"
 #include "kernel/workspace.h"
 #include "record/record.h"
@@ -86,7 +86,7 @@ static void task_line(struct cli *r, const struct json *row)
 	out(r, "%s %s %s %s %s [%s]\n", safe_member(r, row, "started_at"), safe_member(r, row, "status"),
 		safe_member(r, row, "profile"), safe_member(r, row, "skill"),
 		safe_member(r, row, "task_name"),
-		text_safe(r->a, observe_ops_evidence(r->a, row), strlen(observe_ops_evidence(r->a, row)),
+		text_safe(r->a, actions_ops_evidence(r->a, row), strlen(actions_ops_evidence(r->a, row)),
 			false));
 }
 
@@ -103,15 +103,15 @@ static void command_line(struct cli *r, const struct json *row)
 static int show_rows(struct cli *r, const struct ops_filter *f,
 	void (*line)(struct cli *, const struct json *), struct err *e)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *rows, *summary = NULL;
-	int rc = observe_ops_rows(&o, f, &rows, e);
+	int rc = actions_ops_rows(&o, f, &rows, e);
 
 	if (rc)
 		return rc;
 	warn_damage(r, f->is_commands ? COMMAND_LOG : TASK_LEDGER);
 	if (opt_flag(r, "summary"))
-		summary = observe_ops_summary(&o, f, rows);
+		summary = actions_ops_summary(&o, f, rows);
 	if (r->is_json) {
 		struct json *doc = json_new(r->a, JSON_OBJECT);
 		json_set(r->a, doc, "summary", summary);
@@ -178,9 +178,9 @@ static void draft_line(struct cli *r, const struct json *row)
 
 int cmd_ops_daily(struct cli *r, struct err *e)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *doc;
-	int rc = observe_ops_daily(&o, (size_t)opt_int(r, "limit", 20), opt_int(r, "days", 0), &doc, e);
+	int rc = actions_ops_daily(&o, (size_t)opt_int(r, "limit", 20), opt_int(r, "days", 0), &doc, e);
 
 	if (rc)
 		return rc;
@@ -202,9 +202,9 @@ int cmd_ops_daily(struct cli *r, struct err *e)
 
 int cmd_ops_capture_state(struct cli *r, struct err *e)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *doc;
-	int rc = observe_ops_capture(&o, (size_t)opt_int(r, "limit", 20), &doc, e);
+	int rc = actions_ops_capture(&o, (size_t)opt_int(r, "limit", 20), &doc, e);
 
 	if (rc)
 		return rc;

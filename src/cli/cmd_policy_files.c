@@ -6,7 +6,7 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_policy.h"
 #include "decide/engine/engine.h"
 #include "kernel/person.h"

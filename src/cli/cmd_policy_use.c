@@ -4,8 +4,8 @@
  * whether it is closed, which questions it would answer instead of a person. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "cli/cmd_policy.h"
 #include "kernel/posture.h"
 #include "proof/preimage.h"

@@ -5,8 +5,8 @@
  * profile in force is a signed record, and what runs under the guard cannot choose for itself. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "kernel/standing.h"
 #include "kernel/task/task.h"
 #include "proof/preimage.h"
@@ -80,10 +80,10 @@ int cmd_profile_rollback(struct cli *r, struct err *e)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "profile", "runtime_backend",
 		"runtime_target" };
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	const char *id = opt_text(r, "task-id", NULL);
 	struct json *rows, *row = NULL, *doc = json_new(r->a, JSON_OBJECT);
-	int rc = id ? observe_task(&o, id, &rows, e) : observe_newest_task(&o, is_risky, &row, e);
+	int rc = id ? actions_task(&o, id, &rows, e) : actions_newest_task(&o, is_risky, &row, e);
 
 	if (rc)
 		return rc;

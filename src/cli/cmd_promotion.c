@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "kernel/intake.h"
 #include "kernel/person.h"
 #include "remember/intake.h"

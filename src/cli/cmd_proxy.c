@@ -1,6 +1,7 @@
 /* cmd_proxy.c — helm proxy: start helm-serve between programs and their models; what passed there, by model and principal.
  *
  * What the command line says is added to what --config FILE says, and helm-serve checks the whole. */
+#include "actions/actions.h"
 #include "base/conf.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -9,7 +10,6 @@
 #include "cli/cmd_serve.h"
 #include "decide/bundle/bundle.h"
 #include "kernel/policy/policy.h"
-#include "observe/observe.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -345,7 +345,7 @@ int cmd_proxy_report(struct cli *r, struct err *e)
 
 	if (since && !cli_duration(since, &span))
 		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 24h or 7d", since);
-	int rc = observe_proxy(
+	int rc = actions_proxy(
 		r->sys, r->a, r->ws->state_fd, since ? r->sys->now_us(r->sys) - span : 0, &doc, e);
 	if (rc)
 		return rc;

@@ -1,13 +1,13 @@
 /* cmd_report.c — report: what happened, for a terminal, for a mail, for a browser, for a program.
  *
  * observe/ makes the document; this file adds the verdict on the record behind it, and prints it in one
- * of the forms. What is written for others goes through observe_make_public() with --public, before any
+ * of the forms. What is written for others goes through actions_make_public() with --public, before any
  * form is made of it, so no form can forget it. */
 #include "cli/cmd_report.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "kernel/approval/approval.h"
 #include "kernel/verdict.h"
 #include "kernel/workspace.h"
@@ -115,7 +115,7 @@ static void section(struct page *p, const char *title, const struct json *doc, c
 		columns++;
 	if (!rows)
 		return;
-	const char *cut = p->left == SIZE_MAX ? observe_cut(r->a, doc, list) : NULL;
+	const char *cut = p->left == SIZE_MAX ? actions_cut(r->a, doc, list) : NULL;
 	int64_t of = json_get_int(about, "of", 0);
 	if (p->left != SIZE_MAX && (int64_t)rows < of)
 		cut = of <= DEFAULT_LIMIT ? text_shown_of(r->a, (int64_t)rows, of, "all with --limit 20")
@@ -249,7 +249,7 @@ static void print_report(struct cli *r, const struct json *doc)
 
 	out(r, "%sHelm report%s  %s  %s\n\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
 		short_path(&p, safe_member(r, doc, "workspace")),
-		observe_when(r->a, safe_member(r, doc, "generated_at")));
+		actions_when(r->a, safe_member(r, doc, "generated_at")));
 	record_line(r, json_get(doc, "record"));
 	counts_line(r, doc);
 	report_done(&p, day);
@@ -356,19 +356,19 @@ static void put_record(struct cli *r, struct json *doc)
 /* The document, with the verdict on the record in it.  Of a log that is too long to check on the way the report says how far it was checked. */
 static int gather(struct cli *r, const char *session, struct json **ret, struct err *e)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *who, *answered = answers(r, &who), *day;
 	int rc;
 
 	if (session) {
-		rc = observe_session(&o, session, answered, ret, e);
+		rc = actions_session(&o, session, answered, ret, e);
 		if (rc == OK)
 			put_record(r, *ret);
 		return rc;
 	}
-	rc = observe_report(&o, (size_t)opt_int(r, "limit", DEFAULT_LIMIT), answered, ret, e);
+	rc = actions_report(&o, (size_t)opt_int(r, "limit", DEFAULT_LIMIT), answered, ret, e);
 	if (rc == OK)
-		rc = observe_day(&o, &day, e);
+		rc = actions_day(&o, &day, e);
 	if (rc)
 		return rc;
 	json_set(r->a, *ret, "day", day);
@@ -398,14 +398,14 @@ int cmd_report(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	if (opt_flag(r, "public"))
-		observe_make_public(r->a, doc, r->ws->home);
+		actions_make_public(r->a, doc, r->ws->home);
 	/* Documents are never wrapped to the screen. */
 	r->is_document = !text_eq(format, "text");
 	if (text_eq(format, "html"))
-		return deliver(r, session ? observe_session_html(r->a, doc) : observe_html(r->a, doc), e);
+		return deliver(r, session ? actions_session_html(r->a, doc) : actions_html(r->a, doc), e);
 	/* Made safe as a whole, since it may be read in a terminal. */
 	if (text_eq(format, "markdown")) {
-		const char *md = session ? observe_session_markdown(r->a, doc) : observe_markdown(r->a, doc);
+		const char *md = session ? actions_session_markdown(r->a, doc) : actions_markdown(r->a, doc);
 		return deliver(r, text_safe(r->a, md, strlen(md), true), e);
 	}
 	if (text_eq(format, "text")) {

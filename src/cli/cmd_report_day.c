@@ -3,7 +3,7 @@
  * Every list is cut to the room there is and says how many there are; every remedy is a command that can be pasted. */
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_report.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
  * elsewhere --yes says so. After an installation a destructive call is made through the new entry, and it
  * must be denied with a receipt that verifies. "Installed" is not yet "armed": a client may still skip the
  * hook, and the exit code tells the difference. */
+#include "actions/actions.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
@@ -14,7 +15,6 @@
 #include "kernel/setup/setup.h"
 #include "kernel/standing.h"
 #include "kernel/task/contain.h"
-#include "observe/observe.h"
 #include "verify/verify.h"
 
 #include <string.h>
@@ -300,7 +300,7 @@ static void choose_profile(struct cli *r)
 			", made for agents: ordinary work in the tree is not asked about, what it loses is saved "
 			"first,\nand what leaves the tree is asked about ('helm profile use NAME' chooses another)\n%s\n",
 			shown(r,
-				observe_profile_text(
+				actions_profile_text(
 					r->a, json_get(standing(r->sys, r->a, r->ws), "profile"))));
 	else
 		out(r,

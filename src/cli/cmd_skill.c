@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "kernel/person.h"
 #include "kernel/skill.h"
 #include "kernel/task/task.h"
@@ -206,9 +206,9 @@ int cmd_skill_usage(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "skill", "runs", "ok", "failed", "stopped", "other",
 		"left contract", "seconds", "cost", "last worked", "last failure" };
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *list;
-	int rc = observe_skill_usage(&o, r->arg_count ? r->args[0] : NULL, &list, e);
+	int rc = actions_skill_usage(&o, r->arg_count ? r->args[0] : NULL, &list, e);
 
 	if (rc)
 		return rc;

@@ -1,7 +1,7 @@
 /* cmd_skill_draft.c — skills while they are made: scaffold, draft, assessment, promotion, review. */
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "kernel/memory.h"
 #include "kernel/person.h"
 #include "kernel/skill.h"

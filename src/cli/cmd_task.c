@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "kernel/gates.h"
 #include "kernel/task/task.h"
 
@@ -77,7 +77,7 @@ static void task_cells(struct cli *r, struct out_table *t, const struct json *ro
 		row, "updated_at", json_get_text(row, "finished_at", json_get_text(row, "started_at", "")));
 	const char *cells[] = { clip_id(r, safe_member(r, row, "task_id")), safe_member(r, row, "status"),
 		safe_member(r, row, "profile"),
-		text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, now) : "-",
+		text_parse_time(at, strlen(at), &us) ? actions_ago(r->a, us, now) : "-",
 		safe_member(r, row, "task_name") };
 	enum paint paints[] = { PAINT_MUTED, paint_for_status(cells[1]), PAINT_OFF, PAINT_MUTED, PAINT_OFF };
 
@@ -139,7 +139,7 @@ static struct task_filter filter_from(struct cli *r)
 int cmd_task_list(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "ID", "STATUS", "PROFILE", "WHEN", "NAME" };
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct task_filter f = filter_from(r);
 	struct task_listing l = { 0 };
 	int64_t limit = opt_int(r, "limit", 20);
@@ -147,7 +147,7 @@ int cmd_task_list(struct cli *r, struct err *e)
 	if (limit < 0)
 		return err_set(e, E_USAGE, "TASK_LIMIT", "--limit takes a number of tasks, or 0 for all");
 	listing_begin(&l.list, r, heads, ARRAY_SIZE(heads), task_cells);
-	int rc = observe_task_list(&o, &f, (size_t)limit, &l.part, list_task, &l, e);
+	int rc = actions_task_list(&o, &f, (size_t)limit, &l.part, list_task, &l, e);
 	if (rc == OK && !l.has_begun)
 		say_part(r, &l.part, "tasks");
 	if (rc == OK)
@@ -199,9 +199,9 @@ int cmd_task_show(struct cli *r, struct err *e)
 		"updated_at", "finished_at", "parent_task_id", "retry_count", "failure_stage",
 		"failure_reason", "blocked_reason", "completion_evidence", "operational_status",
 		"next_action", "failure_signature", "state_bundle", "protections" };
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *rows;
-	int rc = observe_task(&o, r->args[0], &rows, e);
+	int rc = actions_task(&o, r->args[0], &rows, e);
 
 	if (rc)
 		return rc;
@@ -223,9 +223,9 @@ int cmd_task_show(struct cli *r, struct err *e)
 /* What it left, held against the record. */
 int cmd_task_bundle(struct cli *r, struct err *e)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *rows, *doc;
-	int rc = observe_task(&o, r->args[0], &rows, e);
+	int rc = actions_task(&o, r->args[0], &rows, e);
 
 	if (rc == OK)
 		rc = task_bundle_read(r->sys, r->a, r->ws, rows->items[rows->n - 1], &doc, e);
@@ -255,9 +255,9 @@ int cmd_task_bundle(struct cli *r, struct err *e)
 /* The task may be named by the beginning of its id; its newest row is what is changed. */
 static int change(struct cli *r, struct task_change *c, struct err *e)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *rows, *row;
-	int rc = observe_task(&o, r->args[0], &rows, e);
+	int rc = actions_task(&o, r->args[0], &rows, e);
 
 	c->force = opt_flag(r, "force");
 	if (rc == OK)
@@ -400,14 +400,14 @@ static void add_unfinished(struct cli *r, struct json *doc)
 /* --fix closes only runs whose process is gone; everything else is for a person. */
 int cmd_task_doctor(struct cli *r, struct err *e)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *doc;
 	size_t closed = 0;
 	/* Closed first, so that the findings below are what is left. */
 	int rc = opt_flag(r, "fix") ? run_close_left(r, true, &closed, e) : OK;
 
 	if (rc == OK)
-		rc = observe_task_doctor(&o, DOCTOR_TASKS, opt_int(r, "stale-minutes", 120), &doc, e);
+		rc = actions_task_doctor(&o, DOCTOR_TASKS, opt_int(r, "stale-minutes", 120), &doc, e);
 	if (rc)
 		return rc;
 	add_unfinished(r, doc);

@@ -5,8 +5,8 @@
  * a file that changes between the two is refused. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "kernel/freeze.h"
 #include "kernel/posture.h"
 #include "kernel/state_files.h"

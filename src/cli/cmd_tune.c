@@ -5,8 +5,8 @@
  * it is given with the same ceremony as any grant. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 
 #include <string.h>
 

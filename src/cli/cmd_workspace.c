@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
-#include "cli/cmd_observe.h"
 #include "kernel/kernel.h"
 #include "kernel/posture.h"
 #include "kernel/sources.h"
@@ -351,10 +351,10 @@ static void print_sandbox(struct cli *r, const struct json *part)
 /* What `helm status` says of tasks.  It is a note here: a command that failed is no fault of the place. */
 static void note_tasks(struct cli *r, struct json *doc)
 {
-	const struct observed o = observed_from(r);
+	const struct actions_place o = actions_place_from(r);
 	struct json *reasons = json_new(r->a, JSON_ARRAY), *notes = json_get(doc, "notes");
 
-	if (!json_is(notes, JSON_ARRAY) || observe_task_reasons(&o, reasons, NULL))
+	if (!json_is(notes, JSON_ARRAY) || actions_task_reasons(&o, reasons, NULL))
 		return;
 	json_each (why, reasons)
 		json_push(r->a, notes, json_stringf(r->a, "%s: helm report", json_text(why)));

@@ -8,7 +8,7 @@
  * that are one harmless word are offered. */
 #include "base/text.h"
 #include "cli/checkpoint.h"
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "cli/gen.h"
 #include "cli/opt.h"
 #include "kernel/approval/approval.h"
@@ -157,10 +157,10 @@ static void offer_checkpoints(struct cli *r, const char *typed)
 
 static void offer_tasks(struct cli *r, const char *typed)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *rows;
 
-	if (observe_tasks(&o, NEWEST, &rows, NULL) == OK)
+	if (actions_tasks(&o, NEWEST, &rows, NULL) == OK)
 		offer_rows(r, rows, "task_id", typed);
 }
 
@@ -180,11 +180,11 @@ static int keep_session(void *arg, struct json *row, struct err *e)
 
 static void offer_sessions(struct cli *r, const char *typed)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct kept k = { r->a, json_new(r->a, JSON_ARRAY) };
 	struct part part;
 
-	if (observe_session_list(&o, NEWEST, &part, keep_session, &k, NULL) == OK)
+	if (actions_session_list(&o, NEWEST, &part, keep_session, &k, NULL) == OK)
 		offer_rows(r, k.rows, "session", typed);
 }
 

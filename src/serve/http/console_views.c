@@ -3,6 +3,7 @@
  *
  * Everything here has a command that says the same.  Where that command makes its document itself, it is asked (console_ask_helm()), so that
  * the two cannot differ. */
+#include "actions/actions.h"
 #include "audit/audit.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -13,7 +14,6 @@
 #include "kernel/posture.h"
 #include "kernel/standing.h"
 #include "kernel/verdict.h"
-#include "observe/observe.h"
 #include "serve/http/console.h"
 
 #include <string.h>
@@ -485,7 +485,7 @@ static int spend(struct call *c, struct err *e)
 	if (rc == OK)
 		rc = call_query_int(c, "days", 30, 1, 3650, &days, e);
 	if (rc == OK)
-		rc = observe_proxy(
+		rc = actions_proxy(
 			c->server->sys, c->a, c->server->ws->state_fd, now_us - days * DAY_US, &doc, e);
 	if (rc)
 		return rc;

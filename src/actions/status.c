@@ -3,9 +3,9 @@
  * The kernel finds out what is in force and what is wrong (`standing`); this file adds what became of the
  * last tasks and says both in sentences. "All is well" is printed only when nobody has a reason against
  * it: every finding adds to `reasons`, and health follows from that list alone. */
+#include "actions/fate.h"
+#include "actions/figures.h"
 #include "base/text.h"
-#include "observe/fate.h"
-#include "observe/figures.h"
 #include "privacy/privacy.h"
 #include "remember/loop.h"
 
@@ -67,8 +67,8 @@ static int count_recent(void *arg, struct json *row, struct err *e)
 }
 
 /* How many tasks came to one of these states in the last 24 hours. */
-static int count_states(const struct observed *o, struct index *x, bool with_parts, const char *const *states,
-	size_t n, int64_t *ret, struct err *e)
+static int count_states(const struct actions_place *o, struct index *x, bool with_parts,
+	const char *const *states, size_t n, int64_t *ret, struct err *e)
 {
 	const struct task_filter f = { .states = states, .state_count = n };
 	struct recent r = {
@@ -87,7 +87,7 @@ static void because(struct arena *a, struct json *reasons, int64_t n, const char
 		json_push(a, reasons, json_stringf(a, "%lld %s", (long long)n, n == 1 ? one : many));
 }
 
-char *observe_unfreeze(struct arena *a, const char *principal)
+char *actions_unfreeze(struct arena *a, const char *principal)
 {
 	if (text_eq(principal, "*"))
 		return arena_strdup(a, "helm unfreeze");
@@ -115,7 +115,7 @@ static const char *next_step(struct arena *a, const struct json *status, int64_t
 		return json_get_text(wrong, "remedy", "helm doctor");
 	if (freeze && freeze->n)
 		return arena_printf(a, "helm freeze status; to go on: %s",
-			observe_unfreeze(a, json_get_text(json_at(freeze, 0), "principal", "*")));
+			actions_unfreeze(a, json_get_text(json_at(freeze, 0), "principal", "*")));
 	if (json_get_int(json_get(status, "approvals"), "pending", 0))
 		return "helm approval list";
 	if (dead)
@@ -127,8 +127,8 @@ static const char *next_step(struct arena *a, const struct json *status, int64_t
 
 /* What needs a person about tasks: failed, stopped, stuck. A task counts as stuck after 120 minutes without a
  * sign of life. */
-static int task_reasons(
-	const struct observed *o, struct index *x, struct json *reasons, int64_t *ret_dead, struct err *e)
+static int task_reasons(const struct actions_place *o, struct index *x, struct json *reasons,
+	int64_t *ret_dead, struct err *e)
 {
 	static const char *const failed[] = { "failed", "timeout" }, *const blocked[] = { "blocked" };
 	struct arena *a = o->a;
@@ -151,17 +151,17 @@ static int task_reasons(
 	return rc;
 }
 
-int observe_task_reasons(const struct observed *o, struct json *reasons, struct err *e)
+int actions_task_reasons(const struct actions_place *o, struct json *reasons, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
 	int64_t dead;
-	int rc = observe_index(o, INDEX_SOON, &x, e);
+	int rc = actions_index(o, INDEX_SOON, &x, e);
 
 	return rc ? rc : task_reasons(o, x, reasons, &dead, e);
 }
 
 /* Tasks, failures and what they mean, from the index. */
-static int put_tasks(const struct observed *o, struct json *doc, struct json *reasons, int64_t *ret_dead,
+static int put_tasks(const struct actions_place *o, struct json *doc, struct json *reasons, int64_t *ret_dead,
 	struct json **ret_last, struct err *e)
 {
 	struct arena *a = o->a;
@@ -172,7 +172,7 @@ static int put_tasks(const struct observed *o, struct json *doc, struct json *re
 		.rows = json_get(doc, "recent_failed_commands") };
 	struct json *counts = NULL;
 	int64_t total = 0;
-	int rc = observe_index(o, INDEX_SOON, &x, e);
+	int rc = actions_index(o, INDEX_SOON, &x, e);
 
 	if (rc == OK)
 		rc = true_counts(o, x, &counts, &total, e);
@@ -197,7 +197,7 @@ static int put_tasks(const struct observed *o, struct json *doc, struct json *re
 }
 
 /* What a person who comes back wants to know about the last task. */
-static struct json *session_card(const struct observed *o, const struct json *last)
+static struct json *session_card(const struct actions_place *o, const struct json *last)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile" };
 	const struct json *h = json_get(json_get(last, "meta"), "harness");
@@ -221,7 +221,8 @@ static struct json *session_card(const struct observed *o, const struct json *la
 
 /* Everything that `standing` found is copied in before health is judged. Tasks that cannot be read are a
  * reason like any other, and no reason to keep the rest to ourselves. */
-int observe_status(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
+int actions_status(
+	const struct actions_place *o, const struct json *standing, struct json **ret, struct err *e)
 {
 	struct arena *a = o->a;
 	struct json *checkpoints, *last = NULL, *doc = json_new(a, JSON_OBJECT),
@@ -233,7 +234,7 @@ int observe_status(const struct observed *o, const struct json *standing, struct
 	(void)e;
 	/* An unreadable list of checkpoints is reported by `standing` already; everything else is told all
 	 * the same. */
-	if (observe_checkpoints(o, SHOWN, &checkpoints, NULL))
+	if (actions_checkpoints(o, SHOWN, &checkpoints, NULL))
 		checkpoints = json_new(a, JSON_ARRAY);
 	json_sets(a, doc, "workspace", o->root);
 	json_sets(a, doc, "layout", o->layout);
@@ -261,7 +262,8 @@ int observe_status(const struct observed *o, const struct json *standing, struct
 }
 
 /* The brief is cut out of the status, so the two never disagree. */
-int observe_brief(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
+int actions_brief(
+	const struct actions_place *o, const struct json *standing, struct json **ret, struct err *e)
 {
 	/* Members that both documents have. */
 	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
@@ -269,7 +271,7 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 		"next", "note" };
 	struct arena *a = o->a;
 	struct json *status, *doc = json_new(a, JSON_OBJECT);
-	int rc = observe_status(o, standing, &status, e);
+	int rc = actions_status(o, standing, &status, e);
 
 	if (rc)
 		return rc;
@@ -281,7 +283,7 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
 		if (json_get(status, same[i]))
 			json_set(a, doc, same[i], json_get(status, same[i]));
-	json_set(a, doc, "last_task", last ? observe_capabilities(o, last) : json_new(a, JSON_NULL));
+	json_set(a, doc, "last_task", last ? actions_capabilities(o, last) : json_new(a, JSON_NULL));
 	if (last) {
 		struct json *t = json_get(doc, "last_task");
 		json_sets(a, t, "finished_at",
@@ -290,7 +292,7 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 			json_set(a, t, "exit_code", json_get(last, "exit_code"));
 		json_sets(a, t, "failure_reason", json_get_text(last, "failure_reason", NULL));
 		if (text_eq(json_get_text(last, "status", ""), "running"))
-			json_sets(a, t, "heartbeat_at", observe_heartbeat(o, last));
+			json_sets(a, t, "heartbeat_at", actions_heartbeat(o, last));
 	}
 	json_set(a, doc, "counts", counts);
 	json_seti(a, doc, "failed_commands", failed->n);
@@ -302,7 +304,7 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 
 /* Rounds down: "1 hour ago" is up to two hours. A time in the future is said, since it means that a clock
  * is wrong. */
-char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us)
+char *actions_ago(struct arena *a, int64_t then_us, int64_t now_us)
 {
 	int64_t s = (now_us - then_us) / 1000000;
 
@@ -318,7 +320,7 @@ char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us)
 }
 
 /* A recorded time on the reader's clock; what is no time comes back as it is. */
-const char *observe_when(struct arena *a, const char *stamp)
+const char *actions_when(struct arena *a, const char *stamp)
 {
 	int64_t us;
 
@@ -343,11 +345,11 @@ static void last_task_sentence(struct buf *b, const struct json *t, int64_t now_
 	if (json_int(json_get(t, "exit_code"), &code) && code)
 		buf_addf(b, " with exit code %lld", (long long)code);
 	if (text_parse_time(at, strlen(at), &us))
-		buf_addf(b, ", %s", observe_ago(b->a, us, now_us));
+		buf_addf(b, ", %s", actions_ago(b->a, us, now_us));
 	buf_adds(b, ".\n");
 	const char *beat = json_get_text(t, "heartbeat_at", "");
 	if (text_parse_time(beat, strlen(beat), &us))
-		buf_addf(b, "Its last sign of life: %s.\n", observe_ago(b->a, us, now_us));
+		buf_addf(b, "Its last sign of life: %s.\n", actions_ago(b->a, us, now_us));
 	if (why && !text_eq(status, "completed"))
 		buf_addf(b, "Why: %s.\n", why);
 }
@@ -373,7 +375,7 @@ static void list_reasons(struct buf *b, const struct json *reasons, const struct
 
 /* Notes are changes that a person made on purpose, so they do not need attention, but are never hidden
  * behind "All is well". */
-char *observe_headline(struct arena *a, const struct json *doc)
+char *actions_headline(struct arena *a, const struct json *doc)
 {
 	const struct json *reasons = json_get(doc, "reasons"), *notes = json_get(doc, "notes"),
 			  *record = json_get(doc, "record");
@@ -405,7 +407,7 @@ static void count_clause(struct buf *b, const struct json *n)
 
 /* " and more": the ledger was longer than what was counted. Self-tests are named apart, since no agent
  * made them. */
-char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_us)
+char *actions_calls_text(struct arena *a, const struct json *calls, int64_t now_us)
 {
 	const struct json *hour = json_get(calls, "last_hour"), *day = json_get(calls, "last_24_hours");
 	const struct json *others = json_get(calls, "other_doors");
@@ -426,12 +428,12 @@ char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_
 		buf_adds(&b, "; in the last 24 hours: ");
 		count_clause(&b, day);
 		buf_addf(&b, "%s; the newest %s", json_get_bool(calls, "complete", true) ? "" : " and more",
-			observe_ago(a, us, now_us));
+			actions_ago(a, us, now_us));
 	}
 	if (has_other) {
 		buf_adds(&b, "; by HTTP, the proxy or as a session in the last 24 hours: ");
 		count_clause(&b, json_get(others, "last_24_hours"));
-		buf_addf(&b, ", the newest %s", observe_ago(a, other_us, now_us));
+		buf_addf(&b, ", the newest %s", actions_ago(a, other_us, now_us));
 	}
 	if (tests)
 		buf_addf(&b, "; %s made by the self-test of 'helm setup'",
@@ -441,7 +443,7 @@ char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_
 }
 
 /* Who is frozen, since when, by whom and why; and always the way back. */
-char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_us)
+char *actions_freeze_text(struct arena *a, const struct json *one, int64_t now_us)
 {
 	const char *who = json_get_text(one, "principal", "*"), *why = json_get_text(one, "reason", ""),
 		   *since = json_get_text(one, "since", ""), *by = json_get_text(one, "by", NULL);
@@ -451,15 +453,15 @@ char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_u
 	buf_init(&b, a);
 	buf_addf(&b, "%s is frozen", text_eq(who, "*") ? "Everything" : who);
 	if (text_parse_time(since, strlen(since), &us))
-		buf_addf(&b, " since %s (%s)", text_time_local(a, us), observe_ago(a, us, now_us));
+		buf_addf(&b, " since %s (%s)", text_time_local(a, us), actions_ago(a, us, now_us));
 	if (by)
 		buf_addf(&b, " by %s", by);
-	buf_addf(&b, "%s%s. To go on: %s", *why ? ": " : "", why, observe_unfreeze(a, who));
+	buf_addf(&b, "%s%s. To go on: %s", *why ? ": " : "", why, actions_unfreeze(a, who));
 	return b.p;
 }
 
 /* The way back needs the token that was shown when it was paused. */
-char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us)
+char *actions_pause_text(struct arena *a, const struct json *one, int64_t now_us)
 {
 	const char *name = json_get_text(one, "profile", ""), *why = json_get_text(one, "reason", ""),
 		   *since = json_get_text(one, "since", "");
@@ -468,7 +470,7 @@ char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us
 	return arena_printf(a,
 		"The profile %s is paused%s%s%s%s. To go on: helm profile resume %s --token TOKEN", name,
 		text_parse_time(since, strlen(since), &us) ? " since " : "",
-		text_parse_time(since, strlen(since), &us) ? observe_ago(a, us, now_us) : "",
+		text_parse_time(since, strlen(since), &us) ? actions_ago(a, us, now_us) : "",
 		*why ? ": " : "", why, name);
 }
 
@@ -485,7 +487,7 @@ static const char *by_whom(struct arena *a, const struct json *profile)
 
 /* What the profile does with destructive commands is said every time, because it is the choice that
  * matters most. */
-char *observe_profile_text(struct arena *a, const struct json *profile)
+char *actions_profile_text(struct arena *a, const struct json *profile)
 {
 	const char *name = json_get_text(profile, "name", NULL);
 	bool saves = text_eq(json_get_text(profile, "destructive", ""), "checkpoint");
@@ -498,7 +500,7 @@ char *observe_profile_text(struct arena *a, const struct json *profile)
 		      : "asked about (destructive=ask)");
 }
 
-char *observe_policy_text(struct arena *a, const struct json *policy)
+char *actions_policy_text(struct arena *a, const struct json *policy)
 {
 	const char *coverage = json_get_text(policy, "coverage", NULL);
 
@@ -520,31 +522,31 @@ static void standing_sentences(struct buf *b, const struct json *doc, int64_t no
 		buf_addf(b, "Wrong: %s. Remedy: %s\n", json_get_text(w, "text", ""),
 			json_get_text(w, "remedy", ""));
 	json_each (f, json_get(doc, "freeze"))
-		buf_addf(b, "%s\n", observe_freeze_text(b->a, f, now_us));
+		buf_addf(b, "%s\n", actions_freeze_text(b->a, f, now_us));
 	json_each (p, json_get(doc, "paused"))
-		buf_addf(b, "%s\n", observe_pause_text(b->a, p, now_us));
+		buf_addf(b, "%s\n", actions_pause_text(b->a, p, now_us));
 	if (pending)
 		buf_addf(b, "%lld %s for your answer: helm approval list\n", (long long)pending,
 			pending == 1 ? "request waits" : "requests wait");
 	if (granted)
 		buf_addf(b, "%lld %s in force: helm approval list\n", (long long)granted,
 			granted == 1 ? "grant is" : "grants are");
-	buf_addf(b, "%s\n%s\n", observe_calls_text(b->a, json_get(doc, "calls"), now_us),
-		observe_profile_text(b->a, json_get(doc, "profile")));
+	buf_addf(b, "%s\n%s\n", actions_calls_text(b->a, json_get(doc, "calls"), now_us),
+		actions_profile_text(b->a, json_get(doc, "profile")));
 	if (json_get(doc, "policy_in_use"))
-		buf_addf(b, "%s\n", observe_policy_text(b->a, json_get(doc, "policy_in_use")));
+		buf_addf(b, "%s\n", actions_policy_text(b->a, json_get(doc, "policy_in_use")));
 	buf_addf(b, "%s\n", json_get_text(json_get(doc, "containment"), "text", ""));
 }
 
 /* The headline first: whoever reads only one line reads that one. */
-char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us)
+char *actions_brief_text(struct arena *a, const struct json *brief, int64_t now_us)
 {
 	const struct json *t = json_get(brief, "last_task"), *c = json_get(brief, "latest_checkpoint");
 	int64_t running = json_get_int(json_get(brief, "counts"), "running", 0), us;
 	struct buf b;
 
 	buf_init(&b, a);
-	buf_addf(&b, "%s\n", observe_headline(a, brief));
+	buf_addf(&b, "%s\n", actions_headline(a, brief));
 	standing_sentences(&b, brief, now_us);
 	buf_addf(&b, "The workspace is %s.\n", json_get_text(brief, "workspace", ""));
 	if (json_get(json_get(brief, "record"), "text"))
@@ -561,7 +563,7 @@ char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_
 		buf_addf(&b, "The newest checkpoint is \"%s\"",
 			json_get_text(c, "label", json_get_text(c, "checkpoint_id", "")));
 		if (text_parse_time(at, strlen(at), &us))
-			buf_addf(&b, ", made %s", observe_ago(a, us, now_us));
+			buf_addf(&b, ", made %s", actions_ago(a, us, now_us));
 		buf_adds(&b, ".\n");
 	}
 	if (json_get(brief, "note"))
@@ -620,7 +622,7 @@ static void hide_local(struct arena *a, struct json *v, const char *home)
 }
 
 /* Paths first, then secrets: hide_local() replaces whole texts, and what is left is scanned once. */
-void observe_make_public(struct arena *a, struct json *doc, const char *home)
+void actions_make_public(struct arena *a, struct json *doc, const char *home)
 {
 	hide_local(a, doc, home);
 	privacy_redact_json(a, doc);

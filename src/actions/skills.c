@@ -1,6 +1,6 @@
 /* skills.c — what skills cost and when they last worked, from the rows of their runs. */
+#include "actions/actions.h"
 #include "base/text.h"
-#include "observe/observe.h"
 #include "remember/loop.h"
 #include "remember/memory.h"
 
@@ -83,11 +83,11 @@ static void add_row(struct arena *a, struct json *sum, const struct json *row)
 	}
 }
 
-int observe_skill_usage(const struct observed *o, const char *skill, struct json **ret, struct err *e)
+int actions_skill_usage(const struct actions_place *o, const char *skill, struct json **ret, struct err *e)
 {
 	const struct ops_filter f = { .skill = skill, .is_latest = true };
 	struct json *rows, *by_skill = json_new(o->a, JSON_OBJECT), *list = json_new(o->a, JSON_ARRAY);
-	int rc = observe_ops_rows(o, &f, &rows, e);
+	int rc = actions_ops_rows(o, &f, &rows, e);
 
 	if (rc)
 		return rc;

@@ -1,6 +1,6 @@
 /* proxy.c — what passed the model proxy: requests, calls, denials, tokens and money, by model and by principal; read from the chain. */
+#include "actions/actions.h"
 #include "base/text.h"
-#include "observe/observe.h"
 
 #include <string.h>
 
@@ -101,7 +101,7 @@ static struct json *listed(struct arena *a, const struct json *rows)
 	return list;
 }
 
-int observe_proxy(
+int actions_proxy(
 	struct sys *s, struct arena *a, int state_fd, int64_t since_us, struct json **ret, struct err *e)
 {
 	struct counting x = { .a = a,

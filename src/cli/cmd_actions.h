@@ -1,11 +1,11 @@
-/* cmd_observe.h — inside cli/: what the commands that look at records share. */
-#ifndef CLI_CMD_OBSERVE_H
-#define CLI_CMD_OBSERVE_H
+/* cmd_actions.h — inside cli/: what the commands that look at records share. */
+#ifndef CLI_CMD_ACTIONS_H
+#define CLI_CMD_ACTIONS_H
 
+#include "actions/actions.h"
 #include "cli/cli.h"
-#include "observe/observe.h"
 
-struct observed observed_from(struct cli *r);
+struct actions_place actions_place_from(struct cli *r);
 enum paint paint_for_status(const char *status);
 /* A text member made safe for a terminal; "-" when it is not there. */
 const char *safe_member(struct cli *r, const struct json *row, const char *name);

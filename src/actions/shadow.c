@@ -2,7 +2,7 @@
  *
  * One table says what a feature is, how rows count and what its verdict is, so that whoever writes such rows and whoever reads them
  * agree. */
-#include "observe/shadow.h"
+#include "actions/shadow.h"
 
 #include "base/doc.h"
 #include "base/text.h"

@@ -1,11 +1,11 @@
-/* observe.h — 6: read what was recorded, and say it to a person.
+/* actions.h — what happened: read what was recorded, and say it to a person.
  *
  * Lists and numbers come from the index over the ledgers (record/index.h), which is caught up first, so that a view costs the same on a
  * workspace of a million rows as on a new one.  Where the index cannot be used the ledgers are read, and the view says so, and
  * when it shows a part.  Nothing else is written.  The documents are the ones that --json prints; texts and pages are made
  * from them. */
-#ifndef OBSERVE_OBSERVE_H
-#define OBSERVE_OBSERVE_H
+#ifndef ACTIONS_ACTIONS_H
+#define ACTIONS_ACTIONS_H
 
 #include "base/err.h"
 #include "base/json.h"
@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-struct observed {
+struct actions_place {
 	struct sys *sys;
 	struct arena *a;
 	const char *root, *layout, *state_name, *state_dir;
@@ -25,7 +25,7 @@ struct observed {
 };
 
 /* The newest row of each of the last `limit` tasks, oldest first. */
-int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e);
+int actions_tasks(const struct actions_place *o, size_t limit, struct json **ret, struct err *e);
 
 /* How much of a list is shown. */
 struct part {
@@ -34,61 +34,63 @@ struct part {
 };
 /* The newest rows of tasks, oldest first, at most `limit` (0: all).  *ret is filled before the first row is given; each is valid during
  * the call only.  fn returns 0 to go on, > 0 to stop, or a negative rc. */
-int observe_task_list(const struct observed *o, const struct task_filter *f, size_t limit, struct part *ret,
-	index_visit *fn, void *arg, struct err *e);
+int actions_task_list(const struct actions_place *o, const struct task_filter *f, size_t limit,
+	struct part *ret, index_visit *fn, void *arg, struct err *e);
 /* The newest task for which this is true; NULL when there is none. */
-int observe_newest_task(
-	const struct observed *o, bool (*is_it)(const struct json *row), struct json **ret, struct err *e);
+int actions_newest_task(const struct actions_place *o, bool (*is_it)(const struct json *row),
+	struct json **ret, struct err *e);
 /* When a run last gave a sign of life; or NULL. */
-const char *observe_heartbeat(const struct observed *o, const struct json *row);
+const char *actions_heartbeat(const struct actions_place *o, const struct json *row);
 /* All rows of one task; a unique beginning of its id is enough.  E_MISSING TASK_MISSING, E_INPUT TASK_AMBIGUOUS. */
-int observe_task(const struct observed *o, const char *id, struct json **ret_rows, struct err *e);
+int actions_task(const struct actions_place *o, const char *id, struct json **ret_rows, struct err *e);
 /* Records of checkpoints/index.json, newest last, at most `limit` (0: all). */
-int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e);
+int actions_checkpoints(const struct actions_place *o, size_t limit, struct json **ret, struct err *e);
 
 /* The documents of docs/formats/status.md.  `standing` is what standing() of the kernel found: all of it is in both, and nothing is
  * well while it has a reason.  status adds tasks, failures, checkpoints; brief the last of each; both health and next. */
-int observe_status(const struct observed *o, const struct json *standing, struct json **ret, struct err *e);
-int observe_brief(const struct observed *o, const struct json *standing, struct json **ret, struct err *e);
+int actions_status(
+	const struct actions_place *o, const struct json *standing, struct json **ret, struct err *e);
+int actions_brief(
+	const struct actions_place *o, const struct json *standing, struct json **ret, struct err *e);
 /* Sentences of `reasons` that are about tasks: failed, stopped, stuck. */
-int observe_task_reasons(const struct observed *o, struct json *reasons, struct err *e);
+int actions_task_reasons(const struct actions_place *o, struct json *reasons, struct err *e);
 /* The brief as plain sentences, one per line; the first one is the headline. */
-char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us);
+char *actions_brief_text(struct arena *a, const struct json *brief, int64_t now_us);
 /* Sentences about parts of those documents: is all well; agents' calls; one freeze; profile. */
-char *observe_headline(struct arena *a, const struct json *doc);
-char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_us);
-char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_us);
+char *actions_headline(struct arena *a, const struct json *doc);
+char *actions_calls_text(struct arena *a, const struct json *calls, int64_t now_us);
+char *actions_freeze_text(struct arena *a, const struct json *one, int64_t now_us);
 /* The command that lifts the freeze of this principal. */
-char *observe_unfreeze(struct arena *a, const char *principal);
-char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us);
-char *observe_profile_text(struct arena *a, const struct json *profile);
+char *actions_unfreeze(struct arena *a, const char *principal);
+char *actions_pause_text(struct arena *a, const struct json *one, int64_t now_us);
+char *actions_profile_text(struct arena *a, const struct json *profile);
 /* Of a policy that is in use: which, and what it does with what no rule names. */
-char *observe_policy_text(struct arena *a, const struct json *policy);
+char *actions_policy_text(struct arena *a, const struct json *policy);
 
 /* What happened: tasks, what was stopped and why, agents' sessions, checkpoints, failed commands, receipts.  At most `limit` of each
- * (0: all); `lists` says of each how many there are, and observe_cut() says it in words.  `answers`: {approval_id: state of the
+ * (0: all); `lists` says of each how many there are, and actions_cut() says it in words.  `answers`: {approval_id: state of the
  * request}, for what became of what was asked; or NULL.  A member `record` {sound, receipts, findings}, put in by whoever checked
  * the log, is shown by the page. */
-int observe_report(
-	const struct observed *o, size_t limit, const struct json *answers, struct json **ret, struct err *e);
+int actions_report(const struct actions_place *o, size_t limit, const struct json *answers, struct json **ret,
+	struct err *e);
 /* The last 24 hours, for the member `day` of that document: {since, first_at, last_at, calls, only_read, allowed, asked, refused, clients,
  * changed_files, deleted_files, commits[], undo[], left[], walls[], door {admitted, refused}, ...}. */
-int observe_day(const struct observed *o, struct json **ret, struct err *e);
+int actions_day(const struct actions_place *o, struct json **ret, struct err *e);
 /* "10 of 14, all with --limit 0", or NULL when the list is whole. */
-const char *observe_cut(struct arena *a, const struct json *report, const char *list);
-char *observe_markdown(struct arena *a, const struct json *report);
-char *observe_html(struct arena *a, const struct json *report);
+const char *actions_cut(struct arena *a, const struct json *report, const char *list);
+char *actions_markdown(struct arena *a, const struct json *report);
+char *actions_html(struct arena *a, const struct json *report);
 
 /* Replace local paths and secrets in every string: for reports that leave the machine. */
-void observe_make_public(struct arena *a, struct json *doc, const char *home);
+void actions_make_public(struct arena *a, struct json *doc, const char *home);
 
 /* Findings about tasks: every one that is stuck or dead, and of the newest `limit` also those without evidence: { workspace, findings[],
  * ok }. */
-int observe_task_doctor(
-	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e);
+int actions_task_doctor(
+	const struct actions_place *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e);
 
 /* Capability fields of a task, for run-contract and capability-diff.  Whether there is evidence is always yes or no. */
-struct json *observe_capabilities(const struct observed *o, const struct json *row);
+struct json *actions_capabilities(const struct actions_place *o, const struct json *row);
 
 /* ---- helm ops ---- */
 
@@ -102,44 +104,46 @@ struct ops_filter {
 	size_t limit; /* 0: all */
 };
 /* The last rows that pass, oldest first. */
-int observe_ops_rows(const struct observed *o, const struct ops_filter *f, struct json **ret, struct err *e);
+int actions_ops_rows(
+	const struct actions_place *o, const struct ops_filter *f, struct json **ret, struct err *e);
 /* Counts over such rows: {what: {value: n}}. */
-struct json *observe_ops_summary(
-	const struct observed *o, const struct ops_filter *f, const struct json *rows);
+struct json *actions_ops_summary(
+	const struct actions_place *o, const struct ops_filter *f, const struct json *rows);
 /* "browser=B retrieval=completed file=-" */
-const char *observe_ops_evidence(struct arena *a, const struct json *row);
+const char *actions_ops_evidence(struct arena *a, const struct json *row);
 /* {recent_task_status_counts, recent_finalization_counts, recent_failed_tasks, recent_handoff_tasks, recent_failed_commands,
  * recent_checkpoints, draft_assessments}: of the last `limit` tasks, or with `days` of those that began since. */
-int observe_ops_daily(const struct observed *o, size_t limit, int64_t days, struct json **ret, struct err *e);
+int actions_ops_daily(
+	const struct actions_place *o, size_t limit, int64_t days, struct json **ret, struct err *e);
 /* {workspace, window, finalization_counts, pending_tasks}: what of the last `limit` tasks is still to be remembered. */
-int observe_ops_capture(const struct observed *o, size_t limit, struct json **ret, struct err *e);
+int actions_ops_capture(const struct actions_place *o, size_t limit, struct json **ret, struct err *e);
 
 /* What passed the model proxy since a moment (0: ever): {requests, models, principals, denials}; rows {name, requests, refused, calls, denied, input_tokens,
  * output_tokens, cost_micro_cents}. */
-int observe_proxy(
+int actions_proxy(
 	struct sys *s, struct arena *a, int state_fd, int64_t since_us, struct json **ret, struct err *e);
 
 /* "2 minutes ago". */
-char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us);
+char *actions_ago(struct arena *a, int64_t then_us, int64_t now_us);
 /* A recorded time on the reader's clock; what is no time comes back as it is. */
-const char *observe_when(struct arena *a, const char *stamp);
+const char *actions_when(struct arena *a, const char *stamp);
 
 /* Sessions of agents, one entry each with counts, by their last call, the newest last, at most `limit` (0: all).  As
- * observe_task_list(). */
-int observe_session_list(
-	const struct observed *o, size_t limit, struct part *ret, index_visit *fn, void *arg, struct err *e);
+ * actions_task_list(). */
+int actions_session_list(const struct actions_place *o, size_t limit, struct part *ret, index_visit *fn,
+	void *arg, struct err *e);
 /* One of them, every call with verdict, receipt, outcome and what became of it; of a very long one the newest, and `calls_of` says how
  * many there are.  E_MISSING SESSION_MISSING. */
 /* A unique beginning of the id is enough; SESSION_AMBIGUOUS. */
-int observe_session(const struct observed *o, const char *start, const struct json *answers,
+int actions_session(const struct actions_place *o, const char *start, const struct json *answers,
 	struct json **ret, struct err *e);
-char *observe_session_markdown(struct arena *a, const struct json *session);
-char *observe_session_html(struct arena *a, const struct json *session);
+char *actions_session_markdown(struct arena *a, const struct json *session);
+char *actions_session_html(struct arena *a, const struct json *session);
 
 /* ---- skills.c ---- */
 
 /* [{skill, runs, completed, failed, blocked, left_contract, seconds, cost_usd, input_tokens, output_tokens, last_used_at, last_success_at,
  * last_failure_at, last_failure}] of all skills, or of one. */
-int observe_skill_usage(const struct observed *o, const char *skill, struct json **ret, struct err *e);
+int actions_skill_usage(const struct actions_place *o, const char *skill, struct json **ret, struct err *e);
 
 #endif

@@ -1,10 +1,10 @@
-/* cmd_observe.c — status, dashboard, watch, run-contract, capability-diff, log sessions: looking at what
+/* cmd_actions.c — status, dashboard, watch, run-contract, capability-diff, log sessions: looking at what
  * was recorded.
  *
  * The documents come from observe/ and from the kernel's standing(); here they are printed. Whatever a row
  * says was written by an agent or taken from its commands, so it goes through text_safe() before it
  * reaches a terminal. */
-#include "cli/cmd_observe.h"
+#include "cli/cmd_actions.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -47,13 +47,13 @@ const struct opt diff_opts[] = {
 };
 
 /* The workspace as observe/ wants it. */
-struct observed observed_from(struct cli *r)
+struct actions_place actions_place_from(struct cli *r)
 {
 	/* Whoever names a workspace means its own files; else it is the tree one stands in. */
 	if (!r->path_option)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
 	struct context_place at = sources_place(r->sys, r->a, r->ws);
-	return (struct observed){ .sys = r->sys,
+	return (struct actions_place){ .sys = r->sys,
 		.a = r->a,
 		.root = r->ws->root,
 		.layout = layout_name(r->ws->layout),
@@ -145,11 +145,11 @@ static void print_standing(struct cli *r, const struct json *doc)
 			safe_member(r, policy, "version"),
 			json_get_text(policy, "coverage", "cannot be read: everything is denied"));
 	json_each (f, freeze)
-		out(r, "frozen=%s\n", safe_text(r, observe_freeze_text(r->a, f, r->sys->now_us(r->sys))));
+		out(r, "frozen=%s\n", safe_text(r, actions_freeze_text(r->a, f, r->sys->now_us(r->sys))));
 	if (!freeze || !freeze->n)
 		out(r, "frozen=no\n");
 	json_each (p, json_get(doc, "paused"))
-		out(r, "paused=%s\n", safe_text(r, observe_pause_text(r->a, p, r->sys->now_us(r->sys))));
+		out(r, "paused=%s\n", safe_text(r, actions_pause_text(r->a, p, r->sys->now_us(r->sys))));
 	out(r, "containment=%s\n", safe_member(r, json_get(doc, "containment"), "text"));
 	print_calls(r, "agent_calls_last_hour", json_get(calls, "last_hour"));
 	print_calls(r, "agent_calls_last_24_hours", json_get(calls, "last_24_hours"));
@@ -209,7 +209,7 @@ static void print_status(struct cli *r, const struct json *doc, bool verbose)
 /* Made safe line by line: the newlines between sentences are ours, those inside are not. */
 static void print_brief(struct cli *r, const struct json *doc)
 {
-	struct bytes rest = bytes_of(observe_brief_text(r->a, doc, r->sys->now_us(r->sys)));
+	struct bytes rest = bytes_of(actions_brief_text(r->a, doc, r->sys->now_us(r->sys)));
 
 	while (rest.p && rest.n) {
 		struct bytes line = text_cut(&rest, '\n');
@@ -267,13 +267,13 @@ int cmd_status(struct cli *r, struct err *e)
 		return remote_status(r, e);
 	if (!r->ws)
 		return inside_status(r, e);
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct machine m;
 	machine_look(r->sys, r->a, r->ws->helm_home, &m); /* for standing(), which only recalls it */
 	struct json *doc, *session, *now = standing(r->sys, r->a, r->ws);
 	bool brief = opt_flag(r, "brief");
 	const bool is_inside = agent_ask_status(r->sys, r->a, &session, e) == OK;
-	int rc = brief ? observe_brief(&o, now, &doc, e) : observe_status(&o, now, &doc, e);
+	int rc = brief ? actions_brief(&o, now, &doc, e) : actions_status(&o, now, &doc, e);
 
 	if (rc)
 		return rc;
@@ -281,7 +281,7 @@ int cmd_status(struct cli *r, struct err *e)
 		put_waiting(r, doc, json_get_int(doc, "tasks_counted", 0));
 	hint_json(r, doc);
 	if (opt_flag(r, "public"))
-		observe_make_public(r->a, doc, r->ws->home);
+		actions_make_public(r->a, doc, r->ws->home);
 	if (is_inside)
 		json_set(r->a, doc, "agent_session", session);
 	if (!r->path_option)
@@ -324,7 +324,7 @@ static const char *ago_member(struct cli *r, const struct json *row, const char 
 	const char *at = json_get_text(row, name, json_get_text(row, other, ""));
 	int64_t us;
 
-	return text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, r->sys->now_us(r->sys)) : "-";
+	return text_parse_time(at, strlen(at), &us) ? actions_ago(r->a, us, r->sys->now_us(r->sys)) : "-";
 }
 
 /* The newest first. */
@@ -379,23 +379,23 @@ static void print_dashboard(struct cli *r, const struct json *status)
 	out(r, "%sHelm%s  %s  (%s)\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
 		safe_member(r, status, "workspace"), safe_member(r, status, "layout"));
 	out(r, "%s", paint(r, ok ? PAINT_GOOD : PAINT_WARN));
-	out(r, "%s\n", safe_text(r, observe_headline(r->a, status)));
+	out(r, "%s\n", safe_text(r, actions_headline(r->a, status)));
 	out(r, "%s", paint(r, PAINT_OFF));
 	say_wrong(r, json_get(status, "wrong"));
 	heading(r, "In force");
 	json_each (f, json_get(status, "freeze")) {
 		out(r, "%s", paint(r, PAINT_BAD));
-		out(r, "%s\n", safe_text(r, observe_freeze_text(r->a, f, now)));
+		out(r, "%s\n", safe_text(r, actions_freeze_text(r->a, f, now)));
 		out(r, "%s", paint(r, PAINT_OFF));
 	}
 	json_each (p, json_get(status, "paused"))
-		out(r, "%s%s%s\n", paint(r, PAINT_BAD), safe_text(r, observe_pause_text(r->a, p, now)),
+		out(r, "%s%s%s\n", paint(r, PAINT_BAD), safe_text(r, actions_pause_text(r->a, p, now)),
 			paint(r, PAINT_OFF));
-	out(r, "%s\n", safe_text(r, observe_profile_text(r->a, json_get(status, "profile"))));
+	out(r, "%s\n", safe_text(r, actions_profile_text(r->a, json_get(status, "profile"))));
 	if (json_get(status, "policy_in_use"))
-		out(r, "%s\n", safe_text(r, observe_policy_text(r->a, json_get(status, "policy_in_use"))));
+		out(r, "%s\n", safe_text(r, actions_policy_text(r->a, json_get(status, "policy_in_use"))));
 	out(r, "%s\n", safe_member(r, json_get(status, "containment"), "text"));
-	out(r, "%s\n", safe_text(r, observe_calls_text(r->a, json_get(status, "calls"), now)));
+	out(r, "%s\n", safe_text(r, actions_calls_text(r->a, json_get(status, "calls"), now)));
 	print_approvals(r, json_get(status, "approvals"));
 	print_tasks(r, json_get(status, "recent_tasks"), json_get_int(status, "tasks_counted", 0));
 	print_checkpoints(r, json_get(status, "recent_checkpoints"));
@@ -408,9 +408,9 @@ static void print_dashboard(struct cli *r, const struct json *status)
 /* One picture of how things stand; under --json the status document itself. */
 static int show_dashboard(struct cli *r, struct err *e)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *status;
-	int rc = observe_status(&o, standing(r->sys, r->a, r->ws), &status, e);
+	int rc = actions_status(&o, standing(r->sys, r->a, r->ws), &status, e);
 
 	if (rc)
 		return rc;
@@ -499,9 +499,9 @@ int cmd_watch(struct cli *r, struct err *e)
 /* The newest row of the named task, or of the latest but `back`. NULL when there are not so many. */
 static int pick(struct cli *r, const char *id, size_t back, struct json **ret, struct err *e)
 {
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct json *rows;
-	int rc = id ? observe_task(&o, id, &rows, e) : observe_tasks(&o, back + 1, &rows, e);
+	int rc = id ? actions_task(&o, id, &rows, e) : actions_tasks(&o, back + 1, &rows, e);
 
 	*ret = NULL;
 	if (rc)
@@ -518,7 +518,7 @@ int cmd_run_contract(struct cli *r, struct err *e)
 {
 	struct json *row, *doc = json_new(r->a, JSON_OBJECT), *contract = NULL;
 	const struct contract_place at = { r->sys, r->a, r->ws->root_fd };
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	int rc = pick(r, opt_text(r, "task-id", NULL), 0, &row, e);
 
 	if (rc)
@@ -526,7 +526,7 @@ int cmd_run_contract(struct cli *r, struct err *e)
 	if (!row)
 		return err_set(e, E_MISSING, "TASK_MISSING", "nothing has been run yet");
 	json_sets(r->a, doc, "workspace", r->ws->root);
-	json_set(r->a, doc, "task", observe_capabilities(&o, row));
+	json_set(r->a, doc, "task", actions_capabilities(&o, row));
 	if (json_get_text(row, "skill", NULL))
 		rc = contract_read(&at, json_get_text(row, "skill", ""), &contract, e);
 	if (rc)
@@ -553,9 +553,9 @@ int cmd_capability_diff(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	/* A task that does not exist has no members, so nothing differs from it. */
-	struct observed o = observed_from(r);
-	struct json *before = older ? observe_capabilities(&o, older) : json_new(r->a, JSON_OBJECT);
-	struct json *after = newer ? observe_capabilities(&o, newer) : json_new(r->a, JSON_OBJECT);
+	struct actions_place o = actions_place_from(r);
+	struct json *before = older ? actions_capabilities(&o, older) : json_new(r->a, JSON_OBJECT);
+	struct json *after = newer ? actions_capabilities(&o, newer) : json_new(r->a, JSON_OBJECT);
 	struct json *sorted = json_copy(r->a, before);
 	json_sort_members(sorted);
 	json_each_member (m, sorted) {
@@ -623,12 +623,12 @@ int cmd_log_sessions(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "LAST", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED", "FILES",
 		"SESSION" };
-	struct observed o = observed_from(r);
+	struct actions_place o = actions_place_from(r);
 	struct session_listing l = { 0 };
 	int64_t limit = opt_int(r, "limit", 50);
 
 	listing_begin(&l.list, r, heads, ARRAY_SIZE(heads), session_cells);
-	int rc = observe_session_list(&o, limit < 0 ? 50 : (size_t)limit, &l.part, list_session, &l, e);
+	int rc = actions_session_list(&o, limit < 0 ? 50 : (size_t)limit, &l.part, list_session, &l, e);
 	if (rc)
 		return rc;
 	if (!l.has_begun)

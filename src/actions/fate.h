@@ -1,37 +1,37 @@
-/* fate.h — inside observe/: the index for views, and what became of calls that were asked about. */
-#ifndef OBSERVE_FATE_H
-#define OBSERVE_FATE_H
+/* fate.h — inside actions/: the index for views, and what became of calls that were asked about. */
+#ifndef ACTIONS_FATE_H
+#define ACTIONS_FATE_H
 
+#include "actions/actions.h"
 #include "base/text.h"
-#include "observe/observe.h"
 #include "record/record.h"
 
 /* tasks.c: the index, caught up. */
-int observe_index(const struct observed *o, enum index_how how, struct index **ret, struct err *e);
+int actions_index(const struct actions_place *o, enum index_how how, struct index **ret, struct err *e);
 /* What a row says that nobody will end any more, in the words of what will be put on record for it: rows say what was true when they
  * were written.  The row itself, or another one in `a`. */
-struct json *true_row(const struct observed *o, struct arena *a, struct json *row);
+struct json *true_row(const struct actions_place *o, struct arena *a, struct json *row);
 /* How many tasks there are in each state, by the same words. */
 int true_counts(
-	const struct observed *o, struct index *x, struct json **ret, int64_t *ret_total, struct err *e);
+	const struct actions_place *o, struct index *x, struct json **ret, int64_t *ret_total, struct err *e);
 extern const struct task_filter open_tasks; /* those that say `queued` or `running` */
 
 /* Rows that are kept, in the order they come, by the same words. */
 struct kept_rows {
-	const struct observed *o;
+	const struct actions_place *o;
 	struct json *rows;
 };
 int keep_row(void *arg, struct json *row, struct err *e);
 void turn_round(struct json *rows);
-/* observe_task_doctor() with an index that is open. */
-int examine_tasks(const struct observed *o, struct index *x, size_t limit, int64_t stale_minutes,
+/* actions_task_doctor() with an index that is open. */
+int examine_tasks(const struct actions_place *o, struct index *x, size_t limit, int64_t stale_minutes,
 	struct json **ret, struct err *e);
 int keep_session(void *arg, struct json *row, struct err *e); /* sessions.c; `arg` is a struct kept_rows */
 /* report.c: text on one line in which nothing is Markdown markup, because command lines of agents must not format a report. */
 void plain(struct buf *b, const char *text);
 
 struct fates {
-	const struct observed *o;
+	const struct actions_place *o;
 	struct index *x;
 	const struct json *answers; /* {approval_id: state of the request}; or NULL */
 };

@@ -1,9 +1,9 @@
 /* ops.c — `helm ops`: rows of the ledgers as they are, and counts over the newest of them.
  *
  * Rows are looked for from the end of the ledger back, so that the last ten cost the same whatever its length. */
+#include "actions/fate.h"
+#include "actions/figures.h"
 #include "base/text.h"
-#include "observe/fate.h"
-#include "observe/figures.h"
 #include "remember/contract.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ enum { DAILY_SHOWN = 5, DAILY_LINES = 100, DAILY_DRAFTS = 10 };
 /* ---- rows ---- */
 
 struct taking {
-	const struct observed *o;
+	const struct actions_place *o;
 	const struct ops_filter *f;
 	struct json *rows; /* newest first */
 };
@@ -51,14 +51,15 @@ static int take_task(void *arg, struct json *row, struct err *e)
 	return take(arg, row);
 }
 
-int observe_ops_rows(const struct observed *o, const struct ops_filter *f, struct json **ret, struct err *e)
+int actions_ops_rows(
+	const struct actions_place *o, const struct ops_filter *f, struct json **ret, struct err *e)
 {
 	struct taking t = { o, f, json_new(o->a, JSON_ARRAY) };
 	int rc;
 
 	if (f->is_latest) {
 		AUTO(index_close) struct index *x = NULL;
-		rc = observe_index(o, INDEX_ALL, &x, e);
+		rc = actions_index(o, INDEX_ALL, &x, e);
 		if (rc == OK)
 			rc = index_tasks_begun(x, take_task, &t, e);
 	} else {
@@ -85,7 +86,7 @@ static const struct json *harness(const struct json *row)
 	return json_get(json_get(row, "meta"), "harness");
 }
 
-static struct json *contract_of(const struct observed *o, const struct json *row)
+static struct json *contract_of(const struct actions_place *o, const struct json *row)
 {
 	const struct contract_place at = { o->sys, o->a, o->root_fd };
 	const char *skill = json_get_text(row, "skill", NULL);
@@ -106,7 +107,7 @@ static const char *class_of(const struct json *row, const struct json *contract,
 								       : "missing_optional";
 }
 
-const char *observe_ops_evidence(struct arena *a, const struct json *row)
+const char *actions_ops_evidence(struct arena *a, const struct json *row)
 {
 	const struct json *h = harness(row);
 
@@ -125,7 +126,7 @@ static void add_text(
 		figure_add(a, json_get(doc, counter), value);
 }
 
-static void count_task(const struct observed *o, struct json *doc, const struct json *row)
+static void count_task(const struct actions_place *o, struct json *doc, const struct json *row)
 {
 	static const char *const counters[] = { "browser_evidence", "retrieval_evidence",
 		"file_intake_evidence" };
@@ -168,7 +169,7 @@ static struct json *counters(struct arena *a, const char *const *names, size_t n
 	return doc;
 }
 
-static struct json *task_summary(const struct observed *o, const struct json *rows)
+static struct json *task_summary(const struct actions_place *o, const struct json *rows)
 {
 	static const char *const names[] = { "status", "profile", "skill", "finalization",
 		"enforcement_level", "model_tier", "browser_evidence", "retrieval_evidence",
@@ -217,8 +218,8 @@ static struct json *command_summary(struct arena *a, const struct json *rows)
 	return doc;
 }
 
-struct json *observe_ops_summary(
-	const struct observed *o, const struct ops_filter *f, const struct json *rows)
+struct json *actions_ops_summary(
+	const struct actions_place *o, const struct ops_filter *f, const struct json *rows)
 {
 	return f->is_commands ? command_summary(o->a, rows) : task_summary(o, rows);
 }
@@ -262,15 +263,16 @@ static int keep_since(void *arg, struct json *row, struct err *e)
 }
 
 /* Without `days` the last tasks, whenever they were; with it those that began since. */
-static int window_of(const struct observed *o, size_t limit, int64_t days, struct json **ret, struct err *e)
+static int window_of(
+	const struct actions_place *o, size_t limit, int64_t days, struct json **ret, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
 	struct since w = { { o, json_new(o->a, JSON_ARRAY) },
 		o->sys->now_us(o->sys) - days * 86400 * 1000000 };
 
 	if (!days)
-		return observe_tasks(o, limit, ret, e);
-	int rc = observe_index(o, INDEX_SOON, &x, e);
+		return actions_tasks(o, limit, ret, e);
+	int rc = actions_index(o, INDEX_SOON, &x, e);
 	if (rc == OK)
 		rc = index_tasks(x, NULL, 0, keep_since, &w, e);
 	turn_round(w.kept.rows);
@@ -278,7 +280,8 @@ static int window_of(const struct observed *o, size_t limit, int64_t days, struc
 	return rc;
 }
 
-int observe_ops_daily(const struct observed *o, size_t limit, int64_t days, struct json **ret, struct err *e)
+int actions_ops_daily(
+	const struct actions_place *o, size_t limit, int64_t days, struct json **ret, struct err *e)
 {
 	static const char *const failed[] = { "failed", "timeout", NULL },
 				 *const handed[] = { "handoff_required", NULL };
@@ -290,7 +293,7 @@ int observe_ops_daily(const struct observed *o, size_t limit, int64_t days, stru
 		return rc;
 	json_each (row, window)
 		figure_add(a, states, json_get_text(row, "status", "-"));
-	if (observe_checkpoints(o, DAILY_SHOWN, &points, NULL))
+	if (actions_checkpoints(o, DAILY_SHOWN, &points, NULL))
 		points = json_new(a, JSON_ARRAY);
 	json_set(a, doc, "recent_task_status_counts", states);
 	json_set(a, doc, "recent_finalization_counts", figure_finalizations(a, window));
@@ -321,12 +324,12 @@ static struct json *pending_item(struct arena *a, const struct json *row)
 	return item;
 }
 
-int observe_ops_capture(const struct observed *o, size_t limit, struct json **ret, struct err *e)
+int actions_ops_capture(const struct actions_place *o, size_t limit, struct json **ret, struct err *e)
 {
 	static const char *const pending[] = { "capture_planned", "capture_partial", NULL };
 	struct arena *a = o->a;
 	struct json *doc = json_new(a, JSON_OBJECT), *items = json_new(a, JSON_ARRAY), *window;
-	int rc = observe_tasks(o, limit, &window, e);
+	int rc = actions_tasks(o, limit, &window, e);
 
 	if (rc)
 		return rc;

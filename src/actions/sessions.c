@@ -4,8 +4,8 @@
  * The ledger holds two kinds of rows. A call has a verdict and is written before the tool runs. An outcome
  * has none and is written when the client reports that the tool ended; it names the call by tool_use_id.
  * Here the two are put together again. */
+#include "actions/fate.h"
 #include "base/text.h"
-#include "observe/fate.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ int keep_session(void *arg, struct json *row, struct err *e)
 
 /* One at a time, in memory that is used again. */
 struct one_by_one {
-	struct observed o;
+	struct actions_place o;
 	struct arena a;
 	index_visit *fn;
 	void *arg;
@@ -48,12 +48,12 @@ static int give_session(void *arg, struct json *row, struct err *e)
 	return rc;
 }
 
-int observe_session_list(
-	const struct observed *o, size_t limit, struct part *ret, index_visit *fn, void *arg, struct err *e)
+int actions_session_list(const struct actions_place *o, size_t limit, struct part *ret, index_visit *fn,
+	void *arg, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
 	struct kept_rows kept = { o, json_new(o->a, JSON_ARRAY) };
-	int rc = observe_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
+	int rc = actions_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
 
 	*ret = (struct part){ 0 };
 	if (rc == OK)
@@ -80,7 +80,7 @@ static const char *const what_changed[] = { "changed_files", "deleted_files", "c
 	"refused_by_wall" };
 
 struct session_calls {
-	const struct observed *o;
+	const struct actions_place *o;
 	struct fates fates;
 	struct json *calls, *walls; /* walls: what of them was refused by the walls, or by their door */
 };
@@ -132,7 +132,7 @@ static int keep_call(void *arg, struct json *row, struct err *e)
 }
 
 /* A session that is named is wanted whole, however old it is. */
-int observe_session(const struct observed *o, const char *start, const struct json *answers,
+int actions_session(const struct actions_place *o, const char *start, const struct json *answers,
 	struct json **ret, struct err *e)
 {
 	struct arena *a = o->a;
@@ -140,7 +140,7 @@ int observe_session(const struct observed *o, const char *start, const struct js
 	struct json *doc = json_new(a, JSON_OBJECT);
 	const char *session;
 	int64_t of = 0;
-	int rc = observe_index(o, INDEX_ALL, &x, e);
+	int rc = actions_index(o, INDEX_ALL, &x, e);
 
 	if (rc == OK)
 		rc = index_session_find(x, start, &session, &of, e);
@@ -209,7 +209,7 @@ static void put_egress(struct buf *b, const struct json *egress)
 
 /* One line per call, with what it changed and how to undo it below. Nothing of it is ours but the layout:
  * tools, previews, paths and even ids are what an agent gave. */
-char *observe_session_markdown(struct arena *a, const struct json *doc)
+char *actions_session_markdown(struct arena *a, const struct json *doc)
 {
 	static const char *const ends[][3] = { { "rule", "  \\[", "\\]" }, { "receipt_id", "  (", ")" } };
 	const struct json *calls = json_get(doc, "calls");
@@ -225,7 +225,7 @@ char *observe_session_markdown(struct arena *a, const struct json *doc)
 		buf_addf(&b, ", the newest of %lld", (long long)json_get_int(doc, "calls_of", 0));
 	buf_adds(&b, "\n\n");
 	json_each (call, calls) {
-		buf_addf(&b, "- %s  ", observe_when(a, json_get_text(call, "at", "")));
+		buf_addf(&b, "- %s  ", actions_when(a, json_get_text(call, "at", "")));
 		plain(&b, how_it_went(a, call));
 		buf_adds(&b, "  ");
 		plain(&b, json_get_text(call, "tool", ""));

@@ -7,7 +7,7 @@
  *
  * Only what stands behind the call counts: an earlier call with the same input says nothing about this
  * one. */
-#include "observe/fate.h"
+#include "actions/fate.h"
 #include "base/text.h"
 
 static int64_t place_of(const struct json *call)

@@ -6,9 +6,9 @@
  *
  * Agents write much of what is shown: command lines, paths, labels. So whatever a row says is text and
  * goes through html(); tag names and classes come from words in this file only. */
+#include "actions/actions.h"
 #include "base/embed.h"
 #include "base/text.h"
-#include "observe/observe.h"
 
 #include <string.h>
 
@@ -381,7 +381,7 @@ static void cards(struct buf *b, const struct json *r)
 /* "newest first", or "newest first: 20 of 34, all with --limit 0". */
 static const char *order_note(struct arena *a, const struct json *r, const char *list)
 {
-	const char *cut = observe_cut(a, r, list);
+	const char *cut = actions_cut(a, r, list);
 
 	return cut ? arena_printf(a, "newest first: %s", cut) : "newest first";
 }
@@ -411,7 +411,7 @@ static void remembered(struct buf *b, const char *title, const struct json *rows
 
 /* The order is the order of need: can the record be trusted, how much happened, what was stopped, what
  * ran, and how to go back. */
-char *observe_html(struct arena *a, const struct json *r)
+char *actions_html(struct arena *a, const struct json *r)
 {
 	const struct json *sessions = json_get(r, "sessions"), *calls = json_get(r, "stopped_calls");
 	const struct json *tasks = json_get(r, "tasks");
@@ -438,7 +438,7 @@ char *observe_html(struct arena *a, const struct json *r)
 		section(&b, "Sessions of agents", order_note(a, r, "sessions"));
 		session_table(&b, sessions);
 	}
-	section(&b, "Checkpoints", observe_cut(a, r, "recent_checkpoints"));
+	section(&b, "Checkpoints", actions_cut(a, r, "recent_checkpoints"));
 	checkpoint_table(&b, json_get(r, "recent_checkpoints"));
 	remembered(&b, "Memory operations", json_get(r, "recent_memory_operations"), operation);
 	remembered(&b, "Crystallized sessions", json_get(r, "recent_crystallized_sessions"), crystal);
@@ -451,7 +451,7 @@ char *observe_html(struct arena *a, const struct json *r)
 }
 
 /* One session, every call in its order. */
-char *observe_session_html(struct arena *a, const struct json *doc)
+char *actions_session_html(struct arena *a, const struct json *doc)
 {
 	struct buf b;
 

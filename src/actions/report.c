@@ -3,9 +3,9 @@
  * Numbers are about everything; lists show the newest rows, and `lists` says of each how many there are.
  * Both come from the index. Where it could not be used, `note` says why, and `complete` whether a part of the
  * ledgers was left out, so a number in a report is never silently too small. */
+#include "actions/fate.h"
+#include "actions/figures.h"
 #include "base/text.h"
-#include "observe/fate.h"
-#include "observe/figures.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum { MOST = 1000, MAX_ACTIVE = 10000, REMEMBERED = 10 };
 
 /* What is being gathered. */
 struct reporting {
-	const struct observed *o;
+	const struct actions_place *o;
 	struct index *x;
 	struct json *doc;
 	size_t limit;
@@ -64,7 +64,7 @@ static void put_list(struct reporting *r, const char *name, struct json *shown, 
 }
 
 /* How much of a list is shown, or NULL when all of it is. */
-const char *observe_cut(struct arena *a, const struct json *report, const char *list)
+const char *actions_cut(struct arena *a, const struct json *report, const char *list)
 {
 	const struct json *about = json_get(json_get(report, "lists"), list);
 	int64_t shown = json_get_int(about, "shown", 0), of = json_get_int(about, "of", 0);
@@ -222,7 +222,7 @@ static int put_checkpoints(struct reporting *r, struct err *e)
 {
 	struct arena *a = r->o->a;
 	struct json *all, *shown = json_new(a, JSON_ARRAY);
-	int rc = observe_checkpoints(r->o, 0, &all, e);
+	int rc = actions_checkpoints(r->o, 0, &all, e);
 
 	for (uint32_t i = rc ? 0 : all->n; i-- > 0 && shown->n < r->limit;)
 		json_push(a, shown, all->items[i]);
@@ -262,14 +262,14 @@ static int put_remembered(struct reporting *r, struct err *e)
 	return OK;
 }
 
-int observe_report(
-	const struct observed *o, size_t limit, const struct json *answers, struct json **ret, struct err *e)
+int actions_report(const struct actions_place *o, size_t limit, const struct json *answers, struct json **ret,
+	struct err *e)
 {
 	static int (*const parts[])(struct reporting *, struct err *) = { put_receipts, put_tasks,
 		put_commands, put_checkpoints, put_sessions, put_stopped, put_remembered };
 	struct arena *a = o->a;
 	AUTO(index_close) struct index *x = NULL;
-	int rc = observe_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
+	int rc = actions_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
 
 	if (rc)
 		return rc;
@@ -317,7 +317,7 @@ static void details(struct buf *b, const struct json *row, const char *const *fi
 		const char *v = json_get_text(row, *f, NULL);
 		if (v && *v) {
 			buf_adds(b, " — ");
-			plain(b, text_ends(*f, "_at") || text_eq(*f, "at") ? observe_when(b->a, v) : v);
+			plain(b, text_ends(*f, "_at") || text_eq(*f, "at") ? actions_when(b->a, v) : v);
 		} else if (json_int(json_get(row, *f), &n)) {
 			buf_addf(b, " — exit %lld", (long long)n);
 		}
@@ -331,7 +331,7 @@ static void section(struct buf *b, const char *title, const struct json *r, cons
 	const char *const *fields, const char *id)
 {
 	const struct json *rows = json_get(r, list);
-	const char *cut = observe_cut(b->a, r, list);
+	const char *cut = actions_cut(b->a, r, list);
 
 	buf_addf(b, "\n## %s\n\n", title);
 	if (cut)
@@ -382,7 +382,7 @@ static void head(struct buf *b, const struct json *r)
 	buf_adds(b, "# Helm report\n\n- Workspace: ");
 	plain(b, json_get_text(r, "workspace", ""));
 	buf_adds(b, "\n- Made: ");
-	plain(b, observe_when(b->a, json_get_text(r, "generated_at", "")));
+	plain(b, actions_when(b->a, json_get_text(r, "generated_at", "")));
 	record_item(b, json_get(r, "record"));
 	buf_addf(b, "\n- Tasks: %lld", (long long)json_get_int(r, "period_task_count", 0));
 	counts(b, "Status", json_get(r, "task_status_counts"));
@@ -422,7 +422,7 @@ static void actions(struct buf *b, const struct json *onboarding)
 }
 
 /* The same document as the page shows, in a form that fits into a ticket. */
-char *observe_markdown(struct arena *a, const struct json *r)
+char *actions_markdown(struct arena *a, const struct json *r)
 {
 	static const char *const task[] = { "task_name", "profile", "finished_at", NULL };
 	static const char *const stopped[] = { "task_name", "profile", "failure_reason", NULL };

@@ -1,9 +1,9 @@
 /* figures.c — sources of context, drafts, what was remembered, commands that failed: the figures of status, report and ops. */
-#include "observe/figures.h"
+#include "actions/figures.h"
+#include "actions/fate.h"
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "observe/fate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void add_source(struct arena *a, struct json *to, const char *name, const
 	json_push(a, to, one);
 }
 
-struct json *figure_sources(const struct observed *o)
+struct json *figure_sources(const struct actions_place *o)
 {
 	struct json *list = json_new(o->a, JSON_ARRAY);
 
@@ -53,7 +53,7 @@ struct json *figure_sources(const struct observed *o)
 	return list;
 }
 
-struct json *figure_source_names(const struct observed *o)
+struct json *figure_source_names(const struct actions_place *o)
 {
 	struct json *names = json_new(o->a, JSON_ARRAY), *all = figure_sources(o);
 
@@ -76,7 +76,7 @@ static int older_first(const void *x, const void *y)
 	return (p->at.tv_nsec > q->at.tv_nsec) - (p->at.tv_nsec < q->at.tv_nsec);
 }
 
-struct json *figure_drafts(const struct observed *o, size_t limit)
+struct json *figure_drafts(const struct actions_place *o, size_t limit)
 {
 	struct json *list = json_new(o->a, JSON_ARRAY);
 	char **names;
@@ -104,7 +104,7 @@ struct json *figure_drafts(const struct observed *o, size_t limit)
 	return list;
 }
 
-struct json *figure_tail(const struct observed *o, const char *file, size_t limit)
+struct json *figure_tail(const struct actions_place *o, const char *file, size_t limit)
 {
 	struct json *rows;
 
@@ -139,7 +139,8 @@ static int keep_failed(void *arg, struct json *row)
 	return 0;
 }
 
-struct json *figure_failed_commands(const struct observed *o, size_t lines, size_t limit, int64_t *ret_count)
+struct json *figure_failed_commands(
+	const struct actions_place *o, size_t lines, size_t limit, int64_t *ret_count)
 {
 	struct failing f = { o->a, json_new(o->a, JSON_ARRAY), limit, 0 };
 

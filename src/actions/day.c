@@ -2,9 +2,9 @@
  *
  * Read from the ledgers themselves, newest row first, and not from the index: a day is short, whatever lies before it. Commits come
  * from git's own log of the work tree, which is no part of the record and which an agent can write; whoever shows them says so. */
+#include "actions/fate.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "observe/fate.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum { MOST_ROWS = 5000, LISTED = 20, PATHS = 1000, GIT_LOG = 8 << 20 };
 #define DAY_US (INT64_C(24) * 3600 * 1000000)
 
 struct day {
-	const struct observed *o;
+	const struct actions_place *o;
 	struct arena *a;
 	int64_t since_us, rows;
 	bool is_partial;
@@ -243,7 +243,7 @@ static void put_day(struct day *d)
 	json_setb(d->a, d->doc, "is_partial", d->is_partial);
 }
 
-int observe_day(const struct observed *o, struct json **ret, struct err *e)
+int actions_day(const struct actions_place *o, struct json **ret, struct err *e)
 {
 	static const struct {
 		const char *ledger;

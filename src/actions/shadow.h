@@ -1,6 +1,6 @@
 /* shadow.h — what features that only watch would have done: the shadow report. */
-#ifndef OBSERVE_SHADOW_H
-#define OBSERVE_SHADOW_H
+#ifndef ACTIONS_SHADOW_H
+#define ACTIONS_SHADOW_H
 
 #include "base/err.h"
 #include "base/json.h"

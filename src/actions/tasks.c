@@ -2,12 +2,12 @@
  *
  * The ledger only grows: each change of a task's state is a new row, and the newest row of a task holds. The
  * index knows that row of each task, and where the others are. */
+#include "actions/fate.h"
+#include "actions/figures.h"
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
-#include "observe/fate.h"
-#include "observe/figures.h"
 #include "remember/contract.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 /* So many active tasks are looked at; nobody has more, and a list that is longer is one of dead ones. */
 enum { MAX_ACTIVE = 10000, MANY = 1000 };
 
-int observe_index(const struct observed *o, enum index_how how, struct index **ret, struct err *e)
+int actions_index(const struct actions_place *o, enum index_how how, struct index **ret, struct err *e)
 {
 	struct index_place at = { o->sys, o->a, o->state_dir, o->state_fd };
 
@@ -33,7 +33,7 @@ int keep_row(void *arg, struct json *row, struct err *e)
 }
 
 /* Its run may have ended well since the row was read, so the ledger is asked again. */
-struct json *true_row(const struct observed *o, struct arena *a, struct json *row)
+struct json *true_row(const struct actions_place *o, struct arena *a, struct json *row)
 {
 	struct json *now = NULL;
 
@@ -53,7 +53,7 @@ struct json *true_row(const struct observed *o, struct arena *a, struct json *ro
 }
 
 struct correcting {
-	const struct observed *o;
+	const struct actions_place *o;
 	struct json *counts;
 };
 
@@ -85,7 +85,7 @@ static const char *const open_states[] = { "running", "queued" };
 const struct task_filter open_tasks = { .states = open_states, .state_count = ARRAY_SIZE(open_states) };
 
 int true_counts(
-	const struct observed *o, struct index *x, struct json **ret, int64_t *ret_total, struct err *e)
+	const struct actions_place *o, struct index *x, struct json **ret, int64_t *ret_total, struct err *e)
 {
 	struct correcting c = { .o = o };
 	int rc = index_task_counts(x, NULL, &c.counts, ret_total, e);
@@ -104,11 +104,11 @@ void turn_round(struct json *rows)
 	}
 }
 
-int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e)
+int actions_tasks(const struct actions_place *o, size_t limit, struct json **ret, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
 	struct kept_rows kept = { o, json_new(o->a, JSON_ARRAY) };
-	int rc = observe_index(o, INDEX_SOON, &x, e);
+	int rc = actions_index(o, INDEX_SOON, &x, e);
 
 	if (rc == OK)
 		rc = index_tasks(x, NULL, limit, keep_row, &kept, e);
@@ -128,7 +128,7 @@ static bool is_in(const struct task_filter *f, const char *status)
 
 /* A list by states is one by true states: what is over is not listed as running, but as what it is. */
 struct true_list {
-	const struct observed *o;
+	const struct actions_place *o;
 	const struct task_filter *f;
 	int64_t of, open; /* tasks that pass; those that say they are open */
 	int64_t left; /* so many of the oldest are passed over */
@@ -161,7 +161,7 @@ static int give_true(void *arg, struct json *row, struct err *e)
 }
 
 /* The given states, and those in which a row can be that is wrong by now. */
-static struct task_filter with_open(const struct observed *o, const struct task_filter *f)
+static struct task_filter with_open(const struct actions_place *o, const struct task_filter *f)
 {
 	struct task_filter wide = *f;
 	const char **states = arena_zalloc(o->a, f->state_count + ARRAY_SIZE(open_states), sizeof(*states));
@@ -205,13 +205,13 @@ static int list_true(struct index *x, struct true_list *l, const struct task_fil
 	return rc > 0 ? OK : rc;
 }
 
-int observe_task_list(const struct observed *o, const struct task_filter *f, size_t limit, struct part *ret,
-	index_visit *fn, void *arg, struct err *e)
+int actions_task_list(const struct actions_place *o, const struct task_filter *f, size_t limit,
+	struct part *ret, index_visit *fn, void *arg, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
 	struct true_list l = { .o = o, .f = f, .fn = fn, .arg = arg };
 	struct task_filter wide = with_open(o, f);
-	int rc = observe_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
+	int rc = actions_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
 
 	*ret = (struct part){ 0 };
 	return rc ? rc : list_true(x, &l, &wide, ret, limit, e);
@@ -234,12 +234,12 @@ static int look_for(void *arg, struct json *row, struct err *e)
 	return 1;
 }
 
-int observe_newest_task(
-	const struct observed *o, bool (*is_it)(const struct json *row), struct json **ret, struct err *e)
+int actions_newest_task(const struct actions_place *o, bool (*is_it)(const struct json *row),
+	struct json **ret, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
 	struct looking_for l = { is_it, o->a, NULL };
-	int rc = observe_index(o, INDEX_SOON, &x, e);
+	int rc = actions_index(o, INDEX_SOON, &x, e);
 
 	if (rc == OK)
 		rc = index_tasks(x, NULL, 0, look_for, &l, e);
@@ -249,7 +249,7 @@ int observe_newest_task(
 
 /* The rows of one task among those of others, between its first and its last one. */
 struct task_rows {
-	const struct observed *o;
+	const struct actions_place *o;
 	struct task_span span;
 	struct json *rows;
 };
@@ -273,11 +273,11 @@ static int take_own(void *arg, off_t place, uint64_t line, struct bytes text, bo
 	return OK;
 }
 
-int observe_task(const struct observed *o, const char *id, struct json **ret_rows, struct err *e)
+int actions_task(const struct actions_place *o, const char *id, struct json **ret_rows, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
 	struct task_rows t = { .o = o, .rows = json_new(o->a, JSON_ARRAY) };
-	int rc = observe_index(o, INDEX_ALL, &x, e);
+	int rc = actions_index(o, INDEX_ALL, &x, e);
 
 	if (rc == OK)
 		rc = index_task_find(x, id, &t.span, e);
@@ -294,7 +294,7 @@ int observe_task(const struct observed *o, const char *id, struct json **ret_row
 }
 
 /* A workspace without an index has no checkpoints, which is no error. */
-int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e)
+int actions_checkpoints(const struct actions_place *o, size_t limit, struct json **ret, struct err *e)
 {
 	struct json *all = NULL, *last = json_new(o->a, JSON_ARRAY);
 	AUTO(close_fd) int points = -1;
@@ -330,7 +330,7 @@ static void finding(struct arena *a, struct json *to, const struct json *row, co
 
 /* A run writes its sign of life to a side file, which is newer than any row of the ledger. A run that is
  * too young to have one has only its rows. The id becomes part of a path, so it is checked first. */
-const char *observe_heartbeat(const struct observed *o, const struct json *row)
+const char *actions_heartbeat(const struct actions_place *o, const struct json *row)
 {
 	const char *id = json_get_text(row, "task_id", "");
 	struct json *doc;
@@ -353,12 +353,13 @@ static bool has_evidence(const struct json *row)
 
 /* Adds what is suspicious about one task. "Not alive" and "stale" exclude each other: a dead process
  * explains the silence. Warnings mean that the record and the world disagree; "info" only asks for a look. */
-static void examine(const struct observed *o, const struct json *row, int64_t stale_us, struct json *findings)
+static void examine(
+	const struct actions_place *o, const struct json *row, int64_t stale_us, struct json *findings)
 {
 	struct arena *a = o->a;
 	const char *status = json_get_text(row, "status", ""), *id = json_get_text(row, "task_id", "");
 	bool active = row_is_open(row);
-	const char *beat = active ? observe_heartbeat(o, row) : NULL;
+	const char *beat = active ? actions_heartbeat(o, row) : NULL;
 	const char *since = beat ? beat : json_get_text(row, "started_at", "");
 	int64_t at = 0;
 
@@ -381,7 +382,7 @@ static void examine(const struct observed *o, const struct json *row, int64_t st
 }
 
 struct examining {
-	const struct observed *o;
+	const struct actions_place *o;
 	int64_t stale_us;
 	struct json *findings;
 	bool passes_active; /* they were looked at already */
@@ -400,7 +401,7 @@ static int examine_row(void *arg, struct json *row, struct err *e)
 
 /* All active tasks, however old: those are the ones that can be stuck. "ok" only means that there is no
  * warning; notes may be there. */
-int examine_tasks(const struct observed *o, struct index *x, size_t limit, int64_t stale_minutes,
+int examine_tasks(const struct actions_place *o, struct index *x, size_t limit, int64_t stale_minutes,
 	struct json **ret, struct err *e)
 {
 	struct json *doc = json_new(o->a, JSON_OBJECT);
@@ -424,11 +425,11 @@ int examine_tasks(const struct observed *o, struct index *x, size_t limit, int64
 	return OK;
 }
 
-int observe_task_doctor(
-	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e)
+int actions_task_doctor(
+	const struct actions_place *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
-	int rc = observe_index(o, INDEX_SOON, &x, e);
+	int rc = actions_index(o, INDEX_SOON, &x, e);
 
 	return rc ? rc : examine_tasks(o, x, limit, stale_minutes, ret, e);
 }
@@ -455,7 +456,7 @@ static void put_evidence(struct arena *a, struct json *doc, const struct json *r
 }
 
 /* Members that a row does not have are null, so that two tasks can be compared member by member. */
-struct json *observe_capabilities(const struct observed *o, const struct json *row)
+struct json *actions_capabilities(const struct actions_place *o, const struct json *row)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile",
 		"runtime_backend", "runtime_target_kind", "runtime_target", "delivery_mode", "checkpoint_id",
