@@ -1,11 +1,9 @@
 /* gates.c — files of known kinds are read here; everything else is a command, and so a guarded run. */
 #include "kernel/gates.h"
 
-#include "base/conf.h"
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/toml.h"
 #include "kernel/task/task.h"
 
 #include <fcntl.h>
@@ -79,18 +77,6 @@ static int run(struct kernel *k, struct arena *a, const char *profile, const cha
 
 /* ---- files ---- */
 
-static int parse_by_kind(
-	struct arena *a, const char *kind, const char *path, struct bytes text, struct err *e)
-{
-	struct json *doc;
-
-	if (text_eq(kind, "json"))
-		return json_parse(a, text, path, NULL, &doc, e);
-	if (text_eq(kind, "toml"))
-		return toml_parse(a, text, path, &doc, e);
-	return conf_parse_yaml_all(a, text, path, &doc, e);
-}
-
 static int gate_file(struct kernel *k, struct arena *a, const struct json *by, const char *path,
 	struct json **ret, struct err *e)
 {
@@ -107,7 +93,7 @@ static int gate_file(struct kernel *k, struct arena *a, const struct json *by, c
 		int rc = file_read(k->sys, a, path[0] == '/' ? AT_FDCWD : k->ws->root_fd, path, MAX_FILE,
 			FILE_FOLLOW, &text, &why);
 		if (rc == OK)
-			rc = parse_by_kind(a, kind, path, text, &why);
+			rc = written_parse(a, kind, path, text, &why);
 		*ret = told(a, kind, path, rc ? "failed" : "passed", rc ? arena_strdup(a, why.text) : NULL);
 		return OK;
 	}

@@ -742,6 +742,34 @@ static void note_changes(
 	json_seti(a, about, "deleted_files", found.deleted->n);
 }
 
+static struct json *absolute_paths(struct arena *a, const char *root, const struct json *paths)
+{
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	json_each (path, paths)
+		json_pushs(a, list,
+			json_text(path)[0] == '/' ? json_text(path) : path_join(a, root, json_text(path)));
+	return list;
+}
+
+/* Files that do not parse any more are told to the model.  In a session its supervisor answers, which starts no programs for that. */
+static const char *check_written(
+	struct kernel *k, struct arena *a, const struct tool_call *call, struct json *row)
+{
+	struct caller caller;
+
+	if (!json_get(row, "changed_files"))
+		return NULL;
+	person_caller(k->sys, 0, &caller);
+	const struct surroundings at = guard_at_claimed(&k->guard, a, call->cwd, started_in(k, a, &caller));
+	struct json *paths = absolute_paths(a, k->ws->root, json_get(row, "changed_files"));
+	const char *first = json_text(json_at(paths, 0)), *tree = at.work_tree;
+	if (first && (!tree || !path_is_below(first, tree)))
+		tree = path_clean(a, arena_strndup(a, first, (size_t)(path_base(first) - first)));
+	const struct written w = { .at = &at, .tree = tree, .paths = paths, .may_start = !k->session };
+	return first ? written_check(k, a, &w, row) : NULL;
+}
+
 /* What the call held is used as it was estimated. */
 static const struct draw_settled *settled_of(struct arena *a, const struct json *before, size_t *ret_n)
 {
@@ -807,7 +835,10 @@ int hook_after(struct kernel *k, struct arena *a, const char *client, const stru
 		json_sets(a, row, "refused_by_wall", refusal);
 		json_sets(a, about, "refused_by_wall", refusal);
 	}
-	*ret_text = refusal;
+	const char *broken = check_written(k, a, call, row);
+	*ret_text = refusal && broken ? arena_printf(a, "%s\n%s", refusal, broken)
+		: broken	      ? broken
+				      : refusal;
 	edit_after(k, a, before, row);
 	int rc = note(k, a, row, e);
 	/* A call that only read left no decision to bind an outcome to. */

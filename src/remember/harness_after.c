@@ -183,6 +183,8 @@ static const struct json *write_validation(const struct json *row)
 {
 	const struct json *v = json_get(harness_of(row), "write_validation");
 
+	if (!v)
+		v = json_get(row, "write_validation");
 	return v ? v : json_get(json_get(row, "memory_capture"), "write_validation");
 }
 

@@ -522,6 +522,12 @@ static void put_changes(struct task *t)
 	if (t->is_cut && t->profile->writes == ALLOWANCE_YES)
 		json_setb(a, t->row, "touched_paths_cut", true);
 	json_set(a, t->row, "deleted_paths", deleted);
+	if (t->profile->writes != ALLOWANCE_YES || t->spec->session || t->spec->is_evidence)
+		return;
+	const struct written w = { .at = &t->at, .tree = task_tree(t), .paths = touched, .may_start = true };
+	const char *broken = written_check(t->k, a, &w, t->row);
+	if (broken)
+		task_hint(t, broken);
 }
 
 /* A condition of a loop that ran and ended with another code than 0 has answered: no. */

@@ -47,6 +47,19 @@ struct run_session {
 const char *refusal_in(struct kernel *k, struct arena *a, const struct profile *p,
 	const struct surroundings *at, const char *said);
 
+/* Files that a run or a call has written, below `tree`; `paths` are of it, or absolute. */
+struct written {
+	const struct surroundings *at;
+	const char *tree;
+	const struct json *paths;
+	bool may_start; /* interpreters, to read files of their kind */
+};
+/* Those that do not parse any more, a line each; NULL: none that was checked.  What was checked goes into the row: write_validation and
+ * validation_gates.  HELM_VALIDATION_GATES=0 switches it off. */
+const char *written_check(struct kernel *k, struct arena *a, const struct written *w, struct json *row);
+/* A text of this kind (json, yaml, toml, c): OK, or an error with its place. */
+int written_parse(struct arena *a, const char *kind, const char *name, struct bytes text, struct err *e);
+
 /* Is there a program of this name, as one started in `cwd` would look for it? */
 bool task_finds_program(struct sys *s, struct arena *a, const char *name, const char *cwd);
 
