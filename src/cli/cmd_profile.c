@@ -43,9 +43,43 @@ static struct json *profile_row(struct arena *a, const struct profile *p)
 }
 
 /* Texts of a workspace's own profiles are made safe: anybody may have written them. */
+/* What a run under it may write, in words. */
+static const char *may_write(struct cli *r, const struct profile *p)
+{
+	struct buf text;
+
+	if (p->writes != ALLOWANCE_YES)
+		return p->writes == ALLOWANCE_NO ? "nothing" : "as its target allows";
+	if (!p->write_paths)
+		return "work tree";
+	buf_init(&text, r->a);
+	for (size_t i = 0; i < p->write_path_count; i++)
+		buf_addf(&text, "%s%s", i ? ", " : "", p->write_paths[i]);
+	return text.p;
+}
+
+static const char *may_reach(struct cli *r, const struct profile *p)
+{
+	static const char *const words[] = { "none", "loopback", NULL, "open" };
+	TABLE_COVERS(words, NETWORK_REACHES);
+	const enum network_reach reach = profile_reach(p);
+
+	if (reach == NETWORK_NAMED)
+		return arena_printf(r->a, "%zu named hosts", p->egress_count);
+	return p->network == ALLOWANCE_TARGET ? "as its target allows" : words[reach];
+}
+
+static const char *saves_first(const struct profile *p)
+{
+	static const char *const words[] = { "never", "what is lost", "always", "by hand" };
+	TABLE_COVERS(words, CHECKPOINT_RULES);
+
+	return words[p->checkpoint];
+}
+
 int cmd_profile_list(struct cli *r, struct err *e)
 {
-	static const char *const heads[] = { "PROFILE", "BACKEND", "RUNTIME", "CHECKPOINT", "WHAT FOR" };
+	static const char *const heads[] = { "PROFILE", "MAY WRITE", "NETWORK", "SAVES FIRST", "WHAT FOR" };
 	struct json *list = json_new(r->a, JSON_ARRAY);
 	struct profiles p;
 	int rc = load(r, &p, e);
@@ -54,8 +88,9 @@ int cmd_profile_list(struct cli *r, struct err *e)
 		return rc;
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	for (size_t i = 0; i < p.count; i++) {
-		const char *cells[] = { p.list[i].name, p.list[i].backend, p.list[i].runtime_backend,
-			checkpoint_rule_name(p.list[i].checkpoint), p.list[i].description };
+		const struct profile *one = &p.list[i];
+		const char *cells[] = { one->name, may_write(r, one), may_reach(r, one), saves_first(one),
+			one->description };
 		for (size_t k = 0; k < ARRAY_SIZE(cells); k++)
 			cells[k] = text_safe(r->a, cells[k], strlen(cells[k]), false);
 		out_row(t, cells, NULL);

@@ -26,10 +26,6 @@ const struct opt task_list_opts[] = {
 	{ "limit", OPT_INT, "N", "how many (default 20, 0 all)", NULL, false },
 	{ 0 },
 };
-const struct opt task_show_opts[] = {
-	{ "history", OPT_FLAG, NULL, "every row of the task", NULL, false },
-	{ 0 },
-};
 #define REASON(need) \
 	{ \
 		"reason", OPT_VALUE, "TEXT", "why", NULL, need \
@@ -153,71 +149,6 @@ int cmd_task_list(struct cli *r, struct err *e)
 	if (rc == OK)
 		listing_end(&l.list);
 	return rc;
-}
-
-/* One name=value line. Lists and objects are written as JSON with sorted names, so that two outputs can be
- * compared. */
-static void print_member(struct cli *r, const struct json *row, const char *name)
-{
-	const struct json *v = json_get(row, name);
-	struct buf text;
-
-	buf_init(&text, r->a);
-	if (json_text(v))
-		buf_adds(&text, json_text(v));
-	else if (v && !json_is(v, JSON_NULL))
-		json_write(&text, v, JSON_SPACED | JSON_SORT_BYTES);
-	else
-		buf_addc(&text, '-');
-	out(r, "%s=%s\n", name, text_safe(r->a, text.p, text.n, false));
-}
-
-/* What is claimed of it, and whether the record shows that; a path outside of its plan is one line more. */
-static void print_claims(struct cli *r, const struct json *row)
-{
-	json_each (one, json_get(json_get(row, "finalization_gate"), "claims"))
-		out(r, "claim=%s %s (%s)\n", json_get_bool(one, "ok", false) ? "holds" : "does not hold",
-			safe_member(r, one, "claim_id"), safe_member(r, one, "reason"));
-	json_each (one, json_get(json_get(row, "evidence_gathering"), "service_results"))
-		out(r, "readback=%s %s (task %s)\n", safe_member(r, one, "status"),
-			safe_member(r, one, "source"), safe_member(r, one, "task_id"));
-	json_each (one, json_get(json_get(row, "evidence_gathering"), "command_results"))
-		out(r, "evidence=%s %s (task %s)\n", safe_member(r, one, "status"),
-			safe_member(r, one, "command_preview"), safe_member(r, one, "task_id"));
-	json_each (path, json_get(json_get(row, "scope_gate"), "violations"))
-		out(r, "outside_of_plan=%s\n",
-			text_safe(r->a, json_text(path), strlen(json_text(path)), false));
-	if (json_get(json_get(row, "scope_gate"), "reason"))
-		out(r, "plan=%s\n", safe_member(r, json_get(row, "scope_gate"), "reason"));
-}
-
-/* The newest row is the state of the task; --history shows how it came there. */
-int cmd_task_show(struct cli *r, struct err *e)
-{
-	static const char *const fields[] = { "task_id", "task_name", "status", "profile", "skill",
-		"command_preview", "cwd", "exit_code", "checkpoint_id", "decision_id", "started_at",
-		"updated_at", "finished_at", "parent_task_id", "retry_count", "failure_stage",
-		"failure_reason", "blocked_reason", "completion_evidence", "operational_status",
-		"next_action", "failure_signature", "state_bundle", "protections" };
-	struct actions_place o = actions_place_from(r);
-	struct json *rows;
-	int rc = actions_task(&o, r->args[0], &rows, e);
-
-	if (rc)
-		return rc;
-	if (r->is_json) {
-		out_json(r, opt_flag(r, "history") ? rows : rows->items[rows->n - 1]);
-		return 0;
-	}
-	if (opt_flag(r, "history"))
-		json_each (row, rows)
-			out(r, "%s  %s\n", safe_member(r, row, "status"),
-				safe_member(
-					r, row, json_get(row, "finished_at") ? "finished_at" : "started_at"));
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		print_member(r, rows->items[rows->n - 1], fields[i]);
-	print_claims(r, rows->items[rows->n - 1]);
-	return 0;
 }
 
 /* What it left, held against the record. */

@@ -177,7 +177,7 @@ ok "a piece is closed and packed" test -f "$state/segments/task-ledger-000001.js
 ok "it goes" says 0 "segments/task-ledger-000001.jsonl.zst" helm archive --before 2100-01-01 --to "$scratch/archive"
 ok "its rows are compared where they are now" without "not looked at|are not there"
 exits 0 helm db rebuild
-ok "its tasks are shown" says 0 "status=completed" helm task show task-7
+ok "its tasks are shown" says 0 "status=completed" helm task show --plain task-7
 sed -i 's/"task_id": "after"/"task_id": "aftex"/' "$state/task-ledger.jsonl"
 ok "a row that was changed here is found beside it" says 1 "ledger entries of task after" helm log check --all
 sed -i 's/"task_id": "aftex"/"task_id": "after"/' "$state/task-ledger.jsonl"

@@ -18,7 +18,7 @@ sum=$(sha256sum docs/a.md | cut -c1-64)
 ok "shows its end and the file as it is" last 'r["evidence_refs"]==["process_exit:0","filesystem_stat:docs/a.md#sha256='"$sum"'"]'
 ok "claims both, and both hold" last '[(c["claim_id"],c["ok"]) for c in r["finalization_gate"]["claims"]]==[("command_completed",True),("file_changed:docs/a.md",True)]'
 ok "so it is verified" last 'r["finalization_gate"]["arbiter"]=="pass" and r["operational_status"]=="verified"'
-ok "a person sees it" says 0 "claim=holds file_changed:docs/a.md" helm task show w1
+ok "a person sees it" says 0 "claim=holds file_changed:docs/a.md" helm task show --plain w1
 ok "what is deleted is shown as gone" sh -c '"$@" && tail -n 1 .helm/task-ledger.jsonl | grep -q "filesystem_stat:docs/a.md#absent"' - env HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" run --approve-risk -- rm docs/a.md
 printf 'all:\ntest:\n\t@true\n' >Makefile
 ok "tests that passed are evidence of their own" sh -c '"$@" && tail -n 1 .helm/task-ledger.jsonl | grep -q tests_passed' - env HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" run -- make test
@@ -49,7 +49,7 @@ ok "nor one outside" says 2 "no file of the workspace" helm task complete f1 --e
 ok "nor tests that nobody ran" says 2 "only a run shows that" helm task complete f1 --evidence test_result:passed
 ok "nor a task that is none" says 2 "no such task" helm task complete f1 --evidence task:nobody
 ok "nor a checkpoint that is none" says 2 "no such checkpoint" helm task complete f1 --evidence checkpoint:none
-ok "nothing of that changed it" says 0 "status=failed" helm task show f1
+ok "nothing of that changed it" says 0 "status=failed" helm task show --plain f1
 printf '[{"claim_id":"a","claim":"the guide is written","evidence_type":"filesystem_stat","evidence_refs":["filesystem_stat:docs/none.md"]}]' >claims.json
 ok "a claim that the record does not show is refused" says 2 "does not show what is claimed: a" helm task complete f1 --evidence note:x --claims claims.json
 echo guide >docs/guide.md

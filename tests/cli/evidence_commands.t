@@ -40,7 +40,7 @@ ok "the log of commands knows what it was" grep -q '"component": "evidence"' .he
 ok "the whole is kept, and the row has its digest" sh -c 'grep -q "$(sha256sum .helm/task-bundles/p1/verification-evidence.json | cut -c1-64)" .helm/task-ledger.jsonl'
 ok "with all that is said of it" bundle p1 'd["schema_version"]==1 and d["ok"] and d["limits"]=={"max_commands":8,"timeout_seconds":300,"output_chars":12000} and d["requested_command_count"]==1 and d["file_results"][0]["path"]=="docs/page.md" and d["command_results"][0]["allowlist_prefix"]==["python3","-m","unittest"] and d["command_results"][0]["stderr_truncated"] is False'
 ok "its output is not the run's" sh -c '[ "$("$@")" = only ]' - env HOME="$scratch/home" HELM_WORKSPACE="$ws" "$HELM_REAL" run --evidence-command-json "$tests" -- echo only
-ok "a person sees it" says 0 "evidence=passed python3 -m unittest" helm task show p1
+ok "a person sees it" says 0 "evidence=passed python3 -m unittest" helm task show --plain p1
 ok "the log is sound" helm log check
 
 # ---- one that does not ----
@@ -138,7 +138,7 @@ ok "then the service is asked" helm run --task-id s1 --service-evidence-json "$(
 ok "and what it shows is evidence" last '"service_readback:registry" in r["evidence_refs"] and r["operational_status"]=="verified" and g["service_results"][0]["provenance"]=="evidence_gatherer_command"'
 ok "that the change is claimed by" last '"service_change_verified" in [c["claim_id"] for c in r["finalization_gate"]["claims"]]'
 ok "the whole is kept" bundle s1 'd["service_results"][0]["source"]=="registry" and d["service_results"][0]["status"]=="passed" and d["requested_command_count"]==1'
-ok "a person sees it, too" says 0 "readback=passed registry" helm task show s1
+ok "a person sees it, too" says 0 "readback=passed registry" helm task show --plain s1
 ok "a service that shows something else" says 30 "failed: it ended with 1" helm run --service-evidence-json "$(readback '["grep","-q","wrong","docs/page.md"]')" -- true
 ok "shows nothing" last 'r["status"]=="needs_verification" and not [x for x in r["evidence_refs"] if x.startswith("service_readback")]'
 ok "the word of a caller shows nothing either" says 30 "rejected" helm run --service-evidence-json '{"source":"registry","provenance":"actual_remote_readback","ok":true,"status":"passed"}' -- true

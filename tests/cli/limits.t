@@ -302,7 +302,7 @@ done
 sleep 0.5 # what hung on it ends, too
 "$HELM_REAL" agent list --json | grep -q '"running": true' && { echo "still listed as running"; exit 1; }
 "$HELM_REAL" agent stop "$task" >stopped 2>&1 || { echo "agent stop fails"; cat stopped; exit 1; }
-grep -q "^running  *no" stopped && "$HELM_REAL" task show "$task" >shown 2>&1 && ! grep -qE '^status[ =]+running' shown || { cat stopped shown; exit 1; }
+grep -q "^running  *no" stopped && "$HELM_REAL" task show --plain "$task" >shown 2>&1 && ! grep -qE '^status[ =]+running' shown || { cat stopped shown; exit 1; }
 "$HELM_REAL" agent --profile workspace_edit --detach claude-code </dev/null >started 2>&1
 task=$("$HELM_REAL" agent list --json | sed -n 's/.*"task_id": *"\([^"]*\)".*/\1/p' | head -n 1)
 "$HELM_REAL" agent stop "$task" >stopped 2>&1 && grep -q "^running  *no" stopped && "$HELM_REAL" log check || { cat started stopped; exit 1; }

@@ -28,14 +28,14 @@ ok "the page loads nothing" sh -c '! grep -qE "src=|href=|<script|@import|url\("
 ok "public hides paths" env HOME="$scratch/home" sh -c '! "$0" status --json --public | grep -q "'"$scratch"'"' "$HELM_REAL"
 ok "task list" says 0 "t-bad" helm task list
 ok "filtered" env HOME="$scratch/home" sh -c '"$0" task list --status failed --json | grep -q t-bad && ! "$0" task list --status failed --json | grep -q t-first' "$HELM_REAL"
-ok "task show by the beginning of its id" says 0 "task_name=bad one" helm task show t-b
+ok "task show --plain by the beginning of its id" says 0 "task_name=bad one" helm task show --plain t-b
 ok "an ambiguous beginning is said" says 1 "more than one" helm task show t-
 ok "an unknown task is said" says 1 "no task" helm task show nope
 ok "complete needs evidence" says 2 "KIND:VALUE" helm task complete t-bad
 ok "complete with evidence" says 0 "status=completed" helm task complete t-bad --evidence test:manual
 ok "twice makes no sense" says 2 "--force" helm task complete t-bad --evidence test:manual
 ok "retry makes a new task" says 0 "status=ready" helm task retry t-stop --new-task-id t-again
-ok "with its parent named" says 0 "parent_task_id=t-stop" helm task show t-again
+ok "with its parent named" says 0 "parent_task_id=t-stop" helm task show --plain t-again
 ok "block" says 0 "status=blocked" helm task block t-again --reason waiting
 ok "doctor is content" says 0 "in order" helm task doctor
 printf '{"task_id": "dead", "status": "running", "pid": 1, "pid_start": 1, "started_at": "2020-01-01T00:00:00+00:00"}\n' >>"$ws/.helm/task-ledger.jsonl"

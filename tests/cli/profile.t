@@ -7,6 +7,9 @@ columns() { helm profile list | awk -F '  +' 'NF != 5 { exit 1 }'; }
 
 ok "six profiles ship and need no workspace" lists_six
 ok "a row has five fields in columns" columns
+ok "it says what may be written, what may be reached and what is saved first" sh -c \
+  '"$@" | grep -qE "^inspect_local  +nothing  +none  +never  " && "$@" | grep -qE "^service_ops  +work tree  +open  "' - \
+  env -i HOME="$scratch/home" PATH="$PATH" "$HELM_REAL" profile list
 ok "the list is JSON" is_json helm profile list --json
 ok "one profile is JSON" is_json helm profile show risky_edit --json
 ok "a profile shows its rights" says 0 '"writes_allowed": "depends-on-target"' helm profile show remote_handoff --json
@@ -24,7 +27,7 @@ helm key create >/dev/null 2>&1
 ok "a workspace's own profiles count for nothing before somebody accepts them" exits 0 helm profile show risky_edit --path ws
 echo '{"default_profile": "mine"}' >ws/.helm/workspace.json
 ok "a person is told what they are" says 0 "mine: is a new profile" trust ws
-ok "accepted, they take the place of the shipped ones" says 0 "mine     local" helm profile list --path ws
+ok "accepted, they take the place of the shipped ones" says 0 "mine     work tree" helm profile list --path ws
 ok "a shipped one is then unknown" exits 2 helm profile show risky_edit --path ws
 ok "a skill's contract shows in the policy" says 0 '"default_profile": "mine"' helm profile policy --path ws
 

@@ -47,7 +47,7 @@ ok "a large ledger is put aside and sealed" test -e "$state/segments/task-ledger
 ok "nothing waits" sh -c 'test -z "$(ls "$0")"' "$state/segments/waiting"
 ok "the new one is small" sh -c 'test "$(wc -c <"$0")" -lt 100000' "$ledger"
 ok "rows of both are one ledger" says 0 "40002" sh -c '"$@" | grep -c task_id' - env -i HOME="$scratch/home" PATH="$PATH" "$HELM_REAL" task list --limit 0 --json
-ok "a task of the sealed one is shown" says 0 "status=completed" helm task show first
+ok "a task of the sealed one is shown" says 0 "status=completed" helm task show --plain first
 ok "its history, too" says 0 "queued" helm task show first --history
 ok "every row is what receipts say" says 0 "sound" helm log check --all
 ok "the receipt of the piece" says 0 "helm.ledger/rotate" sh -c 'cat "$0"' "$state/receipts.jsonl"
