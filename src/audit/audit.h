@@ -77,6 +77,10 @@ int audit_verdict(struct sys *s, struct arena *a, const struct audit_place *at, 
 struct json *audit_add_finding(
 	struct arena *a, struct log_report *report, const char *severity, const char *what, const char *text);
 void audit_conclude(struct arena *a, struct record_verdict *v);
+/* What stands where the record has a file and is none: {name in the state directory: "a directory"}.  And put it aside: {name: its new name}. */
+struct json *audit_wrong_kinds(struct sys *s, struct arena *a, int state_fd);
+int audit_put_wrong_kinds_aside(struct sys *s, struct arena *a, int state_fd, const struct json *found,
+	struct json **ret, struct err *e);
 /* What a view shows: {sound, checked, checked_at, receipts, unchecked_receipts, why, remedy, findings}. */
 struct json *audit_verdict_json(struct arena *a, const struct record_verdict *v);
 /* "checked up to receipt N at TIME", and behind that what is not in it. */

@@ -62,6 +62,8 @@ enum repair { REPAIR_LOG, REPAIR_WRITER, REPAIR_NONE };
 	X(LEAVES_ARCHIVED, "leaves_archived", NOTICE, NONE, \
 		"bring the archived file back; then 'helm log repair' makes the leaves again") \
 	X(ARCHIVED, "archived", NOTICE, NONE, "nothing to do: bring the file back to have it read") \
+	X(NOT_A_FILE, "not_a_file", DAMAGE, LOG, \
+		"'helm log repair --yes' puts it aside, and puts on record what is lost then") \
 	X(ROWS_CHANGED, "rows_changed", ROWS, LOG, FROM_COPY) \
 	X(ROWS_MOVED, "rows_moved", ROWS, LOG, "'helm log repair' puts them back into their order") \
 	X(ENTRY_CHANGED, "entry_changed", ROWS, LOG, FROM_COPY) \

@@ -84,9 +84,10 @@ int rows_check_readable(
 /* ---- entries of memory ---- */
 
 struct entry {
-	uint8_t id[ROW_KEY], digest[ROW_KEY];
+	uint8_t id[ROW_KEY], digest[ROW_KEY], receipt[ROW_KEY];
 	off_t place;
 	uint64_t line;
+	int64_t clock; /* of the receipt that it names; 0: it names none */
 	bool is_known, is_right; /* a receipt names it; and has this digest */
 };
 
@@ -112,11 +113,14 @@ static int take_entry(void *arg, off_t place, uint64_t line, struct bytes text, 
 	const char *id = json_get_text(row, "id", "");
 
 	(void)e;
-	if (*id && json_get(row, "receipt_clock")) {
+	if (*id) {
 		GROW(x->a, x->list, x->n, x->cap);
 		struct entry *to = &x->list[x->n++];
-		*to = (struct entry){ .place = place, .line = line };
+		*to = (struct entry){
+			.place = place, .line = line, .clock = json_get_int(row, "receipt_clock", 0)
+		};
 		key_of(id, to->id);
+		key_of(json_get_text(row, "receipt_id", ""), to->receipt);
 		key_of(memory_event_sha256(&x->scratch, row), to->digest);
 	}
 	arena_reset(&x->scratch);
@@ -136,7 +140,7 @@ static int take_bound(
 	const char *id = json_get_text(about, "entry_id", NULL),
 		   *digest = json_get_text(about, "entry_sha256", NULL);
 	struct entry key;
-	uint8_t is[ROW_KEY];
+	uint8_t is[ROW_KEY], receipt_id[ROW_KEY];
 	size_t low = 0, high = x->n;
 
 	(void)file;
@@ -147,6 +151,7 @@ static int take_bound(
 		return 0;
 	key_of(id, key.id);
 	key_of(digest, is);
+	key_of(json_get_text(receipt, "receipt_id", ""), receipt_id);
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 		if (by_id(&x->list[mid], &key) < 0)
@@ -156,7 +161,10 @@ static int take_bound(
 	}
 	for (; low < x->n && by_id(&x->list[low], &key) == 0; low++) {
 		x->list[low].is_known = true;
-		x->list[low].is_right |= memcmp(x->list[low].digest, is, ROW_KEY) == 0;
+		x->list[low].is_right |= memcmp(x->list[low].digest, is, ROW_KEY) == 0 &&
+			(!x->list[low].clock ||
+				(memcmp(x->list[low].receipt, receipt_id, ROW_KEY) == 0 &&
+					x->list[low].clock == json_get_int(receipt, "lamport_clock", 0)));
 	}
 	return 0;
 }
@@ -177,7 +185,7 @@ static void tell(struct entries *x, struct log_report *report, struct rows_kept 
 
 	for (size_t i = 0; i < x->n; i++) {
 		const struct entry *y = &x->list[i];
-		if (y->is_right || (!y->is_known && !is_all))
+		if (y->is_right || (!y->is_known && !(is_all && y->clock)))
 			continue;
 		if (kept) {
 			GROW(kept->a, kept->entries, kept->entry_n, kept->entry_cap);

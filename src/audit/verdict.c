@@ -2,6 +2,7 @@
  *
  * Each step looks at one thing that a record consists of and adds its findings to one report; what follows from them is said once, at the
  * end.  A notice is no reason against a record; every other finding is. */
+#include "audit/finding.h"
 #include "audit/parts.h"
 #include "base/text.h"
 
@@ -30,6 +31,28 @@ static int step_rows(struct judging *j, struct err *e)
 static int step_keys(struct judging *j, struct err *e)
 {
 	return j->at->helm_home ? audit_keys(j->s, j->a, j->at->helm_home, j->report, e) : OK;
+}
+
+/* With something else in the place of a file nothing can be checked, and every view says that. */
+static bool find_wrong_kinds(struct judging *j)
+{
+	const struct json *found = audit_wrong_kinds(j->s, j->a, j->at->state_fd);
+	struct log_report report = audit_report_new(j->a);
+
+	if (!found->n)
+		return false;
+	json_each_member (f, found)
+		(void)finding_put(j->a, &report, json_get(report.doc, "findings"), FINDING_NOT_A_FILE,
+			arena_printf(j->a,
+				"%s is %s, and must be a file; nothing is checked before it is put aside",
+				f->name, json_text(f->value)));
+	json_setb(j->a, report.doc, "sound", false);
+	json_seti(j->a, report.doc, "receipts", 0);
+	json_seti(j->a, report.doc, "heads", 0);
+	json_set(j->a, report.doc, "files", json_new(j->a, JSON_ARRAY));
+	json_set(j->a, report.doc, "anchors", json_new(j->a, JSON_ARRAY));
+	*j->report = report;
+	return true;
 }
 
 /* In this order; the first one makes the report. */
@@ -91,7 +114,8 @@ int audit_verdict(struct sys *s, struct arena *a, const struct audit_place *at, 
 	int rc = OK;
 
 	v.checked_at = text_time_z(a, s->now_us(s) / 1000000 * 1000000);
-	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(steps); i++)
+	bool is_readable = !find_wrong_kinds(&j);
+	for (size_t i = 0; is_readable && rc == OK && i < ARRAY_SIZE(steps); i++)
 		rc = steps[i](&j, e);
 	if (rc)
 		return rc;

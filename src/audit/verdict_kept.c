@@ -140,6 +140,7 @@ void marks_take(struct sys *s, struct arena *a, const struct audit_place *at, st
 		mark(&m, of_state[i], at->state_fd, of_state[i], AT_SYMLINK_NOFOLLOW);
 	mark_archived(&m);
 	mark_anchors(&m);
+	ret->is_complete &= !audit_wrong_kinds(s, a, at->state_fd)->n;
 	if (!at->helm_home)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(of_home); i++)

@@ -68,6 +68,12 @@ bool doc_is_newer(const struct err *e)
 	return text_eq(e->code, DOC_NEWER);
 }
 
+bool doc_is_damage(const struct err *e)
+{
+	return e->rc == E_CORRUPT || e->rc == E_INPUT ||
+		(e->rc == E_LIMIT && !text_eq(e->code, "JSON_MEMORY") && !text_eq(e->code, "FILE_MEMORY"));
+}
+
 /* A missing file is the empty document. One that is not of the expected type is corrupt and is not
  * overwritten. */
 int doc_load(struct sys *s, struct arena *a, int dirfd, const struct doc *d, struct json **ret, struct err *e)

@@ -50,6 +50,9 @@ int doc_check_version(
 int doc_check(const struct doc *d, const struct json *doc, struct err *e);
 /* Is this that error? */
 bool doc_is_newer(const struct err *e);
+/* Is it the content that is wrong, so that making the file again helps?  No access, a failing disk, a newer version and too little memory are
+ * not. */
+bool doc_is_damage(const struct err *e);
 
 /* A JSON file that somebody else describes: file_read() with its flags and errors, then json_parse(). */
 int doc_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_t max_bytes, unsigned flags,

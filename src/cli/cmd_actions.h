@@ -14,4 +14,7 @@ void put_waiting(struct cli *r, struct json *doc, int64_t tasks);
 /* On standard error: how much of a list is shown, and why not all of it. */
 void say_part(struct cli *r, const struct part *p, const char *what);
 
+/* The receipt behind rows that were put into the task ledger (kernel/task/task.h); a warning where it cannot be written. */
+void cmd_task_bind(struct cli *r, const char *verb, const char *task_id, const struct json *digests);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_approval.h"
 #include "kernel/workspace.h"
 #include "record/record.h"
@@ -494,7 +495,18 @@ struct row_writer {
 	char *task_id, *started_at;
 	struct open_run open; /* so that a restore that died is recognised as dead */
 	struct json *begun; /* the first row; NULL before it is written */
+	struct json *digests; /* of the rows, for the receipt */
 };
+
+static int add_row(struct row_writer *w, const struct json *row, struct err *e)
+{
+	char digest[SHA256_HEX];
+	int rc = ledger_append(w->r->sys, w->r->a, w->r->ws->state_fd, TASK_LEDGER, row, digest, e);
+
+	if (rc == OK)
+		json_pushs(w->r->a, w->digests, digest);
+	return rc;
+}
 
 static int write_row(void *arg, const struct json *row, struct err *e)
 {
@@ -530,7 +542,7 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	if (is_done)
 		json_sets(r->a, task, "finished_at", now);
 	json_set(r->a, task, "restore", json_copy(r->a, row));
-	int rc = ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, NULL, e);
+	int rc = add_row(w, task, e);
 	if (rc == OK && is_done)
 		open_run_end(r->sys, r->ws->state_fd, &w->open);
 	if (rc == OK)
@@ -549,7 +561,7 @@ static void write_failure(struct row_writer *w, const char *why)
 		json_sets(r->a, w->begun, "failure_stage", "execution");
 		json_sets(r->a, w->begun, "failure_reason", why);
 		json_sets(r->a, w->begun, "finished_at", text_time_iso(r->a, r->sys->now_us(r->sys)));
-		if (ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, w->begun, NULL, &late) == OK)
+		if (add_row(w, w->begun, &late) == OK)
 			open_run_end(r->sys, r->ws->state_fd, &w->open);
 	}
 	close_fd(&w->open.fd);
@@ -630,7 +642,7 @@ static bool is_confirmed(struct cli *r, struct checkpoint_store *st, struct chec
 int cmd_checkpoint_restore(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
-	struct row_writer writer = { .r = r, .open = { .fd = -1 } };
+	struct row_writer writer = { .r = r, .open = { .fd = -1 }, .digests = json_new(r->a, JSON_ARRAY) };
 	struct shown shown = { .r = r };
 	struct checkpoint_progress progress = { show_step, &shown };
 	struct checkpoint_restored back;
@@ -662,10 +674,12 @@ int cmd_checkpoint_restore(struct cli *r, struct err *e)
 	}
 	int rc = checkpoint_restore(&st, &q, &back, e);
 	show_end(&shown);
-	if (rc) {
+	if (rc)
 		write_failure(&writer, e->text);
+	if (writer.digests->n)
+		cmd_task_bind(r, "restore", writer.task_id, writer.digests);
+	if (rc)
 		return rc;
-	}
 	if (r->is_json)
 		out_json(r, restored_json(r, &back, q.is_dry_run));
 	else

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "kernel/workspace.h"
 #include "record/record.h"
 
@@ -19,7 +20,7 @@ const struct opt checkpoint_repair_opts[] = {
 	{ 0 },
 };
 
-static const char *safe_member(struct cli *r, const struct json *row, const char *name)
+static const char *shown_member(struct cli *r, const struct json *row, const char *name)
 {
 	const char *text = json_get_text(row, name, "");
 
@@ -36,9 +37,9 @@ static void put_finding(struct cli *r, const struct json *f)
 	buf_init(&where, r->a);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (json_get_text(f, names[i], NULL))
-			buf_addf(&where, "%s%s", where.n ? " " : "", safe_member(r, f, names[i]));
+			buf_addf(&where, "%s%s", where.n ? " " : "", shown_member(r, f, names[i]));
 	out(r, "%sdamaged%s  %s%s%s\n", paint(r, PAINT_BAD), paint(r, PAINT_OFF), where.n ? where.p : "",
-		where.n ? ": " : "", safe_member(r, f, "text"));
+		where.n ? ": " : "", shown_member(r, f, "text"));
 }
 
 static void say_checked(struct cli *r, const struct checkpoint_checked *found, bool read_data)
@@ -133,9 +134,9 @@ static void say_repaired(struct cli *r, const struct checkpoint_repaired *done, 
 		if (n++ == FINDINGS_SHOWN)
 			break;
 		out(r, "%slost%s  %s  %s: %s\n", paint(r, PAINT_BAD), paint(r, PAINT_OFF),
-			safe_member(r, row, "checkpoint_id"),
-			json_get_text(row, "path", NULL) ? safe_member(r, row, "path") : "all of it",
-			safe_member(r, row, "reason"));
+			shown_member(r, row, "checkpoint_id"),
+			json_get_text(row, "path", NULL) ? shown_member(r, row, "path") : "all of it",
+			shown_member(r, row, "reason"));
 	}
 	if (done->lost->n > FINDINGS_SHOWN)
 		out(r, "... and %u more; --json lists them all\n", done->lost->n - FINDINGS_SHOWN);
@@ -146,7 +147,9 @@ static void say_repaired(struct cli *r, const struct checkpoint_repaired *done, 
 /* A repair that changed something is on record: what was wrong, and what is lost. */
 static int record_repair(struct cli *r, const struct checkpoint_repaired *done, struct err *e)
 {
-	struct json *task = json_new(r->a, JSON_OBJECT), *about = repaired_json(r, done, false);
+	struct json *task = json_new(r->a, JSON_OBJECT), *about = repaired_json(r, done, false),
+		    *digests = json_new(r->a, JSON_ARRAY);
+	char digest[SHA256_HEX];
 	const char *now = text_time_iso(r->a, r->sys->now_us(r->sys));
 	char *id;
 
@@ -167,7 +170,11 @@ static int record_repair(struct cli *r, const struct checkpoint_repaired *done, 
 	json_sets(r->a, task, "started_at", now);
 	json_sets(r->a, task, "finished_at", now);
 	json_set(r->a, task, "repair", about);
-	return ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, NULL, e);
+	if (ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, digest, e))
+		return e->rc;
+	json_pushs(r->a, digests, digest);
+	cmd_task_bind(r, "repair", id, digests);
+	return OK;
 }
 
 /* Exit code 1 says that something is lost, and was named. */

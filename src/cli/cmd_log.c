@@ -526,6 +526,12 @@ static void show_report(struct cli *r, const struct log_report *report)
 
 	json_each (f, json_get(doc, "findings"))
 		show_finding(r, f);
+	if (!json_get(doc, "root_hash")) {
+		out(r, "%sNOT SOUND%s  nothing else was looked at\n", paint(r, PAINT_BAD),
+			paint(r, PAINT_OFF));
+		show_remedies(r, json_get(doc, "findings"));
+		return;
+	}
 	const uint32_t files = json_get(doc, "files")->n, anchors = json_get(doc, "anchors")->n;
 	const long long heads = json_get_int(doc, "heads", 0);
 	out(r, "%s%s%s  %llu receipt%s in %u file%s, %lld signed head%s, %u anchor%s\n",
@@ -726,11 +732,35 @@ static int keys_are_known(struct cli *r, struct err *e)
 		json_get_text(first, "text", ""), json_get_text(first, "remedy", "helm key repair --yes"));
 }
 
+/* Before anything else: nothing is read through a directory or a link. */
+static int put_wrong_kinds_aside(struct cli *r, bool apply, uint32_t *ret_n, struct err *e)
+{
+	const struct json *found = audit_wrong_kinds(r->sys, r->a, r->ws->state_fd);
+	struct json *moved = NULL;
+
+	*ret_n = found->n;
+	if (!apply) {
+		json_each_member (f, found)
+			out(r,
+				"would put %s aside, which is %s and must be a file; what is lost then is told by "
+				"the repair: do it with --yes\n",
+				f->name, json_text(f->value));
+		return OK;
+	}
+	int rc = audit_put_wrong_kinds_aside(r->sys, r->a, r->ws->state_fd, found, &moved, e);
+	if (rc == OK && !r->is_json)
+		json_each_member (f, moved)
+			out(r, "put aside, because it is no file: %s/%s\n", r->ws->state_dir,
+				json_text(f->value));
+	return rc;
+}
+
 int cmd_log_repair(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(recorder_close) struct recorder rec = { 0 };
 	bool apply = opt_flag(r, "yes");
+	uint32_t aside;
 	struct log_repaired done;
 	struct progress p;
 	struct trust trust;
@@ -747,6 +777,9 @@ int cmd_log_repair(struct cli *r, struct err *e)
 		rc = cmd_log_key(r, &key, e);
 	if (rc)
 		return rc;
+	rc = put_wrong_kinds_aside(r, apply, &aside, e);
+	if (rc || (aside && !apply))
+		return rc ? rc : EXIT_NO;
 	cmd_log_recorder(r, &rec, key);
 	if (apply)
 		warn_of_waiting(r);
@@ -756,12 +789,17 @@ int cmd_log_repair(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	/* A repair of a sound log would put a seam where none belongs. */
-	if (!done.report.is_damaged && !done.report.has_wrong_leaves && !done.report.has_row_damage &&
-		posture_of(r->sys, r->ws)->broken)
+	const bool has_work =
+		done.report.is_damaged || done.report.has_wrong_leaves || done.report.has_row_damage;
+	if (!has_work && aside && !r->is_json) {
+		out(r, "nothing else was damaged\n");
+		return 0;
+	}
+	if (!has_work && !aside && posture_of(r->sys, r->ws)->broken)
 		return err_set(e, E_INPUT, "LOG_SOUND",
 			"there is nothing to repair in the chain and the ledgers; the settings of this place are damaged: %s",
 			freeze_remedy(r->sys, r->ws));
-	if (!done.report.is_damaged && !done.report.has_wrong_leaves && !done.report.has_row_damage)
+	if (!has_work && !aside)
 		return err_set(e, E_INPUT, "LOG_SOUND",
 			done.report.is_sound
 				? "there is nothing to repair: 'helm log check' finds no damage"

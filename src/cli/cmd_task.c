@@ -184,17 +184,29 @@ int cmd_task_bundle(struct cli *r, struct err *e)
 }
 
 /* The task may be named by the beginning of its id; its newest row is what is changed. */
+void cmd_task_bind(struct cli *r, const char *verb, const char *task_id, const struct json *digests)
+{
+	struct err e = { 0 };
+
+	if (task_bind_rows(r->sys, r->a, r->ws, verb, task_id, digests, &e))
+		warn(r, "no receipt has the digest of this entry, so a later change of it would not be found: %s",
+			e.text);
+}
+
 static int change(struct cli *r, struct task_change *c, struct err *e)
 {
 	struct actions_place o = actions_place_from(r);
-	struct json *rows, *row;
+	struct json *rows, *row, *digests = json_new(r->a, JSON_ARRAY);
+	char digest[SHA256_HEX];
 	int rc = actions_task(&o, r->args[0], &rows, e);
 
 	c->force = opt_flag(r, "force");
 	if (rc == OK)
-		rc = task_change(r->sys, r->a, r->ws, rows->items[rows->n - 1], c, &row, e);
+		rc = task_change(r->sys, r->a, r->ws, rows->items[rows->n - 1], c, &row, digest, e);
 	if (rc)
 		return rc;
+	json_pushs(r->a, digests, digest);
+	cmd_task_bind(r, "change", json_get_text(row, "task_id", ""), digests);
 	if (r->is_json)
 		out_json(r, row);
 	else

@@ -3,7 +3,7 @@
 under every command.
 
 A case is one file of a home that has one of everything (place.py), damaged in one way: a byte flipped at the beginning, in the middle or
-near the end, cut, emptied, removed, two lines or halves swapped, or replaced by an old copy.  Then every command is called.  What must
+near the end, cut, emptied, removed, two lines or halves swapped, replaced by an old copy, or (what is bound) a directory in its place.  Then every command is called.  What must
 hold, whatever was damaged:
 
   ends       no command dies by a signal, hangs, or speaks of a bug; one that fails says why
@@ -31,7 +31,7 @@ import threading
 from place import TERMINAL, Home
 
 HASH = re.compile(r"[0-9a-f]{64}|[0-9a-f]{32}")
-WAYS = ("flip-start", "flip-middle", "flip-end", "cut", "empty", "remove", "swap", "old")
+WAYS = ("flip-start", "flip-middle", "flip-end", "cut", "empty", "remove", "swap", "old", "directory")
 
 # Looked at in this order; the first pattern counts.  `bound`: what receipts or signatures speak of, so that damage must be found.
 KINDS = [
@@ -74,6 +74,10 @@ def kind_of(name):
 
 def damage(path, way, old):
     """Does it; False when this way makes no difference here."""
+    if way == "directory":
+        os.unlink(path)
+        os.mkdir(path)
+        return True
     with open(path, "rb") as f:
         was = f.read()
     text = bytearray(was)
@@ -269,6 +273,8 @@ class Case:
 
     def run(self):
         path = os.path.join(self.h.home, self.name)
+        if self.way == "directory" and kind_of(self.name) != "bound":
+            return False
         if not damage(path, self.way, os.path.join(self.h.root + ".old", self.name)):
             return False
         said = self.agree("damaged")

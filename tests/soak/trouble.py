@@ -135,8 +135,10 @@ class Trouble:
 
     def listed(self):
         """Those that must be listed and are not; and what was said."""
+        with self.s.lock:  # before the call: one that is made beside it need not be in its answer
+            known = list(self.s.points)
         done = self.call("list", ["checkpoint", "list", "--json", "--limit", "0"], kill=0)
-        return done, [p for p in list(self.s.points) if p not in self.s.maybe_gone and p not in done.out]
+        return done, [p for p in known if p not in self.s.maybe_gone and p not in done.out]
 
     def damage_points(self):
         """The list of checkpoints is damaged; a repair makes it again from what was saved."""

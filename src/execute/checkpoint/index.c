@@ -208,7 +208,7 @@ static int read_index(
 	struct json *array;
 	int rc = doc_load(st->sys, st->a, st->dir_fd, &INDEX, &array, e);
 
-	if (rc == E_INPUT || rc == E_CORRUPT) /* it is there and is no JSON, or no list */
+	if (rc && doc_is_damage(e)) /* it is there and is no JSON, or no list */
 		return bad_index(st, arena_printf(st->a, "is damaged (%s)", e->text), e);
 	if (rc)
 		return rc;

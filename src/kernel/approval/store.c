@@ -392,12 +392,6 @@ static int put_aside(struct approval_store *st, const char **ret_name, struct er
 	return err_sys(e, "APPROVALS_FORMAT", "cannot put %s aside", APPROVALS);
 }
 
-/* The content is wrong; anything else (no access, a failing disk) is not mended by making it again. */
-static bool is_damage(int rc)
-{
-	return rc == E_CORRUPT || rc == E_LIMIT || rc == E_INPUT;
-}
-
 /* It was removed, although something was granted here. */
 static bool is_lost(struct kernel *k, struct arena *a)
 {
@@ -453,7 +447,7 @@ static int open_store(
 	if (is_lost(k, a))
 		return make_again(st, APPROVALS " is gone", ret_note, e);
 	rc = approvals_load(k->sys, a, k->ws, &st->doc, &why);
-	if (is_damage(rc))
+	if (rc && doc_is_damage(&why))
 		return make_again(st, why.text, ret_note, e);
 	if (rc)
 		return err_set(e, rc, why.code, "%s", why.text);
@@ -480,7 +474,7 @@ int approvals_restore(
 	int rc = approvals_load(k->sys, a, k->ws, ret, e);
 
 	*ret_note = NULL;
-	if (!is_damage(rc) && !(rc == OK && is_lost(k, a)))
+	if (rc == OK ? !is_lost(k, a) : !doc_is_damage(e))
 		return rc;
 	rc = open_store(&st, k, a, ret_note, e);
 	if (rc == OK)

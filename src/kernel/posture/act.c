@@ -110,7 +110,7 @@ static int newest_act(struct place *p, const struct json **ret, struct err *e)
 
 	if (rc == OK)
 		rc = posture_check_version(now, POSTURE_FILE, e);
-	if (rc == OK || rc == E_MISSING || rc == E_CORRUPT || rc == E_INPUT)
+	if (rc == OK || rc == E_MISSING || doc_is_damage(e))
 		rc = posture_in_chain(
 			s, p->a, p->k->ws, &(struct posture_search){ .is_patient = p->is_patient }, ret, e);
 	const struct json *word = rc ? NULL : json_get(json_get(*ret, "metadata"), "posture");
@@ -156,7 +156,7 @@ static int finish_other(struct place *p, struct err *e)
 			&(struct posture_search){ .digest = json_sha256(p->a, json_get(intent, "posture")),
 				.since = (unsigned)json_get_int(intent, "since_file", 0) },
 			&act, e);
-	else if (rc == OK || rc == E_CORRUPT || rc == E_INPUT)
+	else if (rc == OK || doc_is_damage(e))
 		rc = newest_act(p, &act, e);
 	if (rc)
 		return rc;

@@ -134,7 +134,7 @@ static void apply(struct json *row, struct arena *a, const struct task_change *c
 
 /* History is never edited: the change is a new row, durable on return. */
 int task_change(struct sys *s, struct arena *a, struct workspace *ws, const struct json *newest,
-	const struct task_change *c, struct json **ret, struct err *e)
+	const struct task_change *c, struct json **ret, char ret_digest[SHA256_HEX], struct err *e)
 {
 	struct json *row = json_copy(a, newest);
 	char *id = NULL;
@@ -153,7 +153,7 @@ int task_change(struct sys *s, struct arena *a, struct workspace *ws, const stru
 	apply(row, a, c, text_time_iso(a, s->now_us(s)));
 	if (json_get(row, "state_bundle"))
 		task_bundle(s, a, ws, NULL, NULL, row);
-	rc = ledger_append(s, a, ws->state_fd, TASK_LEDGER, row, NULL, e);
+	rc = ledger_append(s, a, ws->state_fd, TASK_LEDGER, row, ret_digest, e);
 	if (rc == OK)
 		*ret = row;
 	return rc;

@@ -181,7 +181,11 @@ struct task_change {
 };
 /* `newest` is the task's newest row.  E_USAGE when the move makes no sense from there. */
 int task_change(struct sys *s, struct arena *a, struct workspace *ws, const struct json *newest,
-	const struct task_change *c, struct json **ret, struct err *e);
+	const struct task_change *c, struct json **ret, char ret_digest[SHA256_HEX], struct err *e);
+
+/* A receipt (helm.task/VERB) with the digests of rows that no run has written, so that a change of one is found.  The rows count without it. */
+int task_bind_rows(struct sys *s, struct arena *a, struct workspace *ws, const char *verb,
+	const char *task_id, const struct json *digests, struct err *e);
 
 /* The bundle that the newest row of a task names: {task_id, path, ok, manifest, documents[], artifacts[], state}, each file held against its digest.  E_MISSING
  * TASK_BUNDLE. */
