@@ -53,6 +53,22 @@ for kind in $kinds; do
   ok "$kind: the next one is refused as before" exits 1 run touch "$me/outside.txt"
   rm -f "$me/outside.txt"
   ok "$kind: a file in a directory that is not shown" has_lines any "the sandbox refused $me/notes/x" "only in the work tree" "helm allow path $me/notes" run sh -c 'echo x >>~/notes/x'
+  echo old >"$me/notes/there"
+  ok "$kind: more text for a file that is not shown" has_lines any "the sandbox refused $me/notes/there" "only in the work tree" "helm allow path $me/notes" \
+    run sh -c 'echo x | tee -a ~/notes/there'
+  echo key >"$me/.ssh/id_rsa"
+  ok "$kind: a credential that is only measured" has_lines 1 "the sandbox hides $me/.ssh/id_rsa" "keeps credentials closed" \
+    "helm run --profile workspace_edit --approve-risk -- wc -c $me/.ssh/id_rsa" run wc -c "$me/.ssh/id_rsa"
+  ok "$kind: and what is said works" says 0 "4 $me/.ssh/id_rsa" in_kind "$kind" run --profile workspace_edit --approve-risk -- wc -c "$me/.ssh/id_rsa"
+  ln -sf "$me/notes/there" leads
+  ok "$kind: a link that leads out" has_lines 1 "the sandbox does not show $me/notes/there" "of your home" "helm allow path --read $me/notes/there" run cat leads
+  rm -f leads
+  ok "$kind: a program that begins its line with the path" has_lines 1 "the sandbox does not show $me/notes/there" "of your home" "helm allow path --read $me/notes/there" \
+    run python3 -c 'import sys; sys.exit("%s/not" "es/there: No such file or directory" % sys.argv[1])' "$me"
+  elsewhere=$(mktemp /tmp/helm-test-XXXXXX)
+  [ "$kind" = supervised ] || ok "$kind: a file in /tmp, where a run has a directory of its own" has_lines any "the sandbox does not show $elsewhere" "a temporary directory of its own" "cp -- $elsewhere ." \
+    in_kind "$kind" run --profile develop -- cat "$elsewhere"
+  rm -f "$elsewhere"
   ok "$kind: a program that says so itself" has_lines 1 "the sandbox refused $me/x.txt" "only in the work tree" "helm allow path DIR" \
     run python3 -c 'import os, sys; sys.exit("OSError: [Errno 30] Read-only file system: \"%s/x.txt\"" % sys.argv[1])' "$me"
   # ---- push ----
