@@ -289,11 +289,30 @@ static bool is_asked_by_profile(const struct decision *d, const struct effect *e
 	return false;
 }
 
+/* A repository of this machine, which a push writes in. */
+static void judge_remote_directory(
+	const struct task *t, const struct effect *e, const char *dir, struct opening *ret)
+{
+	const char *path = path_clean(t->a, path_join(t->a, t->spec->cwd, dir));
+
+	if (e->flags & FXF_MUTATING && refusal_foreseen(t, path, true))
+		set_never(ret,
+			arena_printf(t->a,
+				"git would publish commits to %s, and the profile %s lets a run write only in the work tree",
+				text_safe(t->a, path, strlen(path), false), t->profile->name),
+			arena_printf(t->a, "helm allow path %s", task_preview(t->a, &path, 1)));
+}
+
 static void judge_host(
 	const struct task *t, const struct decision *d, const struct effect *e, struct opening *ret)
 {
 	struct arena *a = t->a;
+	const char *dir = facts_directory(e);
 
+	if (dir) {
+		judge_remote_directory(t, e, dir, ret);
+		return;
+	}
 	const bool is_push = e->tag && text_eq(e->tag, "network.git_push"),
 		   is_remote = e->kind == FX_REMOTE || e->kind == FX_PUBLISH;
 

@@ -241,7 +241,7 @@ static bool find_path(const struct task *t, const char *line, struct refusal *re
 		: says_one(line, reads, ARRAY_SIZE(reads))	       ? FAILED_READ
 								       : FAILED_WRITE;
 
-	if (first > 1 && line[first] && line[first - 1] == ':' && slash > first)
+	if (first > 1 && line[first] && line[first - 1] == ':' && (slash > first || how != FAILED_ABSENT))
 		line += first;
 	while (next_word(&line, word, sizeof(word)))
 		if (strchr(word, '/') && judge_path(t, word, how, ret))
@@ -436,6 +436,9 @@ static bool judge_reads(const struct task *t, struct refusal *ret)
 
 	for (size_t i = 0; i < p->effect_count; i++) {
 		const struct effect *f = &p->effects[i];
+		const char *dir = facts_directory(f);
+		if (dir && judge_path(t, dir, FAILED_ABSENT, ret))
+			return true;
 		if ((f->kind == FX_READ || f->kind == FX_SECRET_READ || f->kind == FX_SCRIPT) && f->target &&
 			*f->target == '/' &&
 			(judge_path(t, f->target, FAILED_ABSENT, ret) ||
