@@ -38,7 +38,7 @@ import copy, ctypes, fcntl, hashlib, itertools, json, os, queue, re, shutil, soc
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.environ.get("HELM_MUTANTS") or os.path.join(ROOT, "build", "mutants")  # another one for a second run beside the first
-TREE, BUILD, STATE = (os.path.join(WORK, part) for part in ("tree", "build", "state"))
+TREE, BUILD, STATE, PLACE = (os.path.join(WORK, part) for part in ("tree", "build", "state", "place"))
 ALLOW = os.path.join(ROOT, "tools", "mutants.allow")
 INVARIANTS = os.path.join(ROOT, "docs", "INVARIANTS.md")
 DEFAULT_COUNT = 260
@@ -595,8 +595,10 @@ def close_world():
         if ROOT.startswith(place + "/"):
             sys.exit(f"mutants: the tree lies in {place}, which is emptied for every test; put it elsewhere")
         mount("tmpfs", place, "mode=1777")
-    os.makedirs(STATE, exist_ok=True)
+    for place in (STATE, PLACE):
+        os.makedirs(place, exist_ok=True)
     mount("tmpfs", STATE, "mode=0777")
+    mount("tmpfs", PLACE, "mode=0777")  # for tests whose files must not lie in /tmp, which a run may have for itself
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         fcntl.ioctl(s, 0x8914, struct.pack("16sH14s", b"lo", 0x49, b""))
 
@@ -609,7 +611,7 @@ def empty(folder):
 
 def run_one(job):
     """Run one test under one mutant in a pid namespace; whatever is left of it ends with that."""
-    for folder in ("/tmp", "/var/tmp"):
+    for folder in ("/tmp", "/var/tmp", PLACE):
         empty(folder)
     with open(STATE + "/active", "w") as f:
         f.write(str(job["mutant"]))
@@ -622,6 +624,7 @@ def run_one(job):
         os.remove(reached)
     env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG", "USER", "LOGNAME")}
     env.update(e.split("=", 1) for e in job["env"])
+    env["HELM_TEST_PLACE"] = PLACE
     started = time.monotonic()
     with open(STATE + "/output", "wb") as out:
         # The shell is process 1 there: it waits for whoever lost its parent, as an init does.
@@ -915,7 +918,8 @@ def main(words):
     configure()
     build([t["name"] for t in list_tests(wanted, is_built=False)] if wanted else None)
     tests = list_tests(wanted)
-    os.makedirs(STATE, exist_ok=True)
+    for place in (STATE, PLACE):
+        os.makedirs(place, exist_ok=True)
     workers = [Worker() for _ in range(o["jobs"])]
     print(f"built in {time.monotonic() - started:.0f} s; {len(tests)} tests without a mistake first", flush=True)
     baseline(workers, tests, digest)

@@ -127,6 +127,9 @@ bool grants_answer(struct arena *a, const struct decision *d, const struct quest
 /* Would a REACH_SHAPE grant answer everything of this, whoever asks and whenever? */
 bool grant_covers(const struct grant *g, const struct cover *asked, size_t n);
 
+/* The directory of this machine that git pushes to or fetches from; NULL: it is none, or nobody knows. */
+const char *facts_directory(const struct effect *e);
+
 /* The host of a URL, of user@host:path or of a bare name, in lower case; NULL when the text leaves any doubt. */
 const char *host_of(struct arena *a, const char *target);
 

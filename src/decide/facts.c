@@ -142,13 +142,27 @@ bool facts_is_its_own(const struct effect *e, const struct profile *profile, con
 				!tag_is(e, "permission.capability")));
 }
 
+/* git writes several addresses one behind the other, and a proxy behind them (propose/git_address.c). */
+const char *facts_directory(const struct effect *e)
+{
+	const char *to = e->resolved ? e->resolved : e->target;
+
+	if (!e->tag || !to || e->certainty != CERTAIN ||
+		(!text_eq(e->tag, "network.git") && !text_eq(e->tag, "network.git_push")) ||
+		strstr(to, ", ") || strstr(to, " through "))
+		return NULL;
+	if (text_starts(to, "file:///"))
+		to += strlen("file://");
+	return *to == '/' || text_starts(to, "./") || text_starts(to, "../") ? to : NULL;
+}
+
 /* A profile may permit the loopback only, or hosts by name as well. That helps only when the target is known for certain. Behind
  * walls the loopback is the call's own, and so is every port that is opened there; where it would go to is the door's to see when
  * nobody knows it before. */
 bool facts_uses_network(
 	const struct effect *e, const struct profile *profile, const struct decide_context *at)
 {
-	if (!touches_network(e))
+	if (!touches_network(e) || facts_directory(e))
 		return false;
 	if (profile->reach == NETWORK_NONE || profile->reach == NETWORK_FULL)
 		return true;

@@ -28,6 +28,17 @@ static struct kernel kernel_of(const struct guard *g, struct arena *a)
 	return k;
 }
 
+/* Then *h is the denial. */
+static bool is_closed_to_runs(struct foresight *f, struct arena *a, struct handling *h)
+{
+	const struct request *q = &f->q;
+	const char *const shell[] = { "sh", "-c",
+		arena_strndup(a, (const char *)q->what.shell.p, q->what.shell.n) };
+
+	return opening_conclude(&f->k, q, q->what.argv ? q->what.argv : shell,
+		       q->what.argv ? q->what.argc : ARRAY_SIZE(shell), h) == OPENING_NEVER;
+}
+
 int foresee(const struct guard *g, struct arena *a, const struct foresee_question *question,
 	struct foresight *ret, struct err *e)
 {
@@ -64,6 +75,8 @@ int foresee(const struct guard *g, struct arena *a, const struct foresee_questio
 		kernel_rules(&f->k, &f->q, &f->h);
 	}
 	kernel_conclude(&f->k, &f->q, &f->h);
+	/* Where no client carries it out, a run does, and that denies what no approval opens its sandbox for. */
+	f->is_closed = !g->is_by_client && is_closed_to_runs(f, a, &f->h);
 	would_settle(&f->k, &f->q, &f->h);
 	f->h.decision.verdict = f->h.verdict;
 	f->h.decision.proposal = &f->h.proposal;
@@ -174,13 +187,9 @@ static void tell_closed(struct outlook *o)
 {
 	struct foresight *f = o->f;
 	struct handling run = f->h;
-	const struct request *q = &f->q;
-	const char *const shell[] = { "sh", "-c",
-		arena_strndup(o->a, (const char *)q->what.shell.p, q->what.shell.n) };
-	bool is_closed = opening_conclude(&f->k, q, q->what.argv ? q->what.argv : shell,
-				 q->what.argv ? q->what.argc : ARRAY_SIZE(shell), &run) == OPENING_NEVER;
+	const bool is_closed = !f->is_closed && is_closed_to_runs(f, o->a, &run);
 
-	json_setb(o->a, o->doc, "closed_to_runs", is_closed);
+	json_setb(o->a, o->doc, "closed_to_runs", is_closed || f->is_closed);
 	if (is_closed)
 		tell(o,
 			arena_printf(o->a,

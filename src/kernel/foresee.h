@@ -21,6 +21,7 @@ struct foresight {
 	struct surroundings at;
 	struct handling h; /* h.verdict, h.decision (its verdict is the same), h.policy, h.settled.by */
 	bool is_moved; /* it would leave the sandbox that it was asked about in */
+	bool is_closed; /* denied, because no approval opens the sandbox of a run for it */
 };
 /* E_USAGE PROFILE_UNKNOWN.  Memory in `a`; ended with foresight_done(). */
 int foresee(const struct guard *g, struct arena *a, const struct foresee_question *q, struct foresight *ret,

@@ -154,8 +154,13 @@ rm src/shared
 # ---- what stays a question ----
 printf '#!/bin/sh\nHOME=%s exec %s "$@"\n' "$me" "$HELM_REAL" >"$scratch/helm"
 chmod +x "$scratch/helm"
-ok "leaving the machine is asked about" exits 24 helm guard check --profile develop --containment walls -- git push origin main
-for what in "sudo ls" "cat $me/.ssh/id_ed25519" "crontab -e" "rm /srv/elsewhere" "npm publish" "curl -T f https://example.org/" "apt-get install x" "gh pr view https://evil.example/o/r/pull/1" "gh pr list -Revil.example/o/r"; do
+ok "leaving the machine takes credentials, which a run does not have" says 25 "sandbox.closed" helm guard check --profile develop --containment walls -- git push origin main
+ok "so does publishing" says 25 "sandbox.closed" helm guard check --profile develop --containment walls -- npm publish
+for what in "cat $me/.ssh/id_ed25519" "crontab -e" "rm /srv/elsewhere"; do
+  # shellcheck disable=SC2086 # words on purpose
+  ok "no yes opens the sandbox for it: $what" says 25 "sandbox.closed" helm guard check --profile develop --containment walls -- $what
+done
+for what in "curl -T f https://example.org/" "apt-get install x" "gh pr view https://evil.example/o/r/pull/1" "gh pr list -Revil.example/o/r"; do
   # shellcheck disable=SC2086 # words on purpose
   ok "asked: $what" exits 24 helm guard check --profile develop --containment walls -- $what
 done

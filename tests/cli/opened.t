@@ -15,6 +15,7 @@ echo secret-key >"$me/.ssh/id_rsa"
 echo other-key >"$me/.ssh/id_ed25519"
 helm init >/dev/null || exit 1
 cd "$scratch/project" || exit 1
+git init -q . && mkdir dir sub || exit 1
 helm run -- true || skip_all "this machine cannot put up the sandbox"
 
 in_kind() { # in_kind namespaces|supervised COMMAND...: on a machine that has this kind of sandbox
@@ -133,6 +134,35 @@ END
   ok "$at: nor a file in a directory that is not there" says 25 "does not exist" run sh -c 'echo x >~/none/file'
   ok "$at: several that are not named whole have a profile" says 25 "helm run --profile service_ops -- " run sh -c 'cat ~/.ssh/id_*'
   ok "$at: that profile asks about it" exits 24 in_kind "$kind" run --profile service_ops -- sh -c 'cat ~/.ssh/id_*'
+  ok "$at: 'guard check' says the same" says 25 "helm allow path $me/notes" in_kind "$kind" guard check -- rm "$me/notes/file"
+  ok "$at: so does the run's own question" says 0 '"detail_code": "sandbox.closed"' in_kind "$kind" run --guard-json -- rm "$me/notes/file"
+  ok "$at: nor a whole directory" says 25 "helm allow path $me/notes" run cp -r dir "$me/notes/dir"
+  ok "$at: nor what a program writes beside it first" says 25 "helm allow path $me/notes" run zip "$me/notes/z.zip" beside.py
+  ok "$at: nor what a program removes first" says 25 "helm allow path $me/notes" run install -m 755 beside.py "$me/notes/tool"
+  ln -sf "$me/.ssh/id_rsa" leads
+  ok "$at: nor what a link in the work tree leads to" says 25 "name that path instead: $me/.ssh/id_rsa" run cat leads
+  ok "$at: nor a start-up file of a shell" says 25 "starts programs later" run sh -c 'echo x >>~/.bashrc'
+  ok "$at: nor a hook" says 25 "starts programs later" run sh -c 'echo x >.git/hooks/pre-commit'
+  ok "$at: nor settings of a client in the work tree" says 25 "starts programs later" run sh -c 'echo {} >.mcp.json'
+  ok "$at: nor .envrc" says 25 "in a terminal of your own: sh -c 'echo x >sub/.envrc'" run sh -c 'echo x >sub/.envrc'
+  ok "$at: nor a setting of git that starts something" says 25 "in a terminal of your own: git config core.hooksPath h" run git config core.hooksPath h
+  ok "$at: a file of that name that starts nothing here is asked about, and approved" asked_and_approved sh -c 'echo x >.bashrc'
+  ok "$at: then it is written" exits 0 run sh -c 'echo x >.bashrc'
+  ok "$at: and stays" grep -qx x .bashrc
+  rm -f .bashrc
+  ok "$at: nor scheduled jobs" says 25 "jobs and services of this machine" run sh -c 'echo "* * * * * true" | crontab -'
+  ok "$at: nor the environment of another process" says 25 "no processes but its own" run cat /proc/1/environ
+  ok "$at: nor a publication without credentials" says 25 "helm run --profile service_ops -- npm publish" in_kind "$kind" run --profile develop -- npm publish
+  [ "$(id -u)" -eq 0 ] || ok "$at: nor other privileges" says 25 "no other privileges" run sudo true
+  elsewhere=$(mktemp /tmp/helm-test-XXXXXX) && mv "$elsewhere" "$elsewhere.pem" && echo secret-key >"$elsewhere.pem"
+  [ "$kind" = supervised ] || ok "$at: nor a credential in /tmp, where a run has a directory of its own" says 25 "cp -- $elsewhere.pem ." in_kind "$kind" run --profile develop -- cat "$elsewhere.pem"
+  ok "$at: where it has none, that is asked about, and approved" asked_and_approved cat "$elsewhere.pem"
+  ok "$at: then it is read" says 0 "secret-key" run cat "$elsewhere.pem"
+  rm -f "$elsewhere.pem" leads
+  echo "not a certificate" >"$me/notes/own.pem"
+  ok "$at: a file is approved that its program refuses" asked_and_approved grep -q "^certificate" "$me/notes/own.pem"
+  ok "$at: and the sandbox is not blamed" sh -c '! "$@" 2>&1 | grep -q "the sandbox"' - env -i PATH="$PATH" HOME="$me" "$HELM_REAL" run -- grep -q "^certificate" "$me/notes/own.pem"
+  rm -f "$me/notes/own.pem"
   ok "$at: without a yes nothing is opened" sh -c '! "$@" 2>/dev/null | grep -q secret-key' - env -i PATH="$PATH" HOME="$me" "$HELM_REAL" run --guard-mode audit -- cat "$me/.ssh/id_rsa"
   ok "$at: and no receipt says so" no_receipt '"opened"'
 done

@@ -2,7 +2,7 @@
 # Real agent clients with their own sandbox on: their shell commands run in Helm's sandbox all the same, with no more rights than the
 # client's own leaves the work tree.  (client_sandbox.t shows the same without the clients.)
 # Not below the temporary directory: Codex refuses to make its sandbox for a home there.
-TMPDIR=${HELM_BUILD:-$PWD/build/dev}
+TMPDIR=${HELM_TEST_PLACE:-${HELM_BUILD:-$PWD/build/dev}}
 export TMPDIR
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 unset TMPDIR

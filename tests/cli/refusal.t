@@ -53,6 +53,22 @@ for kind in $kinds; do
   ok "$kind: the next one is refused as before" exits 1 run touch "$me/outside.txt"
   rm -f "$me/outside.txt"
   ok "$kind: a file in a directory that is not shown" has_lines any "the sandbox refused $me/notes/x" "only in the work tree" "helm allow path $me/notes" run sh -c 'echo x >>~/notes/x'
+  echo old >"$me/notes/there"
+  ok "$kind: more text for a file that is not shown" has_lines any "the sandbox refused $me/notes/there" "only in the work tree" "helm allow path $me/notes" \
+    run sh -c 'echo x | tee -a ~/notes/there'
+  echo key >"$me/.ssh/id_rsa"
+  ok "$kind: a credential that is only measured" has_lines 1 "the sandbox hides $me/.ssh/id_rsa" "keeps credentials closed" \
+    "helm run --profile workspace_edit --approve-risk -- wc -c $me/.ssh/id_rsa" run wc -c "$me/.ssh/id_rsa"
+  ok "$kind: and what is said works" says 0 "4 $me/.ssh/id_rsa" in_kind "$kind" run --profile workspace_edit --approve-risk -- wc -c "$me/.ssh/id_rsa"
+  ln -sf "$me/notes/there" leads
+  ok "$kind: a link that leads out" has_lines 1 "the sandbox does not show $me/notes/there" "of your home" "helm allow path --read $me/notes/there" run cat leads
+  rm -f leads
+  ok "$kind: a program that begins its line with the path" has_lines 1 "the sandbox does not show $me/notes/there" "of your home" "helm allow path --read $me/notes/there" \
+    run python3 -c 'import sys; sys.exit("%s/not" "es/there: No such file or directory" % sys.argv[1])' "$me"
+  elsewhere=$(mktemp /tmp/helm-test-XXXXXX)
+  [ "$kind" = supervised ] || ok "$kind: a file in /tmp, where a run has a directory of its own" has_lines any "the sandbox does not show $elsewhere" "a temporary directory of its own" "cp -- $elsewhere ." \
+    in_kind "$kind" run --profile develop -- cat "$elsewhere"
+  rm -f "$elsewhere"
   ok "$kind: a program that says so itself" has_lines 1 "the sandbox refused $me/x.txt" "only in the work tree" "helm allow path DIR" \
     run python3 -c 'import os, sys; sys.exit("OSError: [Errno 30] Read-only file system: \"%s/x.txt\"" % sys.argv[1])' "$me"
   # ---- push ----
@@ -61,6 +77,25 @@ for kind in $kinds; do
   ok "$kind: what is said is asked about" exits 24 in_kind "$kind" run --profile service_ops -- git push
   ok "$kind: under the profile of agents, too" says 25 "helm run --profile service_ops -- git push" in_kind "$kind" run --profile develop -- git push
   ok "$kind: and why" grep -q "git needs your credentials for that, and the sandbox of the profile develop has none of them" "$scratch/.stderr"
+  # ---- to and from a directory ----
+  mkdir pathed && cd pathed && git init -q . && git -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m one
+  rm -rf "$me/remote.git" && git init -q --bare "$me/remote.git" && git remote add origin "$me/remote.git"
+  ok "$kind: a push to a directory is none to the network" says 25 "git would publish commits to $me/remote.git, and the profile" run git push origin HEAD
+  ok "$kind: what to type stands in a line of its own" grep -qx "Hint: helm allow path $me/remote.git" "$scratch/.stderr"
+  ok "$kind: nor under another profile" says 25 "helm allow path $me/remote.git" in_kind "$kind" run --profile develop -- git push origin HEAD
+  ok "$kind: a fetch from it is not refused as network" has_lines 128 "the sandbox does not show $me/remote.git" "of your home" "helm allow path --read $me/remote.git" run git fetch
+  terminal APPROVE -- helm allow path "$me/remote.git" >/dev/null
+  ok "$kind: what is said works: it is asked about" exits 24 run git push origin HEAD
+  terminal APPROVE -- helm approval approve "$(sed -n 's/.*to approve: helm approval approve //p' "$scratch/.stderr")" >/dev/null
+  ok "$kind: approved, it is done" exits 0 run git push origin HEAD
+  ok "$kind: the commit is there" test "$(git -C "$me/remote.git" log --all --format=%s)" = one
+  ok "$kind: a fetch works, too" exits 0 run git fetch
+  git remote set-url origin "file://$me/other.git"
+  ok "$kind: an address of a file is a directory" says 25 "helm allow path $me/other.git" run git push origin HEAD
+  git remote set-url --add origin https://example.org/x.git
+  ok "$kind: of two addresses one is the network" says 25 "git would use the network" run git push origin HEAD
+  terminal APPROVE -- helm allow remove "$me/remote.git" >/dev/null
+  cd .. && rm -rf pathed "$me/remote.git"
   # ---- install ----
   ok "$kind: an installation" has_lines 25 "npm would install" "the profile workspace_edit does not permit that; develop does" "to run it: helm run --profile develop -- npm install left-pad" \
     run npm install left-pad

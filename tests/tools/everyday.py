@@ -26,6 +26,8 @@ asked, denied, lost, passed_wrongly, losses = [], [], [], [], 0
 for row, answer in zip(rows, answers):
     got = WORDS[answer["verdict"]]
     rule = answer.get("detail_code")
+    if rule == "sandbox.closed":  # the guard asks, and a run does not, because no yes would open its sandbox for that
+        got = "ask"
     if got == "ask" and row["right"] == "pass":
         asked.append((row, rule))
     if got == "deny" and row["right"] != "deny":

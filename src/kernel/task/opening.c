@@ -13,6 +13,7 @@
  * receipt names what was opened.  Helm's own places, files with a second name, and what starts programs later are never opened. */
 #include "base/file.h"
 #include "base/text.h"
+#include "clients/clients.h"
 #include "decide/decide.h"
 #include "kernel/hosts.h"
 #include "kernel/task/contain.h"
@@ -38,6 +39,14 @@ static void set_never(struct opening *o, const char *why, const char *instead)
 	o->what = OPENS_NEVER;
 	o->why = why;
 	o->instead = instead;
+}
+
+static bool is_one_of(const char *text, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(text, list[i]))
+			return true;
+	return false;
 }
 
 static bool touches(const char *path, const char *place)
@@ -97,6 +106,11 @@ static const char *real_path(struct arena *a, const char *path)
 	return arena_printf(a, "%s/%s", text_eq(real, "/") ? "" : real, base);
 }
 
+static const char *do_it_yourself(const struct task *t)
+{
+	return arena_printf(t->a, "to do it, in a terminal of your own: %s", command_of(t));
+}
+
 /* Says of a place that is hidden, or read-only, why it stays so.  Leaves o->what as it is where it can be opened. */
 static void judge_place(const struct task *t, const char *path, struct opening *o)
 {
@@ -148,15 +162,30 @@ static void judge_prefix(const struct task *in, const struct effect *e, enum ope
 		wider ? wider : "name each file");
 }
 
-/* Programs that write beside the file and rename, or that remove a name, need all of its directory. */
+/* Programs that write beside a file and rename, or that remove a name, need all of its directory; so does one that makes a directory.  The
+ * file is there, empty, when the program begins. */
 static bool writes_in_place(const struct effect *e)
 {
-	static const char *const tags[] = { "write.redirect", "write.file", "write.download",
-		"write.truncate", "write.code", "permission.mode", "permission.open" };
+	static const char *const tags[] = { "write.redirect", "write.truncate", "write.code",
+		"permission.mode", "permission.open" };
+	static const char *const programs[] = { "cp", "curl", "dd", "fallocate", "sort", "tar", "tee",
+		"touch", "truncate", "wget" };
 
-	for (size_t i = 0; e->tag && i < ARRAY_SIZE(tags); i++)
-		if (text_eq(e->tag, tags[i]))
-			return true;
+	if (!e->tag || e->flags & FXF_RECURSIVE)
+		return false;
+	if (text_eq(e->tag, "write.file") || text_eq(e->tag, "write.download"))
+		return e->program && is_one_of(e->program, programs, ARRAY_SIZE(programs));
+	return is_one_of(e->tag, tags, ARRAY_SIZE(tags));
+}
+
+/* It is there, and with mounts a run sees a directory of its own in the place of the one above it. */
+static bool is_hidden_by_own(const struct task *in, const char *path)
+{
+	const struct profile *p = in->profile;
+
+	for (size_t i = 0; in->rules.kind != SANDBOX_SUPERVISED && i < p->own_path_count; i++)
+		if (path_is_below(path, p->own_paths[i]) && !path_is_in_one(path, in->rules.write_paths))
+			return file_exists(in->k->sys, AT_FDCWD, path);
 	return false;
 }
 
@@ -171,15 +200,33 @@ static void judge_path(const struct task *in, const struct effect *e, enum opens
 		return;
 	}
 	path = path_clean(in->a, path);
-	if (!refusal_foreseen(in, path, what == OPENS_WRITE))
-		return;
 	*ret = (struct opening){ .what = what, .target = path, .fd = -1 };
+	if (what == OPENS_READ && is_hidden_by_own(in, path)) {
+		set_never(ret,
+			arena_printf(in->a,
+				"%s: under the profile %s a run has a temporary directory of its own, in which that is not",
+				path, in->profile->name),
+			arena_printf(in->a, "to use it in a run: cp -- %s .", task_preview(in->a, &path, 1)));
+		return;
+	}
+	if (text_starts(path, "/proc/") && path[6] >= '0' && path[6] <= '9') {
+		set_never(ret, arena_printf(in->a, "%s: a run sees no processes but its own", path),
+			do_it_yourself(in));
+		return;
+	}
+	/* A link in the work tree leads to what is closed. */
+	const char *real = real_path(in->a, path);
+	if (!refusal_foreseen(in, path, what == OPENS_WRITE) &&
+		!(real && !text_eq(real, path) && refusal_foreseen(in, real, what == OPENS_WRITE))) {
+		ret->what = OPENS_NOTHING;
+		return;
+	}
 	if (path_is_in_one(path, in->rules.read_only))
 		set_never(ret,
 			arena_printf(in->a,
 				"%s decides about runs, or starts programs later, and is never opened to one",
 				path),
-			"change it yourself, in a terminal of your own");
+			do_it_yourself(in));
 	else if (in->profile->terms)
 		set_never(ret,
 			arena_printf(in->a, "the contract of skill '%s' does not have %s",
@@ -242,12 +289,32 @@ static bool is_asked_by_profile(const struct decision *d, const struct effect *e
 	return false;
 }
 
+/* A repository of this machine, which a push writes in. */
+static void judge_remote_directory(
+	const struct task *t, const struct effect *e, const char *dir, struct opening *ret)
+{
+	const char *path = path_clean(t->a, path_join(t->a, t->spec->cwd, dir));
+
+	if (e->flags & FXF_MUTATING && refusal_foreseen(t, path, true))
+		set_never(ret,
+			arena_printf(t->a,
+				"git would publish commits to %s, and the profile %s lets a run write only in the work tree",
+				text_safe(t->a, path, strlen(path), false), t->profile->name),
+			arena_printf(t->a, "helm allow path %s", task_preview(t->a, &path, 1)));
+}
+
 static void judge_host(
 	const struct task *t, const struct decision *d, const struct effect *e, struct opening *ret)
 {
 	struct arena *a = t->a;
+	const char *dir = facts_directory(e);
 
-	const bool is_push = e->tag && text_eq(e->tag, "network.git_push"), is_remote = e->kind == FX_REMOTE;
+	if (dir) {
+		judge_remote_directory(t, e, dir, ret);
+		return;
+	}
+	const bool is_push = e->tag && text_eq(e->tag, "network.git_push"),
+		   is_remote = e->kind == FX_REMOTE || e->kind == FX_PUBLISH;
 
 	if (t->profile->reach != NETWORK_NAMED || e->flags & (FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE))
 		return;
@@ -276,12 +343,59 @@ static void judge_host(
 		ret->what = OPENS_HOST;
 }
 
+/* ---- what starts programs later, and other privileges ---- */
+
+/* Is this file, which is in the work tree, read-only to a run, or taken away after one (armed.c)? */
+static bool is_auto_run(const struct task *in, const char *path)
+{
+	const char *tree = task_tree(in);
+
+	if (tree && path_is_below(path, tree) && !text_eq(path, tree) &&
+		clients_care(path + strlen(tree) + 1) != CARE_NONE)
+		return true;
+	return strstr(path, "/.git/") || text_eq(path_base(path), ".git") ||
+		text_eq(path_base(path), ".envrc") || clients_care_anywhere(path) == CARE_CLOSED;
+}
+
+/* A setting of git, by its key.  With "=" it is one of this call alone. */
+static bool is_git_setting(const struct task *in, const struct effect *e)
+{
+	const struct proposal *p = &in->report->handling.proposal;
+	const char *verb = e->step < p->step_count ? p->steps[e->step].git_verb : NULL;
+
+	return e->target && verb && text_eq(verb, "config") && !strchr(e->target, '=');
+}
+
+static void judge_later(const struct task *in, const struct effect *e, struct opening *ret)
+{
+	const bool is_path = e->target && *e->target == '/' && e->certainty == CERTAIN;
+	const char *path = is_path ? path_clean(in->a, e->target) : NULL;
+
+	if (path ? is_auto_run(in, path) || refusal_foreseen(in, path, true) : is_git_setting(in, e))
+		set_never(ret,
+			arena_printf(in->a,
+				"%s starts programs later, and a run leaves nothing of that behind",
+				text_safe(in->a, e->target, strlen(e->target), false)),
+			do_it_yourself(in));
+	else if (!path && e->tag &&
+		(text_eq(e->tag, "persistence.at") || text_eq(e->tag, "persistence.unit") ||
+			text_eq(e->tag, "cron.edit") ||
+			(text_eq(e->tag, "process.service") && in->profile->reach != NETWORK_FULL)))
+		set_never(ret, "the sandbox has no way to the jobs and services of this machine",
+			do_it_yourself(in));
+}
+
 /* ---- before the question ---- */
 
 static void judge_effect(
 	const struct task *in, const struct decision *d, const struct effect *e, struct opening *ret)
 {
 	*ret = (struct opening){ .what = OPENS_NOTHING, .fd = -1 };
+	/* The kernel gives a process of the sandbox no rights that it does not have (no_new_privs). */
+	if (e->kind == FX_PRIVILEGE && geteuid() != 0 &&
+		!(e->flags & (FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE)))
+		set_never(ret, "the sandbox gives a command no other privileges than yours",
+			do_it_yourself(in));
 	if (e->flags & (FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE | FXF_PRIVILEGED | FXF_DECODED | FXF_DRY_RUN))
 		return;
 	switch ((int)e->kind) {
@@ -297,7 +411,13 @@ static void judge_effect(
 		break;
 	case FX_NETWORK:
 	case FX_REMOTE:
+	case FX_PUBLISH:
 		judge_host(in, d, e, ret);
+		break;
+	case FX_PERSISTENCE:
+	case FX_CRON:
+	case FX_PROCESS:
+		judge_later(in, e, ret);
 		break;
 	}
 }
@@ -313,6 +433,7 @@ static struct task *sandbox_foreseen(const struct task *t)
 		.profile = t->profile,
 		.at = t->at,
 		.program = t->program,
+		.report = t->report,
 		.nested = t->nested,
 		.tmp = { .fd = -1, .rack = -1 } };
 	task_rules(in);
@@ -322,11 +443,13 @@ static struct task *sandbox_foreseen(const struct task *t)
 /* Most questions are about the work tree, where nothing has to be opened. */
 static bool may_need_opening(const struct decision *d)
 {
+	static const uint64_t kinds_outside = 1ull << FX_NETWORK | 1ull << FX_REMOTE | 1ull << FX_PUBLISH |
+		1ull << FX_SECRET_READ | 1ull << FX_PERSISTENCE | 1ull << FX_CRON | 1ull << FX_PROCESS |
+		1ull << FX_PRIVILEGE;
+
 	for (size_t i = 0; i < d->ask_count; i++) {
 		const struct effect *e = d->asks[i].effect;
-		if (e &&
-			(e->kind == FX_NETWORK || e->kind == FX_REMOTE || e->kind == FX_SECRET_READ ||
-				e->path_class > PATH_IN))
+		if (e && (e->path_class > PATH_IN || kinds_outside & 1ull << e->kind))
 			return true;
 	}
 	return false;
@@ -357,8 +480,8 @@ static bool list_asked(struct task *t, const struct decision *d, struct opening 
 			set_never(&o, "so many places are not opened for one command",
 				"split it into smaller commands");
 		if (o.what == OPENS_NEVER) {
-			o.is_network =
-				d->asks[i].effect->kind == FX_NETWORK || d->asks[i].effect->kind == FX_REMOTE;
+			const enum effect_kind kind = d->asks[i].effect->kind;
+			o.is_network = kind == FX_NETWORK || kind == FX_REMOTE || kind == FX_PUBLISH;
 			*ret_never = o;
 			return false;
 		}

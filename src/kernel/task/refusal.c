@@ -11,6 +11,8 @@
 #include "model/terms.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -116,6 +118,41 @@ static bool is_git_file(const struct task *t, const char *path)
 	return false;
 }
 
+/* An operator's yes opened it, so it is not what the sandbox refused. */
+static bool is_opened(const struct task *t, const char *path)
+{
+	for (size_t i = 0; i < t->opening_count; i++)
+		if (t->openings[i].fd >= 0 && text_eq(t->openings[i].target, path))
+			return true;
+	return false;
+}
+
+/* It exists, and the run has an empty directory of its own in the place of the one above it. */
+static bool is_in_own_directory(const struct task *t, const char *path)
+{
+	const struct profile *p = t->profile;
+
+	for (size_t i = 0; t->rules.kind != SANDBOX_SUPERVISED && i < p->own_path_count; i++)
+		if (path_is_below(path, p->own_paths[i]) && !text_eq(path, p->own_paths[i]) &&
+			!path_is_in_one(path, t->rules.write_paths))
+			return file_exists(t->k->sys, AT_FDCWD, path);
+	return false;
+}
+
+/* Was the command understood to write there, or below? */
+static bool is_written(const struct task *t, const char *path)
+{
+	const struct proposal *p = t->report ? &t->report->handling.proposal : NULL;
+
+	for (size_t i = 0; p && i < p->effect_count; i++) {
+		const struct effect *f = &p->effects[i];
+		if ((f->kind == FX_WRITE || f->kind == FX_MOVE || f->kind == FX_DELETE) && f->target &&
+			*f->target == '/' && path_is_below(path_clean(t->a, f->target), path))
+			return true;
+	}
+	return false;
+}
+
 enum failed {
 	FAILED_READ,
 	FAILED_ABSENT, /* it said that there is no such file */
@@ -128,10 +165,17 @@ static bool judge_path(const struct task *t, const char *text, enum failed how, 
 	const char *path = outside_path(t, text);
 	const bool is_read = how != FAILED_WRITE;
 
-	if (path_is_in_one(path, t->rules.hidden) && file_exists(t->k->sys, AT_FDCWD, path))
+	if (is_opened(t, path))
+		return false;
+	if (is_read && is_in_own_directory(t, path))
+		*ret = (struct refusal){ "own", path };
+	else if (path_is_in_one(path, t->rules.hidden) && file_exists(t->k->sys, AT_FDCWD, path))
 		*ret = (struct refusal){ is_cache(t, path) ? "unseen" : "closed", path };
 	else if (is_unseen(t, path))
-		*ret = (struct refusal){ secret_place_holds(path) ? "closed" : "unseen", path };
+		*ret = (struct refusal){ secret_place_holds(path) ? "closed"
+				: is_written(t, path)		  ? "write"
+								  : "unseen",
+			path };
 	else if (how == FAILED_ABSENT)
 		return false;
 	else if (is_read && is_above_hidden(t, path))
@@ -191,13 +235,13 @@ static const char *const reads[] = { "open directory", "read directory", "readin
 /* The name of the program that speaks stands first, with a colon behind it, and is not what was refused. */
 static bool find_path(const struct task *t, const char *line, struct refusal *ret)
 {
-	const size_t first = strcspn(line, " ");
+	const size_t first = strcspn(line, " "), slash = strcspn(line, "/");
 	char word[LINE_MAX_BYTES];
 	enum failed how = says_one(line, absents, ARRAY_SIZE(absents)) ? FAILED_ABSENT
 		: says_one(line, reads, ARRAY_SIZE(reads))	       ? FAILED_READ
 								       : FAILED_WRITE;
 
-	if (first > 1 && line[first] && line[first - 1] == ':')
+	if (first > 1 && line[first] && line[first - 1] == ':' && (slash > first || how != FAILED_ABSENT))
 		line += first;
 	while (next_word(&line, word, sizeof(word)))
 		if (strchr(word, '/') && judge_path(t, word, how, ret))
@@ -305,6 +349,15 @@ static struct said say_network(const struct task *t, const char *shown)
 				       : NULL };
 }
 
+/* The same command with an operator's yes, where that opens this path; or NULL. */
+static const char *say_once(const struct task *t, const char *target)
+{
+	if (!t->report || !t->spec->argc || t->spec->approve_risk || !openings_could(t, target))
+		return NULL;
+	return arena_printf(t->a, "to do it this once: helm run --profile %s --approve-risk -- %s",
+		t->profile->name, task_preview(t->a, t->spec->argv, t->spec->argc));
+}
+
 static struct said say_write(const struct task *t, const char *shown, const char *target)
 {
 	struct arena *a = t->a;
@@ -316,10 +369,9 @@ static struct said say_write(const struct task *t, const char *shown, const char
 		: arena_printf(a, "to allow that place: helm allow path %s",
 			  text_safe(a, place, strlen(place), false));
 	/* In the home itself no directory can be allowed that is not too much: this one file can. */
-	if (t->report && t->spec->argc && openings_could(t, target))
-		type = arena_printf(a, "%s%sto do it this once: helm run --profile %s --approve-risk -- %s",
-			is_too_much ? "" : type, is_too_much ? "" : "\n", t->profile->name,
-			task_preview(a, t->spec->argv, t->spec->argc));
+	const char *once = say_once(t, target);
+	if (once)
+		type = is_too_much ? once : arena_printf(a, "%s\n%s", type, once);
 	return (struct said){ arena_printf(a, "the sandbox refused %s", shown),
 		arena_printf(a, "the profile %s lets it write only in the work tree", t->profile->name),
 		type };
@@ -338,7 +390,13 @@ static struct said say(const struct task *t, const struct refusal *r)
 			NULL };
 	if (text_eq(r->what, "closed"))
 		return (struct said){ arena_printf(a, "the sandbox hides %s", shown),
-			arena_printf(a, "the profile %s keeps credentials closed", t->profile->name), NULL };
+			arena_printf(a, "the profile %s keeps credentials closed", t->profile->name),
+			say_once(t, r->target) };
+	if (text_eq(r->what, "own"))
+		return (struct said){ arena_printf(a, "the sandbox does not show %s", shown),
+			arena_printf(a, "under the profile %s a run has a temporary directory of its own",
+				t->profile->name),
+			arena_printf(a, "to use it in a run: cp -- %s .", task_preview(a, &r->target, 1)) };
 	if (text_eq(r->what, "unseen"))
 		return (struct said){ arena_printf(a, "the sandbox does not show %s", shown),
 			"of your home a run sees its work tree and toolchains",
@@ -374,11 +432,17 @@ static const char *sentence(const struct task *t, const struct refusal *r)
 static bool judge_reads(const struct task *t, struct refusal *ret)
 {
 	const struct proposal *p = &t->report->handling.proposal;
+	char real[PATH_MAX];
 
 	for (size_t i = 0; i < p->effect_count; i++) {
 		const struct effect *f = &p->effects[i];
+		const char *dir = facts_directory(f);
+		if (dir && judge_path(t, dir, FAILED_ABSENT, ret))
+			return true;
 		if ((f->kind == FX_READ || f->kind == FX_SECRET_READ || f->kind == FX_SCRIPT) && f->target &&
-			*f->target == '/' && judge_path(t, f->target, FAILED_ABSENT, ret))
+			*f->target == '/' &&
+			(judge_path(t, f->target, FAILED_ABSENT, ret) ||
+				(realpath(f->target, real) && judge_path(t, real, FAILED_ABSENT, ret))))
 			return true;
 	}
 	return false;

@@ -787,9 +787,9 @@ static int go_through(struct task *t, struct err *e)
 	kernel_rules(t->k, &t->request, h);
 	task_govern(t);
 	kernel_conclude(t->k, &t->request, h);
+	openings_foresee(t);
 	if (t->spec->guard_json)
 		return stop_audited(t, e);
-	openings_foresee(t);
 	put_up_early(t);
 	rc = note_before(t, e);
 	if (rc == OK)
