@@ -22,6 +22,10 @@ struct actions_place {
 	const char
 		*points_dir; /* where the checkpoints are that one would restore here; NULL: in the state */
 	const struct json *sources; /* records of adopted sources that count; or NULL */
+	/* Numbers are totals, and the index is brought up to date for that, however long it takes.  is_quick: within about a second, or they are about
+	 * the newest rows, and say so. */
+	bool is_quick;
+	const struct index_progress *shown; /* or NULL */
 };
 
 /* The newest row of each of the last `limit` tasks, oldest first. */

@@ -405,8 +405,18 @@ static void count_clause(struct buf *b, const struct json *n)
 		(long long)json_get_int(n, "asked", 0), (long long)json_get_int(n, "refused", 0));
 }
 
-/* " and more": the ledger was longer than what was counted. Self-tests are named apart, since no agent
- * made them. */
+/* " of the newest 7,251 of 100,002 receipts": where the index is behind, numbers are no totals. */
+static const char *part_clause(struct arena *a, const struct json *calls)
+{
+	const struct json *counted = json_get(calls, "counted");
+
+	return !counted ? ""
+			: arena_printf(a, " (counted in the newest %s of %s receipts)",
+				  text_thousands(a, json_get_int(counted, "receipts", 0)),
+				  text_thousands(a, json_get_int(counted, "of", 0)));
+}
+
+/* Self-tests are named apart, since no agent made them. */
 char *actions_calls_text(struct arena *a, const struct json *calls, int64_t now_us)
 {
 	const struct json *hour = json_get(calls, "last_hour"), *day = json_get(calls, "last_24_hours");
@@ -427,8 +437,7 @@ char *actions_calls_text(struct arena *a, const struct json *calls, int64_t now_
 		count_clause(&b, hour);
 		buf_adds(&b, "; in the last 24 hours: ");
 		count_clause(&b, day);
-		buf_addf(&b, "%s; the newest %s", json_get_bool(calls, "complete", true) ? "" : " and more",
-			actions_ago(a, us, now_us));
+		buf_addf(&b, "; the newest %s", actions_ago(a, us, now_us));
 	}
 	if (has_other) {
 		buf_adds(&b, "; by HTTP, the proxy or as a session in the last 24 hours: ");
@@ -438,7 +447,7 @@ char *actions_calls_text(struct arena *a, const struct json *calls, int64_t now_
 	if (tests)
 		buf_addf(&b, "; %s made by the self-test of 'helm setup'",
 			tests == 1 ? "1 call was" : arena_printf(a, "%lld calls were", (long long)tests));
-	buf_addc(&b, '.');
+	buf_addf(&b, "%s.", part_clause(a, calls));
 	return b.p;
 }
 
