@@ -58,6 +58,8 @@ int actions_brief(
 	const struct actions_place *o, const struct json *standing, struct json **ret, struct err *e);
 /* Sentences of `reasons` that are about tasks: failed, stopped, stuck. */
 int actions_task_reasons(const struct actions_place *o, struct json *reasons, struct err *e);
+/* What every view means by well: adds those sentences to what standing() found, and `health`: "ok" only while nobody has a reason against it. */
+void actions_judge(const struct actions_place *o, struct json *standing);
 /* The brief as plain sentences, one per line; the first one is the headline. */
 char *actions_brief_text(struct arena *a, const struct json *brief, int64_t now_us);
 /* Sentences about parts of those documents: is all well; agents' calls; one freeze; profile. */

@@ -120,6 +120,8 @@ static const char *next_step(struct arena *a, const struct json *status, int64_t
 		return "helm approval list";
 	if (dead)
 		return "helm task doctor";
+	if (json_get(status, "reasons")->n == 1 && json_get(json_get(status, "guard"), "remedy"))
+		return json_get_text(json_get(status, "guard"), "remedy", "");
 	if (json_get(status, "reasons")->n)
 		return "helm report";
 	return has_run ? "helm dashboard" : "helm run -- git status --short";
@@ -158,6 +160,21 @@ int actions_task_reasons(const struct actions_place *o, struct json *reasons, st
 	int rc = actions_index(o, INDEX_SOON, &x, e);
 
 	return rc ? rc : task_reasons(o, x, reasons, &dead, e);
+}
+
+static void put_health(struct arena *a, struct json *doc)
+{
+	json_sets(a, doc, "health", json_get(doc, "reasons")->n ? "attention" : "ok");
+}
+
+void actions_judge(const struct actions_place *o, struct json *standing)
+{
+	struct json *reasons = json_get(standing, "reasons");
+	struct err e = { 0 };
+
+	if (actions_task_reasons(o, reasons, &e))
+		json_push(o->a, reasons, json_stringf(o->a, "tasks cannot be read: %s", e.text));
+	put_health(o->a, standing);
 }
 
 /* Tasks, failures and what they mean, from the index. */
@@ -255,7 +272,7 @@ int actions_status(
 	json_set(a, doc, "recent_crystallized_sessions", figure_tail(o, FIGURE_CRYSTALS, SHOWN));
 	json_set(a, doc, "session_card", session_card(o, last));
 	json_set(a, doc, "reasons", reasons);
-	json_sets(a, doc, "health", reasons->n ? "attention" : "ok");
+	put_health(a, doc);
 	json_sets(a, doc, "next", next_step(a, doc, dead, json_get(doc, "recent_tasks")->n));
 	*ret = doc;
 	return OK;
@@ -267,7 +284,7 @@ int actions_brief(
 {
 	/* Members that both documents have. */
 	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
-		"policy_in_use", "freeze", "paused", "containment", "calls", "approvals", "record", "wrong",
+		"policy_in_use", "freeze", "paused", "containment", "guard", "calls", "approvals", "record", "wrong",
 		"next", "note" };
 	struct arena *a = o->a;
 	struct json *status, *doc = json_new(a, JSON_OBJECT);
