@@ -284,8 +284,8 @@ int actions_brief(
 {
 	/* Members that both documents have. */
 	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
-		"policy_in_use", "freeze", "paused", "containment", "guard", "calls", "approvals", "record", "wrong",
-		"next", "note" };
+		"policy_in_use", "freeze", "paused", "containment", "guard", "calls", "approvals", "record",
+		"wrong", "next", "note" };
 	struct arena *a = o->a;
 	struct json *status, *doc = json_new(a, JSON_OBJECT);
 	int rc = actions_status(o, standing, &status, e);

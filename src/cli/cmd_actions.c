@@ -49,25 +49,29 @@ const struct opt diff_opts[] = {
 /* How far the index is, once it has taken a second. */
 static void show_index_step(void *arg, uint64_t done, uint64_t total)
 {
-	struct progress *p = arg;
-	const bool was_shown = p->done > 0;
+	struct shown *s = arg;
+	const int64_t shown_us = s->p.shown_us;
 
-	p->total = total;
+	s->p.total = total;
 	if (done < total)
-		progress_step(p, done);
-	else if (was_shown)
-		progress_end(p);
+		progress_step(&s->p, done);
+	if (s->p.shown_us != shown_us)
+		s->what = s->p.what;
+	if (done < total || !s->what)
+		return;
+	show_end(s);
+	s->what = NULL;
 }
 
 /* The workspace as actions/ wants it.  Numbers are totals unless the caller says is_quick. */
 struct actions_place actions_place_from(struct cli *r)
 {
-	struct progress *p = arena_alloc(r->a, sizeof(*p));
+	struct shown *s = arena_zalloc(r->a, 1, sizeof(*s));
 	struct index_progress *shown = arena_alloc(r->a, sizeof(*shown));
 
-	*shown = (struct index_progress){ show_index_step, p };
-	progress_begin(p, r, "bringing the index up to date, receipts", 0);
-	p->shown_us += 900000; /* the first line comes a second later */
+	*shown = (struct index_progress){ show_index_step, s };
+	progress_begin(&s->p, r, "bringing the index up to date, receipts", 0);
+	s->p.shown_us += 900000; /* the first line comes a second later */
 	/* Whoever names a workspace means its own files; else it is the tree one stands in. */
 	if (!r->path_option)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
@@ -87,8 +91,7 @@ struct actions_place actions_place_from(struct cli *r)
 
 struct json *standing_from(struct cli *r, const struct actions_place *o)
 {
-	return o->is_quick ? standing(r->sys, r->a, r->ws)
-			   : standing_patient(r->sys, r->a, r->ws, o->shown);
+	return o->is_quick ? standing(r->sys, r->a, r->ws) : standing_patient(r->sys, r->a, r->ws, o->shown);
 }
 
 /* What needs no look is green, what failed is red, everything else is in between. */

@@ -335,8 +335,8 @@ static void add_tally(struct entry_tally *to, const struct entry_tally *n)
 	to->self_tests += n->self_tests;
 }
 
-static int add_entry(
-	struct look_around *x, struct index *index, enum entry_point entry, struct calls_seen *to, struct err *e)
+static int add_entry(struct look_around *x, struct index *index, enum entry_point entry,
+	struct calls_seen *to, struct err *e)
 {
 	static const int64_t *const spans[] = { &HOUR_US, &DAY_US };
 	int64_t last_us = 0;
@@ -399,7 +399,8 @@ static void add_part(struct look_around *x, struct index *index, struct json *ca
 	json_seti(x->a, counted, "of", part.of);
 	json_set(x->a, calls, "counted", counted);
 	add_reason(x,
-		arena_printf(x->a, "only the newest %s of %s receipts were counted ('helm status' counts all)",
+		arena_printf(x->a,
+			"only the newest %s of %s receipts were counted ('helm status' counts all)",
 			text_thousands(x->a, part.receipts), text_thousands(x->a, part.of)));
 }
 

@@ -58,15 +58,14 @@ int call_minutes_add(struct call_minutes *c, struct db *db, enum entry_point ent
 		rc = flush_minute(m, entry, db, e);
 	m->minute = minute;
 	m->is_begun = true;
-	++*(is_self_test			   ? &m->n.self_tests
-			: text_eq(verdict, "ALLOW")	   ? &m->n.allowed
+	++*(is_self_test			       ? &m->n.self_tests
+			: text_eq(verdict, "ALLOW")    ? &m->n.allowed
 			: text_eq(verdict, "ESCALATE") ? &m->n.asked
-						   : &m->n.denied);
+						       : &m->n.denied);
 	return rc;
 }
 
-int call_minutes_add_receipt(
-	struct call_minutes *c, struct db *db, const struct json *receipt, struct err *e)
+int call_minutes_add_receipt(struct call_minutes *c, struct db *db, const struct json *receipt, struct err *e)
 {
 	const struct json *about = json_get(receipt, "metadata");
 	const char *door = json_get_text(about, "door", "");
