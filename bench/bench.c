@@ -82,7 +82,7 @@ static const struct bench_row rows[] = {
 		"`helm status --brief` on 100,000 receipts and a million rows, against an empty workspace" },
 	{ "report_cold", bench_report_cold, 3, false,
 		"the first `helm report` of 100,000 receipts, against libsodium verifying their signatures on all cores" },
-	{ "actions_catchup", bench_actions_catchup, 1, true,
+	{ "actions_catchup", bench_actions_catchup, 3, true,
 		"`helm db rebuild` of 100,000 receipts, against jansson parsing the same lines" },
 	{ "report_large", bench_report_large, 3, false,
 		"helm report on a million rows against one on a thousand" },
