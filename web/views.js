@@ -14,7 +14,7 @@ export async function now(main, at) {
 	const dayAgo = new Date(Date.now() - 86400000).toISOString();
 	show(main, page('Now', how.headline || null,
 		h('div', { class: 'three' },
-			number(doc.stopped_24h, 'stopped in 24 hours' + (doc.behind ? ', as far as the record was read; reading goes on' : '') + (doc.self_tests_24h ? `; besides ${doc.self_tests_24h} of the self-test of helm setup` : ''), 'bad', '/console/acts?verdict=stopped&from=' + encodeURIComponent(dayAgo)),
+			number(doc.stopped_24h, (doc.stopped_24h >= 100000 ? 'or more ' : '') + 'stopped in 24 hours' + (doc.behind ? ', as far as the record was read; reading goes on' : '') + (doc.self_tests_24h ? `; besides ${doc.self_tests_24h} of the self-test of helm setup` : ''), 'bad', '/console/acts?verdict=stopped&from=' + encodeURIComponent(dayAgo)),
 			number(doc.waiting, doc.waiting === 1 ? 'waits for an answer' : 'wait for an answer', 'warn', '/console/waiting'),
 			number(reasons.length, reasons.length === 1 ? 'thing needs attention' : 'things need attention', wrong.length + frozen.length ? 'bad' : 'warn', frozen.length ? '/console/freeze' : null)),
 		frozen.map((f) => h('p', { class: 'alert bad' }, h('b', null, f.principal === '*' ? 'Everything is frozen' : ['Frozen: ', said(f.principal)]), ' ', said(f.reason || ''), ' ', link('/console/freeze', 'Freeze'))),
