@@ -66,6 +66,7 @@ bench_fn bench_run_overhead, bench_run_scale, bench_status_large, bench_hook_pas
 bench_fn bench_hook_after, bench_hook_storm, bench_egress_rate, bench_contained_call;
 bench_fn bench_contained_build, bench_contained_npm;
 bench_fn bench_log_check_warm, bench_log_edge_lost, bench_export_million, bench_memory_records;
+bench_fn bench_report_cold, bench_actions_catchup;
 bench_fn bench_report_large, bench_task_list_large, bench_memory_rebuild, bench_memory_report,
 	bench_memory_doctor;
 bench_fn bench_session_decide, bench_session_storm;

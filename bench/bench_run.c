@@ -52,15 +52,6 @@ static void one_run(void *arg)
 						 "--", "/bin/true", NULL }) != 0;
 }
 
-static void one_status(void *arg)
-{
-	struct place *p = arg;
-
-	for (int i = 0; i < RUNS; i++)
-		p->has_failed |=
-			place_start(p, (const char *const[]){ p->helm, "status", "--brief", NULL }) != 0;
-}
-
 static void one_hook_after(void *arg)
 {
 	struct place *p = arg;
@@ -203,9 +194,4 @@ static int against_empty(struct bench *b, const char *name, void (*fn)(void *))
 int bench_run_scale(struct bench *b)
 {
 	return against_empty(b, "scale", one_run);
-}
-
-int bench_status_large(struct bench *b)
-{
-	return against_empty(b, "status", one_status);
 }

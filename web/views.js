@@ -9,20 +9,21 @@ const number = (n, what, kind, href) => h(href ? 'a' : 'div', { class: 'number '
 /* ---- now ---- */
 
 export async function now(main, at) {
-	const doc = await source.get('now'), how = doc.standing, wrong = how.wrong || [], frozen = how.freeze || [];
+	const doc = await source.get('now'), how = doc.standing, wrong = how.wrong || [], frozen = how.freeze || [], reasons = how.reasons || [];
 	setWaiting(doc.waiting);
 	const dayAgo = new Date(Date.now() - 86400000).toISOString();
-	show(main, page('Now', null,
+	show(main, page('Now', how.headline || null,
 		h('div', { class: 'three' },
-			number(doc.stopped_24h, 'stopped in 24 hours' + (doc.self_tests_24h ? `; besides ${doc.self_tests_24h} of the self-test of helm setup` : ''), 'bad', '/console/acts?verdict=stopped&from=' + encodeURIComponent(dayAgo)),
+			number(doc.stopped_24h, (doc.stopped_24h >= 100000 ? 'or more ' : '') + 'stopped in 24 hours' + (doc.behind ? ', as far as the record was read; reading goes on' : '') + (doc.self_tests_24h ? `; besides ${doc.self_tests_24h} of the self-test of helm setup` : ''), 'bad', '/console/acts?verdict=stopped&from=' + encodeURIComponent(dayAgo)),
 			number(doc.waiting, doc.waiting === 1 ? 'waits for an answer' : 'wait for an answer', 'warn', '/console/waiting'),
-			number(wrong.length + frozen.length, wrong.length + frozen.length === 0 ? 'things are wrong with the setup' : wrong.length + frozen.length === 1 ? 'thing is not right' : 'things are not right', 'bad', frozen.length ? '/console/freeze' : null)),
+			number(reasons.length, reasons.length === 1 ? 'thing needs attention' : 'things need attention', wrong.length + frozen.length ? 'bad' : 'warn', frozen.length ? '/console/freeze' : null)),
 		frozen.map((f) => h('p', { class: 'alert bad' }, h('b', null, f.principal === '*' ? 'Everything is frozen' : ['Frozen: ', said(f.principal)]), ' ', said(f.reason || ''), ' ', link('/console/freeze', 'Freeze'))),
 		wrong.map((w) => h('div', { class: 'alert bad' }, h('b', null, said(w.text)), h('p', { class: 'small soft' }, 'remedy: ', h('code', null, said(w.remedy))))),
 		h('h2', null, 'What was stopped'),
 		table('What was asked or denied, the newest first', columns(), doc.stopped, 'Nothing was stopped. That is how it should be.'),
 		doc.stopped.length < doc.stopped_all ? h('p', { class: 'soft small', id: 'more-stopped' }, `${doc.stopped.length} of ${doc.stopped_all >= 100000 ? 'at least ' : ''}${doc.stopped_all} are shown. `, link('/console/acts?verdict=stopped', 'All that were stopped')) : null));
 	listen(['stopped', 'asked', 'answered', 'act'], () => at.isCurrent() && now(main, at));
+	if (doc.behind) setTimeout(() => at.isCurrent() && now(main, at), 1000);
 }
 
 /* ---- the log ---- */

@@ -22,6 +22,10 @@ struct actions_place {
 	const char
 		*points_dir; /* where the checkpoints are that one would restore here; NULL: in the state */
 	const struct json *sources; /* records of adopted sources that count; or NULL */
+	/* Numbers are totals, and the index is brought up to date for that, however long it takes.  is_quick: within about a second, or they are about
+	 * the newest rows, and say so. */
+	bool is_quick;
+	const struct index_progress *shown; /* or NULL */
 };
 
 /* The newest row of each of the last `limit` tasks, oldest first. */
@@ -54,6 +58,8 @@ int actions_brief(
 	const struct actions_place *o, const struct json *standing, struct json **ret, struct err *e);
 /* Sentences of `reasons` that are about tasks: failed, stopped, stuck. */
 int actions_task_reasons(const struct actions_place *o, struct json *reasons, struct err *e);
+/* What every view means by well: adds those sentences to what standing() found, and `health`: "ok" only while nobody has a reason against it. */
+void actions_judge(const struct actions_place *o, struct json *standing);
 /* The brief as plain sentences, one per line; the first one is the headline. */
 char *actions_brief_text(struct arena *a, const struct json *brief, int64_t now_us);
 /* Sentences about parts of those documents: is all well; agents' calls; one freeze; profile. */

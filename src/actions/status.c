@@ -120,6 +120,8 @@ static const char *next_step(struct arena *a, const struct json *status, int64_t
 		return "helm approval list";
 	if (dead)
 		return "helm task doctor";
+	if (json_get(status, "reasons")->n == 1 && json_get(json_get(status, "guard"), "remedy"))
+		return json_get_text(json_get(status, "guard"), "remedy", "");
 	if (json_get(status, "reasons")->n)
 		return "helm report";
 	return has_run ? "helm dashboard" : "helm run -- git status --short";
@@ -158,6 +160,21 @@ int actions_task_reasons(const struct actions_place *o, struct json *reasons, st
 	int rc = actions_index(o, INDEX_SOON, &x, e);
 
 	return rc ? rc : task_reasons(o, x, reasons, &dead, e);
+}
+
+static void put_health(struct arena *a, struct json *doc)
+{
+	json_sets(a, doc, "health", json_get(doc, "reasons")->n ? "attention" : "ok");
+}
+
+void actions_judge(const struct actions_place *o, struct json *standing)
+{
+	struct json *reasons = json_get(standing, "reasons");
+	struct err e = { 0 };
+
+	if (actions_task_reasons(o, reasons, &e))
+		json_push(o->a, reasons, json_stringf(o->a, "tasks cannot be read: %s", e.text));
+	put_health(o->a, standing);
 }
 
 /* Tasks, failures and what they mean, from the index. */
@@ -255,7 +272,7 @@ int actions_status(
 	json_set(a, doc, "recent_crystallized_sessions", figure_tail(o, FIGURE_CRYSTALS, SHOWN));
 	json_set(a, doc, "session_card", session_card(o, last));
 	json_set(a, doc, "reasons", reasons);
-	json_sets(a, doc, "health", reasons->n ? "attention" : "ok");
+	put_health(a, doc);
 	json_sets(a, doc, "next", next_step(a, doc, dead, json_get(doc, "recent_tasks")->n));
 	*ret = doc;
 	return OK;
@@ -267,8 +284,8 @@ int actions_brief(
 {
 	/* Members that both documents have. */
 	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
-		"policy_in_use", "freeze", "paused", "containment", "calls", "approvals", "record", "wrong",
-		"next", "note" };
+		"policy_in_use", "freeze", "paused", "containment", "guard", "calls", "approvals", "record",
+		"wrong", "next", "note" };
 	struct arena *a = o->a;
 	struct json *status, *doc = json_new(a, JSON_OBJECT);
 	int rc = actions_status(o, standing, &status, e);
@@ -405,8 +422,18 @@ static void count_clause(struct buf *b, const struct json *n)
 		(long long)json_get_int(n, "asked", 0), (long long)json_get_int(n, "refused", 0));
 }
 
-/* " and more": the ledger was longer than what was counted. Self-tests are named apart, since no agent
- * made them. */
+/* " of the newest 7,251 of 100,002 receipts": where the index is behind, numbers are no totals. */
+static const char *part_clause(struct arena *a, const struct json *calls)
+{
+	const struct json *counted = json_get(calls, "counted");
+
+	return !counted ? ""
+			: arena_printf(a, " (counted in the newest %s of %s receipts)",
+				  text_thousands(a, json_get_int(counted, "receipts", 0)),
+				  text_thousands(a, json_get_int(counted, "of", 0)));
+}
+
+/* Self-tests are named apart, since no agent made them. */
 char *actions_calls_text(struct arena *a, const struct json *calls, int64_t now_us)
 {
 	const struct json *hour = json_get(calls, "last_hour"), *day = json_get(calls, "last_24_hours");
@@ -427,8 +454,7 @@ char *actions_calls_text(struct arena *a, const struct json *calls, int64_t now_
 		count_clause(&b, hour);
 		buf_adds(&b, "; in the last 24 hours: ");
 		count_clause(&b, day);
-		buf_addf(&b, "%s; the newest %s", json_get_bool(calls, "complete", true) ? "" : " and more",
-			actions_ago(a, us, now_us));
+		buf_addf(&b, "; the newest %s", actions_ago(a, us, now_us));
 	}
 	if (has_other) {
 		buf_adds(&b, "; by HTTP, the proxy or as a session in the last 24 hours: ");
@@ -438,7 +464,7 @@ char *actions_calls_text(struct arena *a, const struct json *calls, int64_t now_
 	if (tests)
 		buf_addf(&b, "; %s made by the self-test of 'helm setup'",
 			tests == 1 ? "1 call was" : arena_printf(a, "%lld calls were", (long long)tests));
-	buf_addc(&b, '.');
+	buf_addf(&b, "%s.", part_clause(a, calls));
 	return b.p;
 }
 

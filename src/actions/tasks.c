@@ -20,7 +20,7 @@ int actions_index(const struct actions_place *o, enum index_how how, struct inde
 {
 	struct index_place at = { o->sys, o->a, o->state_dir, o->state_fd };
 
-	return index_open(&at, how, ret, e);
+	return index_open_shown(&at, o->is_quick ? how : INDEX_ALL, o->shown, ret, e);
 }
 
 int keep_row(void *arg, struct json *row, struct err *e)

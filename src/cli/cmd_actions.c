@@ -46,9 +46,32 @@ const struct opt diff_opts[] = {
 	{ 0 },
 };
 
-/* The workspace as observe/ wants it. */
+/* How far the index is, once it has taken a second. */
+static void show_index_step(void *arg, uint64_t done, uint64_t total)
+{
+	struct shown *s = arg;
+	const int64_t shown_us = s->p.shown_us;
+
+	s->p.total = total;
+	if (done < total)
+		progress_step(&s->p, done);
+	if (s->p.shown_us != shown_us)
+		s->what = s->p.what;
+	if (done < total || !s->what)
+		return;
+	show_end(s);
+	s->what = NULL;
+}
+
+/* The workspace as actions/ wants it.  Numbers are totals unless the caller says is_quick. */
 struct actions_place actions_place_from(struct cli *r)
 {
+	struct shown *s = arena_zalloc(r->a, 1, sizeof(*s));
+	struct index_progress *shown = arena_alloc(r->a, sizeof(*shown));
+
+	*shown = (struct index_progress){ show_index_step, s };
+	progress_begin(&s->p, r, "bringing the index up to date, receipts", 0);
+	s->p.shown_us += 900000; /* the first line comes a second later */
 	/* Whoever names a workspace means its own files; else it is the tree one stands in. */
 	if (!r->path_option)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
@@ -62,7 +85,13 @@ struct actions_place actions_place_from(struct cli *r)
 		.root_fd = r->ws->root_fd,
 		.state_fd = r->ws->state_fd,
 		.points_dir = text_eq(r->ws->tree, r->ws->root) ? NULL : r->ws->points_dir,
-		.sources = sources_load(&at, json_new(r->a, JSON_ARRAY)) };
+		.sources = sources_load(&at, json_new(r->a, JSON_ARRAY)),
+		.shown = shown };
+}
+
+struct json *standing_from(struct cli *r, const struct actions_place *o)
+{
+	return o->is_quick ? standing(r->sys, r->a, r->ws) : standing_patient(r->sys, r->a, r->ws, o->shown);
 }
 
 /* What needs no look is green, what failed is red, everything else is in between. */
@@ -270,8 +299,9 @@ int cmd_status(struct cli *r, struct err *e)
 	struct actions_place o = actions_place_from(r);
 	struct machine m;
 	machine_look(r->sys, r->a, r->ws->helm_home, &m); /* for standing(), which only recalls it */
-	struct json *doc, *session, *now = standing(r->sys, r->a, r->ws);
-	bool brief = opt_flag(r, "brief");
+	o.is_quick = opt_flag(r, "brief"); /* for prompts and hooks, which wait for it */
+	struct json *doc, *session, *now = standing_from(r, &o);
+	bool brief = o.is_quick;
 	const bool is_inside = agent_ask_status(r->sys, r->a, &session, e) == OK;
 	int rc = brief ? actions_brief(&o, now, &doc, e) : actions_status(&o, now, &doc, e);
 
@@ -410,7 +440,7 @@ static int show_dashboard(struct cli *r, struct err *e)
 {
 	struct actions_place o = actions_place_from(r);
 	struct json *status;
-	int rc = actions_status(&o, standing(r->sys, r->a, r->ws), &status, e);
+	int rc = actions_status(&o, standing_from(r, &o), &status, e);
 
 	if (rc)
 		return rc;

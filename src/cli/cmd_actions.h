@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 
 struct actions_place actions_place_from(struct cli *r);
+struct json *standing_from(struct cli *r, const struct actions_place *o);
 enum paint paint_for_status(const char *status);
 /* A text member made safe for a terminal; "-" when it is not there. */
 const char *safe_member(struct cli *r, const struct json *row, const char *name);

@@ -495,6 +495,22 @@ int cmd_setup_repair(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* In the words of `helm status`. */
+static void say_unguarded(struct cli *r, const struct setup *s, const struct json *rows)
+{
+	const struct json *found = setup_found_clients(s, rows);
+	const struct client *c = clients_find(found->n ? json_text(json_at(found, 0)) : "");
+
+	json_each (row, rows)
+		if (!text_eq(json_get_text(row, "state", ""), "absent") &&
+			!text_eq(json_get_text(row, "state", ""), "unknown"))
+			return;
+	if (c)
+		out(r, "No agent is guarded here: %s\n", hint(r, setup_advice(r->a, c)));
+	else
+		out(r, "No agent is guarded here, and none that Helm knows was found for this user.\n");
+}
+
 /* The exit code is 0 only when a guard is armed and none that was put in is less than that. */
 int cmd_setup_status(struct cli *r, struct err *e)
 {
@@ -528,5 +544,7 @@ int cmd_setup_status(struct cli *r, struct err *e)
 		json_each (w, json_get(row, "warnings"))
 			out(r, "note: %s, scope %s: %s\n", json_get_text(row, "client", ""),
 				json_get_text(row, "scope", ""), shown(r, json_text(w)));
+	if (!client)
+		say_unguarded(r, &s, rows);
 	return code;
 }

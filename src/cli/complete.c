@@ -158,6 +158,7 @@ static void offer_checkpoints(struct cli *r, const char *typed)
 static void offer_tasks(struct cli *r, const char *typed)
 {
 	struct actions_place o = actions_place_from(r);
+	o.is_quick = true;
 	struct json *rows;
 
 	if (actions_tasks(&o, NEWEST, &rows, NULL) == OK)
@@ -181,6 +182,7 @@ static int keep_session(void *arg, struct json *row, struct err *e)
 static void offer_sessions(struct cli *r, const char *typed)
 {
 	struct actions_place o = actions_place_from(r);
+	o.is_quick = true;
 	struct kept k = { r->a, json_new(r->a, JSON_ARRAY) };
 	struct part part;
 

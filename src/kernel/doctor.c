@@ -774,6 +774,13 @@ static void discover(struct exam *x, struct json *doc)
 	json_set(a, doc, "guard", guard_facts(x));
 }
 
+static void step_index(void *arg, uint64_t done, uint64_t total)
+{
+	const struct doctor_options *options = arg;
+
+	options->step(options->arg, "receipts brought into the index", done, total);
+}
+
 /* Goes on after every failure, so that one report shows everything. */
 struct json *doctor_run(
 	struct sys *s, struct arena *a, struct workspace *ws, const struct doctor_options *options)
@@ -783,7 +790,9 @@ struct json *doctor_run(
 	x.key_says = key_says(&x);
 	struct machine m;
 	machine_look(s, a, ws->helm_home, &m); /* for standing(), which only recalls it */
-	struct json *doc = json_new(a, JSON_OBJECT), *now = standing(s, a, ws);
+	const struct index_progress shown = { step_index, (void *)options };
+	struct json *doc = json_new(a, JSON_OBJECT),
+		    *now = standing_patient(s, a, ws, options->step ? &shown : NULL);
 
 	check(&x, "workspace", ws->exists,
 		ws->exists ? ws->root

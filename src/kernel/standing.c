@@ -32,11 +32,9 @@
 #include <sys/resource.h>
 
 enum {
-	MAX_CALLS = 50000,
 	TAIL_LINES = 200,
 	TRIAL_BYTES = 64 << 10,
 	LITTLE_ROOM_BYTES = 64 << 20,
-	LOOKED_THROUGH_BYTES = 8 << 20
 };
 static const int64_t HOUR_US = INT64_C(3600) * 1000000, DAY_US = INT64_C(86400) * 1000000;
 
@@ -46,7 +44,9 @@ struct look_around {
 	struct workspace *ws;
 	struct json *doc, *wrong, *reasons, *notes;
 	const struct json *guards; /* rows of setup_status(); or NULL */
-	int64_t now_us;
+	int64_t now_us, last_session_us; /* when a supervised session last asked; 0: never */
+	bool is_patient;
+	const struct index_progress *shown; /* or NULL */
 };
 
 /* Why a person should look; nothing is well while there is one. */
@@ -321,134 +321,117 @@ static void look_at_walls(struct look_around *x)
 
 /* ---- what happened ---- */
 
-struct call_count {
-	int64_t now_us, passed[2], asked[2], refused[2], tests;
-	size_t seen;
-	char last_at[64]; /* the row is gone when the next one is read */
-	bool is_cut;
-	const char *door; /* of receipts: how the door's name begins */
+/* What came by some entry points: in the last hour and in the last day. */
+struct calls_seen {
+	struct entry_tally in[2];
 	int64_t last_us;
 };
 
-static void count_one(struct call_count *c, int64_t us, const char *verdict)
+static void add_tally(struct entry_tally *to, const struct entry_tally *n)
 {
-	for (int i = c->now_us - us <= HOUR_US ? 0 : 1; i < 2; i++) {
-		int64_t *to = text_eq(verdict, "ALLOW") ? &c->passed[i]
-			: text_eq(verdict, "ESCALATE")	? &c->asked[i]
-							: &c->refused[i];
-		++*to;
-	}
+	to->allowed += n->allowed;
+	to->asked += n->asked;
+	to->denied += n->denied;
+	to->self_tests += n->self_tests;
 }
 
-/* From the newest row back; stops at the first one that is older than a day. */
-static int count_call(void *arg, struct json *row)
+static int add_entry(struct look_around *x, struct index *index, enum entry_point entry,
+	struct calls_seen *to, struct err *e)
 {
-	struct call_count *c = arg;
-	const char *at = json_get_text(row, "at", ""), *verdict = json_get_text(row, "verdict", NULL);
-	int64_t us;
+	static const int64_t *const spans[] = { &HOUR_US, &DAY_US };
+	int64_t last_us = 0;
+	int rc = index_entry_last(index, entry, &last_us, e);
 
-	if (!verdict || !text_parse_time(at, strlen(at), &us))
-		return 0;
-	if (json_get_bool(row, "self_test", false)) {
-		c->tests += c->now_us - us <= DAY_US;
-		return 0;
+	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(spans); i++) {
+		struct entry_tally n;
+		rc = index_entry_calls(index, entry, x->now_us - *spans[i], &n, e);
+		if (rc == OK)
+			add_tally(&to->in[i], &n);
 	}
-	if (!c->last_at[0])
-		snprintf(c->last_at, sizeof(c->last_at), "%s", at);
-	if (c->now_us - us > DAY_US)
-		return 1;
-	count_one(c, us, verdict);
-	return c->is_cut = ++c->seen == MAX_CALLS;
+	to->last_us = last_us > to->last_us ? last_us : to->last_us;
+	return rc;
 }
 
-/* Calls by HTTP, through the proxy and of sessions have receipts and no row of their own.  Ends at the first one that is older than a day. */
-static int count_receipt(
-	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e)
-{
-	struct call_count *c = arg;
-	const char *when = json_get_text(receipt, "timestamp", ""),
-		   *verdict = json_get_text(receipt, "verdict", "");
-	int64_t us;
-
-	(void)file;
-	(void)at;
-	(void)text;
-	(void)e;
-	if (!text_eq(json_get_text(receipt, "type", ""), "decision") ||
-		!text_starts(json_get_text(json_get(receipt, "metadata"), "door", ""), c->door) ||
-		!text_parse_time(when, strlen(when), &us))
-		return 0;
-	if (us > c->last_us) {
-		c->last_us = us;
-		snprintf(c->last_at, sizeof(c->last_at), "%s", when);
-	}
-	if (c->now_us - us > DAY_US)
-		return 1;
-	count_one(c, us, verdict);
-	return 0;
-}
-
-/* i is 0 for the last hour and 1 for the last day. */
-static struct json *count_json(struct arena *a, const struct call_count *c, int i)
+static struct json *tally_json(struct arena *a, const struct entry_tally *n)
 {
 	struct json *part = json_new(a, JSON_OBJECT);
 
-	json_seti(a, part, "passed", c->passed[i]);
-	json_seti(a, part, "asked", c->asked[i]);
-	json_seti(a, part, "refused", c->refused[i]);
+	json_seti(a, part, "passed", n->allowed);
+	json_seti(a, part, "asked", n->asked);
+	json_seti(a, part, "refused", n->denied);
 	return part;
 }
 
-/* {last_hour, last_24_hours, last_at, complete} of the doors that are no hooks and no gateway of tools, in about so much of the chain's end. */
-static struct json *other_doors(struct look_around *x)
+static struct json *calls_json(struct look_around *x, const struct calls_seen *c, bool is_complete)
 {
-	static const char *const doors[] = { "api", "proxy", "agent" };
-	struct call_count c = { .now_us = x->now_us };
 	struct json *part = json_new(x->a, JSON_OBJECT);
 
-	for (size_t i = 0; i < ARRAY_SIZE(doors); i++) {
-		const struct receipts_wanted want = { .text = arena_printf(x->a, "\"door\":\"%s", doors[i]),
-			.bytes = LOOKED_THROUGH_BYTES };
-		c.door = doors[i];
-		/* What is wrong with the chain is told by the look at the record. */
-		(void)receipts_back(x->s, x->ws->state_fd, &want, count_receipt, &c, NULL);
-	}
-	json_set(x->a, part, "last_hour", count_json(x->a, &c, 0));
-	json_set(x->a, part, "last_24_hours", count_json(x->a, &c, 1));
-	json_sets(x->a, part, "last_at", c.last_at[0] ? c.last_at : NULL);
-	/* The look ends between two files of the chain. */
-	char **files;
-	size_t n;
-	json_setb(x->a, part, "complete",
-		receipts_files(x->s, x->a, x->ws->state_fd, &files, &n, NULL) == OK && n <= 1);
+	json_set(x->a, part, "last_hour", tally_json(x->a, &c->in[0]));
+	json_set(x->a, part, "last_24_hours", tally_json(x->a, &c->in[1]));
+	json_sets(x->a, part, "last_at", c->last_us ? text_time_iso(x->a, c->last_us) : NULL);
+	json_setb(x->a, part, "complete", is_complete);
 	return part;
 }
 
-/* Self-tests of the setup are counted apart: nobody's work was refused by them. */
+/* What was refused or asked about in the last day.  `what` in the plural: "calls of agents". */
+static void add_stopped(struct look_around *x, const struct calls_seen *c, const char *one, const char *many)
+{
+	const int64_t refused = c->in[1].denied, asked = c->in[1].asked;
+
+	if (refused)
+		add_reason(x,
+			arena_printf(x->a, "%lld %s refused in the last 24 hours", (long long)refused,
+				refused == 1 ? arena_printf(x->a, "%s was", one)
+					     : arena_printf(x->a, "%s were", many)));
+	if (asked)
+		add_reason(x,
+			arena_printf(x->a, "%lld %s needed a person in the last 24 hours", (long long)asked,
+				asked == 1 ? one : many));
+}
+
+/* A part of the record is no reason for calm. */
+static void add_part(struct look_around *x, struct index *index, struct json *calls)
+{
+	const struct index_part part = index_part(index);
+	struct json *counted = json_new(x->a, JSON_OBJECT);
+
+	json_seti(x->a, counted, "receipts", part.receipts);
+	json_seti(x->a, counted, "of", part.of);
+	json_set(x->a, calls, "counted", counted);
+	add_reason(x,
+		arena_printf(x->a,
+			"only the newest %s of %s receipts were counted ('helm status' counts all)",
+			text_thousands(x->a, part.receipts), text_thousands(x->a, part.of)));
+}
+
+/* Self-tests of the setup are counted apart: nobody's work was refused by them.  Calls over HTTP, through the proxy and of sessions have receipts and no
+ * row of their own. */
 static void look_at_calls(struct look_around *x)
 {
-	struct call_count c = { .now_us = x->now_us };
-	struct json *part = json_new(x->a, JSON_OBJECT);
+	const struct index_place at = { x->s, x->a, x->ws->state_dir, x->ws->state_fd };
+	AUTO(index_close) struct index *index = NULL;
+	struct calls_seen clients = { 0 }, others = { 0 };
 	struct err e = { 0 };
+	int rc = index_open_shown(&at, x->is_patient ? INDEX_ALL : INDEX_SOON, x->shown, &index, &e);
+	bool is_complete = rc == OK && index_is_whole(index);
 
-	if (rows_back(x->s, NULL, x->ws->state_fd, TOOL_CALLS, 0, NULL, count_call, &c, &e))
+	if (rc == OK)
+		rc = add_entry(x, index, ENTRY_CLIENT, &clients, &e);
+	for (enum entry_point i = ENTRY_CLIENT + 1; rc == OK && i < ENTRY_POINTS; i++)
+		rc = add_entry(x, index, i, &others, &e);
+	if (rc == OK)
+		rc = index_entry_last(index, ENTRY_SESSION, &x->last_session_us, &e);
+	if (rc)
 		add_wrong(x, "calls", e.text, "what agents did cannot be told", "helm doctor");
-	json_set(x->a, part, "last_hour", count_json(x->a, &c, 0));
-	json_set(x->a, part, "last_24_hours", count_json(x->a, &c, 1));
-	json_seti(x->a, part, "self_tests", c.tests);
-	json_sets(x->a, part, "last_at", c.last_at[0] ? c.last_at : NULL);
-	json_setb(x->a, part, "complete", !c.is_cut);
-	json_set(x->a, part, "other_doors", other_doors(x));
+	struct json *part = calls_json(x, &clients, is_complete);
+	json_seti(x->a, part, "self_tests", clients.in[1].self_tests);
+	json_set(x->a, part, "other_doors", calls_json(x, &others, is_complete));
 	json_set(x->a, x->doc, "calls", part);
-	if (c.refused[1])
-		add_reason(x,
-			arena_printf(x->a, "%lld call%s of agents %s refused in the last 24 hours",
-				(long long)c.refused[1], c.refused[1] == 1 ? "" : "s",
-				c.refused[1] == 1 ? "was" : "were"));
-	if (c.asked[1])
-		add_reason(x,
-			arena_printf(x->a, "%lld call%s of agents needed a person in the last 24 hours",
-				(long long)c.asked[1], c.asked[1] == 1 ? "" : "s"));
+	add_stopped(x, &clients, "call of agents", "calls of agents");
+	add_stopped(x, &others, "call over HTTP, the proxy or in a session",
+		"calls over HTTP, the proxy or in sessions");
+	if (rc == OK && !is_complete)
+		add_part(x, index, part);
 }
 
 /* What waits for a person is a reason to look; a file that cannot be read is wrong, until the next question
@@ -730,6 +713,25 @@ static void look_at_guards(struct look_around *x)
 	}
 }
 
+/* Whether anything guards the agents of this user, and whether any is expected to be guarded: one whose program or settings are on this
+ * machine.  A supervised session guards its client without an entry in its settings. */
+static void look_for_agents(struct look_around *x, const struct setup *setup)
+{
+	struct json *part = json_new(x->a, JSON_OBJECT), *found = setup_found_clients(setup, x->guards);
+	const struct client *c = clients_find(found->n ? json_text(json_at(found, 0)) : "");
+	bool is_active = is_any_armed(x) || x->last_session_us, is_expected = c != NULL;
+
+	json_setb(x->a, part, "active", is_active);
+	json_setb(x->a, part, "expected", is_expected);
+	json_set(x->a, part, "found", found);
+	if (!is_active && is_expected) {
+		const char *remedy = setup_advice(x->a, c);
+		json_sets(x->a, part, "remedy", remedy);
+		add_reason(x, arena_printf(x->a, "no agent is guarded here: %s", remedy));
+	}
+	json_set(x->a, x->doc, "guard", part);
+}
+
 /* As much as some decisions take, to a file without a name: an empty file can be made where nothing can be written any more, and neither
  * permissions nor the number of free bytes tell of a quota.  A short write is followed by another, which says why.  0, or the errno. */
 static int try_to_write(struct look_around *x)
@@ -814,45 +816,59 @@ static void look_at_fleet(struct look_around *x)
 }
 
 /* What is wrong comes first, because the first reason is the one that most views show. */
-struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
+static struct json *look_at_all(struct look_around *x)
 {
-	struct look_around x = { .s = s,
-		.a = a,
-		.ws = ws,
-		.doc = json_new(a, JSON_OBJECT),
-		.wrong = json_new(a, JSON_ARRAY),
-		.reasons = json_new(a, JSON_ARRAY),
-		.notes = json_new(a, JSON_ARRAY),
-		.now_us = s->now_us(s) };
 	struct setup guards;
 	struct err e = { 0 };
+	bool has_setup = setup_open(x->s, x->a, x->ws, NULL, &guards, &e) == OK;
 
-	if (setup_open(s, a, ws, NULL, &guards, &e) == OK)
-		x.guards = setup_status(&guards, NULL);
-	if (ws->state_fd >= 0) {
-		look_at_state(&x);
-		look_at_record(&x);
-		look_at_verdict(&x);
-		look_at_freeze(&x);
-		look_at_pauses(&x);
-		look_at_differences(&x);
-		look_at_profile(&x);
-		look_at_policy(&x);
-		look_at_policy_in_use(&x);
-		look_at_ledger(&x, TASK_LEDGER);
-		look_at_ledger(&x, COMMAND_LOG);
-		look_at_ledger(&x, TOOL_CALLS);
-		look_at_checkpoints(&x);
-		look_at_files(&x);
-		look_at_approvals(&x);
-		look_at_guards(&x);
-		look_at_calls(&x);
-		look_at_fleet(&x);
+	x->now_us = x->s->now_us(x->s);
+	x->doc = json_new(x->a, JSON_OBJECT);
+	x->wrong = json_new(x->a, JSON_ARRAY);
+	x->reasons = json_new(x->a, JSON_ARRAY);
+	x->notes = json_new(x->a, JSON_ARRAY);
+	x->guards = has_setup ? setup_status(&guards, NULL) : NULL;
+	if (x->ws->state_fd >= 0) {
+		look_at_state(x);
+		look_at_record(x);
+		look_at_verdict(x);
+		look_at_freeze(x);
+		look_at_pauses(x);
+		look_at_differences(x);
+		look_at_profile(x);
+		look_at_policy(x);
+		look_at_policy_in_use(x);
+		look_at_ledger(x, TASK_LEDGER);
+		look_at_ledger(x, COMMAND_LOG);
+		look_at_ledger(x, TOOL_CALLS);
+		look_at_checkpoints(x);
+		look_at_files(x);
+		look_at_approvals(x);
+		look_at_guards(x);
+		look_at_calls(x);
+		look_at_fleet(x);
 	}
-	look_at_autorun(&x);
-	look_at_walls(&x);
-	json_set(a, x.doc, "wrong", x.wrong);
-	json_set(a, x.doc, "reasons", x.reasons);
-	json_set(a, x.doc, "notes", x.notes);
-	return x.doc;
+	if (has_setup)
+		look_for_agents(x, &guards);
+	look_at_autorun(x);
+	look_at_walls(x);
+	json_set(x->a, x->doc, "wrong", x->wrong);
+	json_set(x->a, x->doc, "reasons", x->reasons);
+	json_set(x->a, x->doc, "notes", x->notes);
+	return x->doc;
+}
+
+struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
+{
+	struct look_around x = { .s = s, .a = a, .ws = ws };
+
+	return look_at_all(&x);
+}
+
+struct json *standing_patient(
+	struct sys *s, struct arena *a, struct workspace *ws, const struct index_progress *shown)
+{
+	struct look_around x = { .s = s, .a = a, .ws = ws, .is_patient = true, .shown = shown };
+
+	return look_at_all(&x);
 }

@@ -30,7 +30,7 @@ enum {
 };
 enum { SOON_WAIT_MS = 1000, PATIENT_WAIT_MS = 10000, LONG_WAIT_MS = 60000, RECENT_BYTES = 12 << 20 };
 
-#define SCHEMA_VERSION "6"
+#define SCHEMA_VERSION "7"
 
 /* Tables and columns of the first four are documented, and read by other tools: they are part of the format. */
 static const char schema[] =
@@ -56,6 +56,9 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS answer_index(approval_id TEXT PRIMARY KEY, answer TEXT);"
 	"CREATE TABLE IF NOT EXISTS receipt_blocks(first INTEGER PRIMARY KEY, last INTEGER, file INTEGER, bytes "
 	"INTEGER, keys TEXT);"
+	"CREATE TABLE IF NOT EXISTS entry_calls(minute INTEGER, entry TEXT, allowed INTEGER, asked INTEGER, denied "
+	"INTEGER, self_tests INTEGER, PRIMARY KEY(entry,minute)) WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS entry_last(entry TEXT PRIMARY KEY, at INTEGER) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS task_counts(status TEXT, profile TEXT, skill TEXT, n INTEGER, PRIMARY "
 	"KEY(status,profile,skill)) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS counts(name TEXT PRIMARY KEY, n INTEGER);"
@@ -89,7 +92,7 @@ static const char schema[] =
 static const char drop_all[] =
 	"DROP TABLE IF EXISTS task_index; DROP TABLE IF EXISTS command_index; DROP TABLE IF EXISTS "
 	"guard_decision_index; DROP TABLE IF EXISTS discovery_snapshot_index; DROP TABLE IF EXISTS call_index; DROP TABLE IF EXISTS session_index; DROP TABLE "
-	"IF EXISTS answer_index; DROP TABLE IF EXISTS receipt_blocks; DROP TABLE IF EXISTS task_counts; DROP TABLE IF EXISTS counts; DROP TABLE IF "
+	"IF EXISTS answer_index; DROP TABLE IF EXISTS entry_calls; DROP TABLE IF EXISTS entry_last; DROP TABLE IF EXISTS receipt_blocks; DROP TABLE IF EXISTS task_counts; DROP TABLE IF EXISTS counts; DROP TABLE IF "
 	"EXISTS schema_info;";
 
 /* ---- opening ---- */
@@ -173,6 +176,7 @@ struct step {
 	off_t until; /* rows from here on are not read; 0: all are, -1: none */
 	struct tally t;
 	struct chain_blocks blocks;
+	struct call_minutes minutes;
 	char last_receipt[64];
 };
 
@@ -326,6 +330,9 @@ static int put_call(struct step *p, const struct json *row, off_t place, struct 
 
 	p->t.stopped_calls += verdict && !is_allowed;
 	int rc = db_run(p->x->db, call_sql, call, ARRAY_SIZE(call), e);
+	if (rc == OK && verdict)
+		rc = call_minutes_add(&p->minutes, p->x->db, ENTRY_CLIENT, row, at,
+			json_get_bool(row, "self_test", false), e);
 	return rc ? rc : db_run(p->x->db, session_sql, about, ARRAY_SIZE(about), e);
 }
 
@@ -345,6 +352,7 @@ static int put_receipt(struct step *p, const struct json *receipt, off_t place, 
 {
 	const char *verdict = json_get_text(receipt, "verdict", ""),
 		   *type = json_get_text(receipt, "type", "");
+	int rc = OK;
 
 	p->t.receipts++;
 	p->t.self_tests += json_get_bool(json_get(receipt, "metadata"), "self_test", false);
@@ -353,9 +361,12 @@ static int put_receipt(struct step *p, const struct json *receipt, off_t place, 
 		p->t.allowed += text_eq(verdict, "ALLOW");
 		p->t.denied += text_eq(verdict, "DENY");
 		p->t.asked += text_eq(verdict, "ESCALATE");
+		rc = call_minutes_add_receipt(&p->minutes, p->x->db, receipt, e);
 	}
 	snprintf(p->last_receipt, sizeof(p->last_receipt), "%s", json_get_text(receipt, "timestamp", ""));
-	int rc = chain_blocks_add(&p->blocks, p->x->db, &p->a, receipt, place, (size_t)(p->end - place), e);
+	if (rc == OK)
+		rc = chain_blocks_add(
+			&p->blocks, p->x->db, &p->a, receipt, place, (size_t)(p->end - place), e);
 	return rc ? rc : put_answer(p, receipt, e);
 }
 
@@ -473,10 +484,13 @@ static int read_step(
 	if (rc == OK)
 		rc = get_number(x, line_key, &p.lines, e);
 	p.end = (off_t)from;
+	call_minutes_begin(&p.minutes, x->at.sys);
 	if (rc == OK)
 		rc = s->lines(x->at.sys, x->at.state_fd, s->file, (off_t)from, take_line, &v, e);
 	if (rc == OK)
 		rc = chain_blocks_flush(&p.blocks, x->db, e);
+	if (rc == OK && p.rows)
+		rc = call_minutes_flush(&p.minutes, x->db, e);
 	arena_done(&p.blocks.a);
 	arena_done(&p.a);
 	*ret_is_done = p.bytes < most_bytes;
@@ -569,6 +583,15 @@ static int check_start(struct index *x, bool rebuild, struct err *e)
 	return rc ? roll_back(x, rc) : OK;
 }
 
+/* The last time with is_end: whoever shows it can wipe it. */
+static void tell_step(struct index *x, bool is_end)
+{
+	if (!x->shown)
+		return;
+	const struct index_part part = index_part(x);
+	x->shown->step(x->shown->arg, (uint64_t)(is_end ? part.of : part.receipts), (uint64_t)part.of);
+}
+
 /* Up to the ledgers, or until the time is over (until_us 0: never).  *ret_is_behind: it was. */
 static int fill(struct index *x, bool rebuild, int64_t until_us, bool *ret_is_behind, struct err *e)
 {
@@ -584,9 +607,11 @@ static int fill(struct index *x, bool rebuild, int64_t until_us, bool *ret_is_be
 			continue;
 		while (rc == OK && !is_done && !*ret_is_behind) {
 			rc = one_step(x, &sources[i], most_bytes, &is_done, e);
+			tell_step(x, false);
 			*ret_is_behind = !is_done && until_us && x->at.sys->mono_us(x->at.sys) > until_us;
 		}
 	}
+	tell_step(x, true);
 	return rc;
 }
 
@@ -635,15 +660,12 @@ static const char *why_own(struct index *x, const struct err *why)
 	struct arena *a = x->at.a;
 	const char *what =
 		why->code[0] ? why->text : "the index is far behind; 'helm db init' brings it up to date";
-	int64_t counted = 0;
-	uint64_t total = 0;
+	const struct index_part part = index_part(x);
 
 	if (x->is_whole)
 		return arena_strdup(a, what);
-	(void)!index_count(x, "receipts", &counted, NULL);
-	(void)!log_leaf_count(x->at.sys, x->at.state_fd, &total, NULL);
 	return arena_printf(a, "%s (only the newest rows were read: %s of %s receipts)", what,
-		text_thousands(a, counted), text_thousands(a, (int64_t)total));
+		text_thousands(a, part.receipts), text_thousands(a, part.of));
 }
 
 /* The kept index, up to date, at one moment.  *ret_is_behind: there was not enough time for that. */
@@ -669,12 +691,14 @@ static int open_caught_up(
 
 /* The kept index, or tables of this question's own.  A process that has the index locked is no reason for a word as long as the answer is about everything: a short
  * record is read at once, and for a long one the lock is waited for once more. */
-int index_open(const struct index_place *at, enum index_how how, struct index **ret, struct err *e)
+int index_open_shown(const struct index_place *at, enum index_how how, const struct index_progress *shown,
+	struct index **ret, struct err *e)
 {
 	struct index *x = index_new(at);
 	struct err why = { 0 };
 	bool is_behind = false, is_kept, was_busy;
-	int rc = open_caught_up(x, how, how == INDEX_ALL ? LONG_WAIT_MS : SOON_WAIT_MS, &is_behind, &why);
+	x->shown = shown;
+	int rc = open_caught_up(x, how, how == INDEX_ALL ? PATIENT_WAIT_MS : SOON_WAIT_MS, &is_behind, &why);
 
 	was_busy = rc && text_eq(why.code, DB_BUSY);
 	is_kept = rc == OK && !is_behind;
@@ -683,6 +707,7 @@ int index_open(const struct index_place *at, enum index_how how, struct index **
 	if (rc == OK && was_busy && !x->is_whole) {
 		index_close(&x);
 		x = index_new(at);
+		x->shown = shown;
 		is_kept = open_caught_up(x, how, PATIENT_WAIT_MS, &is_behind, &why) == OK && !is_behind;
 		if (!is_kept)
 			rc = fill_own(x, how, e);
@@ -699,14 +724,9 @@ int index_open(const struct index_place *at, enum index_how how, struct index **
 	return OK;
 }
 
-const char *index_note(const struct index *x)
+int index_open(const struct index_place *at, enum index_how how, struct index **ret, struct err *e)
 {
-	return x->note;
-}
-
-bool index_is_whole(const struct index *x)
-{
-	return x->is_whole;
+	return index_open_shown(at, how, NULL, ret, e);
 }
 
 /* ---- helm db ---- */

@@ -19,6 +19,12 @@ struct index_place {
 	int state_fd;
 };
 
+/* Who shows how far the index is: so many receipts of so many were read.  The last call has both alike. */
+struct index_progress {
+	void (*step)(void *arg, uint64_t done, uint64_t total);
+	void *arg;
+};
+
 /* ---- helm db ---- */
 
 /* Bring the index up to the ledgers, from where it stopped; `rebuild` starts anew.  Counts of rows, and
@@ -49,10 +55,18 @@ struct index;
  * rows only.  INDEX_ALL: about everything, however long it takes.  All answers until index_close() are of one moment; writers of the index wait so long. */
 enum index_how { INDEX_SOON, INDEX_ALL };
 int index_open(const struct index_place *at, enum index_how how, struct index **ret, struct err *e);
+/* The same, shown; NULL: not. */
+int index_open_shown(const struct index_place *at, enum index_how how, const struct index_progress *shown,
+	struct index **ret, struct err *e);
 void index_close(struct index **x);
 /* NULL when answers are about everything, and nothing is wrong with the index; else what is, as a sentence with the remedy. */
 const char *index_note(const struct index *x);
 bool index_is_whole(const struct index *x); /* answers are about everything */
+/* Where they are not: the newest so many receipts of so many. */
+struct index_part {
+	int64_t receipts, of;
+};
+struct index_part index_part(struct index *x);
 
 /* Which tasks; NULL and 0 mean any. */
 struct task_filter {
@@ -106,6 +120,22 @@ int index_answer(struct index *x, const char *approval_id, const char **ret, str
 typedef int receipt_back(
 	void *arg, const char *file, off_t at, struct bytes text, const struct json *receipt, struct err *e);
 int index_receipts(struct index *x, const char *id, receipt_back *fn, void *arg, struct err *e);
+
+/* ---- calls by entry point ---- */
+
+/* ENTRY_CLIENT: rows of calls, which hooks and the gateway of tools write; the others have receipts only. */
+enum entry_point { ENTRY_CLIENT, ENTRY_API, ENTRY_PROXY, ENTRY_SESSION, ENTRY_POINTS };
+/* Self-tests of `helm setup` are in none of the other numbers. */
+struct entry_tally {
+	int64_t allowed, asked, denied, self_tests;
+};
+/* Since the beginning of that minute, which is in the last two days. */
+int index_entry_calls(
+	struct index *x, enum entry_point entry, int64_t since_us, struct entry_tally *ret, struct err *e);
+/* When the newest one came, whenever that was; 0: never. */
+int index_entry_last(struct index *x, enum entry_point entry, int64_t *ret_us, struct err *e);
+
+/* ---- numbers ---- */
 
 /* "receipts", "allowed", "denied", "asked", "outcomes", "self_tests", "failed_commands", "stopped_calls", "sessions"; and the time of
  * the newest receipt, "" when there is none. */

@@ -542,3 +542,24 @@ int index_count(struct index *x, const char *name, int64_t *ret, struct err *e)
 
 	return db_number(x->db, "SELECT n FROM counts WHERE name=?", &v, 1, 0, ret, e);
 }
+
+struct index_part index_part(struct index *x)
+{
+	struct index_part part = { 0 };
+	uint64_t of = 0;
+
+	(void)!index_count(x, "receipts", &part.receipts, NULL);
+	(void)!log_leaf_count(x->at.sys, x->at.state_fd, &of, NULL);
+	part.of = (int64_t)of > part.receipts ? (int64_t)of : part.receipts;
+	return part;
+}
+
+const char *index_note(const struct index *x)
+{
+	return x->note;
+}
+
+bool index_is_whole(const struct index *x)
+{
+	return x->is_whole;
+}

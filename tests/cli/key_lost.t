@@ -1,6 +1,7 @@
 #!/bin/sh
 # A key that was lost and made anew: no view says that all is well while nobody vouches for the older receipts, and a person can.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+PATH=/usr/bin:/bin # agents that are installed on this machine are no part of this
 needs_terminal
 fresh_workspace
 helm run -- true >/dev/null

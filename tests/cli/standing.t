@@ -2,6 +2,7 @@
 # status, brief, dashboard and doctor tell how things stand, and none of them says that all is well while something is not.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 needs_terminal
+PATH=/usr/bin:/bin # agents that are installed on this machine are no part of this
 
 fresh() { # a new home and workspace
   chmod -R u+rwX "$scratch/home" 2>/dev/null
@@ -50,7 +51,7 @@ ok "which doctor says too" says 0 "containment" helm doctor --skip-discovery
 ok "nobody has called" says 0 "No agent has called yet" helm status --brief
 helm init --path "$scratch/longer" >/dev/null
 "$HELM_BUILD/tests/store_tool" "$scratch/longer/.helm" "$scratch/home/.helm/keys" 2000 0 20000 1700000000000000 1000000 0 0
-ok "of a record that is not looked through whole it is not said that nobody ever did" says 0 "No agent has called lately" helm status --brief --path "$scratch/longer"
+ok "nor in a longer record, all of which was looked through" says 0 "No agent has called yet" helm status --brief --path "$scratch/longer"
 
 # (a) only calls of agents happened
 call "ls"
@@ -249,6 +250,28 @@ ok "and is told everywhere" everywhere "guard in front of claude-code" 1
 rm -r "$scratch/project/.claude"
 ok "nor is one that is gone" not_well
 ok "which is told, too" everywhere "are gone" 1
+
+# An agent that is here and that nothing guards is no calm; one that is not here need not be guarded.
+fresh
+mkdir -p "$scratch/bin"
+printf '#!/bin/sh\n' >"$scratch/bin/claude" && chmod +x "$scratch/bin/claude"
+usual=$PATH
+ok "without any agent: nothing is guarded" says 1 "No agent is guarded here, and none that Helm knows was found" helm setup status
+ok "and nothing is expected" says 0 '"expected": false' helm status --json
+PATH=$scratch/bin:$usual
+ok "an agent that nothing guards is not well" not_well
+ok "and told everywhere" everywhere "no agent is guarded here: helm setup claude-code"
+ok "the first sentence says it" first "no agent is guarded here: helm setup claude-code"
+ok "with the next step" says 0 "Next: helm setup claude-code" helm status --brief
+ok "setup says the same" says 1 "No agent is guarded here: helm setup claude-code" helm setup status
+helm setup claude-code --scope user --yes >/dev/null 2>&1
+ok "once it is guarded all is well" first "All is well."
+ok "and setup agrees" exits 0 helm setup status
+PATH=$usual
+fresh
+mkdir -p "$scratch/home/.codex"
+echo 'model = "x"' >"$scratch/home/.codex/config.toml"
+ok "settings of an agent in the home count, too" first "no agent is guarded here: helm setup codex"
 
 # A full disk: an empty file can still be made there.  The first thing that a view writes is a trial.
 fresh

@@ -24,7 +24,7 @@ ok "the tree is signed" wait_for 10 sh -c "curl -sf $url/log/acme/checkpoint | g
 ok "what was seen of the log is recorded once a day, and sent" says 0 "Sent 1 receipt." machine anna fleet sync
 ok "nothing is sent twice" says 0 "Sent 0 receipts" machine anna fleet sync
 ok "the machine has checked the checkpoint" says 0 "checked" machine anna fleet status
-ok "the centre sees the machine" says 0 unarmed centre nodes
+ok "the centre sees the machine" says 0 green centre nodes
 kill -TERM "$(cat front.pid)"
 ok "the front end ends" wait_for 20 eval '! is_alive "$(cat front.pid)"'
 finish

@@ -1,6 +1,7 @@
 /* store_tool.c — a large record at a shell test's hand (tests/tools/store.h).
  *
  *   store_tool STATE_DIR KEYS_DIR RECEIPTS [ROWS [ROTATE_BYTES [START_US STEP_US [FIRST [CALLS]]]]]
+ *   store_tool --denied N --door DOOR ...: the first N decisions are denials, and all come by that entry point
  *
  * With FIRST, the number of the first task, every decision and outcome is a task with rows in the ledgers, and nothing is synced:
  * a store of millions can be made piece by piece.  CALLS: rows of tool calls for each task. */
@@ -9,6 +10,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 
 int main(int argc, char **argv)
 {
@@ -18,8 +20,13 @@ int main(int argc, char **argv)
 	uint64_t numbers[7] = { 0 };
 	struct err e = { 0 };
 
+	for (; argc > 3 && argv[1][0] == '-'; argc -= 2, argv += 2)
+		if (strcmp(argv[1], "--denied") == 0)
+			plan.denied = strtoull(argv[2], NULL, 10);
+		else
+			plan.door = argv[2];
 	if (argc < 4) {
-		fputs("usage: store_tool STATE_DIR KEYS_DIR RECEIPTS [ROWS [ROTATE_BYTES [START_US STEP_US [FIRST [CALLS]]]]]\n",
+		fputs("usage: store_tool [--denied N] [--door DOOR] STATE_DIR KEYS_DIR RECEIPTS [ROWS [ROTATE_BYTES [START_US STEP_US [FIRST [CALLS]]]]]\n",
 			stderr);
 		return 2;
 	}

@@ -108,8 +108,9 @@ static int draft_pair(struct batch_plan *b, uint64_t i, struct draft to[2])
 	char *content,
 		*id = arena_printf(a, "dec-%032llx", (unsigned long long)i),
 		*task = arena_printf(a, "task-%llu", (unsigned long long)(b->plan->has_tasks ? i : i / 16));
+	const bool is_denied = i < b->plan->denied;
 	struct decision_draft d = { .id = id,
-		.verdict = "ALLOW",
+		.verdict = is_denied ? "DENY" : "ALLOW",
 		.subject_id = "user:1000",
 		.action = "EXECUTE_COMMAND",
 		.resource = "git",
@@ -120,8 +121,8 @@ static int draft_pair(struct batch_plan *b, uint64_t i, struct draft to[2])
 
 	if (rc)
 		return rc;
-	json_sets(a, about, "door", "run");
-	json_sets(a, about, "guard_action", "allow");
+	json_sets(a, about, "door", b->plan->door ? b->plan->door : "run");
+	json_sets(a, about, "guard_action", is_denied ? "deny" : "allow");
 	json_sets(a, about, "profile", "workspace_edit");
 	json_sets(a, about, "task_id", task);
 	if (b->plan->session && i % 2 == 0)
@@ -132,8 +133,8 @@ static int draft_pair(struct batch_plan *b, uint64_t i, struct draft to[2])
 		json_set(a, ended, "rows_sha256", draft_rows(b, i, task));
 	to[0] = (struct draft){ .decision_id = id,
 		.effect_id = "EXECUTE_COMMAND",
-		.status = "ALLOW",
-		.verdict = "ALLOW",
+		.status = is_denied ? "DENY" : "ALLOW",
+		.verdict = is_denied ? "DENY" : "ALLOW",
 		.policy_hash = some_hash,
 		.args_hash = some_hash,
 		.output_hash = content,
@@ -145,8 +146,8 @@ static int draft_pair(struct batch_plan *b, uint64_t i, struct draft to[2])
 	to[1] = (struct draft){ .receipt_id = arena_printf(a, "rcpt_out_%s", id),
 		.decision_id = id,
 		.effect_id = "EXECUTE_COMMAND",
-		.status = "COMPLETED",
-		.verdict = "ALLOW",
+		.status = is_denied ? "REFUSED" : "COMPLETED",
+		.verdict = is_denied ? "DENY" : "ALLOW",
 		.policy_hash = some_hash,
 		.output_hash = some_hash,
 		.executor_id = "user:1000",

@@ -12,6 +12,8 @@ struct store_plan {
 	uint64_t rows; /* of command-log.jsonl, not synced */
 	uint64_t rotate_bytes; /* 0: as usual */
 	int64_t start_us, step_us; /* the first receipt's time and the time between two; 0: now, none */
+	const char *door; /* of decisions; NULL: "run" */
+	uint64_t denied; /* so many of the first decisions are denials */
 	const char *session; /* named in every second decision; or NULL */
 	/* Every decision and outcome is a task of its own, with the four rows of a run in the ledgers, their digests in the outcome's
 	 * receipt, and older pieces of the ledgers sealed. */

@@ -60,6 +60,10 @@ int setup_repair(const struct setup *s, const char *client, const char **ret_wha
  * `settings` are the files there that steer the client.  `client` NULL: all.  Reads only; nothing is called
  * armed that was not seen to be. */
 struct json *setup_status(const struct setup *s, const char *client);
+/* Names of clients that this user has here and that Helm can guard: their program is in PATH, or their settings are in the home. */
+struct json *setup_found_clients(const struct setup *s, const struct json *rows);
+/* The command that guards it. */
+const char *setup_advice(struct arena *a, const struct client *c);
 /* Something is armed, and nothing that was put in is less than that. */
 bool setup_is_sound(const struct json *rows);
 

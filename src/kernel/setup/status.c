@@ -257,6 +257,50 @@ struct json *setup_status(const struct setup *s, const char *client)
 	return rows;
 }
 
+/* Could a shell of this user start it? */
+static bool is_in_path(const struct setup *s, const char *program)
+{
+	const char *path = s->sys->getenv(s->sys, "PATH");
+
+	for (struct bytes rest = path ? bytes_of(path) : (struct bytes){ 0 }; rest.n;) {
+		struct bytes dir = text_cut(&rest, ':');
+		struct stat st;
+		if (dir.n && dir.p[0] == '/' &&
+			s->sys->stat(s->sys, AT_FDCWD,
+				path_join(s->a, arena_strndup(s->a, (const char *)dir.p, dir.n), program),
+				&st, 0) == 0 &&
+			S_ISREG(st.st_mode) && st.st_mode & 0111)
+			return true;
+	}
+	return false;
+}
+
+static bool has_user_settings(const struct json *rows, const struct client *c)
+{
+	json_each (row, rows)
+		if (text_eq(json_get_text(row, "client", ""), c->name) &&
+			text_eq(json_get_text(row, "scope", ""), "user") && json_get(row, "settings")->n)
+			return true;
+	return false;
+}
+
+struct json *setup_found_clients(const struct setup *s, const struct json *rows)
+{
+	struct json *found = json_new(s->a, JSON_ARRAY);
+	const struct client *c;
+
+	for (size_t i = 0; (c = clients_at(i)); i++)
+		if ((c->setup || c->speech || c->session) &&
+			(has_user_settings(rows, c) || (c->session && is_in_path(s, c->session->program))))
+			json_pushs(s->a, found, c->name);
+	return found;
+}
+
+const char *setup_advice(struct arena *a, const struct client *c)
+{
+	return arena_printf(a, c->setup || c->speech ? "helm setup %s" : "helm agent %s", c->name);
+}
+
 /* At least one client is armed, and none is in doubt. */
 bool setup_is_sound(const struct json *rows)
 {

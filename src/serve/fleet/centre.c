@@ -213,13 +213,16 @@ static const char *standing_of(
 	return silent_s > 3 * BEAT_S ? "yellow" : is_armed ? "green" : "unarmed";
 }
 
-/* NULL: it said nothing about its guards.  True when one is armed, and none that was put in is not. */
-static bool is_armed(struct arena *a, struct bytes beat, const struct json **ret)
+/* *ret NULL: it said nothing.  True when one guard is active and none that was put in is less than that, or when the machine says that no agent is
+ * expected there. */
+static bool is_guarded(struct arena *a, struct bytes beat, const struct json **ret)
 {
 	struct json *doc = NULL;
 	bool is_one = false;
 
 	*ret = beat.n && json_parse(a, beat, "beat", NULL, &doc, NULL) == OK ? doc : NULL;
+	const struct json *guard = json_get(doc, "guard");
+	is_one = json_get_bool(guard, "active", false) || !json_get_bool(guard, "expected", true);
 	json_each (one, json_get(doc, "armed")) {
 		const char *state = json_get_text(one, "state", "");
 		if (text_eq(state, "armed"))
@@ -310,7 +313,7 @@ int centre_nodes(struct centre *c, struct json **ret, struct err *e)
 	for (int i = 0; i < rows.n; i++) {
 		struct json *one = json_new(c->a, JSON_OBJECT);
 		const struct json *beat;
-		bool armed = is_armed(c->a, pg_bytes(&rows, i, 6), &beat);
+		bool armed = is_guarded(c->a, pg_bytes(&rows, i, 6), &beat);
 		json_sets(c->a, one, "node", arena_printf(c->a, "%lld", (long long)pg_int(&rows, i, 0)));
 		json_sets(c->a, one, "host", pg_text(&rows, c->a, i, 1));
 		json_sets(c->a, one, "user", pg_text(&rows, c->a, i, 2));
@@ -332,6 +335,10 @@ int centre_nodes(struct centre *c, struct json **ret, struct err *e)
 			json_sets(c->a, one, "retired_at", pg_text(&rows, c->a, i, 13));
 		if (beat && json_get(beat, "armed"))
 			json_set(c->a, one, "armed", json_get(beat, "armed"));
+		if (json_is(json_get(beat, "guard"), JSON_OBJECT))
+			json_set(c->a, one, "guard", json_get(beat, "guard"));
+		if (json_is(json_get(beat, "attention"), JSON_NUMBER))
+			json_set(c->a, one, "attention", json_get(beat, "attention"));
 		if (beat && json_get(beat, "frozen"))
 			json_set(c->a, one, "frozen", json_get(beat, "frozen"));
 		json_set(c->a, one, "log", log_check_of(c->a, beat, pg_int(&rows, i, 3)));

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "kernel/freeze.h"
 #include "kernel/setup/setup.h"
+#include "kernel/standing.h"
 #include "kernel/verdict.h"
 #include "proof/note.h"
 #include "record/record.h"
@@ -320,6 +321,18 @@ static struct json *armed_of(struct shipper *h, struct workspace *ws)
 	return list;
 }
 
+/* {active, expected} and how many things need attention, as `helm status` on this machine says. */
+static void put_standing(struct shipper *h, struct workspace *ws, struct json *doc)
+{
+	const struct json *how = standing(h->sys, h->a, ws), *guard = json_get(how, "guard");
+	struct json *said = json_new(h->a, JSON_OBJECT);
+
+	json_setb(h->a, said, "active", json_get_bool(guard, "active", false));
+	json_setb(h->a, said, "expected", json_get_bool(guard, "expected", true));
+	json_set(h->a, doc, "guard", said);
+	json_seti(h->a, doc, "attention", json_get(how, "reasons")->n);
+}
+
 /* {sound, checked, checked_at?, receipts?, unchecked_receipts, why?}: the verdict on the record, as every view here shows it. */
 static struct json *record_of(struct shipper *h, const struct workspace *ws)
 {
@@ -347,8 +360,10 @@ static void add_workspace(struct shipper *h, const char *root, struct json *doc,
 	json_push(h->a, doc_part(h->a, doc, "heads"), head);
 	int64_t acked = json_get_int(ship_chain_state(h, c.session), "acked", 0);
 	*ret_backlog += c.head > acked ? c.head - acked : 0;
-	if (!json_get(doc, "armed"))
+	if (!json_get(doc, "armed")) {
 		json_set(h->a, doc, "armed", armed_of(h, c.ws));
+		put_standing(h, c.ws, doc);
+	}
 	if (freeze_load(h->sys, h->a, c.ws, &frozen, NULL) || frozen->n)
 		json_setb(h->a, doc, "frozen", true);
 }

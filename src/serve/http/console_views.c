@@ -89,6 +89,26 @@ static int count_stopped(struct acts *x, int64_t from_us, struct call *c, struct
 	return rc;
 }
 
+/* How things stand, in the words and by the rule of `helm status`. */
+static struct json *judged_standing(struct call *c)
+{
+	struct workspace *ws = c->k->ws;
+	const struct actions_place o = { .sys = c->server->sys,
+		.a = c->a,
+		.root = ws->root,
+		.layout = layout_name(ws->layout),
+		.state_name = ws->state_name,
+		.state_dir = ws->state_dir,
+		.root_fd = ws->root_fd,
+		.state_fd = ws->state_fd,
+		.is_quick = true };
+	struct json *how = standing(c->server->sys, c->a, ws);
+
+	actions_judge(&o, how);
+	json_sets(c->a, how, "headline", actions_headline(c->a, how));
+	return how;
+}
+
 static int now(struct call *c, struct err *e)
 {
 	AUTO(acts_close) struct acts *x = NULL;
@@ -110,8 +130,7 @@ static int now(struct call *c, struct err *e)
 		return rc;
 	if (is_home(c))
 		approvals_count(approvals, now_us, &pending, &granted);
-	struct json *how =
-		is_home(c) ? standing(c->server->sys, c->a, c->k->ws) : json_new(c->a, JSON_OBJECT);
+	struct json *how = is_home(c) ? judged_standing(c) : json_new(c->a, JSON_OBJECT);
 	json_seti(c->a, doc, "waiting", (int64_t)pending);
 	json_seti(c->a, doc, "grants", (int64_t)granted);
 	json_set(c->a, doc, "standing", how);
