@@ -340,6 +340,43 @@ int shown_read(
 	return OK;
 }
 
+struct visiting {
+	shown_visit *fn;
+	void *arg;
+};
+
+static int visit_line(void *arg, off_t at, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	const struct visiting *v = arg;
+	struct json *line = NULL;
+
+	(void)at;
+	(void)number;
+	if (!is_whole) /* it is being written */
+		return OK;
+	(void)json_parse(&a, text, SHOWN_FILE, NULL, &line, NULL);
+	const struct json *shown = json_get(line, "shown");
+	const char *sha256 = json_get_text(line, "sha256", "");
+	return v->fn(v->arg, sha256,
+		json_is(shown, JSON_OBJECT) && text_eq(json_sha256(&a, shown), sha256) ? shown : NULL, e);
+}
+
+int shown_each(struct sys *s, int state_fd, shown_visit *fn, void *arg, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct visiting v = { fn, arg };
+	struct piece_file *list;
+	size_t n = 0;
+	int rc = state_fd < 0 ? OK : list_files(s, &a, state_fd, &list, &n, e);
+
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		rc = lines_each(s, state_fd, list[i].path, visit_line, &v, e);
+		rc = rc == E_MISSING ? OK : rc; /* another process has put it aside */
+	}
+	return rc > 0 ? OK : rc;
+}
+
 static int first_time(void *arg, off_t at, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };

@@ -38,6 +38,10 @@ int shown_keep(struct sys *s, struct arena *a, int state_fd, const char *session
 int shown_read(
 	struct sys *s, struct arena *a, int state_fd, const char *sha256, struct json **ret, struct err *e);
 
+/* Every line, the oldest first: `shown` is NULL when it cannot be read or does not have its digest.  fn as in receipts_each(). */
+typedef int shown_visit(void *arg, const char *sha256, const struct json *shown, struct err *e);
+int shown_each(struct sys *s, int state_fd, shown_visit *fn, void *arg, struct err *e);
+
 struct shown_usage {
 	uint64_t bytes;
 	size_t files;
