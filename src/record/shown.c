@@ -35,8 +35,19 @@ enum {
 
 struct room {
 	size_t text, all; /* bytes that one text, and all that follows, may have */
+	bool is_raw; /* not redacted yet: what is cut off begins with a whole word */
 	uint64_t left_out;
 };
+
+/* Half of a token is not known for one. */
+static size_t word_before(const char *text, size_t at)
+{
+	size_t least = at > SLACK ? at - SLACK : 0;
+
+	while (at > least && (uint8_t)text[at - 1] > ' ')
+		at--;
+	return at;
+}
 
 /* The text up to so many bytes, never through a character. */
 static size_t cut_at(const char *text, size_t n, size_t most)
@@ -53,6 +64,8 @@ static const char *take_text(
 {
 	size_t keep = cut_at(text, n, most < room->all ? most : room->all);
 
+	if (room->is_raw && keep < n)
+		keep = cut_at(text, n, word_before(text, keep));
 	room->all -= keep;
 	*ret_n = keep;
 	if (keep == n)
@@ -128,7 +141,7 @@ static struct json *take(struct arena *a, const struct json *v, struct room *roo
 static void put_text(struct arena *a, struct json *doc, const char *name, const char *text, size_t most,
 	uint64_t *left_out)
 {
-	struct room wide = { .all = most + SLACK }, room = { .all = most };
+	struct room wide = { .all = most + SLACK, .is_raw = true }, room = { .all = most };
 	size_t n;
 
 	if (!text)
@@ -142,7 +155,7 @@ static void put_text(struct arena *a, struct json *doc, const char *name, const 
 
 struct json *shown_make(struct arena *a, const struct shown_asked *asked)
 {
-	struct room wide = { .text = TEXT_MOST + SLACK, .all = ALL_MOST + 4 * SLACK },
+	struct room wide = { .text = TEXT_MOST + SLACK, .all = ALL_MOST + 4 * SLACK, .is_raw = true },
 		    room = { .text = TEXT_MOST, .all = ALL_MOST };
 	struct json *doc = json_new(a, JSON_OBJECT);
 	struct json *arguments = take(a, asked->arguments, &wide, 0);
