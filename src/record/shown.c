@@ -304,10 +304,8 @@ static int look_at_line(void *arg, off_t at, struct bytes text, bool is_whole, s
 	(void)e;
 	if (!memmem(text.p, text.n, f->mark, strlen(f->mark)))
 		return 0;
-	if (json_parse(f->a, text, SHOWN_FILE, NULL, &line, NULL)) {
-		f->is_changed = true;
-		return 0;
-	}
+	if (json_parse(f->a, text, SHOWN_FILE, NULL, &line, NULL))
+		return 0; /* a part of a line */
 	shown = json_get(line, "shown");
 	if (!text_eq(json_get_text(line, "sha256", ""), f->sha256))
 		return 0;
@@ -333,8 +331,8 @@ int shown_read(
 	if (!sha256 || !text_starts(sha256, "sha256:"))
 		return not_kept(e);
 	f.mark = arena_printf(a, "\"sha256\":\"%s\"", sha256);
-	if (state_fd >= 0)
-		rc = list_files(s, a, state_fd, &list, &n, e);
+	if (state_fd >= 0 && list_files(s, a, state_fd, &list, &n, NULL))
+		n = 0;
 	while (rc == OK && n-- && !f.found) {
 		AUTO(close_fd)
 		int fd = s->open(s, state_fd, list[n].path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
