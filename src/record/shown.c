@@ -483,10 +483,10 @@ static int erase_file(struct erasing *x, const char *path, struct err *e)
 	struct erasing again = { .r = x->r, .choice = x->choice, .path = path };
 	int rc = file_lock(s, x->r->state_fd, path, -1, &lock, e);
 
-	if (rc == OK)
-		rc = file_replace_by(s, x->r->state_fd, path, 0600, write_rest, &again, e);
 	if (rc == OK && s->unlink(s, x->r->state_fd, arena_printf(&a, "%s.torn", path), 0) && errno != ENOENT)
 		rc = err_sys(e, "SHOWN_ERASE", "cannot remove %s.torn", path);
+	if (rc == OK) /* and the directory is durable */
+		rc = file_replace_by(s, x->r->state_fd, path, 0600, write_rest, &again, e);
 	if (rc == OK && !again.kept && s->unlink(s, x->r->state_fd, path, 0) && errno != ENOENT)
 		rc = err_sys(e, "SHOWN_ERASE", "cannot remove %s", path);
 	return rc;
