@@ -3,6 +3,7 @@ import { trustKey, trustedKey } from './api.js';
 import { add, badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
 import { chain, timeline, tree } from './pictures.js';
 import { requestIsBound, verify } from './proof.js';
+import { askedFor } from './shown.js';
 import { listen, setQuery, source, state } from './app.js';
 
 const FILTERS = ['verdict', 'host', 'node', 'who', 'tool', 'rule', 'session', 'kind', 'q', 'from', 'to'];
@@ -259,10 +260,11 @@ export async function one(main, at) {
 	const command = call && call.asked && call.asked.params && call.asked.params.command;
 	const treeBox = h('div'), chainBox = h('div');
 	const panel = decision ? proofPanel(decision) : null;
+	const what = await askedFor(decision, about.shown_sha256);
 	const bound = question && receipt && receipt.subject ? await requestIsBound(question.request, receipt.subject) : null;
 	show(main,
 		h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, nameOf(act), ' '), badge(act.verdict, act.kind), selfTest(act)),
-		h('code', { class: 'block' }, said(command || (question && question.request.preview) || act.caption || '—')),
+		h('code', { class: 'block' }, said(command || (question && question.request.preview) || act.caption || '—')), what,
 		h('div', { class: 'pair' },
 			h('div', null,
 				h('section', { class: 'card' }, h('h2', null, 'What happened'), steps(doc)),

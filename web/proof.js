@@ -88,6 +88,7 @@ export const CHECKS = [
 	['signature', 'Signature', 'Ed25519 over the thirteen signed members.'],
 	['key', 'Signed by the key you trust', 'The key is the one your link named, or that this browser has kept since.'],
 	['decision', 'The decision inside', 'The decision record is signed by itself, and is the one the receipt names.'],
+	['shown', 'What was asked', 'The digest of what is shown of the arguments is the one in the receipt.'],
 	['link', 'Follows the receipt before', 'Its prev_hash is the chain hash of the receipt before it, and its clock is one more.'],
 	['inclusion', 'Is in the log', 'The audit path leads from this receipt to the root of the signed head.'],
 	['head', 'Signed head', 'The head of the log is signed by the same key.'],
@@ -144,6 +145,15 @@ export async function checkDecision(r) {
 	need(await verifies(d.signature_type.replace(/^ed25519:/, ''), d.signature, text), 'the signature of the decision does not fit');
 }
 
+// What is kept of the arguments, redacted, is bound by its digest; it may be gone by age.
+export const isShown = async (shown, sha256) => !!shown && sha256 === 'sha256:' + (await sha256Text(canonical(shown)));
+async function checkShown(r, shown, problem) {
+	const said = r.metadata && r.metadata.shown_sha256;
+	if (!said) return 'this receipt speaks of none';
+	if (!shown) throw new Unknown(problem || 'what was asked is not kept any more');
+	return need(await isShown(shown, said), 'the arguments that are shown are not those whose digest the receipt has');
+}
+
 export async function checkLink(r, before) {
 	if (r.lamport_clock === 1) return need(r.prev_hash === '', 'the first receipt follows nothing'), 'the first of its chain';
 	if (!before) throw new Unknown('the receipt before it was not given');
@@ -195,12 +205,13 @@ export async function runChecks(checks, given, made) {
 	return rows;
 }
 
-// Of one workspace: `given.proof` is {leaf_index, audit_path, head}.
+// Of one workspace: `given.proof` is {leaf_index, audit_path, head}; `given.shown` what is kept of the arguments, or null.
 export const verify = (given, trusted) => runChecks(CHECKS, given, (receipt, before) => ({
 	mark: () => checkMark(receipt),
 	signature: () => checkSignature(receipt),
 	key: () => checkKey(receipt, trusted),
 	decision: () => checkDecision(receipt),
+	shown: () => checkShown(receipt, given.shown, given.shown_problem),
 	link: () => checkLink(receipt, before),
 	inclusion: () => checkInclusion(receipt, given.proof),
 	head: () => checkHead(receipt, given.proof),

@@ -6,6 +6,7 @@ import { ago, announce, badge, facts, h, link, page, parted, plain, said, show, 
 import { actPath } from './acts.js';
 import { canonical, requestIsBound, sha256Text } from './proof.js';
 import { readMessage, sign } from './passkey.js';
+import { askedFor } from './shown.js';
 import { listen, setWaiting, source, state } from './app.js';
 
 /* ---- the dialog in which everything is signed ---- */
@@ -104,10 +105,10 @@ function answers(entry, isBound, again) {
 const understood = (q) => (q.understood || []).filter((x) => x !== q.risk_reason);
 
 async function card(entry, again, needsKey) {
-	const q = entry.request, bound = await requestIsBound(q, entry.decision), more = understood(q);
+	const q = entry.request, bound = await requestIsBound(q, entry.decision), more = understood(q), what = await askedFor(entry, entry.node ? null : q.shown_sha256);
 	return h('article', { class: 'card question', id: q.approval_id, 'aria-label': 'Question ' + q.approval_id },
 		h('div', { class: 'head' }, h('h2', null, parted(q.risk_reason || q.pending_action)), h('span', { class: 'soft small ends' }, 'expires ', ago(q.expires_at))),
-		h('code', { class: 'block' }, said(q.preview)),
+		h('code', { class: 'block' }, said(q.preview)), what,
 		more.length ? h('ul', { class: 'understood' }, more.map((x) => h('li', null, parted(x)))) : null,
 		facts([
 			['Machine', entry.node ? [link('/console/machine/' + encodeURIComponent(entry.node), said(entry.host)), ', ', said(entry.user)] : null], ['Who', parted(q.principal)], ['Rule', parted((q.rules || []).join(', '))], ['Where', h('code', null, parted(q.cwd || '—'))], ['Asked', [when(q.created_at), ' by ', said(q.door)]],

@@ -94,6 +94,7 @@ struct collection {
 	struct buf keys; /* the lines of those changes */
 	struct bound_rows bound; /* by receipts that were chosen */
 	struct noted_parts noted; /* the same of notes */
+	struct shown_wanted shown; /* and of what was asked */
 	struct json *head;
 	struct kept actor, policy_hash, newest;
 	int64_t newest_us;
@@ -472,6 +473,7 @@ static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text,
 	c->x->receipts++;
 	bound_take(&c->bound, receipt);
 	noted_take(&c->noted, receipt);
+	shown_take(&c->shown, receipt);
 	c->has_any |= is_wanted && !is_seam;
 	if (is_seam) {
 		buf_add(&c->keys, text.p, text.n);
@@ -761,6 +763,7 @@ static void take_record(struct collection *c)
 	}
 	json_set(c->a, doc, "entries", bound_json(&c->bound));
 	json_set(c->a, doc, "notes", noted_items(&c->noted, c->sys, c->x->state_fd, add_noted, c));
+	json_set(c->a, doc, "shown", shown_items(&c->shown, c->sys, c->x->state_fd, add_noted, c));
 	buf_init(&b, c->a);
 	json_write(&b, doc, JSON_INDENT | JSON_HTML_SAFE);
 	add_item(c, (struct pack_item){ .path = "record.json", .content = buf_bytes(&b) });
@@ -821,6 +824,7 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 	struct collection c = { .sys = s, .a = a, .choice = choice, .x = ret, .bound = { .a = a } };
 	int rc;
 
+	c.shown.a = a;
 	c.noted = (struct noted_parts){ .a = a, .is_carried = is_everything(choice) };
 	*ret = (struct evidence){ .state_fd = state_fd,
 		.cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } } };

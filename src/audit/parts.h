@@ -50,6 +50,19 @@ void noted_take(struct noted_parts *n, const struct json *receipt);
 /* Files for the pack; {carried, bound, absent: [clock]} for record.json. */
 struct json *noted_items(struct noted_parts *n, struct sys *s, int state_fd,
 	void (*add)(void *arg, struct pack_item item), void *arg);
+/* evidence_shown.c: what was asked, by the digests that the receipts of a pack have. */
+struct shown_wanted {
+	struct arena *a;
+	struct shown_one {
+		struct hash digest;
+		bool is_taken;
+	} * list;
+	size_t n, cap;
+};
+void shown_take(struct shown_wanted *w, const struct json *receipt);
+/* Files for the pack; {bound, carried} for record.json. */
+struct json *shown_items(struct shown_wanted *w, struct sys *s, int state_fd,
+	void (*add)(void *arg, struct pack_item item), void *arg);
 /* keys_check.c: the key history as it lies there. */
 struct key_history {
 	struct bytes raw, text; /* all of it; without a torn last line */

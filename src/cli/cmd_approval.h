@@ -8,6 +8,11 @@
 
 /* Everything a person needs to answer, as text. */
 void approval_describe(struct cli *r, struct buf *to, const struct json *entry);
+/* shown_text.c: what the request asked for, redacted, as lines of that text; the document, or NULL with *e when it is not kept; and of a write or an edit
+ * one line, or NULL. */
+void shown_describe(struct cli *r, struct buf *to, const struct json *request);
+const struct json *shown_of(struct cli *r, const struct json *request, struct err *e);
+const char *shown_summary(struct cli *r, const struct json *request);
 /* Effects that a shape covers, in words. */
 void covers_describe(struct cli *r, struct buf *to, struct cover *covers, size_t n);
 /* What a grant lets through, in words. */

@@ -112,6 +112,7 @@ void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 	line(r, to, request, "session", "session");
 	line(r, to, request, "task", "task_id");
 	describe_command(r, to, request);
+	shown_describe(r, to, request);
 	line(r, to, request, "in", "cwd");
 	line(r, to, request, "profile", "profile");
 	describe_reasons(r, to, request);
@@ -291,6 +292,9 @@ static void print_waiting(struct cli *r, const struct json *requests, const stru
 			waits ? how_long(r, time_of(request, "expires_at")) : safe(r, state),
 			ago(r, request, "created_at"), safe_member(r, request, "principal"));
 		out(r, "    %s\n", text_safe(r->a, text, strcspn(text, "\n"), false));
+		const char *changes = waits ? shown_summary(r, request) : NULL;
+		if (changes)
+			out(r, "    %s\n", changes);
 		out(r, "    %s%s%s\n", paint(r, PAINT_MUTED), safe_member(r, request, "risk_reason"),
 			paint(r, PAINT_OFF));
 		const struct json *no = waits ? denied_before(settled, request) : NULL;
@@ -491,7 +495,11 @@ int cmd_approval_show(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	if (r->is_json) {
-		out_json(r, grant ? flat_grant(r, grant) : flat(r, entry));
+		struct json *one = grant ? flat_grant(r, grant) : flat(r, entry);
+		const struct json *shown = grant ? NULL : shown_of(r, json_get(entry, "request"), NULL);
+		if (shown)
+			json_set(r->a, one, "shown", json_copy(r->a, shown));
+		out_json(r, one);
 		return 0;
 	}
 	if (grant)

@@ -1,28 +1,36 @@
 /* cmd_archive.c — archive: old closed files of the record go to another place, and a signed receipt says so.
  *
- * Nothing is deleted: files are copied, compared and put on record before they leave the workspace.  What must be said is the moment
+ * Nothing of the record is deleted (what is kept beside it, the arguments of calls, can be: --shown): files are copied, compared and put on record before they leave the workspace.  What must be said is the moment
  * before which everything in a file has to lie; where it goes may be said. */
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_log.h"
 #include "kernel/workspace.h"
+#include "record/shown.h"
 
 #include <string.h>
 #include <unistd.h>
 
 const struct opt archive_opts[] = {
 	{ "before", OPT_VALUE, "TIME",
-		"only files in which everything is older than this (RFC 3339, or a date)", NULL, true },
+		"only files in which everything is older than this (RFC 3339, or a date)", NULL, false },
 	{ "to", OPT_VALUE, "DIR", "where to; a place below the helm home when not given", NULL, false },
 	{ "dry-run", OPT_FLAG, NULL, "only say what would go", NULL, false },
+	{ "shown", OPT_FLAG, NULL,
+		"erase what is kept of the arguments of calls, and nothing else; takes --yes", NULL, false },
+	{ "session", OPT_VALUE, "SESSION", "with --shown: only what this session asked for", NULL, false },
+	{ "yes", OPT_FLAG, NULL, "with --shown: do it; without, only say what would go", NULL, false },
 	{ 0 },
 };
 
 /* A whole date is its first moment, in UTC. */
 static int read_before(struct cli *r, int64_t *ret, struct err *e)
 {
-	const char *text = opt_text(r, "before", "");
+	const char *text = opt_text(r, "before", NULL);
 
+	if (!text)
+		return err_set(e, E_USAGE, "USAGE_MISSING", "--before TIME is required");
 	if (strlen(text) == strlen("2026-01-01"))
 		text = arena_printf(r->a, "%sT00:00:00Z", text);
 	if (!text_parse_time(text, strlen(text), ret))
@@ -87,6 +95,43 @@ static void show(struct cli *r, const struct json *report)
 			files->n, json_get_text(report, "to", ""));
 }
 
+static void show_erased(struct cli *r, const struct json *report)
+{
+	long long lines = (long long)json_get_int(report, "lines", 0),
+		  bytes = (long long)json_get_int(report, "bytes", 0);
+	bool is_dry = json_get_bool(report, "dry_run", false);
+
+	if (!lines)
+		out(r, "nothing is kept of what was asked then; nothing was erased\n");
+	else
+		out(r, "%s %s of what was asked, %lld bytes%s\n", is_dry ? "would erase" : "erased",
+			text_count(r->a, lines, "line"), bytes,
+			is_dry ? "; to do it: repeat with --yes" : "; the record stays whole without them");
+}
+
+/* A session is erased whole, unless a time is given. */
+static int erase_shown(struct cli *r, struct recorder *rec, struct err *e)
+{
+	struct shown_choice choice = { .before_us = r->sys->now_us(r->sys),
+		.session = opt_text(r, "session", NULL),
+		.is_dry = opt_flag(r, "dry-run") || !opt_flag(r, "yes") };
+	struct json *report;
+	int rc = choice.session && !opt_text(r, "before", NULL) ? OK : read_before(r, &choice.before_us, e);
+
+	if (rc == OK && opt_text(r, "to", NULL))
+		rc = err_set(e, E_USAGE, "ARCHIVE_SHOWN",
+			"--shown erases, so there is no place to move it to: leave out --to");
+	if (rc == OK)
+		rc = shown_erase(rec, r->a, &choice, &report, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, report);
+	else
+		show_erased(r, report);
+	return OK;
+}
+
 int cmd_archive(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -94,15 +139,20 @@ int cmd_archive(struct cli *r, struct err *e)
 	struct progress p;
 	struct archive_how how = { .is_dry = opt_flag(r, "dry-run"), .step = step, .arg = &p };
 	struct json *report;
-	int rc = read_before(r, &how.before_us, e);
+	bool is_shown = opt_flag(r, "shown");
+	int rc = is_shown ? OK : read_before(r, &how.before_us, e);
 
-	if (rc == OK)
+	if (rc == OK && !is_shown && (opt_text(r, "session", NULL) || opt_flag(r, "yes")))
+		rc = err_set(e, E_USAGE, "ARCHIVE_SHOWN", "--session and --yes go with --shown");
+	if (rc == OK && !is_shown)
 		rc = read_to(r, &how.to, e);
 	if (rc == OK)
 		rc = cmd_log_key(r, &key, e);
 	if (rc)
 		return rc;
 	cmd_log_recorder(r, &rec, key);
+	if (is_shown)
+		return erase_shown(r, &rec, e);
 	progress_begin(&p, r, "archiving MiB", 0);
 	rc = log_archive(&rec, r->a, &how, &report, e);
 	progress_end(&p);

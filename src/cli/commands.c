@@ -460,12 +460,10 @@ static const struct cmd row_log_anchor = { KNOWN(log_anchor), "", 0, 0,
 	NULL, log_anchor_opts, NEEDS_WORKSPACE, cmd_log_anchor };
 
 static const struct cmd row_archive = { KNOWN(archive), "", 0, 0, "move old closed files of the record away",
-	"Whole files only, of the chain and of the ledgers, and only those in which everything is older.  "
-	"A signed receipt says what went where, and what says so stays in their place: 'helm log check' reads them where they are now, or "
-	"says that it cannot.  "
-	"Put a file back where it was, and it is as before.",
-	"$ helm archive --before 2026-01-01T00:00:00Z --dry-run   # what would go", archive_opts,
-	NEEDS_WORKSPACE, cmd_archive };
+	"Whole files only, of the chain and of the ledgers, and only those in which everything is older.  A signed receipt says what went where, and what says so stays in their place: 'helm log check' reads them where they are now, or says that it cannot.  Put a file back where it was, and it is as before.  "
+	"With --shown, what is kept of the arguments of calls is erased, by age or by session; a signed receipt says so, and the chain stays whole.",
+	"$ helm archive --before 2026-01-01T00:00:00Z --dry-run   # what would go\n$ helm archive --shown --session s-17 --yes   # forget what a session asked for",
+	archive_opts, NEEDS_WORKSPACE, cmd_archive };
 
 static const struct cmd row_log_consistency = { KNOWN(log_consistency), "[OLD_SIZE]", 0, 1,
 	"prove that an older log is a beginning of this one",

@@ -24,6 +24,7 @@
 #include "kernel/state_files.h"
 #include "kernel/task/task.h"
 #include "kernel/verdict.h"
+#include "record/shown.h"
 #include "remember/health.h"
 #include "remember/memory.h"
 #include "verify/verify.h"
@@ -462,6 +463,47 @@ static void check_ledger(struct exam *x, const char *file)
 		json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", how_to_look(x, &c, path));
 }
 
+struct shown_count {
+	size_t lines, changed;
+};
+
+static int count_shown(void *arg, const char *sha256, const struct json *shown, struct err *e)
+{
+	struct shown_count *c = arg;
+
+	(void)sha256;
+	(void)e;
+	c->lines++;
+	c->changed += !shown;
+	return 0;
+}
+
+/* What was asked is kept with limits.  A line that was changed counts as one that is not kept, so it is told and nothing is wrong. */
+static void check_shown(struct exam *x)
+{
+	const char *path = arena_printf(x->a, "%s/" SHOWN_DIR, x->ws->state_name);
+	struct shown_usage u = { 0 };
+	struct shown_count c = { 0 };
+	struct err e = { 0 };
+	int rc = shown_usage(x->s, x->a, x->ws->state_fd, &u, &e);
+
+	if (rc == OK)
+		rc = shown_each(x->s, x->ws->state_fd, count_shown, &c, &e);
+	if (rc) {
+		check(x, path, false, arena_strdup(x->a, e.text));
+		return;
+	}
+	const char *text = arena_printf(x->a, "%s of what was asked, %llu KiB of at most %d MiB, for %d days",
+		text_count(x->a, (int64_t)c.lines, "line"), (unsigned long long)(u.bytes + 1023) >> 10,
+		SHOWN_MOST_BYTES >> 20, SHOWN_MOST_DAYS);
+	if (u.oldest_us)
+		text = arena_printf(x->a, "%s; the oldest is of %s", text, text_time_z(x->a, u.oldest_us));
+	if (c.changed)
+		text = arena_printf(x->a, "%s; %s changed, and counts as not kept", text,
+			c.changed == 1 ? "1 line was" : arena_printf(x->a, "%zu lines were", c.changed));
+	check(x, path, true, text);
+}
+
 /* The table for people and programs: guarantee, mechanism, whether it was tried. */
 static struct json *sandbox_table(struct exam *x, const struct machine *m, unsigned waived)
 {
@@ -816,6 +858,7 @@ struct json *doctor_run(
 		check_ledger(&x, EGRESS_LOG);
 		check_ledger(&x, MEMORY_ENTRIES);
 		check_ledger(&x, MEMORY_OPERATIONS);
+		check_shown(&x);
 		if (ws->state_fd >= 0)
 			check_state(&x, now);
 		if (ws->state_fd >= 0)

@@ -28,14 +28,13 @@ static void put_stat(struct arena *a, struct json *doc, const struct stat *st)
 	json_seti(a, doc, "size", st->st_size);
 }
 
-/* The file that the call names, whole; NULL: none. */
-static const char *path_of(struct arena *a, const struct tool_call *call, const char *cwd)
+const char *edit_path(struct arena *a, const struct json *input, const char *cwd)
 {
 	static const char *const names[] = { "file_path", "path", "notebook_path", "target_file",
 		"absolute_path" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *path = json_get_text(call->input, names[i], NULL);
+		const char *path = json_get_text(input, names[i], NULL);
 		if (path && *path)
 			return path_clean(a, path[0] == '/' ? path : path_join(a, cwd ? cwd : "/", path));
 	}
@@ -112,7 +111,7 @@ void edit_hold(struct kernel *k, struct arena *a, const struct tool_call *call, 
 {
 	const struct contract_place at = skill_place(k->sys, a, k->ws);
 	const enum file_tool kind = propose_file_tool(call->tool_name, call->input);
-	const char *path = kind == FILE_TOOL_NONE ? NULL : path_of(a, call, cwd);
+	const char *path = kind == FILE_TOOL_NONE ? NULL : edit_path(a, call->input, cwd);
 	struct json *policy, *doc;
 	struct err why = { 0 };
 	struct stat st;

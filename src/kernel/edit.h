@@ -12,4 +12,11 @@ void edit_hold(struct kernel *k, struct arena *a, const struct tool_call *call, 
 /* After it: the file as it is now, into the row of the outcome. */
 void edit_after(struct kernel *k, struct arena *a, const struct json *before, struct json *row);
 
+/* edit_diff.c: a unified diff of what the call changes in the file as it is now; "" when it changes nothing.  NULL when the call changes no file that
+ * it names, or the diff cannot be made: then *ret_note says why, or is NULL.  *ret_note with a diff: what the diff does not show. */
+const char *edit_diff(struct sys *s, struct arena *a, const char *tool, const struct json *input,
+	const char *cwd, const char **ret_note);
+/* The file that the call names, whole; NULL: none. */
+const char *edit_path(struct arena *a, const struct json *input, const char *cwd);
+
 #endif

@@ -454,6 +454,7 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 			.params = json_is(call->input, JSON_OBJECT) ? call->input : NULL,
 			.preview = arena_printf(
 				a, "%s: %s", call->tool_name, shown_gist(a, call, SIZE_MAX, true)),
+			.is_client_tool = true,
 			.caption = preview_of(a, call) },
 		.where = &x->at,
 		.policy = x->policy,

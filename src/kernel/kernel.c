@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/approval/approval.h"
+#include "kernel/edit.h"
 #include "kernel/freeze.h"
 #include "kernel/policy/policy.h"
 #include "kernel/posture_parts.h"
@@ -23,6 +24,7 @@
 #include "kernel/task/task.h"
 #include "privacy/privacy.h"
 #include "proof/preimage.h"
+#include "record/shown.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -534,6 +536,8 @@ static int draft_decision(
 	r.reason_code = reason;
 	r.output_hash = content_hash;
 	r.metadata = about(q, h);
+	if (h->shown_sha256)
+		json_sets(h->a, r.metadata, SHOWN_MEMBER, h->shown_sha256);
 	r.subject = record;
 	r.draws = draws_of(q, h, &r.draw_count);
 	*ret = r;
@@ -590,6 +594,26 @@ void kernel_shadow(struct kernel *k, struct handling *h, enum verdict decided)
 			h->decision.detail_code, h->decision_id);
 }
 
+/* What was asked, as people may read it: kept before the receipt that has its digest, for every entry point here and nowhere else.  When it cannot be
+ * kept, the receipt says so by its digest, and nobody can read it; that is no reason to stop. */
+static void keep_shown(struct kernel *k, const struct request *q, struct handling *h)
+{
+	struct shown_asked asked = { .tool = q->what.tool,
+		.preview = q->what.preview ? q->what.preview : q->what.tool,
+		.arguments = params_of(q, h->a) };
+	struct err e = { 0 };
+
+	if (h->shown_sha256)
+		return;
+	if (q->what.is_client_tool && h->verdict != V_DENY)
+		asked.diff =
+			edit_diff(k->sys, h->a, q->what.tool, asked.arguments, q->where->cwd, &asked.note);
+	struct json *shown = shown_make(h->a, &asked);
+	h->shown_sha256 = json_sha256(h->a, shown);
+	if (k->ws && k->ws->state_fd >= 0)
+		(void)shown_keep(k->sys, h->a, k->ws->state_fd, q->who.session, shown, &e);
+}
+
 /* What was judged to fit does not fit any more, by what others drew meanwhile or because a window closed: nothing is written yet, and
  * everything is asked again by what is drawn now. */
 static void decide_again(struct kernel *k, const struct request *q, struct handling *h)
@@ -604,6 +628,7 @@ static int settle_and_draft(
 	struct kernel *k, const struct request *q, struct handling *h, struct recording *ret, struct err *e)
 {
 	ret->decided = h->verdict;
+	keep_shown(k, q, h);
 	if (h->verdict == V_ESCALATE)
 		settle(k, q, h); /* has the question been answered already? */
 	if (h->verdict == V_ALLOW)

@@ -105,6 +105,7 @@ struct request {
 		const struct draw *draws;
 		size_t draw_count;
 		const char *preview; /* as a person may read it; NULL: the tool's name */
+		bool is_client_tool; /* of an agent client on this machine: what it changes in a file is shown as a diff */
 		const char *
 			caption; /* the preview that a row of the ledgers has: its digest, redacted, stands in both receipts; or NULL */
 		const char *task_id, *task_name, *task_goal; /* or NULL */
@@ -175,6 +176,8 @@ struct handling {
 	struct settlement settled;
 	struct json *question; /* what a person is asked; NULL unless verdict is V_ESCALATE */
 	const char *question_sha256;
+	const char *
+		shown_sha256; /* of what was asked as people may read it (record/shown.h); NULL: not made yet */
 	bool is_question_kept; /* where 'helm approval list' finds it */
 	const char *approval_note; /* what was wrong with requests or grants; or NULL */
 	const char *decision_id;

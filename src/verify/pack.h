@@ -16,6 +16,7 @@ enum {
 #define PACK_HEAD "transparency/head.json"
 /* What was found about the record when the pack was made, and the ledger entries that its receipts bind. */
 #define PACK_RECORD "record.json"
+#define PACK_SHOWN "shown/" /* and the digest that receipts have of it: what was asked, redacted */
 #define PACK_NOTES "notes/" /* and the clock of the receipt: notes of calls that it signs */
 /* Receipts of changes of keys once more, so that who reads on knows the keys first. */
 #define PACK_KEYS "order-of-keys.jsonl"
@@ -94,6 +95,7 @@ struct pack_note {
 };
 struct pack_rows {
 	struct row_keys wanted, there;
+	struct row_keys shown; /* what was asked, by its digest in a receipt */
 	struct pack_note *notes;
 	size_t note_n, note_cap;
 };

@@ -40,10 +40,33 @@ static void want_notes(struct arena *a, struct pack_rows *to, const struct json 
 	to->notes[to->note_n++] = one;
 }
 
+static void want_shown(struct arena *a, struct pack_rows *to, const char *hex, size_t n)
+{
+	uint8_t key[ROW_KEY];
+
+	if (n >= 2 * SHA256_SIZE && hex_decode(hex, 2 * ROW_KEY, key, ROW_KEY, true))
+		add_key(a, &to->shown, key);
+}
+
+/* Nearly every decision has one, so it is found in the line, which is canonical, and nothing is parsed for it. */
+static void want_shown_in(struct arena *a, struct pack_rows *to, struct bytes line)
+{
+	static const char name[] = "\"shown_sha256\":\"sha256:";
+	const char *hit = memmem(line.p, line.n, name, sizeof(name) - 1);
+
+	if (hit)
+		want_shown(a, to, hit + sizeof(name) - 1,
+			line.n - (size_t)((const uint8_t *)hit - line.p) - (sizeof(name) - 1));
+}
+
 /* Digits that are none count as a digest that nothing has. */
 void rows_want(struct arena *a, struct pack_rows *to, const struct json *receipt)
 {
+	const char *shown = json_get_text(json_get(receipt, "metadata"), "shown_sha256", "");
+
 	want_notes(a, to, receipt);
+	if (text_starts(shown, "sha256:"))
+		want_shown(a, to, shown + strlen("sha256:"), strlen(shown) - strlen("sha256:"));
 	json_each (digest, json_get(json_get(receipt, "metadata"), "rows_sha256")) {
 		const char *hex = json_text(digest);
 		uint8_t key[ROW_KEY] = { 0 };
@@ -64,6 +87,7 @@ void rows_want_lines(struct arena *a, struct pack_rows *to, struct bytes text)
 	while (text.n) {
 		struct bytes line = text_cut(&text, '\n');
 		arena_reset(&scratch);
+		want_shown_in(a, to, line);
 		if ((memmem(line.p, line.n, name, sizeof(name) - 1) ||
 			    memmem(line.p, line.n, notes, sizeof(notes) - 1)) &&
 			json_parse(&scratch, line, "line", NULL, &receipt, NULL) == OK)
@@ -265,12 +289,45 @@ static void check_notes(struct verification *v, const struct pack *p, const stru
 	}
 }
 
+/* What was asked, redacted: the file is called by its digest, and a receipt has that digest.  One that is not there was not kept, or is of receipts that
+ * say none. */
+static void check_shown(struct verification *v, const struct pack *p, struct pack_rows *rows, size_t unread)
+{
+	struct row_keys *named = &rows->shown;
+	size_t n = 0, bad = 0;
+
+	if (named->n)
+		qsort(named->keys, named->n, ROW_KEY, by_key);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct pack_file *f = &p->files[i];
+		if (!text_starts(f->path, PACK_SHOWN))
+			continue;
+		n++;
+		bad += !text_eq(f->path,
+			       arena_printf(v->a, PACK_SHOWN "%s.json", hash_hex(v->a, &f->digest))) ||
+			(!unread && !named->is_over && !has_key(named, f->digest.b));
+	}
+	if (bad) {
+		const char *why = arena_printf(v->a,
+			"%zu of %zu documents of what was asked are not those whose digest a receipt has",
+			bad, n);
+		verify_check(v, "shown", CHECK_FAIL, why);
+		(void)verify_refute(v, "shown", "%s", why);
+	} else if (n) {
+		verify_check(v, "shown", CHECK_PASS,
+			arena_printf(v->a,
+				"%zu documents of what was asked, each with the digest that a receipt has",
+				n));
+	}
+}
+
 void pack_check_rows(struct verification *v, const struct pack *p, struct pack_rows *rows, size_t unread)
 {
 	const struct pack_file *f = verify_pack_find(p, PACK_RECORD);
 	struct json *doc = NULL;
 	struct err e = { 0 };
 
+	check_shown(v, p, rows, unread);
 	if (!f) {
 		if (rows->wanted.n)
 			verify_note(v,

@@ -28,7 +28,7 @@ rules:
   - {id: two-people, action: "*", effects: [delete], verdict: ESCALATE, approvers: 2}
 EOT
 cat >"$scratch/console.py" <<'PY'
-import re, select
+import hashlib, re, select
 from serve import *
 from passkey import *
 scratch = sys.argv[1]
@@ -113,6 +113,8 @@ ok("what is no filter is said", get("acts?before=x")[0] == 400 and get("acts?lim
 denied = get("acts/" + acts["acts"][4]["id"][:12])
 line = denied["decision"]["receipt"]
 ok("one act has the very line that was signed, and the one before", line == open(state + "/receipts.jsonl").read().split("\n")[json.loads(line)["lamport_clock"] - 1] and (denied["decision"]["previous"] is None) == (json.loads(line)["lamport_clock"] == 1), denied)
+ok("with what was asked, which the receipt's digest is of", denied["decision"]["shown"]["arguments"] == {"command": "rm -rf /"} and "sha256:" + hashlib.sha256(json.dumps(denied["decision"]["shown"], sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest() == json.loads(line)["metadata"]["shown_sha256"], denied["decision"].get("shown"))
+ok("a question too", all(w["shown"]["arguments"] == {"command": w["request"]["preview"].split(": ")[1]} for w in get("waiting")["waiting"]), get("waiting")["waiting"])
 head = denied["decision"]["proof"]["head"]
 ok("and a head over it", head["tree_size"] >= json.loads(line)["lamport_clock"] and denied["call"]["preview"] == "rm -rf /", head)
 ok("none of that name", get("acts/dec-ffffffffff")[0] == 404)

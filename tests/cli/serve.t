@@ -19,6 +19,8 @@ ok("what the policy allows is allowed", st == 200 and b["allow"] is True and b["
 row = p.receipts()[-1]
 ok("and is the last receipt of the workspace's chain", row["receipt_id"] == b["receipt_id"] and row["lamport_clock"] == b["lamport_clock"], row)
 ok("it names the policy, the decision and who asked", row["policy_hash"] == b["policy_ref"] and row["output_hash"] == b["decision_hash"] and row["executor_id"] == "system-admin", row)
+kept = [json.loads(l) for l in open(p.state + "/shown/shown.jsonl")][-1]
+ok("what was asked is kept, by the digest that the receipt has", kept["sha256"] == row["metadata"]["shown_sha256"] and kept["shown"]["arguments"] == {"id": 1} and kept["shown"]["tool"] == "read_ticket", kept)
 st, b, h = s.evaluate("nothing_known")
 ok("what no rule covers is denied, with 200", st == 200 and b["allow"] is False and b["verdict"] == "DENY" and b["reason_code"] == "NO_POLICY_DEFINED", b)
 st, b, h = s.evaluate("Bash", {"command": "rm -rf /"})

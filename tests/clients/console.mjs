@@ -119,7 +119,7 @@ const receiptOf = (want) => place.receipts().find(want);
 {
 	const denied = receiptOf((r) => r.metadata.rule === 'deny.rm_root');
 	await see(page, `${place.origin}/console/act/${denied.decision_id}`, '.proof.pass');
-	ok('a proof is checked and holds', (await page.locator('.checks .pass').count()) === 8, await page.textContent('.proof'));
+	ok('a proof is checked and holds', (await page.locator('.checks .pass').count()) === 9, await page.textContent('.proof'));
 	await page.click('.proof summary');
 	await page.click('.proof .flip');
 	await page.waitForSelector('.proof.fail');

@@ -160,11 +160,12 @@ static void may_be_lost(struct crash *c, const char *path)
 }
 
 /* What can be made again from the receipts may be lost: the log over them, and the snapshot of which grants are alive with
- * whatever a fault left of it. */
+ * whatever a fault left of it.  So may what is kept of the arguments: then it is not kept. */
 static void acknowledge(struct crash *c)
 {
 	static const char *const names[] = { "ws/.helm/log", "ws/.helm/log/leaves", "ws/.helm/log/edge",
-		"ws/.helm/log/lock", "ws/.helm/log/heads.jsonl", ".helm", ".helm/trees" };
+		"ws/.helm/log/lock", "ws/.helm/log/heads.jsonl", ".helm", ".helm/trees", "ws/.helm/shown",
+		"ws/.helm/shown/shown.jsonl" };
 	AUTO(arena_done) struct arena a = { 0 };
 	char **dirs, **files;
 	size_t n, m;

@@ -1,6 +1,7 @@
 /* evidence_test.c — a workspace's records on their way out: what is chosen, and what the receipts say for themselves. */
 #include "audit/audit.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "tools/fault_sys.h"
 #include "tools/packs.h"
 #include "tools/unit.h"
@@ -305,6 +306,29 @@ static void pack_without_record(void **state)
 	assert_true(is_told);
 }
 
+/* A document of what was asked that no receipt has the digest of, and one that is called by another digest: the exporter's signature makes them no truer. */
+static void foreign_shown(void **state)
+{
+	static const char text[] = "{\"tool\":\"Bash\"}";
+	const char *const names[] = { sha256_hex(&a, text, sizeof(text) - 1), sha256_hex(&a, "other", 5) };
+	struct pack_item *items;
+	struct verification v;
+	struct pack p;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t n = collect(&(struct evidence_choice){ 0 }, &items);
+		struct pack_item *more = arena_zalloc(&a, n + 1, sizeof(*more));
+		memcpy(more, items, n * sizeof(*more));
+		more[n] = (struct pack_item){ .path = arena_printf(&a, "shown/%s.json", names[i]),
+			.content = bytes_of(text) };
+		judge(more, n + 1, &v, &p);
+		assert_int_equal(find_check(&v, "shown")->status, CHECK_FAIL);
+		assert_string_equal(v.error, "shown");
+		assert_int_equal(verification_headline(&v), HEADLINE_TAMPERED);
+	}
+}
+
 static void unsound_record(void **state)
 {
 	(void)state;
@@ -416,6 +440,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dishonest_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(absent_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(pack_without_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(foreign_shown, setup, teardown),
 		cmocka_unit_test_setup_teardown(unsound_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(dishonest_exporter, setup, teardown),
 		cmocka_unit_test_setup_teardown(dishonest_leaves, setup, teardown),

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "kernel/settle.h"
 #include "privacy/privacy.h"
+#include "record/shown.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
@@ -311,6 +312,8 @@ static struct json *compose(struct kernel *k, const struct request *q, const str
 	json_sets(a, doc, "profile", q->profile->name);
 	json_sets(a, doc, "cwd", q->where->cwd);
 	json_sets(a, doc, "args_sha256", h->args_sha256);
+	if (h->shown_sha256)
+		json_sets(a, doc, SHOWN_MEMBER, h->shown_sha256);
 	json_sets(a, doc, "preview", readable(a, q->what.preview ? q->what.preview : q->what.tool));
 	if (resume && q->what.argv) {
 		struct json *argv = json_new(a, JSON_ARRAY);

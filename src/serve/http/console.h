@@ -22,5 +22,7 @@ int console_filter(struct call *c, struct acts_filter *ret, struct err *e);
 bool console_has_fleet(struct call *c);
 /* The exact line of the receipt with this clock; NULL: there is none. */
 int console_line(struct call *c, int64_t clock, const char **ret, struct err *e);
+/* What was asked (record/shown.h), by the digest that `from` has, into `to`: shown, or null with shown_problem.  Nothing when `from` has none. */
+void console_add_shown(struct call *c, struct json *to, const struct json *from);
 
 #endif

@@ -4,6 +4,7 @@
  * signed: whoever asked checks it themselves. */
 #include "base/text.h"
 #include "kernel/approval/approval.h"
+#include "record/shown.h"
 #include "serve/http/console.h"
 
 #include <string.h>
@@ -292,10 +293,23 @@ static int proof_of(struct call *c, int64_t clock, struct json **ret, struct err
 	return OK;
 }
 
+void console_add_shown(struct call *c, struct json *to, const struct json *from)
+{
+	const char *sha256 = json_get_text(from, SHOWN_MEMBER, NULL);
+	struct json *shown = NULL;
+	struct err why = { 0 };
+
+	if (!sha256)
+		return;
+	if (shown_read(c->server->sys, c->a, c->server->ws->state_fd, sha256, &shown, &why))
+		json_sets(c->a, to, "shown_problem", why.text);
+	json_set(c->a, to, "shown", shown ? shown : json_new(c->a, JSON_NULL));
+}
+
 /* A receipt with what is needed to check it; `name` is a member of the answer. */
 static int add_receipt(struct call *c, struct json *doc, const char *name, int64_t clock, struct err *e)
 {
-	struct json *one = json_new(c->a, JSON_OBJECT), *proof;
+	struct json *one = json_new(c->a, JSON_OBJECT), *proof, *receipt;
 	const char *line, *before = NULL;
 	int rc = console_line(c, clock, &line, e);
 
@@ -307,6 +321,8 @@ static int add_receipt(struct call *c, struct json *doc, const char *name, int64
 		rc = proof_of(c, clock, &proof, e);
 	if (rc)
 		return rc;
+	if (json_parse(c->a, bytes_of(line), RECEIPTS, NULL, &receipt, NULL) == OK)
+		console_add_shown(c, one, json_get(receipt, "metadata"));
 	json_sets(c->a, one, "receipt", line);
 	json_sets(c->a, one, "previous", before);
 	json_set(c->a, one, "proof", proof);

@@ -165,6 +165,8 @@ static struct json *question(struct call *c, const struct json *entry, int64_t n
 		json_set(c->a, o, "said_yes", yes_so_far(c, entry));
 
 	json_set(c->a, o, "request", json_copy(c->a, json_get(entry, "request")));
+	if (text_eq(request_state(entry, now_us), "pending"))
+		console_add_shown(c, o, json_get(entry, "request"));
 	json_sets(c->a, o, "state", request_state(entry, now_us));
 	json_sets(c->a, o, "responder", json_get_text(entry, "responder", NULL));
 	json_sets(c->a, o, "resolved_at", json_get_text(entry, "resolved_at", NULL));
