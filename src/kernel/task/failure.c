@@ -43,6 +43,20 @@ static struct failure_place place_of(const struct workspace *ws)
 	return (struct failure_place){ ws->root, ws->home };
 }
 
+/* Test runners and checkers speak on standard output, compilers on standard error. */
+static struct bytes said_by(struct arena *a, const struct run_result *r)
+{
+	struct buf both;
+
+	buf_init(&both, a);
+	if (r && r->captured) {
+		buf_add(&both, r->out.tail, r->out.tail_n);
+		buf_addc(&both, '\n');
+		buf_add(&both, r->err.tail, r->err.tail_n);
+	}
+	return buf_bytes(&both);
+}
+
 struct json *task_failure_signature(
 	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result)
 {
@@ -52,10 +66,7 @@ struct json *task_failure_signature(
 	if (json_get_bool(json_get(row, "meta"), LOOP_CONDITION, false) ||
 		(!text_eq(status, "failed") && !text_eq(status, "timeout") && !text_eq(status, "blocked")))
 		return NULL;
-	return failure_signature(a, row, &at,
-		result && result->captured
-			? (struct bytes){ (const uint8_t *)result->err.tail, result->err.tail_n }
-			: (struct bytes){ 0 });
+	return failure_signature(a, row, &at, said_by(a, result));
 }
 
 /* ---- what happened before ---- */
