@@ -27,4 +27,32 @@ ok "a pipe that ends in grep" ends 1 "completed 1 None no match" sh -c 'cat a.tx
 ok "grep that cannot read has failed" ends 2 "failed 2 file_not_found None" grep x nothere.txt
 ok "an assertion that mentions a timeout" ends 1 "failed 1 assertion_failed None" python3 a.py
 ok "a signal wins over words" ends 139 "failed 139 signal_killed None" sh -c 'echo google sheets; exit 139'
+
+# ---- one row for the same failure, and what fixed it ----
+fresh_workspace
+row() { helm failures list --json | python3 -c '
+import json, sys
+for f in json.load(sys.stdin):
+    if f["target"] == sys.argv[1]: print(f["count"], f["error_class"], "fixed" if f["fixed_by"] else "open", f.get("changed"))' "$1"; }
+is() { got=$(row "$1"); [ "$got" = "$2" ] || { echo "$got, wanted $2"; return 1; }; }
+helm run -- ls src/x >/dev/null 2>&1
+helm run --task-name "ls src/x" -- true >/dev/null 2>&1
+ok "another command of the same name is no fix" is "ls src/x" "1 file_not_found open None"
+mkdir -p src && touch src/x
+helm run -- ls src/x >/dev/null 2>&1
+ok "nor is a good end without a change on record" is "ls src/x" "1 file_not_found open None"
+rm src/x
+helm run -- ls src/x >/dev/null 2>&1
+ok "the same failure is one row" is "ls src/x" "2 file_not_found open None"
+helm run -- touch src/x >/dev/null 2>&1
+helm run -- ls src/x >/dev/null 2>&1
+ok "the same command after a change is" is "ls src/x" "2 file_not_found fixed src/x"
+helm run -- rm -f src/x >/dev/null 2>&1
+rm -f src/x
+helm run -- ls src/x >/dev/null 2>&1
+ok "until it fails again" is "ls src/x" "3 file_not_found open None"
+i=0
+while [ $i -lt 25 ]; do helm run -- ls src/x >/dev/null 2>&1; i=$((i + 1)); done
+helm run -- ls src/x >out.txt 2>&1
+ok "how often it was seen is a total" grep -q "seen 28 times in the last 7 days" out.txt
 finish
