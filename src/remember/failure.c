@@ -432,25 +432,89 @@ static size_t with(
 	return n;
 }
 
-struct json *failure_transition(struct arena *a, const struct json *history)
+enum { SAME = 2, PATCHES = 2, SAME_TOOL = 3 };
+
+/* One rule each: the signature that it holds for; NULL: it does not hold. */
+static const struct json *find_often(const struct json *history, const char *member, size_t least)
 {
-	enum { SAME = 2, PATCHES = 2, SAME_TOOL = 3 };
 	const struct json *last = NULL;
 
-	json_each (one, history) {
-		const char *print = json_get_text(json_get(one, "signature"), "fingerprint", NULL);
-		if (print && with(history, "fingerprint", print, &last) >= SAME)
-			return follows(a, "stop_retry_and_diagnose", "the same failure happened twice", last);
+	/* The newest first: it is what a run asks about. */
+	for (size_t i = json_is(history, JSON_ARRAY) ? history->n : 0; i-- > 0;) {
+		const char *text = json_get_text(json_get(history->items[i], "signature"), member, NULL);
+		if (text && with(history, member, text, &last) >= least)
+			return last;
 	}
-	if (with(history, "error_class", "patch_failed", &last) >= PATCHES)
-		return follows(a, "reload_file_and_decompose", "patches failed twice", last);
-	json_each (one, history) {
-		const char *tool = json_get_text(json_get(one, "signature"), "tool", NULL);
-		if (tool && with(history, "tool", tool, &last) >= SAME_TOOL)
-			return follows(
-				a, "create_skill_repair_candidate", "the same tool failed three times", last);
+	return NULL;
+}
+
+static const struct json *find_same(const struct json *history)
+{
+	return find_often(history, "fingerprint", SAME);
+}
+
+static const struct json *find_patches(const struct json *history)
+{
+	const struct json *last = NULL;
+
+	return with(history, "error_class", "patch_failed", &last) >= PATCHES ? last : NULL;
+}
+
+static const struct json *find_tool(const struct json *history)
+{
+	return find_often(history, "tool", SAME_TOOL);
+}
+
+static const struct json *find_credential(const struct json *history)
+{
+	const struct json *last = NULL;
+
+	return with(history, "error_class", "credential_invalid_grant", &last) ? last : NULL;
+}
+
+static const struct transition {
+	const struct json *(*find)(const struct json *history);
+	const char *action, *reason;
+} transitions[] = {
+	{ find_same, FAILURE_STOP, "the same failure happened twice" },
+	{ find_patches, "reload_file_and_decompose", "patches failed twice" },
+	{ find_tool, "create_skill_repair_candidate", "the same tool failed three times" },
+	{ find_credential, "auth_recovery_profile", "a credential is not valid any more" },
+};
+
+struct json *failure_transition(struct arena *a, const struct json *history)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(transitions); i++) {
+		const struct json *found = transitions[i].find(history);
+		if (found)
+			return follows(a, transitions[i].action, transitions[i].reason, found);
 	}
-	if (with(history, "error_class", "credential_invalid_grant", &last))
-		return follows(a, "auth_recovery_profile", "a credential is not valid any more", last);
+	return follows(a, NULL, NULL, NULL);
+}
+
+struct json *failure_next(struct arena *a, const struct json *history)
+{
+	const struct json *newest =
+		json_get(json_is(history, JSON_ARRAY) && history->n ? history->items[history->n - 1] : NULL,
+			"signature");
+	/* From the most special to the most general. */
+	static const unsigned char order[] = { 3, 1, 2, 0 };
+	static const char *const about[] = { "fingerprint", "error_class", "tool", "error_class" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		const struct transition *one = &transitions[order[i]];
+		const struct json *found = one->find(history);
+		const char *member = about[order[i]];
+		/* An older failure has been answered then. */
+		if (!found || !text_eq(json_get_text(found, member, ""), json_get_text(newest, member, "-")))
+			continue;
+		struct json *doc = follows(a, one->action, one->reason, newest);
+		const struct json *same = find_same(history);
+		json_setb(a, doc, "stop",
+			same &&
+				text_eq(json_get_text(same, "fingerprint", ""),
+					json_get_text(newest, "fingerprint", "-")));
+		return doc;
+	}
 	return follows(a, NULL, NULL, NULL);
 }

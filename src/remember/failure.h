@@ -30,5 +30,9 @@ const char *failure_said(struct arena *a, struct bytes out, struct bytes err);
 
 /* {action, reason, signature} for failures in the order in which they happened, each an object with a `signature`; action null: nothing follows. */
 struct json *failure_transition(struct arena *a, const struct json *history);
+/* What a run is told: about the last failure only, and the special rule before the general one.  Member `stop`: it happened
+ * before, and the command is not to run again unasked. */
+struct json *failure_next(struct arena *a, const struct json *history);
+#define FAILURE_STOP "stop_retry_and_diagnose"
 
 #endif

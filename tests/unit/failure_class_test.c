@@ -190,6 +190,43 @@ static void answers_are_no_failures(void **state)
 	assert_null(answer(&a, "sh -c grep 'x", 1, 0));
 }
 
+static const char *next_of(struct arena *a, const char *history)
+{
+	struct json *doc;
+
+	assert_int_equal(json_parse(a, bytes_of(history), "history", NULL, &doc, NULL), 0);
+	return json_get_text(failure_next(a, doc), "action", "-");
+}
+
+/* fingerprint, class and tool of one failure */
+#define FAILED(f, c, t) \
+	"{\"signature\":{\"fingerprint\":\"" f "\",\"error_class\":\"" c "\",\"tool\":\"" t "\"}}"
+
+static void special_transitions_win_each_time(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	static const char invalid[] = "[" FAILED("a", "credential_invalid_grant", "sync") "]",
+			  twice[] = "[" FAILED("a", "credential_invalid_grant", "sync") "," FAILED(
+				  "a", "credential_invalid_grant", "sync") "]",
+			  patches[] = "[" FAILED("a", "patch_failed", "git") "," FAILED(
+				  "a", "patch_failed", "git") "]",
+			  same[] = "[" FAILED("a", "test_failed", "make") "," FAILED(
+				  "a", "test_failed", "make") "]",
+			  thrice[] = "[" FAILED("a", "test_failed", "make") "," FAILED(
+				  "a", "test_failed", "make") "," FAILED("a", "test_failed", "make") "]",
+			  answered[] = "[" FAILED("a", "credential_invalid_grant", "sync") "," FAILED(
+				  "b", "test_failed", "make") "]";
+
+	(void)state;
+	assert_string_equal(next_of(&a, invalid), "auth_recovery_profile");
+	assert_string_equal(next_of(&a, twice), "auth_recovery_profile");
+	assert_string_equal(next_of(&a, patches), "reload_file_and_decompose");
+	assert_string_equal(next_of(&a, same), FAILURE_STOP);
+	assert_string_equal(next_of(&a, thrice), "create_skill_repair_candidate");
+	assert_string_equal(next_of(&a, answered), "-");
+	assert_string_equal(next_of(&a, "[]"), "-");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +234,7 @@ int main(void)
 		cmocka_unit_test(the_table_has_no_mistakes),
 		cmocka_unit_test(hostile_output_is_bounded),
 		cmocka_unit_test(answers_are_no_failures),
+		cmocka_unit_test(special_transitions_win_each_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

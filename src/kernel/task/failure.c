@@ -175,7 +175,7 @@ void task_failure_follow(struct task *t, const struct json *signature)
 	if (t->report->handling.verdict == V_ESCALATE)
 		return;
 	const struct looking l = look(t, signature);
-	struct json *follows = failure_transition(t->a, history(t->a, &l, signature)), *seen;
+	struct json *follows = failure_next(t->a, history(t->a, &l, signature)), *seen;
 	const char *action = json_get_text(follows, "action", NULL);
 
 	if (action) {
@@ -226,8 +226,9 @@ static int was_stopped(void *arg, struct json *row)
 		return 1;
 	if (row_is_open(row) || !text_eq(json_get_text(row, "command_preview", ""), r->preview))
 		return 0;
-	r->is_stopped = text_eq(
-		json_get_text(json_get(row, "policy_transition"), "action", ""), "stop_retry_and_diagnose");
+	const struct json *follows = json_get(row, "policy_transition");
+	r->is_stopped = text_eq(json_get_text(follows, "action", ""), FAILURE_STOP) ||
+		json_get_bool(follows, "stop", false);
 	return 1; /* the newest end of the same command decides */
 }
 
