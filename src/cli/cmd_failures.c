@@ -4,7 +4,6 @@
 #include "cli/cmd.h"
 #include "cli/cmd_actions.h"
 #include "kernel/foresee.h"
-#include "record/index.h"
 #include "record/record.h"
 #include "remember/failure.h"
 #include "remember/failure_fix.h"

@@ -75,6 +75,8 @@ struct json *task_failure_signature(
 struct looking {
 	struct arena *a;
 	const char *own_id, *skill, *name, *fingerprint, *since;
+	/* Members as the ledger spells them; or NULL. */
+	const char *print_member, *name_member, *skill_member, *command_member;
 	struct json *seen; /* tasks that were looked at */
 	struct json *failures; /* of the same skill or name; newest first */
 	struct failure_past *past;
@@ -90,7 +92,29 @@ static bool is_same_text(const char *x, const char *y)
 	return x && *x && y && text_eq(x, y);
 }
 
-/* Every row has the times of its task; a row that began before is not read any more. */
+static bool holds(struct bytes line, const char *text)
+{
+	return text && memmem(line.p, line.n, text, strlen(text)) != NULL;
+}
+
+/* Counts a row unread: `task_id` is all that is needed of it. */
+static void count_same(struct looking *l, struct bytes line)
+{
+	static const char mark[] = "\"task_id\": \"";
+	const uint8_t *at = memmem(line.p, line.n, mark, strlen(mark));
+	const uint8_t *from = at ? at + strlen(mark) : NULL,
+		      *end = from ? memchr(from, '"', (size_t)(line.p + line.n - from)) : NULL;
+
+	if (!end)
+		return;
+	const char *id = arena_strndup(l->a, (const char *)from, (size_t)(end - from));
+	if (text_eq(id, l->own_id) || json_get(l->seen, id))
+		return;
+	json_setb(l->a, l->seen, id, true);
+	l->same++;
+}
+
+/* Every row has the times of its task; one that began before is not read any more, nor are rows that say nothing here. */
 static int is_recent(void *arg, struct bytes line)
 {
 	static const char mark[] = "\"started_at\": \"";
@@ -99,10 +123,24 @@ static int is_recent(void *arg, struct bytes line)
 	const size_t n = strlen(l->since);
 
 	l->lines++;
-	if (!at || (size_t)(line.p + line.n - at) < strlen(mark) + n)
+	if (at && (size_t)(line.p + line.n - at) >= strlen(mark) + n &&
+		memcmp(at + strlen(mark), l->since, n) < 0) {
+		l->is_over = true;
+		return -1;
+	}
+	if (holds(line, l->print_member)) {
+		if (l->same < MOST)
+			return 1;
+		count_same(l, line);
+		return 0;
+	}
+	if (l->failures->n < MOST && holds(line, "\"failure_signature\": {") &&
+		(holds(line, l->name_member) || holds(line, l->skill_member)))
 		return 1;
-	l->is_over = memcmp(at + strlen(mark), l->since, n) < 0;
-	return l->is_over ? -1 : 1;
+	/* What may have fixed it. */
+	return !l->fix.task_id && l->same < MOST &&
+		(holds(line, l->command_member) || holds(line, "\"touched_paths\": [\"") ||
+			holds(line, "\"deleted_paths\": [\"") || holds(line, "\"checkpoint_id\": \""));
 }
 
 static int look_back(void *arg, struct json *row)
@@ -134,6 +172,19 @@ static int look_back(void *arg, struct json *row)
 	return 0;
 }
 
+/* "name": "value", as a row of the ledger has it. */
+static const char *member_text(struct arena *a, const char *name, const char *value)
+{
+	struct buf b;
+
+	if (!value || !*value)
+		return NULL;
+	buf_init(&b, a);
+	buf_addf(&b, "\"%s\": ", name);
+	json_write(&b, json_string(a, value), JSON_SPACED);
+	return b.p;
+}
+
 static struct looking look(struct task *t, const struct json *signature)
 {
 	struct sys *s = t->k->sys;
@@ -147,6 +198,11 @@ static struct looking look(struct task *t, const struct json *signature)
 		.seen = json_new(t->a, JSON_OBJECT),
 		.failures = json_new(t->a, JSON_ARRAY) };
 
+	l.print_member = member_text(t->a, "fingerprint", l.fingerprint);
+	l.name_member = member_text(t->a, "task_name", l.name);
+	l.skill_member = member_text(t->a, "skill", l.skill);
+	l.command_member =
+		member_text(t->a, "command_preview", json_get_text(t->row, "command_preview", NULL));
 	(void)failure_past_open(s, t->a, t->k->ws->state_fd, since_us, &l.past, NULL);
 	(void)rows_back_wanted(s, NULL, t->k->ws->state_fd, TASK_LEDGER, is_recent, look_back, &l, NULL);
 	return l;
