@@ -15,6 +15,7 @@
 #include "kernel/task/parts.h"
 #include "privacy/privacy.h"
 #include "remember/failure.h"
+#include "remember/loop.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -535,6 +536,9 @@ static const char *answer_of(const struct task *t, const char *why_not_executed)
 		return NULL;
 	if (json_get_bool(json_get(t->row, "meta"), LOOP_CONDITION, false))
 		return "no";
+	/* A step of a loop is there to end well: the loop stops where it fails the same way again. */
+	if (json_get_text(json_get(t->row, "meta"), LOOP_RUN, NULL))
+		return NULL;
 	return failure_answer(
 		t->a, json_get(t->row, "command"), r->exit_code, r->captured ? r->err.bytes : SIZE_MAX);
 }
