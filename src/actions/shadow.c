@@ -370,7 +370,8 @@ static const struct feature {
 	const char *enforce; /* how a person switches it on */
 } features[] = {
 	{ "browser_verifier", count_browser, judge_browser, "set HELM_BROWSER_GATE=1" },
-	{ "pause_gate", count_pauses, judge_pause, "set HELM_PAUSE_GATE=1" },
+	{ "pause_gate", count_pauses, judge_pause,
+		"nothing to switch on: a paused profile is refused already" },
 	{ "model_repair", count_repairs, judge_repair, "set HELM_MODEL_REPAIR=1" },
 	{ "synthetic_respond_inferred", count_responds, judge_respond, "set HELM_SYNTHETIC_RESPOND=1" },
 	{ "skill_promotion", count_promotions, judge_never, "answer with 'helm skill-promotion pending'" },

@@ -6,6 +6,7 @@
 #include "kernel/foresee.h"
 #include "record/record.h"
 #include "remember/failure.h"
+#include "remember/failure_fix.h"
 #include "remember/memory.h"
 #include "remember/run_trace.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 
 const struct opt failures_list_opts[] = {
-	{ "limit", OPT_INT, "N", "of the last N rows of the ledger (5000, 0 all)", NULL, false },
+	{ "limit", OPT_INT, "N", "of the newest N tasks (all)", NULL, false },
 	{ "skill", OPT_VALUE, "NAME", "only of this skill", NULL, false },
 	{ 0 },
 };
@@ -44,7 +45,8 @@ const struct opt trace_export_opts[] = {
 struct grouping {
 	struct arena *a;
 	const char *skill, *only;
-	struct json *by, *seen, *later; /* later: task names that were completed since, while going back */
+	struct json *by;
+	struct failure_past *past;
 };
 
 static struct json *group_of(struct grouping *g, const char *print, const struct json *signature)
@@ -59,6 +61,7 @@ static struct json *group_of(struct grouping *g, const char *print, const struct
 	json_seti(g->a, one, "count", 0);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		json_sets(g->a, one, names[i], json_get_text(signature, names[i], NULL));
+	json_sets(g->a, one, "said", json_get_text(signature, "said", NULL));
 	json_sets(g->a, one, "first_at", NULL);
 	json_sets(g->a, one, "last_at", NULL);
 	json_sets(g->a, one, "fixed_by", NULL);
@@ -68,49 +71,65 @@ static struct json *group_of(struct grouping *g, const char *print, const struct
 	return one;
 }
 
-/* From the newest row back: what was completed later under the same name came after the failure. */
-static int group_row(void *arg, struct json *row)
+/* Of the newest one of them: what failed again was not fixed.  What was denied does not become allowed by a change. */
+static void put_fix(struct grouping *g, struct json *one, const struct json *row)
+{
+	struct failure_fix fix;
+
+	if (text_eq(json_get_text(one, "error_class", ""), "guard_deny") ||
+		!failure_past_fix(g->past, row, &fix))
+		return;
+	json_sets(g->a, one, "fixed_by", fix.task_id);
+	json_sets(g->a, one, "fixed_by_command", fix.command);
+	json_sets(g->a, one, "changed_by", fix.changed_by);
+	json_sets(g->a, one, "changed", fix.changed);
+}
+
+/* Tasks by their last rows, the newest first. */
+static int group_row(void *arg, struct json *row, struct err *e)
 {
 	struct grouping *g = arg;
 	const struct json *signature = json_get(row, "failure_signature");
-	const char *id = json_get_text(row, "task_id", NULL), *name = json_get_text(row, "task_name", "");
-	const char *print = json_get_text(signature, "fingerprint", NULL),
+	const char *id = json_get_text(row, "task_id", NULL),
+		   *print = json_get_text(signature, "fingerprint", NULL),
 		   *at = json_get_text(row, "finished_at", NULL);
 
-	if (!id || json_get(g->seen, id) || row_is_open(row) ||
-		(g->skill && !text_eq(json_get_text(row, "skill", ""), g->skill)))
+	(void)e;
+	if (!id || row_is_open(row))
 		return 0;
-	json_setb(g->a, g->seen, id, true);
-	if (text_eq(json_get_text(row, "status", ""), "completed"))
-		json_set(g->a, g->later, name, row);
-	if (!print || (g->only && !text_eq(print, g->only)))
-		return 0;
-	struct json *one = group_of(g, print, signature);
-	const struct json *fix = json_get(g->later, name);
-	json_seti(g->a, one, "count", json_get_int(one, "count", 0) + 1);
-	json_sets(g->a, one, "first_at", at);
-	if (!json_get_text(one, "last_at", NULL)) {
-		json_sets(g->a, one, "last_at", at);
-		json_sets(g->a, one, "status", json_get_text(row, "status", NULL));
+	if (print && (!g->only || text_eq(print, g->only)) &&
+		(!g->skill || text_eq(json_get_text(row, "skill", ""), g->skill))) {
+		struct json *one = group_of(g, print, signature);
+		const int64_t before = json_get_int(one, "count", 0);
+		json_seti(g->a, one, "count", before + 1);
+		json_sets(g->a, one, "first_at", at);
+		if (!before) {
+			json_sets(g->a, one, "last_at", at);
+			json_sets(g->a, one, "status", json_get_text(row, "status", NULL));
+			put_fix(g, one, row);
+		}
+		json_pushs(g->a, json_get(one, "task_ids"), id);
 	}
-	json_pushs(g->a, json_get(one, "task_ids"), id);
-	if (fix && !json_get_text(one, "fixed_by", NULL)) {
-		json_sets(g->a, one, "fixed_by", json_get_text(fix, "task_id", NULL));
-		json_sets(g->a, one, "fixed_by_command", json_get_text(fix, "command_preview", NULL));
-	}
+	failure_past_see(g->past, row);
 	return 0;
 }
 
 static int group(struct cli *r, const char *only, struct json **ret, struct err *e)
 {
-	struct grouping g = { r->a, opt_text(r, "skill", NULL), only, json_new(r->a, JSON_OBJECT),
-		json_new(r->a, JSON_OBJECT), json_new(r->a, JSON_OBJECT) };
+	const struct index_place at = { r->sys, r->a, r->ws->state_dir, r->ws->state_fd };
+	struct grouping g = { r->a, opt_text(r, "skill", NULL), only, json_new(r->a, JSON_OBJECT), NULL };
 	struct json *list = json_new(r->a, JSON_ARRAY);
-	int rc = rows_back(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, (size_t)opt_int(r, "limit", 5000),
-		NULL, group_row, &g, e);
+	AUTO(index_close) struct index *x = NULL;
+	int rc = failure_past_open(r->sys, r->a, r->ws->state_fd, INT64_MIN, &g.past, e);
 
+	if (rc == OK)
+		rc = index_open(&at, INDEX_ALL, &x, e);
+	if (rc == OK)
+		rc = index_tasks(x, NULL, (size_t)opt_int(r, "limit", 0), group_row, &g, e);
 	if (rc < 0)
 		return rc;
+	if (index_note(x))
+		warn(r, "%s", index_note(x));
 	json_each_member (m, g.by)
 		json_push(r->a, list, m->value);
 	*ret = list;
@@ -119,8 +138,8 @@ static int group(struct cli *r, const char *only, struct json **ret, struct err 
 
 int cmd_failures_list(struct cli *r, struct err *e)
 {
-	static const char *const heads[] = { "FINGERPRINT", "COUNT", "STATUS", "CLASS", "TOOL", "LAST",
-		"FIXED BY", "TARGET" };
+	static const char *const heads[] = { "FINGERPRINT", "COUNT", "STATUS", "CLASS", "TOOL", "FIRST",
+		"LAST", "FIXED BY", "TARGET" };
 	struct json *list;
 	int rc = group(r, NULL, &list, e);
 
@@ -139,8 +158,8 @@ int cmd_failures_list(struct cli *r, struct err *e)
 		const char *const cells[] = { safe_member(r, one, "fingerprint"),
 			json_get(one, "count")->text, safe_member(r, one, "status"),
 			safe_member(r, one, "error_class"), safe_member(r, one, "tool"),
-			safe_member(r, one, "last_at"), safe_member(r, one, "fixed_by"),
-			safe_member(r, one, "target") };
+			safe_member(r, one, "first_at"), safe_member(r, one, "last_at"),
+			safe_member(r, one, "fixed_by"), safe_member(r, one, "target") };
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
@@ -156,8 +175,7 @@ int cmd_failures_show(struct cli *r, struct err *e)
 		return rc;
 	if (!list->n)
 		return err_set(e, E_MISSING, "FAILURE_UNKNOWN",
-			"no failure '%.40s' is in the last rows; 'helm failures list' names them",
-			r->args[0]);
+			"there is no failure '%.40s'; 'helm failures list' names them", r->args[0]);
 	out_result(r, list->items[0]);
 	return 0;
 }

@@ -452,7 +452,7 @@ int cmd_life_claims(struct cli *r, struct err *e)
 		rc = claims_find(&l, &found, e);
 	if (rc)
 		return rc;
-	json_set(r->a, doc, "candidates", found);
+	json_set(r->a, doc, "candidates", claims_open(&l, found));
 	if (persist) {
 		rc = claims_persist(&l, found,
 			opt_int(r, "ttl-days", json_get_int(l.config, "negative_claim_ttl_days", 30)),

@@ -383,7 +383,10 @@ int cmd_memory_queue(struct cli *r, struct err *e)
 	json_each (one, outside)
 		say_outside(r, one);
 	json_each (item, json_get(doc, "items")) {
-		out(r, "%s %s\n", safe(r, item, "task_id"), safe(r, item, "task_name"));
+		const int64_t tasks = json_get_int(item, "task_count", 1);
+		out(r, "%s %s%s\n", safe(r, item, "task_id"), safe(r, item, "task_name"),
+			tasks > 1 ? arena_printf(r->a, " (the newest of %lld such tasks)", (long long)tasks)
+				  : "");
 		say_open(r, item);
 	}
 	return OK;

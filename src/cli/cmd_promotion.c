@@ -5,9 +5,11 @@
 #include "cli/cmd_actions.h"
 #include "kernel/intake.h"
 #include "kernel/person.h"
+#include "record/record.h"
 #include "remember/intake.h"
 #include "remember/promotion.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,6 +85,66 @@ int cmd_promotion_digest(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* ---- the draft of what was approved ---- */
+
+struct sample {
+	struct arena *a;
+	const char *name, *skill, *task_id;
+};
+
+static int find_sample(void *arg, struct json *row)
+{
+	struct sample *s = arg;
+
+	if (row_is_open(row) || !text_eq(json_get_text(row, "status", ""), "completed") ||
+		!text_eq(json_get_text(row, "task_name", ""), s->name) ||
+		!text_eq(json_get_text(row, "skill", ""), s->skill))
+		return 0;
+	s->task_id = arena_strdup(s->a, json_get_text(row, "task_id", ""));
+	return 1;
+}
+
+/* "Deploy the Docs!" is deploy-the-docs. */
+static const char *draft_name(struct arena *a, const char *name)
+{
+	enum { MOST = 48 };
+	struct buf to;
+
+	buf_init(&to, a);
+	for (const char *p = name; *p && to.n < MOST; p++)
+		if (isalnum((unsigned char)*p))
+			buf_addc(&to, (char)tolower((unsigned char)*p));
+		else if (to.n && to.p[to.n - 1] != '-')
+			buf_addc(&to, '-');
+	while (to.n && to.p[to.n - 1] == '-')
+		to.n--;
+	return to.n ? arena_strndup(a, to.p, to.n) : "approved-skill";
+}
+
+/* The answer is on record already: a draft that cannot be made is said, and takes nothing back. */
+static void make_draft(struct cli *r, struct json *entry)
+{
+	const struct json *print = json_get(entry, "fingerprint");
+	struct sample s = { r->a, json_get_text(print, "task_name", ""), json_get_text(print, "skill", ""),
+		NULL };
+	const char *name = draft_name(r->a, s.name), *next;
+	struct err why = { 0 };
+
+	(void)rows_back(r->sys, NULL, r->ws->state_fd, TASK_LEDGER, 0, NULL, find_sample, &s, &why);
+	if (!s.task_id) {
+		warn(r, "no draft was made: no completed task of that name is in the ledger");
+		return;
+	}
+	if (skill_draft_from(r, s.task_id, name,
+		    arena_printf(r->a, "%s: what task %s did.", s.name, s.task_id), &why)) {
+		warn(r, "no draft was made: %s", why.text);
+		return;
+	}
+	next = arena_printf(r->a, "helm skill assess-draft --name %s", name);
+	json_sets(r->a, entry, "draft", name);
+	json_sets(r->a, entry, "next_command", next);
+}
+
 static int decide(struct cli *r, enum promotion_verb verb, struct err *e)
 {
 	const struct promotion_place p = promotion_at(r);
@@ -95,8 +157,11 @@ static int decide(struct cli *r, enum promotion_verb verb, struct err *e)
 				? NULL
 				: opt_text(r, "by", arena_printf(r->a, "user:%u", getuid())),
 			verb == PROMOTION_REJECT ? opt_text(r, "reason", NULL) : NULL, &entry, e);
-	if (rc == OK)
-		out_result(r, entry);
+	if (rc)
+		return rc;
+	if (verb == PROMOTION_APPROVE)
+		make_draft(r, entry);
+	out_result(r, entry);
 	return rc;
 }
 
@@ -138,6 +203,8 @@ int cmd_promotion_reply(struct cli *r, struct err *e)
 		}
 		outcome = rc == E_MISSING ? "unknown_id" : rc == E_INPUT ? "already_processed" : "ok";
 	}
+	if (text_eq(outcome, "ok") && verb == PROMOTION_APPROVE)
+		make_draft(r, entry);
 	json_sets(r->a, doc, "outcome", outcome);
 	json_set(r->a, doc, "entry", entry ? entry : json_new(r->a, JSON_NULL));
 	out_result(r, doc);

@@ -3,8 +3,8 @@
 #define CLI_COMMANDS_LOOPS_H
 
 static const struct cmd row_failures_list = { KNOWN(failures_list), "", 0, 0,
-	"list failures, the same ones together, with what helped afterwards",
-	"Paths, temporary names, ids, hashes and times do not make a failure another one.",
+	"list failures, the same ones together, with what fixed them",
+	"Paths, temporary names, ids, hashes and times do not make a failure another one.  FIXED BY is a task that ran the same command in the same directory to a good end after something had changed; 'helm failures show' says what.",
 	"$ helm failures list", failures_list_opts, NEEDS_WORKSPACE, cmd_failures_list };
 
 static const struct cmd row_failures_show = { KNOWN(failures_show), "FINGERPRINT", 1, 1,

@@ -235,7 +235,9 @@ static const struct cmd row_promotion_details = { KNOWN(promotion_details), "ID"
 	NULL, promotion_state_opts, NEEDS_WORKSPACE, cmd_promotion_details };
 
 static const struct cmd row_promotion_approve = { KNOWN(promotion_approve), "ID", 1, 1,
-	"say that it shall become a skill", NULL, NULL, promotion_decide_opts, NEEDS_WORKSPACE,
+	"say that it shall become a skill, and make the draft",
+	"The draft is made of the newest task of that name; the next command is printed.  Nothing is installed.", NULL,
+	promotion_decide_opts, NEEDS_WORKSPACE,
 	cmd_promotion_approve };
 
 static const struct cmd row_promotion_reject = { KNOWN(promotion_reject), "ID", 1, 1, "say that it shall not",

@@ -16,8 +16,15 @@ enum { MAX_TEXT = 1 << 20, CLAIM_TEXT = 240, DAY_S = 24 * 3600, PREFIX_WORDS = 6
 
 /* ---- finding ---- */
 
+/* Those of the first Helm come first, so that its claims keep their keyword. */
 static const char *const keywords[] = { "does not work", "doesn't work", "unavailable", "not installed",
-	"not supported", "failed", "안 됨", "없음", "불가", "실패", "지원하지 않음", NULL };
+	"not supported", "failed", "안 됨", "없음", "불가", "실패", "지원하지 않음", "does not exist",
+	"doesn't exist", "do not exist", "don't exist", "do not work", "don't work", "no longer works",
+	"no longer exists", "there is no command", "there is no option", "there is no such",
+	"there is no way", "no such command", "no such option", "not available", "not implemented",
+	"unsupported", "doesn't support", "does not support", "is broken", "cannot be used", "can't be used",
+	"not possible", "없다", "없습니다", "안 된다", "안 됩니다", "지원하지 않", "지원되지 않",
+	"작동하지 않", "동작하지 않", "존재하지 않", NULL };
 
 static const char *keyword_in(const char *folded)
 {
@@ -233,6 +240,19 @@ int claims_persist(struct lifecycle *l, const struct json *found, int64_t ttl_da
 	json_seti(a, doc, "gone", resolve_gone(l, found));
 	*ret = doc;
 	return lifecycle_save(l, e);
+}
+
+struct json *claims_open(struct lifecycle *l, const struct json *found)
+{
+	struct json *list = json_new(l->at.a, JSON_ARRAY);
+
+	json_each (one, found) {
+		const struct json *known = same_claim(
+			l, json_get(entry_of(l, json_get_text(one, "skill_id", "")), "negative_claims"), one);
+		if (!known || !text_eq(json_get_text(known, "status", ""), "resolved"))
+			json_push(l->at.a, list, one);
+	}
+	return list;
 }
 
 /* ---- due ---- */

@@ -53,6 +53,7 @@ struct item {
 	int hops; /* from the entity asked for; 0: not by way of the graph */
 	bool is_filtered_free; /* reached through the graph: words do not matter */
 	struct score score;
+	int64_t weight; /* of a candidate of a reflection: the heaviest is shown first */
 	size_t order; /* as it was found */
 };
 

@@ -4,14 +4,17 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "privacy/privacy.h"
+#include "remember/failure_table.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <string.h>
 #include <strings.h>
 
 enum {
-	SAID_BYTES = 8 << 10,
 	LONGEST_TARGET = 128,
+	LONGEST_SAID = 200,
 	FINGERPRINT = 8,
 	SHA_LEAST = 7,
 	SHA_MOST = 40,
@@ -19,91 +22,6 @@ enum {
 };
 
 /* ---- which kind ---- */
-
-/* In this order the first that occurs decides. */
-static const struct {
-	const char *word, *error_class;
-} words[] = {
-	{ "invalid_grant", "credential_invalid_grant" },
-	{ "token has been expired", "credential_invalid_grant" },
-	{ "token expired", "credential_invalid_grant" },
-	{ "token revoked", "credential_invalid_grant" },
-	{ "expired or revoked", "credential_invalid_grant" },
-	{ "oauth invalid token", "credential_invalid_grant" },
-	{ "google sheets", "google_sheets_api" },
-	{ "sheets.googleapis", "google_sheets_api" },
-	{ "gemini video", "gemini_video_api" },
-	{ "obsidian link", "obsidian_link_maintenance" },
-	{ "guard deny", "guard_deny" },
-	{ "guard approval required", "guard_deny" },
-	{ "blocked by guard", "guard_deny" },
-	{ "malformed patch", "patch_failed" },
-	{ "patch failed", "patch_failed" },
-	{ "failed to apply patch", "patch_failed" },
-	{ "hunk failed", "patch_failed" },
-	{ "hunk #", "patch_failed" },
-	{ "patch does not apply", "patch_failed" },
-	{ "timed out", "timeout" },
-	{ "timeout", "timeout" },
-	{ "command not found", "command_not_found" },
-	{ "permission denied", "permission_denied" },
-	{ "operation not permitted", "permission_denied" },
-	{ "read-only file system", "permission_denied" },
-	{ "network is unreachable", "network_unreachable" },
-	{ "connection refused", "network_unreachable" },
-	{ "no route to host", "network_unreachable" },
-	{ "could not resolve host", "dns_failure" },
-	{ "name or service not known", "dns_failure" },
-	{ "temporary failure in name resolution", "dns_failure" },
-	{ "too many requests", "rate_limited" },
-	{ "rate limit", "rate_limited" },
-	{ "no space left on device", "disk_full" },
-	{ "out of memory", "out_of_memory" },
-	{ "cannot allocate memory", "out_of_memory" },
-	{ "assertionerror", "assertion_failed" },
-	{ "assertion", "assertion_failed" },
-	{ "syntaxerror", "syntax_error" },
-	{ "syntax error", "syntax_error" },
-	{ "modulenotfounderror", "import_error" },
-	{ "importerror", "import_error" },
-	{ "cannot find module", "import_error" },
-	{ "merge conflict", "merge_conflict" },
-	{ "no such file or directory", "file_not_found" },
-};
-
-/* "HTTP 404", "status 503", "HTTP/1.1 429". */
-static const char *http_class(const char *folded)
-{
-	static const char *const before[] = { "http ", "http/1.1 ", "http/2 ", "status ", "status code ",
-		"error " };
-
-	for (size_t i = 0; i < ARRAY_SIZE(before); i++)
-		for (const char *p = folded; (p = strstr(p, before[i])); p++) {
-			const char *code = p + strlen(before[i]);
-			if (strspn(code, "0123456789") != 3)
-				continue;
-			if (strncmp(code, "429", 3) == 0)
-				return "rate_limited";
-			if (*code == '4' || *code == '5')
-				return *code == '4' ? "http_4xx" : "http_5xx";
-		}
-	return NULL;
-}
-
-static const char *class_of(struct arena *a, struct bytes said)
-{
-	size_t n = said.n > SAID_BYTES ? SAID_BYTES : said.n, clean;
-
-	if (!n)
-		return NULL;
-	const char *text = text_utf8(a, (const char *)said.p, n, "?", &clean),
-		   *folded = text_fold(a, text, clean);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (strstr(folded, words[i].word))
-			return words[i].error_class;
-	const char *http = http_class(folded);
-	return http ? http : "exit_nonzero";
-}
 
 static bool is_guard(const struct json *event)
 {
@@ -115,30 +33,73 @@ static bool is_guard(const struct json *event)
 		strcasestr(reason, "blocked by guard");
 }
 
-static const char *error_class(struct arena *a, const struct json *event, struct bytes said)
+/* The signal that ended the command: as the run saw it, or as its shell passed it on. */
+static int signal_of(const struct json *event)
+{
+	static const int passed_on[] = { SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV,
+		SIGTERM };
+	const int64_t seen = json_get_int(event, "exit_signal", 0),
+		      code = json_get_int(event, "exit_code", 0);
+
+	if (seen > 0 && seen < 65)
+		return (int)seen;
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+		if (code == 128 + passed_on[i])
+			return passed_on[i];
+	return 0;
+}
+
+/* What the words behind a killed command may still say: why it killed itself, or was killed. */
+static bool is_reason_of(const char *error_class, int signal)
+{
+	static const char *const ends[] = { "assertion_failed", "out_of_memory", "memory_error", "panic" };
+
+	if (signal != SIGABRT && signal != SIGKILL)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (text_eq(ends[i], error_class))
+			return true;
+	return false;
+}
+
+static bool find_by_code(struct arena *a, const struct json *event, struct failure_found *ret)
+{
+	const int64_t code = json_get_int(event, "exit_code", 0);
+	const char *const *words;
+	size_t n;
+	bool is_sure;
+
+	if (!code)
+		return false;
+	return (failure_last_command(a, json_get(event, "command"), &words, &n, &is_sure) &&
+		       failure_exit(a, words, n, code, ret)) ||
+		failure_exit(a, NULL, 0, code, ret);
+}
+
+/* What it printed, then the reason that is on record, then its exit code. */
+static struct failure_found find_kind(struct arena *a, const struct json *event, struct bytes said)
 {
 	const struct json *meta = json_get(event, "meta");
-	const char *reason = json_get_text(event, "failure_reason", ""), *found = NULL;
+	const char *reason = json_get_text(event, "failure_reason", ""),
+		   *command = json_get_text(event, "command_preview", "");
+	const int signal = signal_of(event);
+	struct failure_found found = { 0 };
 
 	if (is_guard(event))
-		return "guard_deny";
+		return (struct failure_found){ "guard_deny", NULL };
 	if (text_eq(json_get_text(event, "status", ""), "timeout"))
-		return "timeout";
+		return (struct failure_found){ "timeout", NULL };
 	if (!said.n)
 		said = bytes_of(json_get_text(meta, "stderr", json_get_text(meta, "error", "")));
-	found = class_of(a, said);
-	/* What it printed and nobody knows says less than a reason that somebody does. */
-	if (!found || text_eq(found, "exit_nonzero")) {
-		const char *other = class_of(a, bytes_of(reason));
-		found = other ? other : found;
-	}
-	if (found && !text_eq(found, "exit_nonzero"))
+	const bool is_found = failure_read(a, command, said, &found) ||
+		(!signal && failure_read(a, "", bytes_of(reason), &found));
+	if (signal && !(is_found && is_reason_of(found.error_class, signal)))
+		return (struct failure_found){ "signal_killed", NULL };
+	if (is_found || find_by_code(a, event, &found))
 		return found;
-	if (json_get_int(event, "exit_signal", 0))
-		return "signal_killed";
-	if (json_get_int(event, "exit_code", 0) == 127)
-		return "command_not_found";
-	return found || json_get_int(event, "exit_code", 0) ? "exit_nonzero" : "unknown";
+	found.error_class =
+		said.n || *reason || json_get_int(event, "exit_code", 0) ? "exit_nonzero" : "unknown";
+	return found;
 }
 
 /* ---- by what ---- */
@@ -407,13 +368,22 @@ static const char *component_of(const struct json *event)
 	return is_guard(event) ? "guard" : script_of(event) ? "skill" : is_shell(head) ? "runner" : "unknown";
 }
 
+/* Without secrets and control characters. */
+static const char *shown_line(struct arena *a, const char *line)
+{
+	size_t n;
+	const char *clean = privacy_redact(a, line, strlen(line), &n);
+
+	return text_safe(a, clean, n < LONGEST_SAID ? n : LONGEST_SAID, false);
+}
+
 struct json *failure_signature(
 	struct arena *a, const struct json *event, const struct failure_place *at, struct bytes said)
 {
 	const char *profile = json_get_text(event, "profile", NULL),
 		   *preview = json_get_text(event, "command_preview", ""), *script = script_of(event);
-	const char *component = component_of(event), *tool = tool_of(a, event),
-		   *class = error_class(a, event, said);
+	const struct failure_found found = find_kind(a, event, said);
+	const char *component = component_of(event), *tool = tool_of(a, event), *class = found.error_class;
 	const char *target = is_guard(event) ? arena_printf(a, "profile:%s", profile ? profile : "")
 		: *preview && strlen(preview) <= LONGEST_TARGET ? failure_normal(a, at, preview)
 		: script					? failure_normal(a, at, script)
@@ -428,6 +398,8 @@ struct json *failure_signature(
 	json_sets(a, doc, "target", target);
 	json_set(a, doc, "fingerprint",
 		json_stringn(a, sha256_prefixed(a, whole, strlen(whole)) + strlen("sha256:"), FINGERPRINT));
+	if (found.line)
+		json_sets(a, doc, "said", shown_line(a, found.line));
 	return doc;
 }
 
@@ -460,25 +432,89 @@ static size_t with(
 	return n;
 }
 
-struct json *failure_transition(struct arena *a, const struct json *history)
+enum { SAME = 2, PATCHES = 2, SAME_TOOL = 3 };
+
+/* One rule each: the signature that it holds for; NULL: it does not hold. */
+static const struct json *find_often(const struct json *history, const char *member, size_t least)
 {
-	enum { SAME = 2, PATCHES = 2, SAME_TOOL = 3 };
 	const struct json *last = NULL;
 
-	json_each (one, history) {
-		const char *print = json_get_text(json_get(one, "signature"), "fingerprint", NULL);
-		if (print && with(history, "fingerprint", print, &last) >= SAME)
-			return follows(a, "stop_retry_and_diagnose", "the same failure happened twice", last);
+	/* The newest first: it is what a run asks about. */
+	for (size_t i = json_is(history, JSON_ARRAY) ? history->n : 0; i-- > 0;) {
+		const char *text = json_get_text(json_get(history->items[i], "signature"), member, NULL);
+		if (text && with(history, member, text, &last) >= least)
+			return last;
 	}
-	if (with(history, "error_class", "patch_failed", &last) >= PATCHES)
-		return follows(a, "reload_file_and_decompose", "patches failed twice", last);
-	json_each (one, history) {
-		const char *tool = json_get_text(json_get(one, "signature"), "tool", NULL);
-		if (tool && with(history, "tool", tool, &last) >= SAME_TOOL)
-			return follows(
-				a, "create_skill_repair_candidate", "the same tool failed three times", last);
+	return NULL;
+}
+
+static const struct json *find_same(const struct json *history)
+{
+	return find_often(history, "fingerprint", SAME);
+}
+
+static const struct json *find_patches(const struct json *history)
+{
+	const struct json *last = NULL;
+
+	return with(history, "error_class", "patch_failed", &last) >= PATCHES ? last : NULL;
+}
+
+static const struct json *find_tool(const struct json *history)
+{
+	return find_often(history, "tool", SAME_TOOL);
+}
+
+static const struct json *find_credential(const struct json *history)
+{
+	const struct json *last = NULL;
+
+	return with(history, "error_class", "credential_invalid_grant", &last) ? last : NULL;
+}
+
+static const struct transition {
+	const struct json *(*find)(const struct json *history);
+	const char *action, *reason;
+} transitions[] = {
+	{ find_same, FAILURE_STOP, "the same failure happened twice" },
+	{ find_patches, "reload_file_and_decompose", "patches failed twice" },
+	{ find_tool, "create_skill_repair_candidate", "the same tool failed three times" },
+	{ find_credential, "auth_recovery_profile", "a credential is not valid any more" },
+};
+
+struct json *failure_transition(struct arena *a, const struct json *history)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(transitions); i++) {
+		const struct json *found = transitions[i].find(history);
+		if (found)
+			return follows(a, transitions[i].action, transitions[i].reason, found);
 	}
-	if (with(history, "error_class", "credential_invalid_grant", &last))
-		return follows(a, "auth_recovery_profile", "a credential is not valid any more", last);
+	return follows(a, NULL, NULL, NULL);
+}
+
+struct json *failure_next(struct arena *a, const struct json *history)
+{
+	const struct json *newest =
+		json_get(json_is(history, JSON_ARRAY) && history->n ? history->items[history->n - 1] : NULL,
+			"signature");
+	/* From the most special to the most general. */
+	static const unsigned char order[] = { 3, 1, 2, 0 };
+	static const char *const about[] = { "fingerprint", "error_class", "tool", "error_class" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		const struct transition *one = &transitions[order[i]];
+		const struct json *found = one->find(history);
+		const char *member = about[order[i]];
+		/* An older failure has been answered then. */
+		if (!found || !text_eq(json_get_text(found, member, ""), json_get_text(newest, member, "-")))
+			continue;
+		struct json *doc = follows(a, one->action, one->reason, newest);
+		const struct json *same = find_same(history);
+		json_setb(a, doc, "stop",
+			same &&
+				text_eq(json_get_text(same, "fingerprint", ""),
+					json_get_text(newest, "fingerprint", "-")));
+		return doc;
+	}
 	return follows(a, NULL, NULL, NULL);
 }

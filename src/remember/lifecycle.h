@@ -73,6 +73,8 @@ int lifecycle_umbrella(struct lifecycle *l, size_t least, struct json **ret, str
 
 /* [{claim_id, skill_id, skill_md, line_no, keyword, text}] of all SKILL.md, live and archived. */
 int claims_find(struct lifecycle *l, struct json **ret, struct err *e);
+/* Those of them that nobody has resolved. */
+struct json *claims_open(struct lifecycle *l, const struct json *found);
 /* {added, kept, removed_stale, gone} */
 int claims_persist(struct lifecycle *l, const struct json *found, int64_t ttl_days, double confidence,
 	struct json **ret, struct err *e);

@@ -126,6 +126,7 @@ int lifecycle_summary(struct lifecycle *l, struct json **ret, struct err *e)
 		rc = claims_find(l, &claims, e);
 	if (rc)
 		return rc;
+	claims = claims_open(l, claims);
 	json_each_member (m, skills) {
 		const char *used = json_get_text(m->value, "last_used_at", NULL);
 		double days = days_since(l, used ? used : json_get_text(m->value, "first_seen_at", NULL));

@@ -1,5 +1,5 @@
-/* promotion.h — work that succeeded again and again, offered to become a skill, and what was answered.  Approving changes the state only; it
- * installs nothing. */
+/* promotion.h — work that succeeded again and again, offered to become a skill, and what was answered.  Approving changes the state here;
+ * the command drafts the skill, and installs nothing. */
 #ifndef REMEMBER_PROMOTION_H
 #define REMEMBER_PROMOTION_H
 

@@ -399,6 +399,54 @@ static int add_waiting(struct memory_place *m, struct arena *a, struct json *doc
 	return OK;
 }
 
+/* ---- the same thing once ---- */
+
+struct gathered {
+	struct json *item;
+	size_t count, place;
+};
+
+static int most_first(const void *x, const void *y)
+{
+	const struct gathered *p = x, *q = y;
+
+	if (p->count != q->count)
+		return p->count < q->count ? 1 : -1;
+	return p->place < q->place ? -1 : p->place > q->place;
+}
+
+/* Tasks of one name that wait for the same are one item, the newest of them, with `task_count` and `task_ids`; the largest first. */
+static void gather_same(struct arena *a, struct json *items)
+{
+	enum { IDS_MOST = 100 };
+	struct json *places = json_new(a, JSON_OBJECT);
+	struct gathered *all = arena_zalloc(a, items->n + 1, sizeof(*all));
+	size_t n = 0;
+
+	json_each (item, items) {
+		struct buf key;
+		buf_init(&key, a);
+		buf_addf(&key, "%s\x1f", json_get_text(item, "task_name", ""));
+		json_write(&key, json_get(item, "blockers"), 0);
+		json_write(&key, json_get(item, "actions"), 0);
+		int64_t i = json_get_int(places, key.p, -1);
+		if (i < 0) {
+			i = (int64_t)n++;
+			json_seti(a, places, key.p, i);
+			all[i] = (struct gathered){ item, 0, (size_t)i };
+			json_set(a, item, "task_ids", json_new(a, JSON_ARRAY));
+		}
+		if (all[i].count++ < IDS_MOST)
+			json_pushs(
+				a, json_get(all[i].item, "task_ids"), json_get_text(item, "task_id", NULL));
+		json_seti(a, all[i].item, "task_count", (int64_t)all[i].count);
+	}
+	qsort(all, n, sizeof(*all), most_first);
+	for (size_t i = 0; i < n; i++)
+		items->items[i] = all[i].item;
+	items->n = (uint32_t)n;
+}
+
 int memory_review_queue(
 	struct memory_place *m, struct arena *a, size_t limit, struct json **ret, struct err *e)
 {
@@ -408,11 +456,14 @@ int memory_review_queue(
 
 	if (rc)
 		return rc;
+	const uint32_t tasks = q.items->n;
+	gather_same(a, q.items);
 	const uint32_t total = q.items->n;
 	if (limit && q.items->n > limit)
 		q.items->n = (uint32_t)limit;
 	*ret = answer(a, q.items, note);
 	json_seti(a, *ret, "total", total);
+	json_seti(a, *ret, "tasks", tasks);
 	return add_waiting(m, a, *ret, e);
 }
 

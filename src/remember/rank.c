@@ -298,6 +298,14 @@ static int oldest_first(const void *p, const void *q)
 					: by_place(p, q);
 }
 
+static int heaviest_first(const void *p, const void *q)
+{
+	const struct item *x = p, *y = q;
+
+	return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight)
+				      : newest_first(p, q);
+}
+
 /* The fourth and later hits of one file stand behind everything else. */
 static void spread(struct search *x)
 {
@@ -333,7 +341,9 @@ void rank_items(struct search *x)
 			score_classic(x, &x->items[n]);
 		else
 			score_item(x, &x->items[n], have);
-	if (x->is_timeline)
+	if (x->is_reflection)
+		qsort(x->items, x->count, sizeof(*x->items), heaviest_first);
+	else if (x->is_timeline)
 		qsort(x->items, x->count, sizeof(*x->items), x->q.ascending ? oldest_first : newest_first);
 	else
 		qsort(x->items, x->count, sizeof(*x->items),

@@ -18,8 +18,22 @@ enum {
 	TWICE = 2,
 	THRICE = 3,
 	SLOWER = 3,
+	SLOW_LEAST_US = 1000000, /* what takes less is not worth a word */
 };
 static const int64_t day_us = 86400000000;
+
+/* The heaviest first: what goes wrong again and again before what only could be written down. */
+static const char *const kinds[] = { "superseded_unrecorded", "repeated_success", "stale_claim",
+	"slow_command", "unfinished_capture", "rework", "repeated_failure" };
+
+static int64_t weight_of(const char *kind, int64_t count)
+{
+	int64_t i = 0;
+
+	while (i < (int64_t)ARRAY_SIZE(kinds) && !text_eq(kinds[i], kind))
+		i++;
+	return i * 10 * MAX_SIGNS + count;
+}
 
 /* One row says something that others may say, too. */
 struct sign {
@@ -37,7 +51,7 @@ struct reflection {
 	struct search *x;
 	struct source *s;
 	struct idset seen, superseding;
-	struct signs failures, successes, paths, labels;
+	struct signs failures, successes, paths, labels, captures, superseding_unsaid, stale;
 	size_t rows;
 };
 
@@ -93,6 +107,7 @@ static void offer_candidate(struct reflection *r, enum area area, const char *ki
 
 	if (!search_wants(x, area))
 		return;
+	i.weight = weight_of(kind, count);
 	i.raw = arena_printf(a, "%s %s %s", kind, title, text);
 	i.raw_n = strlen(i.raw);
 	i.timestamp = at == INT64_MIN ? NULL : text_time_iso(a, at);
@@ -140,8 +155,8 @@ static void tell_failures(struct reflection *r, const struct sign *s, size_t n)
 
 	if (n >= TWICE)
 		offer_candidate(r, AREA_TASKS, "repeated_failure", s->title,
-			arena_printf(a, "failed the same way %zu times: %s", n, s->key), s->at,
-			evidence_of(a, s, n), (int64_t)n);
+			arena_printf(a, "failed the same way %zu times: helm failures show %s", n, s->key),
+			s->at, evidence_of(a, s, n), (int64_t)n);
 }
 
 static void tell_successes(struct reflection *r, const struct sign *s, size_t n)
@@ -181,23 +196,58 @@ static int by_length(const void *p, const void *q)
 	return (x > y) - (x < y);
 }
 
+/* One row for a command: how often it was slow, and when it took longest. */
 static void tell_slow(struct reflection *r, const struct sign *s, size_t n)
 {
 	struct arena *a = &r->x->scratch;
 	int64_t *lengths = arena_zalloc(a, n, sizeof(*lengths));
+	struct sign *slow = arena_zalloc(a, n, sizeof(*slow));
+	size_t count = 0, longest = 0;
 
 	if (n < THRICE)
 		return;
 	for (size_t i = 0; i < n; i++)
 		lengths[i] = s[i].us;
 	qsort(lengths, n, sizeof(*lengths), by_length);
-	int64_t median = lengths[n / 2];
-	for (size_t i = 0; i < n; i++)
-		if (median > 0 && s[i].us > SLOWER * median)
-			offer_candidate(r, AREA_COMMANDS, "slow_command", s->title,
-				arena_printf(a, "took %.1f s, and usually %.1f s", (double)s[i].us / 1e6,
-					(double)median / 1e6),
-				s[i].at, evidence_of(a, s + i, 1), 1);
+	const int64_t median = lengths[n / 2];
+	for (size_t i = 0; i < n; i++) {
+		if (s[i].us < SLOW_LEAST_US || s[i].us <= SLOWER * median)
+			continue;
+		longest = count && slow[longest].us >= s[i].us ? longest : count;
+		slow[count++] = s[i];
+	}
+	if (count)
+		offer_candidate(r, AREA_COMMANDS, "slow_command", s->title,
+			arena_printf(a, "slow in %zu of %zu runs: took up to %.1f s, and usually %.1f s",
+				count, n, (double)slow[longest].us / 1e6, (double)median / 1e6),
+			slow[0].at, evidence_of(a, slow, count), (int64_t)count);
+}
+
+static void tell_capture(struct reflection *r, const struct sign *s, size_t n)
+{
+	offer_candidate(r, AREA_MEMORY, "unfinished_capture", s->title,
+		arena_printf(&r->x->scratch,
+			"%zu %s left something to remember that is not written yet: 'helm memory finalize'",
+			n, n == 1 ? "task" : "tasks"),
+		s->at, evidence_of(&r->x->scratch, s, n), (int64_t)n);
+}
+
+/* A command that runs again and again replaces its last run each time: that is one thing, however often. */
+static void tell_superseding(struct reflection *r, const struct sign *s, size_t n)
+{
+	offer_candidate(r, AREA_MEMORY, "superseded_unrecorded", s->title,
+		arena_printf(&r->x->scratch,
+			"%zu %s earlier work, and no operation says so: 'helm memory op supersede'", n,
+			n == 1 ? "task replaces" : "tasks replace"),
+		s->at, evidence_of(&r->x->scratch, s, n), (int64_t)n);
+}
+
+static void tell_stale(struct reflection *r, const struct sign *s, size_t n)
+{
+	offer_candidate(r, AREA_MEMORY, "stale_claim", s->title,
+		arena_printf(&r->x->scratch, "what %zu %s was last confirmed long ago", n,
+			n == 1 ? "task claims" : "tasks claim"),
+		s->at, evidence_of(&r->x->scratch, s, n), (int64_t)n);
 }
 
 /* ---- rows ---- */
@@ -209,21 +259,16 @@ static void see_capture(struct reflection *r, const struct json *row, const char
 	const char *state = json_get_text(plan, "finalization_status", ""),
 		   *name = json_get_text(row, "task_name", id);
 	int64_t confirmed = time_of(json_get(plan, "claim_state"), "last_confirmed_at");
-	struct json *own = json_new(a, JSON_ARRAY);
+	const struct sign own = { .key = plain_name(a, name), .title = name, .id = id, .at = at };
 
-	json_pushs(a, own, id);
 	if ((text_eq(state, "capture_planned") || text_eq(state, "capture_partial")) && at != INT64_MIN &&
 		r->x->now_us - at > 7 * day_us)
-		offer_candidate(r, AREA_MEMORY, "unfinished_capture", name,
-			"what was to be remembered is not written yet: 'helm memory finalize'", at, own, 1);
+		add_sign(r, &r->captures, own);
 	const struct json *ids = json_get(over, "supersedes_task_ids");
 	if (json_is(ids, JSON_ARRAY) && ids->n && !idset_has(&r->superseding, id))
-		offer_candidate(r, AREA_MEMORY, "superseded_unrecorded", name,
-			"it replaces earlier work, and no operation says so: 'helm memory op supersede'", at,
-			own, 1);
+		add_sign(r, &r->superseding_unsaid, own);
 	if (confirmed != INT64_MIN && r->x->now_us - confirmed > 60 * day_us)
-		offer_candidate(r, AREA_MEMORY, "stale_claim", name,
-			"what it claims was last confirmed long ago", confirmed, own, 1);
+		add_sign(r, &r->stale, own);
 }
 
 static int see_task(void *arg, struct json *row)
@@ -241,7 +286,7 @@ static int see_task(void *arg, struct json *row)
 	if (at == INT64_MIN)
 		at = time_of(row, "started_at");
 	print = json_get_text(json_get(row, "failure_signature"), "fingerprint", NULL);
-	if (text_eq(status, "failed"))
+	if (text_eq(status, "failed") || text_eq(status, "timeout"))
 		add_sign(r, &r->failures,
 			(struct sign){ .key = print
 					? print
@@ -316,4 +361,7 @@ void reflect_gather(struct search *x, struct source *s)
 	each_group(&r, &r.successes, tell_successes);
 	each_group(&r, &r.paths, tell_rework);
 	each_group(&r, &r.labels, tell_slow);
+	each_group(&r, &r.captures, tell_capture);
+	each_group(&r, &r.superseding_unsaid, tell_superseding);
+	each_group(&r, &r.stale, tell_stale);
 }

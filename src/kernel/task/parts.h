@@ -114,6 +114,7 @@ struct task {
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
 	struct json *happened; /* for the outcome receipt */
 	const char *outcome; /* the same in one word */
+	const char *answer; /* what its exit code says, which is no failure; or NULL */
 	bool is_unverified; /* it ended with 0, and that is not enough */
 	struct json *gathered; /* what was run afterwards to show that it did its work; or NULL */
 };

@@ -14,6 +14,8 @@
 #include "kernel/memory.h"
 #include "kernel/task/parts.h"
 #include "privacy/privacy.h"
+#include "remember/failure.h"
+#include "remember/loop.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -530,14 +532,21 @@ static void put_changes(struct task *t)
 		task_hint(t, broken);
 }
 
-/* A condition of a loop that ran and ended with another code than 0 has answered: no. */
-static bool is_answer(const struct task *t, const char *why_not_executed)
+/* What a command that ran says by another code than 0 without failing: `grep` that finds nothing, a condition of a loop; NULL: it failed. */
+static const char *answer_of(const struct task *t, const char *why_not_executed)
 {
 	const struct run_result *r = t->result;
 
-	return !why_not_executed && !r->exit_signal && !r->timed_out && !r->printed_too_much &&
-		!r->interrupted && !t->spec->is_evidence &&
-		json_get_bool(json_get(t->row, "meta"), LOOP_CONDITION, false);
+	if (why_not_executed || !r->exit_code || r->exit_signal || r->timed_out || r->printed_too_much ||
+		r->interrupted || t->spec->is_evidence || t->spec->session)
+		return NULL;
+	if (json_get_bool(json_get(t->row, "meta"), LOOP_CONDITION, false))
+		return "no";
+	/* A step of a loop is there to end well: the loop stops where it fails the same way again. */
+	if (json_get_text(json_get(t->row, "meta"), LOOP_RUN, NULL))
+		return NULL;
+	return failure_answer(
+		t->a, json_get(t->row, "command"), r->exit_code, r->captured ? r->err.bytes : SIZE_MAX);
 }
 
 /* The resume card is written before the row, which names it. */
@@ -546,12 +555,15 @@ int task_put_final(struct task *t, struct err *e)
 	struct arena *a = t->a;
 	const struct run_result *r = t->result;
 	const char *why = why_not_executed(t);
-	const bool is_good = r->exit_code == 0 || is_answer(t, why);
+	t->answer = answer_of(t, why);
+	const bool is_good = r->exit_code == 0 || t->answer;
 	const char *status = is_good ? "completed" : "failed";
 
 	json_seti(a, t->row, "exit_code", r->exit_code);
 	if (r->exit_signal)
 		json_seti(a, t->row, "exit_signal", r->exit_signal);
+	if (t->answer)
+		json_sets(a, t->row, "answer", t->answer);
 	task_protections(a, t->row, &t->rules, &r->report);
 	put_changes(t);
 	if (r->timed_out) {
@@ -585,7 +597,7 @@ int task_put_final(struct task *t, struct err *e)
 	struct json *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
 	if (snapshot)
 		json_set(a, t->row, "state_snapshot", snapshot);
-	t->outcome = r->timed_out ? "TIMEOUT" : r->exit_code == 0 ? "COMPLETED" : "FAILED";
+	t->outcome = r->timed_out ? "TIMEOUT" : is_good ? "COMPLETED" : "FAILED";
 	if (t->is_unverified)
 		return task_put_last(
 			t, status, "verification", json_get_text(t->row, "verification_reason", ""), e);

@@ -516,7 +516,8 @@ static int put_end_rows(struct task *t, struct err *e)
 	/* Without mounts git could not have written it, and would have said so. */
 	if (!t->report->exit_code && !t->spec->session && git_private_is_undone(t))
 		t->report->exit_code = EXIT_DROPPED;
-	if (t->is_unverified)
+	/* What it answered stays its exit code. */
+	if (t->is_unverified && !t->answer)
 		t->report->exit_code = EXIT_UNVERIFIED;
 	tell_lost_output(t);
 	if (t->is_left)
@@ -690,7 +691,7 @@ static int carry_out(struct task *t, struct err *e)
 	rc = execute(t, e);
 	take_down_walls(t);
 	if (t->result)
-		tell_skill(t, t->report->exit_code ? "skill_failure" : "skill_success");
+		tell_skill(t, t->report->exit_code && !t->answer ? "skill_failure" : "skill_success");
 	return rc;
 }
 
