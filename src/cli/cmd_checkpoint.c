@@ -71,6 +71,17 @@ int checkpoint_cli_open(struct cli *r, struct checkpoint_store *st, struct err *
 		text_eq(r->cmd->is->name, "checkpoint create") && !opt_flag(r, "dry-run"), st, e);
 }
 
+/* `--include $HELM_WORKSPACE` names the workspace as --path does: its own files are saved, wherever one stands. */
+static void take_named_workspace(struct cli *r, const char *const *paths, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (paths[i][0] != '/' ||
+			!path_is_below(workspace_named(r->sys, r->a, paths[i]), r->ws->root))
+			return;
+	if (n && !r->path_option)
+		r->path_option = r->ws->root;
+}
+
 /* Paths as people give them, relative to the workspace or absolute inside it, as paths relative to it. */
 static int inside(struct cli *r, const char **paths, size_t n, const char ***ret, struct err *e)
 {
@@ -79,6 +90,8 @@ static int inside(struct cli *r, const char **paths, size_t n, const char ***ret
 	for (size_t i = 0; i < n; i++) {
 		const char *path = path_clean(r->a, paths[i]);
 		if (path[0] == '/') {
+			if (!path_is_below(path, r->ws->tree))
+				path = workspace_named(r->sys, r->a, path);
 			if (!path_is_below(path, r->ws->tree))
 				return err_set(e, E_INPUT, "CHECKPOINT_PATH",
 					"'%s' is outside the workspace %s", paths[i], r->ws->tree);
@@ -208,6 +221,7 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 	struct checkpoint_progress progress = { show_step, &shown };
 	struct checkpoint_result made;
 
+	take_named_workspace(r, given, n);
 	if (checkpoint_cli_open(r, &st, e) || inside(r, given, n, &paths, e))
 		return e->rc;
 	struct checkpoint_request q = { .label = opt_text(r, "label", "manual"),

@@ -131,7 +131,7 @@ const char *hint(const struct cli *r, const char *text)
 			continue;
 		}
 		buf_add(&b, p, 5 + n);
-		buf_addf(&b, " %s %s", c->needs & PATH_IS_VALUE ? "--workspace" : "--path", root);
+		buf_addf(&b, " --path %s", root);
 		p += 5 + n;
 	}
 	return called(r->a, b.p);
