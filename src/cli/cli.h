@@ -24,6 +24,7 @@ enum needs {
 	MAY_WORKSPACE = 2, /* resolve it; run->ws is NULL when there is none */
 	NEW_WORKSPACE = 4, /* init: resolution without the walk up, need not exist */
 	ANY_WORKSPACE = 64, /* resolve it; need not be one */
+	MADE_WORKSPACE = 1024, /* the same, and it is made where it is missing */
 	CHILD_ARGV =
 		8, /* words after -- are a child's argv, untouched; without -- the first unknown bare word starts it */
 	PATH_MAY_BE_FILE =

@@ -321,12 +321,12 @@ static const struct cmd row_adopt = { KNOWN(adopt), "", 0, 0,
 	"search another program's memory, too, read-only",
 	"Registers a directory as a source of context.  Nothing in it is ever written.  A record of the same name or directory is replaced.  "
 	"What agents are given to read is a person's to choose: agents cannot adopt, and a receipt is signed.",
-	NULL, adopt_opts, ANY_WORKSPACE, cmd_adopt };
+	NULL, adopt_opts, MADE_WORKSPACE, cmd_adopt };
 
 static const struct cmd row_onboard = { KNOWN(onboard), "", 0, 0,
 	"adopt what was found, after a look at the plan",
 	"Without a choice nothing is adopted.  --dry-run prints the plan and changes nothing, not even making the workspace.",
-	"$ helm onboard --use-detected --dry-run", onboard_opts, ANY_WORKSPACE, cmd_onboard };
+	"$ helm onboard --use-detected --dry-run", onboard_opts, MADE_WORKSPACE, cmd_onboard };
 
 static const struct cmd row_sources = { KNOWN(sources), "", 0, 0, "list adopted sources, or end an adoption",
 	NULL, "$ helm sources", sources_opts, NEEDS_WORKSPACE, cmd_sources };

@@ -125,7 +125,10 @@ const char *hint(const struct cli *r, const char *text)
 	for (const char *p = text; *p;) {
 		size_t n;
 		const struct cmd *c = advised(text, p, &n);
-		if (!c || !(c->needs & (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE)) ||
+		if (!c ||
+			!(c->needs &
+				(NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE |
+					MADE_WORKSPACE)) ||
 			names_one(p + 5)) {
 			buf_addc(&b, *p++);
 			continue;

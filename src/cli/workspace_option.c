@@ -13,7 +13,7 @@
 
 #include <fcntl.h>
 
-#define SOME_WORKSPACE (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE)
+#define SOME_WORKSPACE (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE | MADE_WORKSPACE)
 
 /* The option of the row that files are named by. */
 static const struct opt *file_option(const struct cmd *c)
@@ -81,10 +81,11 @@ static int take_files(struct cli *r, struct err *e)
 
 static unsigned how_to_open(unsigned needs)
 {
-	return needs & NEW_WORKSPACE  ? WORKSPACE_NEW
-		: needs & ANY_WORKSPACE ? WORKSPACE_ANY
-		: needs & MAY_WORKSPACE ? WORKSPACE_OPTIONAL
-					: 0;
+	return needs & NEW_WORKSPACE	 ? WORKSPACE_NEW
+		: needs & MADE_WORKSPACE ? WORKSPACE_ANY | WORKSPACE_MADE
+		: needs & ANY_WORKSPACE	 ? WORKSPACE_ANY
+		: needs & MAY_WORKSPACE	 ? WORKSPACE_OPTIONAL
+					 : 0;
 }
 
 int workspace_option_open(struct cli *r, struct err *e)

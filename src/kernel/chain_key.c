@@ -62,8 +62,8 @@ const char *chain_key_remedy(struct sys *s, struct arena *a, const struct worksp
 
 	if (home)
 		return arena_printf(a,
-			"that key is in %s: set HELM_HOME=%s, or use another workspace (helm init --path DIR)", home,
-			home);
+			"that key is in %s: set HELM_HOME=%s, or use another workspace (helm init --path DIR)",
+			home, home);
 	return arena_printf(a,
 		"set HELM_HOME to the helm home that has that key, or use another workspace (helm init --path DIR); if it was yours "
 		"and is lost: helm key trust add %s",
@@ -81,8 +81,7 @@ int chain_key_check(
 		return OK;
 	hex_encode(signer, SIGN_PUBLIC, hex);
 	hex_encode(key_public(key), SIGN_PUBLIC, own);
-	if (chain_key_is_own(s, a, ws->helm_home, key, hex) ||
-		chain_key_is_trusted(s, a, ws->helm_home, hex))
+	if (chain_key_is_own(s, a, ws->helm_home, key, hex) || chain_key_is_trusted(s, a, ws->helm_home, hex))
 		return OK;
 	return err_set(e, E_INPUT, "KEY_FOREIGN",
 		"the record of %s is signed with the key ed25519:%.16s..., and %s has another one (ed25519:%.16s...), so nothing was "

@@ -497,8 +497,7 @@ static int take_signer(void *arg, const char *file, uint64_t line, struct bytes 
 }
 
 /* A key that was lost and made anew leaves older receipts that nobody here vouches for; the newest ones look well. */
-static void look_at_first_signer(
-	struct look_around *x, const char *home, const struct key *key)
+static void look_at_first_signer(struct look_around *x, const char *home, const struct key *key)
 {
 	char signer[2 * SIGN_PUBLIC + 1] = "";
 	struct err e = { 0 };

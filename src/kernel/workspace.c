@@ -516,7 +516,7 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	/* Everything that decides or records needs state; only those who make or inspect a workspace do without.  Who inspects a place that was
 	 * named wants one that is there. */
 	const bool is_wanting = flags & WORKSPACE_ANY
-		? path && !ws->exists
+		? path && !ws->exists && !(flags & WORKSPACE_MADE)
 		: !(flags & WORKSPACE_NEW) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN);
 	if (is_wanting) {
 		const bool is_named = path || (text_eq(c.source, "env") && !s->getenv(s, "HELM_TASK_ID"));
@@ -534,7 +534,8 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 		return err_set(e, E_MISSING, "WORKSPACE_MISSING",
 			"%s'%s' is not a workspace%s; 'helm init --path %s' makes %s",
 			text_eq(c.source, "env") ? "HELM_WORKSPACE: " : "", ws->root,
-			ws->exists ? "" : ": it does not exist", ws->root, ws->exists ? "it one" : "one there");
+			ws->exists ? "" : ": it does not exist", ws->root,
+			ws->exists ? "it one" : "one there");
 	}
 	*ret = ws;
 	return OK;

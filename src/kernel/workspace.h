@@ -40,9 +40,9 @@ struct workspace {
 /* Find and open the workspace: `path` (from --path) if given, else $HELM_WORKSPACE, else the nearest
  * directory above the current one that is a workspace, else <helm home>/workspace.  Without flags a place
  * that is no workspace is E_MISSING with the remedy.  WORKSPACE_OPTIONAL: *ret is NULL then, unless it was
- * named.  WORKSPACE_ANY: the place is given all the same, to be looked at, if it is there.  WORKSPACE_NEW:
+ * named.  WORKSPACE_ANY: the place is given all the same, to be looked at, if it is there, or is made then (WORKSPACE_MADE).  WORKSPACE_NEW:
  * that too, and the walk up is left out, because it is to be made. */
-enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2, WORKSPACE_ANY = 4 };
+enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2, WORKSPACE_ANY = 4, WORKSPACE_MADE = 8 };
 enum {
 	WORKSPACE_VERSION = 1
 }; /* `schema_version` of workspace.json; a newer one is refused, whatever the flags */
