@@ -552,15 +552,14 @@ static void look_at_key(struct look_around *x, const struct json *last)
 		return;
 	}
 	const char *signer = json_get_text(json_get(last, "public_key_set"), "ed25519", "");
-	if (last && !chain_key_is_own(x->s, x->a, home, key, signer))
+	if (last && !chain_key_is_own(x->s, x->a, home, key, signer) &&
+		!chain_key_is_trusted(x->s, x->a, home, signer))
 		add_wrong(x, "key",
 			arena_printf(x->a,
 				"the newest receipt is signed by ed25519:%.16s..., which is no key of this "
 				"user",
 				signer),
-			chain_key_is_trusted(x->s, x->a, home, signer)
-				? NULL
-				: "nothing is written under another key, so nothing is allowed here",
+			"nothing is written under another key, so nothing is allowed here",
 			chain_key_remedy(x->s, x->a, x->ws, signer));
 	else if (last)
 		look_at_first_signer(x, home, key);
