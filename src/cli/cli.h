@@ -24,12 +24,15 @@ enum needs {
 	MAY_WORKSPACE = 2, /* resolve it; run->ws is NULL when there is none */
 	NEW_WORKSPACE = 4, /* init: resolution without the walk up, need not exist */
 	ANY_WORKSPACE = 64, /* resolve it; need not be one */
+	MADE_WORKSPACE = 1024, /* the same, and it is made where it is missing */
 	CHILD_ARGV =
 		8, /* words after -- are a child's argv, untouched; without -- the first unknown bare word starts it */
-	PATH_IS_VALUE =
-		16, /* --path after the verb is this command's own option; the workspace is --workspace */
+	PATH_MAY_BE_FILE =
+		16, /* a --path that names no workspace is a file of it, as in the Python Helm: --include or --file of the row */
 	SAYS_INSIDE =
 		256, /* inside a supervised session, where no record is shown, it answers for itself: run->ws is NULL */
+	OPENS_ITSELF =
+		512, /* it opens what --path names by itself: to make it, or to answer in a form of its own when it is none */
 	OR_URL = 128, /* with --url it is about a boundary elsewhere, and nothing is opened here */
 	DOCUMENT =
 		32 /* prints a document that is meant to be kept or read by a program: bytes as they are, never wrapped */

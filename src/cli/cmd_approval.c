@@ -25,7 +25,7 @@
 			false }, \
 		{ "shape", OPT_FLAG, NULL, \
 			"any command with the same effects on operands of the same class", NULL, false }, \
-		{ "path", OPT_VALUE, "DIR", "the same effects on anything below this directory", NULL, \
+		{ "below", OPT_VALUE, "DIR", "the same effects on anything below this directory", NULL, \
 			false }, \
 		{ "host", OPT_VALUE, "HOST", "the same effects on this host", NULL, false }, \
 		{ "until", OPT_VALUE, "TIME", "ends then: 2026-04-13T09:10:00Z", NULL, false }, \
@@ -177,7 +177,7 @@ static int read_directory(struct cli *r, const char *given, const char **ret, st
 /* At most one kind of reach. Without any option a grant covers this very command once. */
 static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 {
-	const char *dir = opt_text(r, "path", NULL), *host = opt_text(r, "host", NULL);
+	const char *dir = opt_text(r, "below", NULL), *host = opt_text(r, "host", NULL);
 	bool shape = opt_flag(r, "shape"), timed = opt_text(r, "for", NULL) || opt_text(r, "until", NULL);
 	struct approval_terms t = { .is_for_session = opt_flag(r, "session"),
 		.reach = dir	? REACH_PATH
@@ -187,7 +187,7 @@ static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 	int rc = OK;
 
 	if (shape + (dir != NULL) + (host != NULL) > 1)
-		return err_set(e, E_USAGE, "APPROVAL_REACH", "give one of --shape, --path and --host");
+		return err_set(e, E_USAGE, "APPROVAL_REACH", "give one of --shape, --below and --host");
 	/* The narrowest reach is the default: this command, once. A session or a time makes it last. */
 	t.is_once = opt_flag(r, "once") || (t.reach == REACH_EXACT && !t.is_for_session && !timed);
 	if (dir)
@@ -334,7 +334,7 @@ int cmd_approval_message(struct cli *r, struct err *e)
 /* How far the answer reaches stands in what was signed, and cannot be said again beside it. */
 static int check_signed_options(struct cli *r, struct err *e)
 {
-	static const char *const values[] = { "path", "host", "until", "for", "key" };
+	static const char *const values[] = { "below", "host", "until", "for", "key" };
 	static const char *const flags[] = { "once", "session", "shape", "run" };
 	const char *given = NULL;
 
@@ -528,7 +528,7 @@ int cmd_approval_grant(struct cli *r, struct err *e)
 		rc = read_request(r, &k, &q, e);
 		if (rc == OK && terms.reach == REACH_EXACT && q.what.shell.p)
 			rc = err_set(e, E_USAGE, "GRANT_EXACT",
-				"a text alone is not a call: give --shape, --path or --host, or -- COMMAND "
+				"a text alone is not a call: give --shape, --below or --host, or -- COMMAND "
 				"for 'helm run'");
 		if (rc == OK)
 			rc = grant_draft_for(&k, r->a, &q, &terms, &g, e);

@@ -61,15 +61,49 @@ const struct opt checkpoint_restore_opts[] = {
 
 /* ---- what all of them need ---- */
 
-/* Opens the store of the tree the user stands in, or of the workspace that --path names: whoever names a
- * workspace means its own files. Only `create` may make a store that is not there. */
+/* Does the store of the tree lack the checkpoint that was named, and has the workspace's own one it? */
+static bool is_of_workspace(struct cli *r, struct checkpoint_store *st)
+{
+	AUTO(checkpoint_close) struct checkpoint_store own = { .dir_fd = -1 };
+	struct err e = { 0 };
+	struct json *v;
+
+	if (!text_starts(r->cmd->args, "CHECKPOINT") || text_eq(r->ws->tree, r->ws->root) ||
+		text_eq(r->args[0], "latest") || checkpoint_find(st, r->args[0], &v, &e) != E_MISSING)
+		return false;
+	return checkpoint_open(&own, r->sys, r->a, r->ws->root_fd, r->ws->state_fd, r->ws->state_name, &e) ==
+		OK &&
+		checkpoint_find(&own, r->args[0], &v, &e) == OK;
+}
+
+/* Opens the store of the tree the user stands in, or of the workspace that --path names: whoever names a workspace means its own files.  Where
+ * nothing can be saved from, and for a checkpoint that only the workspace has, it is the workspace's, too.  Only `create` may make a store that is
+ * not there. */
 int checkpoint_cli_open(struct cli *r, struct checkpoint_store *st, struct err *e)
 {
-	/* Whoever names a workspace means its own files. */
+	const bool creates = text_eq(r->cmd->is->name, "checkpoint create");
+
 	if (!r->path_option)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
-	return workspace_checkpoints(r->sys, r->a, r->ws,
-		text_eq(r->cmd->is->name, "checkpoint create") && !opt_flag(r, "dry-run"), st, e);
+	if (r->ws->no_tree && !creates)
+		workspace_leave(&r->ws);
+	int rc = workspace_checkpoints(r->sys, r->a, r->ws, creates && !opt_flag(r, "dry-run"), st, e);
+	if (rc || !is_of_workspace(r, st))
+		return rc;
+	checkpoint_close(st);
+	workspace_leave(&r->ws);
+	return workspace_checkpoints(r->sys, r->a, r->ws, false, st, e);
+}
+
+/* `--include $HELM_WORKSPACE` names the workspace as --path does: its own files are saved, wherever one stands. */
+static void take_named_workspace(struct cli *r, const char *const *paths, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (paths[i][0] != '/' ||
+			!path_is_below(workspace_named(r->sys, r->a, paths[i]), r->ws->root))
+			return;
+	if (n && !r->path_option)
+		r->path_option = r->ws->root;
 }
 
 /* Paths as people give them, relative to the workspace or absolute inside it, as paths relative to it. */
@@ -80,6 +114,8 @@ static int inside(struct cli *r, const char **paths, size_t n, const char ***ret
 	for (size_t i = 0; i < n; i++) {
 		const char *path = path_clean(r->a, paths[i]);
 		if (path[0] == '/') {
+			if (!path_is_below(path, r->ws->tree))
+				path = workspace_named(r->sys, r->a, path);
 			if (!path_is_below(path, r->ws->tree))
 				return err_set(e, E_INPUT, "CHECKPOINT_PATH",
 					"'%s' is outside the workspace %s", paths[i], r->ws->tree);
@@ -209,6 +245,7 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 	struct checkpoint_progress progress = { show_step, &shown };
 	struct checkpoint_result made;
 
+	take_named_workspace(r, given, n);
 	if (checkpoint_cli_open(r, &st, e) || inside(r, given, n, &paths, e))
 		return e->rc;
 	struct checkpoint_request q = { .label = opt_text(r, "label", "manual"),
@@ -278,34 +315,57 @@ static void put_row(struct cli *r, struct out_table *t, const struct json *v)
 }
 
 /* The newest come last, so that they stand next to the prompt. */
-int cmd_checkpoint_list(struct cli *r, struct err *e)
+static void show_list(struct cli *r, const struct json *all, int64_t limit)
 {
 	static const char *const headings[] = { "ID", "LABEL", "FILES", "SIZE", "AGE", "KEPT", "PATHS" };
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+	uint32_t first = limit && all->n > limit ? all->n - (uint32_t)limit : 0;
+
+	for (uint32_t i = first; i < all->n; i++)
+		put_row(r, t, json_at(all, i));
+	out_table_end(t);
+	if (first)
+		out(r, "%u of %u, all with --limit 0\n", all->n - first, all->n);
+}
+
+/* Whoever works in a project sees those of the workspace itself, too: a list of none is not the whole answer. */
+static int list_own(struct cli *r, struct json **ret, struct err *e)
+{
+	AUTO(checkpoint_close) struct checkpoint_store own = { .dir_fd = -1 };
+
+	*ret = json_new(r->a, JSON_ARRAY);
+	if (text_eq(r->ws->tree, r->ws->root))
+		return OK;
+	int rc = checkpoint_open(&own, r->sys, r->a, r->ws->root_fd, r->ws->state_fd, r->ws->state_name, e);
+	return rc ? rc : checkpoint_list(&own, ret, e);
+}
+
+int cmd_checkpoint_list(struct cli *r, struct err *e)
+{
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	int64_t limit = opt_int(r, "limit", 20);
-	struct json *all, *shown = json_new(r->a, JSON_ARRAY);
+	struct json *all, *own, *shown = json_new(r->a, JSON_ARRAY);
 
 	if (limit < 0)
 		return err_set(e, E_USAGE, "USAGE", "--limit must be 0 or more");
-	if (checkpoint_cli_open(r, &st, e) || checkpoint_list(&st, &all, e))
+	if (checkpoint_cli_open(r, &st, e) || checkpoint_list(&st, &all, e) || list_own(r, &own, e))
 		return e->rc;
-	for (uint32_t i = limit && all->n > limit ? all->n - (uint32_t)limit : 0; i < all->n; i++)
-		json_push(r->a, shown, json_at(all, i));
 	if (r->is_json) {
+		const uint32_t n = own->n + all->n;
+		for (uint32_t i = limit && n > limit ? n - (uint32_t)limit : 0; i < n; i++)
+			json_push(r->a, shown, i < own->n ? json_at(own, i) : json_at(all, i - own->n));
 		out_json(r, shown);
 		return 0;
 	}
-	if (!all->n) {
+	if (!all->n)
 		out(r, "no checkpoints of %s yet; `helm checkpoint create` makes one\n",
 			safe(r, r->ws->tree));
-		return 0;
+	else
+		show_list(r, all, limit);
+	if (own->n) {
+		out(r, "\nOf the workspace itself, %s:\n", safe(r, r->ws->root));
+		show_list(r, own, limit);
 	}
-	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
-	json_each (v, shown)
-		put_row(r, t, v);
-	out_table_end(t);
-	if (shown->n < all->n)
-		out(r, "%u of %u, all with --limit 0\n", shown->n, all->n);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ const struct opt memory_chat_opts[] = {
 	{ "runtime-note", OPT_VALUE, "TEXT", "a note about that", NULL, false },
 	{ "command-preview", OPT_VALUE, "TEXT", "what was done, in one line", NULL, false },
 	{ "task-id", OPT_VALUE, "ID", "id of the task (default: a new one)", NULL, false },
-	{ "path", OPT_LIST, "FILE", "a file that was changed", NULL, false },
+	{ "file", OPT_LIST, "FILE", "a file that was changed", NULL, false },
 	{ 0 },
 };
 const struct opt memory_limit_opts[] = { LIMIT, { 0 } };
@@ -47,7 +47,7 @@ const struct opt memory_finalize_opts[] = {
 	TASK_ID(true),
 	{ "layer", OPT_VALUE, "LAYER", "which layer of the task's plan was written",
 		"daily_memory|long_term_memory|notes|ontology", true },
-	{ "path", OPT_LIST, "FILE", "the file it was written to", NULL, false },
+	{ "file", OPT_LIST, "FILE", "the file it was written to", NULL, false },
 	{ "id", OPT_LIST, "ID", "for the ontology: the id of the entity, or 'from type to'", NULL, false },
 	{ 0 },
 };
@@ -155,7 +155,7 @@ int cmd_memory_capture_chat(struct cli *r, struct err *e)
 		.runtime_note = opt_text(r, "runtime-note", NULL),
 		.command_preview = opt_text(r, "command-preview", NULL) };
 
-	c.path_count = opt_list(r, "path", &paths);
+	c.path_count = opt_list(r, "file", &paths);
 	c.paths = (const char *const *)paths;
 	if (!c.task_name[strspn(c.task_name, " \t\r\n")])
 		return err_set(e, E_USAGE, "MEMORY_CHAT", "--task-name is empty");
@@ -229,7 +229,7 @@ int cmd_memory_finalize(struct cli *r, struct err *e)
 	const char **proofs;
 	struct finalizing f = { .task_id = opt_text(r, "task-id", ""), .layer = opt_text(r, "layer", "") };
 
-	f.count = opt_list(r, text_eq(f.layer, "ontology") ? "id" : "path", &proofs);
+	f.count = opt_list(r, text_eq(f.layer, "ontology") ? "id" : "file", &proofs);
 	f.proofs = (const char *const *)proofs;
 	int rc = open_kernel(r, &k, e);
 	if (rc == OK)

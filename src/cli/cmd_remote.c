@@ -359,8 +359,8 @@ static int send_answer(struct cli *r, const struct json *q, const char *verb, st
 /* How far a yes reaches is decided where it was asked: over HTTP it is this very call, once. */
 static int check_reach(struct cli *r, struct err *e)
 {
-	static const char *const other[] = { "session", "shape", "path", "host", "until", "for", "key", "run",
-		"signed" };
+	static const char *const other[] = { "session", "shape", "below", "host", "until", "for", "key",
+		"run", "signed" };
 
 	for (size_t i = 0; i < r->value_count; i++)
 		for (size_t k = 0; k < ARRAY_SIZE(other); k++)

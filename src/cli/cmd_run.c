@@ -71,7 +71,7 @@
 
 const struct opt profile_run_opts[] = {
 	RUN_OPTIONS,
-	{ "path", OPT_LIST, "PATH", "save only this in the checkpoint", NULL, false },
+	{ "include", OPT_LIST, "PATH", "save only this in the checkpoint", NULL, false },
 	{ 0 },
 };
 const struct opt run_opts[] = {
@@ -331,12 +331,11 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 	return report.exit_code;
 }
 
-/* --path names what the checkpoint saves here; the workspace is --workspace. */
 int cmd_profile_run(struct cli *r, struct err *e)
 {
 	struct run_spec spec = { .profile = r->args[0] };
 	const char **paths;
-	size_t n = opt_list(r, "path", &paths);
+	size_t n = opt_list(r, "include", &paths);
 
 	spec.checkpoint_paths = n ? paths : NULL;
 	spec.checkpoint_path_count = n;

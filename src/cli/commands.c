@@ -77,7 +77,7 @@ static const struct cmd row_init = { KNOWN(init), "", 0, 0, "create or complete 
 
 static const struct cmd row_demo = { KNOWN(demo), "", 0, 0, "write a small workspace to try things on",
 	"Writes to --path DIR, default ./helm-demo; an existing directory that is not empty is refused.",
-	"$ helm demo --path demo-workspace", NULL, 0, cmd_demo };
+	"$ helm demo --path demo-workspace", NULL, OPENS_ITSELF, cmd_demo };
 
 static const struct cmd row_setup_status = { KNOWN(setup_status), "[CLIENT]", 0, 1,
 	"say for each agent client whether the guard is really armed",
@@ -125,7 +125,7 @@ static const struct cmd row_profile_run = { KNOWN(profile_run), "PROFILE -- COMM
 	"The command is understood first; the decision is signed and on disk before anything starts; the kernel enforces the profile; what happened is recorded.  "
 	"Exit code: the command's own, 24 when a person must approve, 25 when denied.",
 	"$ helm profile run inspect_local --task-name look -- git status --short", profile_run_opts,
-	NEEDS_WORKSPACE | CHILD_ARGV | PATH_IS_VALUE, cmd_profile_run };
+	NEEDS_WORKSPACE | CHILD_ARGV | PATH_MAY_BE_FILE, cmd_profile_run };
 
 static const struct cmd row_checkpoint_create = { KNOWN(checkpoint_create), "", 0, 0,
 	"save the workspace's files to go back to",
@@ -321,12 +321,12 @@ static const struct cmd row_adopt = { KNOWN(adopt), "", 0, 0,
 	"search another program's memory, too, read-only",
 	"Registers a directory as a source of context.  Nothing in it is ever written.  A record of the same name or directory is replaced.  "
 	"What agents are given to read is a person's to choose: agents cannot adopt, and a receipt is signed.",
-	NULL, adopt_opts, ANY_WORKSPACE, cmd_adopt };
+	NULL, adopt_opts, MADE_WORKSPACE, cmd_adopt };
 
 static const struct cmd row_onboard = { KNOWN(onboard), "", 0, 0,
 	"adopt what was found, after a look at the plan",
 	"Without a choice nothing is adopted.  --dry-run prints the plan and changes nothing, not even making the workspace.",
-	"$ helm onboard --use-detected --dry-run", onboard_opts, ANY_WORKSPACE, cmd_onboard };
+	"$ helm onboard --use-detected --dry-run", onboard_opts, MADE_WORKSPACE, cmd_onboard };
 
 static const struct cmd row_sources = { KNOWN(sources), "", 0, 0, "list adopted sources, or end an adoption",
 	NULL, "$ helm sources", sources_opts, NEEDS_WORKSPACE, cmd_sources };
@@ -360,8 +360,8 @@ static const struct cmd row_approval_approve = { KNOWN(approval_approve), "REQUE
 	"Shows the request and what your answer would let through, then waits for the word APPROVE.  "
 	"Needs a terminal that is not an agent's, or --key with a key registered by 'approval trust'.\n\n"
 	"The grant is a signed receipt and is named in the record of everything it lets through.  "
-	"It never lifts a denial.  By effect, never by text: --shape, --path and --host hold for any command whose every asking effect they cover.",
-	NULL, approval_approve_opts, NEEDS_WORKSPACE | OR_URL | PATH_IS_VALUE, cmd_approval_approve };
+	"It never lifts a denial.  By effect, never by text: --shape, --below and --host hold for any command whose every asking effect they cover.",
+	NULL, approval_approve_opts, NEEDS_WORKSPACE | OR_URL, cmd_approval_approve };
 
 static const struct cmd row_approval_message = { KNOWN(approval_message), "REQUEST", 1, 1,
 	"write the answer that an ssh key signs",
@@ -370,7 +370,7 @@ static const struct cmd row_approval_message = { KNOWN(approval_message), "REQUE
 	"  helm approval message REQUEST --once > answer\n"
 	"  ssh-keygen -Y sign -f ~/.ssh/id_ed25519_sk -n helm-approval@v1 answer\n"
 	"  helm approval approve REQUEST --signed answer",
-	NULL, approval_message_opts, NEEDS_WORKSPACE | PATH_IS_VALUE | DOCUMENT, cmd_approval_message };
+	NULL, approval_message_opts, NEEDS_WORKSPACE | DOCUMENT, cmd_approval_message };
 
 static const struct cmd row_approval_deny = { KNOWN(approval_deny), "REQUEST", 1, 1, "say no to a request",
 	"Shown and typed as an approval is; the word is DENY.", NULL, approval_deny_opts,
@@ -384,7 +384,7 @@ static const struct cmd row_approval_grant = { KNOWN(approval_grant), "(-- COMMA
 	"The command is not run: it shows what is meant.  "
 	"What it would ask about is granted, as far as the options say.\n\n"
 	"  helm approval grant --shell 'rm -rf build' --shape --for 2h",
-	NULL, approval_grant_opts, NEEDS_WORKSPACE | CHILD_ARGV | PATH_IS_VALUE, cmd_approval_grant };
+	NULL, approval_grant_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_approval_grant };
 
 static const struct cmd row_approval_trust = { KNOWN(approval_trust), "add|list|remove [KEY]", 1, 2,
 	"keep the keys that may approve without a terminal",
@@ -667,12 +667,12 @@ static const struct cmd row_hook_pre_tool = { KNOWN(hook_pre_tool), "", 0, 0,
 	"A refusal is said in the client's own words and is signed and on disk before it is said.  "
 	"Whatever fails ends in a block.",
 	"$ echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | helm hook pre-tool --client claude-code",
-	hook_opts, 0, cmd_hook_pre_tool };
+	hook_opts, OPENS_ITSELF, cmd_hook_pre_tool };
 
 static const struct cmd row_hook_post_tool = { KNOWN(hook_post_tool), "", 0, 0,
 	"record what became of a tool call",
 	"Reads the client's payload on standard input and binds the outcome to the decision of the same call.",
-	NULL, hook_opts, 0, cmd_hook_post_tool };
+	NULL, hook_opts, OPENS_ITSELF, cmd_hook_post_tool };
 
 static const struct cmd row_hook_session_start = { KNOWN(hook_session_start), "", 0, 0,
 	"tell a session that starts what is known",

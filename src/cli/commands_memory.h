@@ -5,9 +5,9 @@
 static const struct cmd row_memory_capture_chat = { KNOWN(memory_capture_chat), "", 0, 0,
 	"put work on record that was done in a conversation",
 	"Adds three rows to the task ledger; the last one says what of it is worth remembering, in which layer, and why (docs/formats/memory.md).  "
-	"Writes no memory: 'helm memory write' does.  --path names changed files here; the workspace is --workspace.",
-	"$ helm memory capture-chat --task-name 'document the release' --path README.md", memory_chat_opts,
-	NEEDS_WORKSPACE | PATH_IS_VALUE, cmd_memory_capture_chat };
+	"Writes no memory: 'helm memory write' does.  --file names what was changed; a --path that is no workspace is taken for one, as in the Python Helm.",
+	"$ helm memory capture-chat --task-name 'document the release' --file README.md", memory_chat_opts,
+	NEEDS_WORKSPACE | PATH_MAY_BE_FILE, cmd_memory_capture_chat };
 
 static const struct cmd row_memory_review_queue = { KNOWN(memory_review_queue), "", 0, 0,
 	"list what waits: captures to be written, flags, what is stale",
@@ -22,7 +22,7 @@ static const struct cmd row_memory_finalize = { KNOWN(memory_finalize), "", 0, 0
 	"say where a planned capture was written",
 	"The file must be there and belong to the layer: memory/YYYY-MM-DD.md for daily_memory, MEMORY.md for long_term_memory, a file below notes/ or memory/ or in an adopted vault for notes; an entity or relation of the ontology is named with --id.  "
 	"Path and digest are kept; when every layer of the plan has a proof the capture is written.",
-	NULL, memory_finalize_opts, NEEDS_WORKSPACE | PATH_IS_VALUE, cmd_memory_finalize };
+	NULL, memory_finalize_opts, NEEDS_WORKSPACE, cmd_memory_finalize };
 
 static const struct cmd row_memory_crystallize = { KNOWN(memory_crystallize), "", 0, 0,
 	"keep what a task has taught",

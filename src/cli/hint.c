@@ -125,13 +125,16 @@ const char *hint(const struct cli *r, const char *text)
 	for (const char *p = text; *p;) {
 		size_t n;
 		const struct cmd *c = advised(text, p, &n);
-		if (!c || !(c->needs & (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE)) ||
+		if (!c ||
+			!(c->needs &
+				(NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE |
+					MADE_WORKSPACE)) ||
 			names_one(p + 5)) {
 			buf_addc(&b, *p++);
 			continue;
 		}
 		buf_add(&b, p, 5 + n);
-		buf_addf(&b, " %s %s", c->needs & PATH_IS_VALUE ? "--workspace" : "--path", root);
+		buf_addf(&b, " --path %s", root);
 		p += 5 + n;
 	}
 	return called(r->a, b.p);

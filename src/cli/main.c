@@ -84,8 +84,8 @@ static size_t verb_at(char *const *argv, size_t argc)
 }
 
 /* Two words name a command of a family, one word the others. Options may stand between the two words, so
- * that `helm profile --path W run` works: there --path is the workspace, also for commands that have an own
- * option of that name. *ret_used says how many words of argv were used up; they are moved to the front. */
+ * that `helm profile --path W run` works: there --path is the workspace, also for commands where it may be
+ * a file. *ret_used says how many words of argv were used up; they are moved to the front. */
 static const struct cmd *find_command(struct arena *a, char **argv, size_t argc, size_t *ret_used)
 {
 	size_t verb = verb_at(argv, argc);
@@ -144,27 +144,6 @@ static int unknown_command(struct cli *r, char **argv, size_t argc)
 	return report(r, &e);
 }
 
-/* The workspace, as the command's row wants it: it must be there, may be there, will be made, or is only
- * looked at. */
-static int open_needs(struct cli *r, struct err *e)
-{
-	unsigned needs = r->cmd->needs;
-
-	if (needs & OR_URL && opt_text(r, "url", NULL))
-		return OK;
-	if (!(needs & (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE)))
-		return OK;
-	unsigned how = needs & NEW_WORKSPACE ? WORKSPACE_NEW
-		: needs & ANY_WORKSPACE	     ? WORKSPACE_ANY
-		: needs & MAY_WORKSPACE	     ? WORKSPACE_OPTIONAL
-					     : 0;
-	autorun_reopen(r->sys, r->a);
-	int rc = workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
-	if (rc && needs & SAYS_INSIDE && text_eq(e->code, "STATE_INSIDE") && agent_is_inside())
-		return OK;
-	return rc;
-}
-
 /* Nothing is opened before the words have been understood. */
 static int dispatch(struct cli *r, char **argv, size_t argc)
 {
@@ -185,7 +164,7 @@ static int dispatch(struct cli *r, char **argv, size_t argc)
 		out_flush(r);
 		return 0;
 	}
-	rc = open_needs(r, &e);
+	rc = workspace_option_open(r, &e);
 	if (rc == OK)
 		rc = r->cmd->fn(r, &e);
 	/* Errors are below zero; anything else is the command's own exit code. */

@@ -34,7 +34,7 @@ static const struct opt *find_in(const struct opt *opts, const char *name, size_
 	return NULL;
 }
 
-/* The command's own options win over the global ones: `profile run --path` is not the workspace. */
+/* The command's own options win over the global ones. */
 static const struct opt *find_opt(const struct cmd *cmd, const char *name, size_t n)
 {
 	const struct opt *o = cmd ? find_in(cmd->opts, name, n) : NULL;
@@ -94,7 +94,7 @@ static int store(struct cli *r, const struct opt *o, const char *text, struct er
 	}
 	if (o == &global_opts[0])
 		r->is_json = true;
-	else if (o == &global_opts[1] || o == &global_opts[2])
+	else if (o == &global_opts[2] || (o == &global_opts[1] && !(r->cmd->needs & PATH_MAY_BE_FILE)))
 		r->path_option = text;
 	else if (o == &global_opts[3])
 		r->wants_help = true;

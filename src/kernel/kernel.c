@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/approval/approval.h"
+#include "kernel/chain_key.h"
 #include "kernel/edit.h"
 #include "kernel/freeze.h"
 #include "kernel/policy/policy.h"
@@ -69,21 +70,34 @@ int kernel_open_unarmed(
 	return OK;
 }
 
+static int check_record(struct kernel *k, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+
+	return chain_key_check(k->sys, &a, k->ws, k->key, e);
+}
+
 /* Loads the key once.  Everything that signs calls this first.  From then on the recorder has the key in
  * force: it takes another one when keys were rotated meanwhile. */
 int kernel_arm(struct kernel *k, struct err *e)
 {
+	const bool is_new = !k->key;
 	int rc = OK;
 
 	if (!k->key) {
 		recorder_mark_key(&k->recorder);
 		rc = keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
 	}
+	if (rc == OK && is_new)
+		rc = check_record(k, e);
+	if (rc && is_new)
+		key_free(&k->key);
+	if (rc)
+		return rc == E_MISSING ? no_key(e) : rc;
 	if (!k->recorder.key)
 		k->recorder.key = k->key;
-	if (rc == OK)
-		posture_settle(k);
-	return rc == E_MISSING ? no_key(e) : rc;
+	posture_settle(k);
+	return OK;
 }
 
 int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e)

@@ -479,7 +479,7 @@ static int prove(
 			"the plan of task '%s' does not ask for the layer '%s'", f->task_id, f->layer);
 	if (!f->count)
 		return err_set(e, E_USAGE, "MEMORY_PROOF",
-			"say what proves it: --path FILE, or --id for the ontology");
+			"say what proves it: --file FILE, or --id for the ontology");
 	for (size_t i = 0; i < f->count; i++) {
 		struct json *proof = json_new(a, JSON_OBJECT);
 		json_sets(a, proof, "layer", f->layer);

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/approval/approval.h"
+#include "kernel/chain_key.h"
 #include "kernel/fleet/fleet.h"
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
@@ -464,31 +465,6 @@ static void look_at_approvals(struct look_around *x)
 
 /* ---- what is wrong ---- */
 
-/* Is this key, or was it once, the one of this user? */
-static bool is_own_key(struct look_around *x, const char *dir, const struct key *key, const char *hex)
-{
-	char own[2 * SIGN_PUBLIC + 1];
-
-	hex_encode(key_public(key), SIGN_PUBLIC, own);
-	return text_eq(own, hex) || keys_knows(x->s, x->a, AT_FDCWD, dir, hex);
-}
-
-/* Did a person say that this key of somebody else, or one of theirs that is lost, counts? */
-static bool is_trusted_key(struct look_around *x, const char *home, const char *hex)
-{
-	struct trust trust = { 0 };
-	struct err none = { 0 };
-	uint8_t key[KEY_SIZE];
-
-	if (!trust_parse_key(hex, key) ||
-		trust_add_file(x->s, x->a, path_join(x->a, home, "trust/" TRUSTED_KEYS), &trust, &none))
-		return false;
-	for (size_t i = 0; i < trust.key_count; i++)
-		if (memcmp(trust.keys[i].key, key, KEY_SIZE) == 0)
-			return true;
-	return false;
-}
-
 static int take_signer(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -504,14 +480,14 @@ static int take_signer(void *arg, const char *file, uint64_t line, struct bytes 
 }
 
 /* A key that was lost and made anew leaves older receipts that nobody here vouches for; the newest ones look well. */
-static void look_at_first_signer(
-	struct look_around *x, const char *home, const char *dir, const struct key *key)
+static void look_at_first_signer(struct look_around *x, const char *home, const struct key *key)
 {
 	char signer[2 * SIGN_PUBLIC + 1] = "";
 	struct err e = { 0 };
 
 	if (receipts_each(x->s, x->ws->state_fd, take_signer, signer, &e) < 0 || !*signer ||
-		is_own_key(x, dir, key, signer) || is_trusted_key(x, home, signer))
+		chain_key_is_own(x->s, x->a, home, key, signer) ||
+		chain_key_is_trusted(x->s, x->a, home, signer))
 		return;
 	add_wrong(x, "key",
 		arena_printf(x->a,
@@ -559,15 +535,17 @@ static void look_at_key(struct look_around *x, const struct json *last)
 		return;
 	}
 	const char *signer = json_get_text(json_get(last, "public_key_set"), "ed25519", "");
-	if (last && !is_own_key(x, dir, key, signer))
+	if (last && !chain_key_is_own(x->s, x->a, home, key, signer) &&
+		!chain_key_is_trusted(x->s, x->a, home, signer))
 		add_wrong(x, "key",
 			arena_printf(x->a,
 				"the newest receipt is signed by ed25519:%.16s..., which is no key of this "
 				"user",
 				signer),
-			NULL, "helm log check");
+			"nothing is written under another key, so nothing is allowed here",
+			chain_key_remedy(x->s, x->a, x->ws, signer));
 	else if (last)
-		look_at_first_signer(x, home, dir, key);
+		look_at_first_signer(x, home, key);
 }
 
 /* Where the files are not as the last writer left them, the next writer looks further back before it goes on; so do we. */

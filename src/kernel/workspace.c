@@ -160,6 +160,12 @@ struct choice {
 	struct json *markers;
 };
 
+/* Where the record lies when nobody names a workspace: in the helm home, whose key signs it. */
+static const char *default_root(struct arena *a, const char *helm_home)
+{
+	return helm_home ? absolute(a, arena_printf(a, "%s/workspace", helm_home)) : NULL;
+}
+
 /* A place that somebody named is taken as it is; if it is no workspace but holds one inside, that one is
  * meant. */
 static void choose_named(
@@ -209,17 +215,17 @@ static bool choose_above(struct sys *s, struct arena *a, struct choice *c)
 static int choose(struct sys *s, struct arena *a, const char *path, const char *home, unsigned flags,
 	struct choice *c, struct err *e)
 {
-	const char *env = s->getenv(s, "HELM_WORKSPACE");
+	const char *env = s->getenv(s, "HELM_WORKSPACE"), *helm_home;
 
 	if (path) {
 		choose_named(s, a, expand_home(a, home, path), "markers", c);
 	} else if (env && *env) {
 		choose_named(s, a, expand_home(a, home, env), "env", c);
 	} else if ((flags & WORKSPACE_NEW) || !choose_above(s, a, c)) {
-		if (!home)
+		if (workspace_helm_home(s, a, &helm_home, NULL))
 			return err_set(e, E_MISSING, "HOME_UNSET",
 				"HOME is not set; name the workspace with --path");
-		c->root = absolute(a, arena_printf(a, "%s/.helm/workspace", home));
+		c->root = default_root(a, helm_home);
 		c->source = "default";
 		c->layout = look(s, a, c->root, false, c->markers);
 	}
@@ -231,6 +237,16 @@ static int choose(struct sys *s, struct arena *a, const char *path, const char *
 static int open_quietly(struct sys *s, const char *path)
 {
 	return s->open(s, AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, 0);
+}
+
+bool workspace_is_one(struct sys *s, struct arena *a, const char *path)
+{
+	struct choice c = { .markers = json_new(a, JSON_ARRAY) };
+	const char *home = s->getenv(s, "HOME");
+
+	choose_named(s, a, expand_home(a, home && *home == '/' ? home : NULL, path), "markers", &c);
+	return c.layout != LAYOUT_UNKNOWN &&
+		file_is_dir(s, AT_FDCWD, arena_printf(a, "%s/%s", c.root, state_name(c.layout)));
 }
 
 /* Where a limit was reached nothing is known: the directory must not be taken for one that is not there. */
@@ -259,17 +275,17 @@ void workspace_leave(struct workspace **ws)
 
 const char *workspace_default_root(struct arena *a, const struct workspace *ws)
 {
-	return ws->home ? absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)) : NULL;
+	return default_root(a, ws->helm_home);
 }
 
-/* The workspace in the home directory, which serves work in any place.  Asked of the directories
- * themselves: their names may differ by links. */
+/* The workspace in the helm home, which serves work in any place.  Asked of the directories themselves:
+ * their names may differ by links. */
 static bool is_default(struct sys *s, struct arena *a, const struct workspace *ws)
 {
+	const char *path = default_root(a, ws->helm_home);
 	struct stat there, own;
 
-	return ws->home &&
-		s->stat(s, AT_FDCWD, arena_printf(a, "%s/.helm/workspace", ws->home), &there, 0) == 0 &&
+	return path && s->stat(s, AT_FDCWD, path, &there, 0) == 0 &&
 		s->stat(s, ws->root_fd, "", &own, AT_EMPTY_PATH) == 0 && there.st_dev == own.st_dev &&
 		there.st_ino == own.st_ino;
 }
@@ -363,6 +379,14 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 		ws->no_tree = arena_printf(a, "'%s' cannot be opened", top);
 }
 
+const char *workspace_call_dir(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	if (!is_default(s, a, ws))
+		return ws->root;
+	const char *here = absolute(a, ".");
+	return too_much(ws, here) ? WORKSPACE_NOWHERE : here;
+}
+
 /* Says which tree a directory of checkpoints belongs to, since its name is only a digest.  For people;
  * nothing reads it back to decide. */
 static int name_tree(struct sys *s, struct arena *a, const struct workspace *ws, int fd, struct err *e)
@@ -419,7 +443,6 @@ int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace
 	return rc;
 }
 
-/* Without flags the answer is a workspace with state, or an error that says how to make one. */
 /* Inside a sandbox Helm's state is covered (task/hidden.c): by an empty directory without rights on a file system of its own, with all that
  * is around it, or by Landlock.  An empty record must not be taken for the record. */
 static bool is_covered(struct sys *s, const struct workspace *ws)
@@ -490,11 +513,15 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 		workspace_close(ws);
 		return rc;
 	}
-	/* Everything that decides or records needs state; only those who make or inspect a workspace do
-	 * without. */
-	if (!(flags & (WORKSPACE_NEW | WORKSPACE_ANY)) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN)) {
+	/* Everything that decides or records needs state; only those who make or inspect a workspace do without.  Who inspects a place that was
+	 * named wants one that is there. */
+	const bool is_wanting = flags & WORKSPACE_ANY
+		? path && !ws->exists && !(flags & WORKSPACE_MADE)
+		: !(flags & WORKSPACE_NEW) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN);
+	if (is_wanting) {
+		const bool is_named = path || (text_eq(c.source, "env") && !s->getenv(s, "HELM_TASK_ID"));
 		workspace_close(ws);
-		if (flags & WORKSPACE_OPTIONAL && !path) {
+		if (flags & WORKSPACE_OPTIONAL && !is_named) {
 			*ret = NULL;
 			return OK;
 		}
@@ -505,7 +532,10 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 				"work anywhere, 'helm init --path .' makes this directory one",
 				ws->root);
 		return err_set(e, E_MISSING, "WORKSPACE_MISSING",
-			"'%s' is not a workspace; 'helm init --path %s' makes it one", ws->root, ws->root);
+			"%s'%s' is not a workspace%s; 'helm init --path %s' makes %s",
+			text_eq(c.source, "env") ? "HELM_WORKSPACE: " : "", ws->root,
+			ws->exists ? "" : ": it does not exist", ws->root,
+			ws->exists ? "it one" : "one there");
 	}
 	*ret = ws;
 	return OK;

@@ -38,11 +38,11 @@ struct workspace {
 };
 
 /* Find and open the workspace: `path` (from --path) if given, else $HELM_WORKSPACE, else the nearest
- * directory above the current one that is a workspace, else ~/.helm/workspace.  Without flags a place that
- * is no workspace is E_MISSING with the remedy.  WORKSPACE_OPTIONAL: *ret is NULL then.  WORKSPACE_ANY: the
- * place is given all the same, to be looked at. WORKSPACE_NEW: that too, and the walk up is left out,
- * because it is to be made. */
-enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2, WORKSPACE_ANY = 4 };
+ * directory above the current one that is a workspace, else <helm home>/workspace.  Without flags a place
+ * that is no workspace is E_MISSING with the remedy.  WORKSPACE_OPTIONAL: *ret is NULL then, unless it was
+ * named.  WORKSPACE_ANY: the place is given all the same, to be looked at, if it is there, or is made then (WORKSPACE_MADE).  WORKSPACE_NEW:
+ * that too, and the walk up is left out, because it is to be made. */
+enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2, WORKSPACE_ANY = 4, WORKSPACE_MADE = 8 };
 enum {
 	WORKSPACE_VERSION = 1
 }; /* `schema_version` of workspace.json; a newer one is refused, whatever the flags */
@@ -50,7 +50,15 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	struct err *e);
 void workspace_close(struct workspace *ws); /* NULL is fine */
 
-/* Somebody works in `dir` (NULL: the current directory).  The default workspace is Helm's own place and
+/* Would workspace_open() take `path` for a workspace that is there? */
+bool workspace_is_one(struct sys *s, struct arena *a, const char *path);
+
+/* The directory in which a call that names none is judged: the root.  The default workspace is Helm's record, and nobody works in it: for
+ * it, the current directory where that can be somebody's work, else a directory that there is not, in which no file is one of ours. */
+const char *workspace_call_dir(struct sys *s, struct arena *a, const struct workspace *ws);
+#define WORKSPACE_NOWHERE "/nowhere"
+
+/* Somebody works in `dir` (NULL: the current directory).  The default workspace (<helm home>/workspace) is Helm's own place and
  * holds nobody's work: used from elsewhere, its checkpoints are of the work tree one stands in (the git top
  * level, else the directory), and are kept beside it, in <helm home>/trees/<sha256 of the path>/
  * (docs/formats/checkpoint.md).  Never of /, the home directory or above it, a system directory or the helm

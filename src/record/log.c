@@ -86,6 +86,30 @@ void edge_look(struct sys *s, int state_fd, struct log_left *ret)
 		left_of(&edge, ret);
 }
 
+/* What the last writer left says it at once; where that is missing or old, the newest receipt itself does. */
+bool log_last_signer(struct sys *s, struct arena *a, int state_fd, uint8_t ret[SIGN_PUBLIC])
+{
+	static const uint8_t nobody[SIGN_PUBLIC] = { 0 };
+	AUTO(recorder_close) struct recorder r;
+	struct chain_end edge, found = { 0 };
+	struct file_mark now = { 0 };
+	struct bytes line;
+	struct stat st;
+	off_t end, size;
+
+	recorder_open(&r, s, state_fd, NULL);
+	if (s->stat(s, state_fd, RECEIPTS, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		now = mark_of(&st);
+	r.edge_fd = s->open(s, state_fd, EDGE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (r.edge_fd >= 0 && edge_read(&r, &edge) && mark_eq(&now, &edge.file))
+		found = edge;
+	else if ((r.fd = s->open(s, state_fd, RECEIPTS, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0)) >= 0 &&
+		tail_line(s, a, r.fd, RECEIPTS, &line, &end, &size, NULL) == OK && line.n)
+		(void)chain_read_last(a, line, RECEIPTS, &found, NULL, NULL);
+	memcpy(ret, found.signer, SIGN_PUBLIC);
+	return memcmp(ret, nobody, SIGN_PUBLIC) != 0;
+}
+
 bool log_left_confirms(
 	const struct log_left *left, const char *chain_id, uint64_t clock, const struct hash *last)
 {

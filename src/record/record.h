@@ -273,6 +273,9 @@ struct log_left {
 bool log_left_confirms(
 	const struct log_left *left, const char *chain_id, uint64_t clock, const struct hash *last);
 
+/* The key that signed the newest receipt which is no repair's; false: there is none, or nothing tells. */
+bool log_last_signer(struct sys *s, struct arena *a, int state_fd, uint8_t ret[SIGN_PUBLIC]);
+
 struct log_cut {
 	struct sys *sys;
 	struct log_file *chain; /* oldest first; also those that were moved away */

@@ -32,6 +32,7 @@ struct worker {
 	struct workspace *ws;
 	struct kernel k;
 	bool is_open;
+	bool has_git; /* as has_git() said when it was opened */
 	struct posture word; /* of a person about the place, as the kernel was opened with */
 	unsigned looks; /* so often it was read again, and said the same */
 	struct stat files[3]; /* that it was opened with: see look_at_files() */
@@ -236,6 +237,14 @@ static void worker_close(struct worker *w)
 	*w = (struct worker){ .s = w->s };
 }
 
+/* Is the tree that calls are judged in a repository?  When that changes, the tree may be another one. */
+static bool has_git(struct worker *w, struct arena *a)
+{
+	const char *tree = w->k.guard.at.work_tree;
+
+	return tree && file_exists(w->s->sys, AT_FDCWD, arena_printf(a, "%s/.git", tree));
+}
+
 static int worker_open(struct worker *w, struct err *e)
 {
 	struct server *s = w->s;
@@ -252,8 +261,9 @@ static int worker_open(struct worker *w, struct err *e)
 	}
 	w->is_open = true;
 	w->k.group = s->group;
-	/* Whoever calls is nowhere on this machine: what they say is about the workspace. */
-	w->k.guard.at = guard_at(&w->k.guard, &w->a, w->ws->root);
+	/* Whoever calls is nowhere on this machine. */
+	w->k.guard.at = guard_at(&w->k.guard, &w->a, workspace_call_dir(s->sys, &w->a, w->ws));
+	w->has_git = has_git(w, &w->a);
 	w->word = *posture_of(s->sys, w->ws);
 	return OK;
 }
@@ -292,14 +302,6 @@ static bool are_same_files(struct worker *w)
 	return are_same;
 }
 
-/* The tree that the workspace lies in is still one. */
-static bool is_same_tree(struct worker *w, struct arena *a)
-{
-	const char *tree = w->k.guard.at.work_tree;
-
-	return !tree || file_exists(w->s->sys, AT_FDCWD, arena_printf(a, "%s/.git", tree));
-}
-
 /* Once for all that are answered together: while one of them waits, the kernel that it was decided by stays open. */
 static int freshen(struct worker *w, struct call *c, struct err *e)
 {
@@ -310,7 +312,7 @@ static int freshen(struct worker *w, struct call *c, struct err *e)
 	if (w->is_open) {
 		*held = posture_hold(w->s->sys, w->ws);
 		if (is_same_word(w, posture_of(w->s->sys, w->ws)) && are_same_files(w) &&
-			is_same_tree(w, c->a))
+			has_git(w, c->a) == w->has_git)
 			return OK;
 		release(held);
 	}

@@ -70,7 +70,7 @@ ok "it is told" says 0 "nobody adopted it here" helm sources --path "$clone"
 ok "status does not have it" hides '"brought"' helm status --json --path "$clone"
 HELM_ENV="HELM_WORKSPACE=$clone"
 helm memory capture-chat --task-name 'update notes in obsidian' --task-id t1 >/dev/null
-ok "nor is it a proof" says 2 "does not prove notes" helm memory finalize --task-id t1 --layer notes --path "$vault/n.md"
+ok "nor is it a proof" says 2 "does not prove notes" helm memory finalize --task-id t1 --layer notes --file "$vault/n.md"
 HELM_ENV=
 helm adopt --path "$clone" --from-path "$vault" --name mine --kind codex >/dev/null
 ok "a person adopts it" says 0 "walrus in the vault" helm context walrus --path "$clone"

@@ -118,14 +118,14 @@ ok "revoked" says 0 "Revoked" terminal REVOKE -- helm approval revoke "$shape"
 ok "and gone" asks "rm -r src/a" s4
 ok "not twice" says 1 "revoked already" terminal REVOKE -- helm approval revoke "$shape"
 asks "rm -rf build/x" s5
-ok "a path" says 0 "below $scratch/ws/build" approve "$(newest)" --path build --for 1h
+ok "a path" says 0 "below $scratch/ws/build" approve "$(newest)" --below build --for 1h
 ok "lifts below it" passes "rm -rf build/y build/z" s6
 ok "not beside it" asks "rm -rf build/y src/z" s6
 ln -s ../src build/link
 ok "not through a link out of it" asks "rm -rf build/link/x" s6
-ok "a path that holds everything is refused" says 2 "whole workspace" approve "$(newest)" --path .
+ok "a path that holds everything is refused" says 2 "whole workspace" approve "$(newest)" --below .
 asks "git clean -fdx" s7
-ok "no path bounds what is not about files" says 1 "no path bounds it" approve "$(newest)" --path build
+ok "no path bounds what is not about files" says 1 "no path bounds it" approve "$(newest)" --below build
 ok "for this session" says 0 "session s7" approve "$(newest)" --session
 ok "as often as it likes" passes "git clean -fdx" s7
 ok "again" passes "git clean -fdx" s7

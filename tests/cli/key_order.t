@@ -97,7 +97,14 @@ helm key rotate --key "$boss" >/dev/null
 helm run -- true >/dev/null
 ok "sound before" good
 cp "$chain" "$scratch/kept"
-HELM_ENV="HELM_HOME=$scratch/old-home/.helm" helm run -- true >/dev/null 2>&1
+HELM_ENV="HELM_HOME=$scratch/old-home/.helm"
+ok "a writer with it refuses" says 1 "nothing was written" helm run -- true
+ok "and has written nothing" cmp "$chain" "$scratch/kept"
+# One that is not held back: it takes the newer key for a trusted one.
+mkdir -p "$scratch/old-home/.helm/trust"
+printf '{"keys": [{"public_key_hex": "%s"}]}' "$(cat "$scratch/home/.helm/keys/root.pub")" >"$scratch/old-home/.helm/trust/keys.json"
+helm run -- true >/dev/null 2>&1
+HELM_ENV=""
 ok "a key that was rotated signs again: not trusted" says 1 "no longer in force" helm log check
 ok "verify says so too" says 1 "no longer in force" helm verify "$chain" --key "$(helm key export)" --history "$history"
 ok "also without the history" says 1 "no longer in force" helm verify "$chain" --key "$(helm key export)"

@@ -49,7 +49,7 @@ ok "ended while a line is written" sweep KILL_AT memory write --layer long_term_
 calls=$(cat "$scratch/calls.txt")
 ok "a full disk at each call of it" sweep FAIL_AT memory write --layer long_term_memory --text 'a fact that is being written' --supersedes "$old"
 ok "ended while a conversation is captured" sweep KILL_AT memory capture-chat --task-name 'write the manual'
-ok "ended while a capture is finalized" sweep KILL_AT memory finalize --task-id t1 --layer long_term_memory --path "$ws/MEMORY.md"
+ok "ended while a capture is finalized" sweep KILL_AT memory finalize --task-id t1 --layer long_term_memory --file "$ws/MEMORY.md"
 ok "ended while an operation is recorded" sweep KILL_AT memory op write --subject s --reason r --evidence e --task-id t1
 ok "ended while lines of a file are accepted" sweep KILL_AT memory accept MEMORY.md
 ok "ended while an entry is taken back" sweep KILL_AT memory revert "$(again; helm memory write --layer long_term_memory --text 'a fact to be taken back' --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["entry"])'; rm -rf "$scratch/.start"; cp -a "$scratch/home" "$scratch/.start")"

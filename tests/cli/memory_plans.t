@@ -53,15 +53,15 @@ ok "anywhere" sh -c '! grep -rq hunter2hunter2 "$1"' - "$ws"
 
 # ---- what becomes of it ----
 ok "it waits" doc 'any(i["task_id"]=="chat-1" for i in d["items"])' helm memory pending-captures --json
-ok "a file that is not there proves nothing" says 1 "proves nothing" helm memory finalize --task-id chat-1 --layer daily_memory --path memory/2026-01-01.md
-ok "nor one of another layer" exits 2 helm memory finalize --task-id chat-1 --layer long_term_memory --path docs/r.md
-ok "nor one outside" exits 2 helm memory finalize --task-id chat-1 --layer daily_memory --path ../../etc/passwd
+ok "a file that is not there proves nothing" says 1 "proves nothing" helm memory finalize --task-id chat-1 --layer daily_memory --file memory/2026-01-01.md
+ok "nor one of another layer" exits 2 helm memory finalize --task-id chat-1 --layer long_term_memory --file docs/r.md
+ok "nor one outside" exits 2 helm memory finalize --task-id chat-1 --layer daily_memory --file ../../etc/passwd
 ok "nor a layer that was not planned" exits 2 helm memory finalize --task-id chat-1 --layer ontology --id x
 helm memory write --task-id chat-1 --text 'the router is described in docs/r.md' >/dev/null
 day=$(date -u +%F)
-ok "a layer is written" helm memory finalize --task-id chat-1 --layer daily_memory --path "memory/$day.md"
+ok "a layer is written" helm memory finalize --task-id chat-1 --layer daily_memory --file "memory/$day.md"
 ok "partly" last 'p["finalization_status"]=="capture_partial" and p["proofs"][0]["sha256"]'
-ok "and all of it" helm memory finalize --task-id chat-1 --layer long_term_memory --path "$ws/MEMORY.md"
+ok "and all of it" helm memory finalize --task-id chat-1 --layer long_term_memory --file "$ws/MEMORY.md"
 ok "then it is written" last 'p["finalization_status"]=="capture_written"'
 ok "and is to be crystallized" doc '[i["blockers"] for i in d["items"] if i["task_id"]=="chat-1"][0].count("missing_crystallization")==1' helm memory review-queue --json --limit 0
 ok "people are told what that means, and the command" says 0 "not kept yet (missing_crystallization): helm memory crystallize --task-id chat-1" helm memory review-queue --limit 0

@@ -75,7 +75,7 @@ SPECIAL = {
     "profile resume": "inspect_local --token x", "log anchor": "--to anchor.json", "hook post-tool": "--client codex", "hook session-start": "--client claude-code", "adopt": "--from-path /usr",
     "hook pre-tool": "--client codex", "key revoke": "00", "approval grant": "-- rm -rf x", "profile run": "inspect_local -- true",
     "egress check": "example.com", "run": "-- true", "agent": "true", "outside": "dec-1", "agent stop": "TASK", "guard check": "-- ls", "guard explain": "-- ls", "completion": "bash", "setup": "claude-code --dry-run",
-    "log consistency": "1", "memory capture-chat": "--task-name x", "memory finalize": "--task-id TASK --layer notes --path notes/x.md", "memory crystallize": "--task-id TASK --force", "memory op": "write --subject s --reason r --evidence e", "memory label": "--task-id TASK --to stale", "memory write": "--text 'the build needs make'", "memory accept": "mem-0", "memory reject": "mem-0", "memory revert": "mem-0", "memory merge": "MEMORY.md --base doc.json --input doc.json", "memory blame": "MEMORY.md", "memory note": "notes/x.md", "memory lint-phrase": "--state applied --text applied", "state lint-phrase": "--state applied --text applied", "frontmatter validate-vault": ".", "memory-tree refresh": "--trigger global_compact", "archive": "--before 2001-01-01", "contained": "dec-0 -- sh true", "key trust": "list", "operator-file": "list", "signer use": "/nowhere 00", "signer run": "--socket /nowhere/socket --for 0", "approval trust": "list", "freeze": "status", "allow": "list", "demo": "--path demo-ws", "privacy social": "--message 'read this post'",
+    "log consistency": "1", "memory capture-chat": "--task-name x", "memory finalize": "--task-id TASK --layer notes --file notes/x.md", "memory crystallize": "--task-id TASK --force", "memory op": "write --subject s --reason r --evidence e", "memory label": "--task-id TASK --to stale", "memory write": "--text 'the build needs make'", "memory accept": "mem-0", "memory reject": "mem-0", "memory revert": "mem-0", "memory merge": "MEMORY.md --base doc.json --input doc.json", "memory blame": "MEMORY.md", "memory note": "notes/x.md", "memory lint-phrase": "--state applied --text applied", "state lint-phrase": "--state applied --text applied", "frontmatter validate-vault": ".", "memory-tree refresh": "--trigger global_compact", "archive": "--before 2001-01-01", "contained": "dec-0 -- sh true", "key trust": "list", "operator-file": "list", "signer use": "/nowhere 00", "signer run": "--socket /nowhere/socket --for 0", "approval trust": "list", "freeze": "status", "allow": "list", "demo": "--path demo-ws", "privacy social": "--message 'read this post'",
     "mcp show": "nobody --seen", "mcp diff": "nobody --seen", "mcp add": "x -- true", "mcp approve": "nobody", "mcp revoke": "nobody", "mcp quarantine": "nobody", "mcp remove": "nobody",
     "signer log-key": "x", "signer log": "--socket /nowhere/socket --for 0", "serve fleet": "migrate --database host=/nowhere", "fleet tenant": "list --database host=/nowhere", "fleet token": "--database host=/nowhere",
     "fleet nodes": "--database host=/nowhere", "fleet search": "--database host=/nowhere", "fleet audit": "--database host=/nowhere", "fleet export": "--out q.pack --database host=/nowhere", "fleet freeze": "--database host=/nowhere",
@@ -228,13 +228,48 @@ def terminal():
             if too_wide(one, 60):
                 fail("too wide:", line, repr(one))
 
+# Files of the home with their times: what a command has written.
+def written():
+    seen = {}
+    for where, _, names in os.walk(home):
+        for name in names:
+            file = os.path.join(where, name)
+            st = os.lstat(file)
+            seen[file] = (st.st_size, st.st_mtime_ns, st.st_ino)
+    return seen
+
+# --path names the workspace, for every command.  One that is not there is told, and nothing is written; only these make it, and hooks
+# say it in the form of their clients.
+MAKES = ("init", "demo", "adopt", "onboard")
+HOOKS = ("hook pre-tool", "hook post-tool", "hook session-start")
+CALL = b'{"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "touch x"}, "hook_event_name": "PreToolUse"}'
+
+def nowhere():
+    known, gone = ids(), os.path.join(home, "gone")
+    before = written()
+    for c in commands:
+        if c["name"] in MAKES:
+            continue
+        words, tail = call(c, known)
+        said = run(words + ["--path", gone] + tail, stdin=CALL)
+        if said.returncode == 0 and c["name"] not in HOOKS:
+            fail("ends with 0:", words, tail)
+        if gone not in (said.stdout + said.stderr).decode():
+            fail("does not name the path:", words, tail, said.stdout + said.stderr)
+        after = written()
+        if after != before or os.path.exists(gone):
+            fail("has written:", words, tail, [f for f in after if after[f] != before.get(f)])
+            before = after
+    print(len(commands), "commands")
+
 prepare()
-{"terminal": terminal, "rule": rule, "width": width, "overview": overview}[what]()
+{"terminal": terminal, "rule": rule, "nowhere": nowhere, "width": width, "overview": overview}[what]()
 sys.exit(1 if bad else 0)
 PY
 ok "the overview is one screen, and nothing is missing" python3 output.py "$HELM_REAL" "$scratch/home" overview
 ok "nothing is wider than the screen, and no word is broken" python3 output.py "$HELM_REAL" "$scratch/home" width
 ok "nor on a terminal, where there is colour" python3 output.py "$HELM_REAL" "$scratch/home" terminal
+ok "every command refuses a workspace that is not there, and writes nothing" python3 output.py "$HELM_REAL" "$scratch/home" nowhere
 ok "every command prints text, and one JSON document with --json" python3 output.py "$HELM_REAL" "$scratch/home" rule
 # A command that is meant to be pasted stays one line, however narrow the screen.
 whole() { # whole TEXT COMMAND...

@@ -134,7 +134,9 @@ ok "nobody has called in the new one" test ! -e .helm/tool-calls.jsonl
 ok "yet no agent chooses a profile there" says 25 "could be the agent's" away "$PWD" -- helm profile use service_ops
 ok "nor ends a policy" says 25 "could be the agent's" away "$PWD" NONE -- helm policy use --none
 ok "nor registers a key" says 25 "could be the agent's" away "$PWD" TRUST -- helm approval trust add "${boss%.key}.pub"
-ok "nor rotates one where no workspace is" says 25 "could be the agent's" away "$scratch/nowhere" -- helm key rotate --reason x
+mkdir "$scratch/plain"
+in_plain() { (cd "$scratch/plain" && terminal --forge -- helm key rotate --reason x); }
+ok "nor rotates one where no workspace is" says 25 "could be the agent's" in_plain
 ok "a person does" exits 0 terminal -- helm profile use service_ops
 many() { # callers that have ended leave nothing but the first of them
   for _ in 1 2 3 4 5 6 7 8; do

@@ -35,6 +35,7 @@ ok "a directory with docs is generic only when named" says 0 "layout=generic" he
 mkdir -p "$scratch/home/.openclaw"
 ok "another runtime that is here is told" says 0 "found_openclaw=$scratch/home/.openclaw" helm detect
 rmdir "$scratch/home/.openclaw"
+mkdir "$scratch/home/nowhere"
 ok "~ is not a workspace although it has .helm" says 0 "layout=unknown" helm detect --path "$scratch/home/nowhere"
 ok "the home directory leads to the nested workspace" says 0 "source=nested" helm detect --path "$scratch/home"
 HELM_ENV="HELM_WORKSPACE=$scratch/project"

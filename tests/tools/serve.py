@@ -76,10 +76,10 @@ class Place:
 
 
 class Server:
-    def __init__(self, place, *args, env=None, **more):
+    def __init__(self, place, *args, env=None, cwd=None, **more):
         self.place = place
         self.log = open(os.path.join(place.dir, "log"), "ab")
-        self.p = subprocess.Popen([HELM, "serve", "--policy", place.policy, "--port", "0"] + list(args), cwd=place.dir,
+        self.p = subprocess.Popen([HELM, "serve", "--policy", place.policy, "--port", "0"] + list(args), cwd=cwd or place.dir,
                                   env=dict(place.env, HELM_ADMIN_API_KEY=ADMIN, HELM_SERVICE_API_KEY=SERVICE, **(env or {})),
                                   stdout=subprocess.PIPE, stderr=self.log, **more)
         line = self.p.stdout.readline()

@@ -38,7 +38,7 @@ int mcp_authorize(struct kernel *k, const char *server, const char *tool, const 
 {
 	struct arena *a = h->a;
 	struct json *registry, *seen, *about = json_new(a, JSON_OBJECT);
-	struct surroundings at = guard_at(&k->guard, a, k->ws->root);
+	struct surroundings at = guard_at(&k->guard, a, workspace_call_dir(k->sys, a, k->ws));
 	struct proposal proposal = { 0 };
 	struct mcp_answer said;
 	const char *profile;

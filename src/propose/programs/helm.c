@@ -98,24 +98,40 @@ static bool option_value(const struct call *k, size_t i, size_t end, const char 
 	return true;
 }
 
+/* Behind `profile run`, --path may also name a file that is saved first.  A place in the tree one works in is no way out: whoever goes there is
+ * governed by it as well. */
+static bool is_in_tree(const struct call *k, const struct word *x)
+{
+	const struct surroundings *at = walk_surroundings(k->w);
+	const char *cwd = walk_cwd(k->w, k->c), *tree = at->work_tree;
+	if (!tree || x->certainty != CERTAIN || (*x->text != '/' && !cwd))
+		return false;
+	return path_is_below(
+		path_clean(walk_arena(k->w), path_join(walk_arena(k->w), cwd ? cwd : "/", x->text)), tree);
+}
+
 /* Work is asked to be done somewhere else than where the person has set things up, or under more than they chose. */
 static void find_boundary(struct call *k, size_t end, bool is_profile_run)
 {
-	static const char *const places[] = { "--workspace", "--path" };
+	bool has_profile = false;
 	struct word value;
 	for (size_t i = 0; i < end; i++) {
+		const struct word *x = &k->rest[i];
 		if (!is_profile_run && option_value(k, i, end, "--profile", &value) &&
 			!is_narrower(k, &value))
-			fx(k, TAG_TAMPER_BOUNDARY, &k->rest[i], 0);
-		for (size_t j = 0; j < (is_profile_run ? 1 : 2); j++)
-			if (option_value(k, i, end, places[j], &value) && !is_same_place(k, &value))
-				fx(k, TAG_TAMPER_BOUNDARY, &k->rest[i], 0);
-		if (is_profile_run && !word_starts(&k->rest[i], "-") && stands_free(k->rest, i)) {
-			if (!is_narrower(k, &k->rest[i]))
-				fx(k, TAG_TAMPER_BOUNDARY, &k->rest[i], 0);
-			is_profile_run = false;
-			end = i; /* behind it stands the command, or options of which --path is another one */
-		}
+			fx(k, TAG_TAMPER_BOUNDARY, x, 0);
+		if (option_value(k, i, end, "--workspace", &value) && !is_same_place(k, &value))
+			fx(k, TAG_TAMPER_BOUNDARY, x, 0);
+		if (option_value(k, i, end, "--path", &value) && !is_same_place(k, &value) &&
+			!(is_profile_run && is_in_tree(k, &value)))
+			fx(k, TAG_TAMPER_BOUNDARY, x, 0);
+		if (!is_profile_run || word_starts(x, "-") || !stands_free(k->rest, i))
+			continue;
+		if (has_profile)
+			return; /* the command begins */
+		if (!is_narrower(k, x))
+			fx(k, TAG_TAMPER_BOUNDARY, x, 0);
+		has_profile = true;
 	}
 }
 
