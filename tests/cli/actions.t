@@ -38,7 +38,7 @@ rm -rf d5
 post "rm -rf d5" u-undone 0
 helm checkpoint restore "$saved" --yes >/dev/null 2>&1
 waiting=$(helm approval list --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["requests"][0]["approval_id"])')
-me=$(helm approval list --all --json | sed -n 's/.*"responder": "\(user:[^"]*\)".*/\1/p' | head -1)
+me=$(helm approval list --all --json | sed -n 's/.*"responder": "\(user:[^ "]*\).*/\1/p' | head -1)
 
 # The fixture, and what every view has to say of each.
 cat >"$scratch/expected" <<LIST
@@ -54,9 +54,11 @@ rm -rf d4	waiting for an answer: helm approval show $waiting
 rm -rf d5	undone
 LIST
 
+# Which terminal a person sat at is not the same each time.
+anywhere() { sed 's# at /dev/pts/[0-9]*##'; }
 # compare VIEW: a list of "sentence TAB state" on standard input is a part of the fixture, and not empty.
 compare() {
-  sort >"$scratch/view" && [ -s "$scratch/view" ] || { echo "$1 shows nothing"; return 1; }
+  anywhere | sort >"$scratch/view" && [ -s "$scratch/view" ] || { echo "$1 shows nothing"; return 1; }
   sort "$scratch/expected" | comm -13 - "$scratch/view" >"$scratch/more"
   [ ! -s "$scratch/more" ] || { echo "$1 says otherwise:"; cat "$scratch/more"; return 1; }
   [ "$(wc -l <"$scratch/view")" -eq "$2" ] || { echo "$1 has $(wc -l <"$scratch/view") rows, wanted $2:"; cat "$scratch/view"; return 1; }
@@ -91,7 +93,7 @@ text_has() { # text_has SENTENCE STATE COMMAND...: on one line
   sentence=$1
   words=$2
   shift 2
-  COLUMNS=400 "$@" | tr -d '\\' | grep -F -e "$sentence" | grep -qF -e "$words" || { "$@"; return 1; }
+  COLUMNS=400 "$@" | tr -d '\\' | anywhere | grep -F -e "$sentence" | grep -qF -e "$words" || { "$@"; return 1; }
 }
 wide() { HELM_ENV="COLUMNS=400" helm "$@"; }
 while IFS="$(printf '\t')" read -r sentence words; do
@@ -149,7 +151,7 @@ rmdir "$scratch/ws/.helm/acts-index.sqlite3"
 
 # What came by HTTP, in the console's own answers and on the command line.
 [ -x "$HELM_BUILD/helm-serve" ] || { skip "actions by HTTP" "helm-serve was not built"; finish; }
-cat >"$scratch/http.py" <<'PY'
+cat >"$scratch/by_http.py" <<'PY'
 from serve import *
 
 p = Place()
@@ -179,7 +181,7 @@ s.stop()
 finish()
 PY
 export HELM_BUILD HELM_SOURCE
-PYTHONPATH=$HELM_SOURCE/tests/tools python3 "$scratch/http.py" >"$scratch/http.tap" 2>&1
+PYTHONPATH=$HELM_SOURCE/tests/tools python3 "$scratch/by_http.py" >"$scratch/http.tap" 2>&1
 while read -r line; do
   case $line in
     ok*) ok "${line#* - }" true ;;
