@@ -9,7 +9,7 @@
 
 #include "actions/action.h"
 #include "kernel/workspace.h"
-#include "record/index.h"
+#include "record/record.h"
 
 #define ACTION_INDEX "acts-index.sqlite3"
 

@@ -697,14 +697,12 @@ static void more_effects_never_lower_the_answer(void **state)
 				struct effect both[] = { { .kind = tags[x].kind, .tag = tags[x].tag },
 					{ .kind = tags[y].kind, .tag = tags[y].tag, .step = 1 } };
 				struct arena_mark m = arena_mark(&a);
-				enum rule_effect one_x =
-					judge(shipped, profiles.list[p].name, &both[0], 1).action;
-				enum rule_effect one_y =
-					judge(shipped, profiles.list[p].name, &both[1], 1).action;
-				enum rule_effect two = judge(shipped, profiles.list[p].name, both, 2).action;
-				arena_release(&a, m);
-				if (two < one_x || two < one_y)
+				const char *name = profiles.list[p].name;
+				enum rule_effect one_x = judge(shipped, name, &both[0], 1).action,
+						 one_y = judge(shipped, name, &both[1], 1).action;
+				if (judge(shipped, name, both, 2).action < (one_x > one_y ? one_x : one_y))
 					fail_msg("%s + %s", tags[x].tag, tags[y].tag);
+				arena_release(&a, m);
 			}
 }
 
