@@ -123,10 +123,11 @@ void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 	const struct json *request = json_get(entry, "request");
 	const char *state = request_state(entry, r->sys->now_us(r->sys)),
 		   *id = json_get_text(request, "approval_id", "");
-	AUTO(action_index_close) struct action_index *index = r->ws ? actions_of_cli(r) : NULL;
+	bool is_open = text_eq(state, "pending");
+	AUTO(action_index_close) struct action_index *index = r->ws && !is_open ? actions_of_cli(r) : NULL;
 
 	buf_addf(to, "%sRequest %s%s, %s\n", paint(r, PAINT_BOLD), safe(r, id), paint(r, PAINT_OFF),
-		text_eq(state, "pending") ? "waiting for an answer" : state_words(r, index, id, state));
+		is_open ? "waiting for an answer" : state_words(r, index, id, state));
 	line(r, to, request, "asked by", "principal");
 	line(r, to, request, "session", "session");
 	line(r, to, request, "task", "task_id");
@@ -145,7 +146,7 @@ void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 			safe(r, *label ? label : json_get_text(x, "key_id", "")));
 	}
 	buf_addf(to, "  %-10s %s\n", "asked", ago(r, request, "created_at"));
-	if (text_eq(state, "pending"))
+	if (is_open)
 		buf_addf(to, "  %-10s %s\n", "waits", how_long(r, time_of(request, "expires_at")));
 	line(r, to, entry, "answered", "resolved_at");
 	line(r, to, entry, "by", "responder");
