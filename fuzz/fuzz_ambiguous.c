@@ -37,7 +37,7 @@ static struct json *argument(struct arena *a, unsigned which, const char *text, 
 	return input;
 }
 
-static enum action judge(struct arena *a, unsigned profile, unsigned which, const char *text, size_t n)
+static enum rule_effect judge(struct arena *a, unsigned profile, unsigned which, const char *text, size_t n)
 {
 	static const struct surroundings at = { .cwd = "/home/user/work",
 		.home = "/home/user",
@@ -93,8 +93,8 @@ void fuzz_one(const uint8_t *data, size_t size)
 	buf_add(&with, text, at);
 	buf_add(&with, odd[kind].text, odd[kind].n);
 	buf_add(&with, text + at, n - at);
-	enum action before = judge(&a, data[0], which, text, n),
-		    after = judge(&a, data[0], which, with.p, with.n);
+	enum rule_effect before = judge(&a, data[0], which, text, n),
+			 after = judge(&a, data[0], which, with.p, with.n);
 	if (odd[kind].is_denied ? after != ACTION_DENY : after < before)
 		BUG("a text with two readings made the answer milder");
 }

@@ -1,6 +1,6 @@
 // acts.js — acts on record: found and paged through; one of them with its proof; a session as a line of time.
 import { trustKey, trustedKey } from './api.js';
-import { add, badge, facts, h, link, page, parted, plain, said, show, table, when } from './dom.js';
+import { add, badge, facts, h, link, page, parted, plain, said, show, stateBadge, table, when } from './dom.js';
 import { chain, timeline, tree } from './pictures.js';
 import { requestIsBound, verify } from './proof.js';
 import { askedFor } from './shown.js';
@@ -20,7 +20,7 @@ const ruleText = (rule) => (rule.startsWith('order:') ? 'order ' + rule.slice(6,
 
 export const columns = () => [
 	{ title: 'When', class: 'tight', bare: true, cell: (a) => when(a.at) },
-	{ title: 'Verdict', class: 'tight', bare: true, cell: (a) => badge(a.verdict, a.kind) },
+	{ title: 'State', class: 'tight', bare: true, cell: stateBadge },
 	{ title: 'What', bare: true, cell: (a) => (a.self_test ? [caption(a), ' ', selfTest(a)] : caption(a)) },
 	inFleet() ? { title: 'Machine', class: 'mid', cell: (a) => [machineOf(a), h('span', { class: 'soft small' }, ' ', parted(a.user))] } : null,
 	{ title: 'Who', class: 'mid', cell: (a) => parted(a.who) },
@@ -204,7 +204,7 @@ function steps(doc) {
 	rows.push([act.kind === 'grant' ? 'ALLOW' : act.kind === 'denial' ? 'DENY' : act.verdict, act.verdict === 'DENY' ? 'Denied' : act.verdict === 'ESCALATE' ? 'Not done until somebody answers' : act.verdict === 'ALLOW' ? 'Allowed' : STEPS[act.kind] || 'Put on record', act.at, act.reason || act.rule || '']);
 	for (const one of doc.related.filter((x) => x.id !== act.id))
 		rows.push([one.kind === 'grant' ? 'ALLOW' : one.kind === 'denial' ? 'DENY' : one.verdict, STEPS[one.kind] || (one.verdict === 'ESCALATE' ? 'Not done until somebody answers' : one.kind), one.at, [one.who, ' ', link(actPath(one.id), 'receipt')]]);
-	if (outcome) rows.push(['ALLOW', 'Done: ' + (act.status || '').toLowerCase(), JSON.parse(outcome.receipt).timestamp, '']);
+	if (outcome) rows.push([act.state === 'failed' ? 'DENY' : 'ALLOW', act.state_text || act.status, JSON.parse(outcome.receipt).timestamp, '']);
 	rows.sort((x, y) => new Date(x[2]) - new Date(y[2]));
 	return h('ol', { class: 'steps' }, rows.map(([kind, title, at, text]) => h('li', { class: kind || null }, h('b', null, title), ' ', when(at), text && h('div', { class: 'soft small' }, Array.isArray(text) ? text : said(text)))));
 }
@@ -263,14 +263,14 @@ export async function one(main, at) {
 	const what = await askedFor(decision, about.shown_sha256);
 	const bound = question && receipt && receipt.subject ? await requestIsBound(question.request, receipt.subject) : null;
 	show(main,
-		h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, nameOf(act), ' '), badge(act.verdict, act.kind), selfTest(act)),
-		h('code', { class: 'block' }, said(command || (question && question.request.preview) || act.caption || '—')), what,
+		h('div', { class: 'head' }, h('h1', { tabindex: '-1' }, nameOf(act), ' '), stateBadge(act), selfTest(act)),
+		h('code', { class: 'block' }, said(command || (question && question.request.preview) || act.sentence || act.caption || '—')), what,
 		h('div', { class: 'pair' },
 			h('div', null,
 				h('section', { class: 'card' }, h('h2', null, 'What happened'), steps(doc)),
 				h('section', { class: 'card' }, h('h2', null, 'About it'), facts([
 					['Who', parted(act.who)], ['When', when(act.at)], ['Rule', act.rule ? link('/console/acts?rule=' + encodeURIComponent(act.rule), parted(act.rule)) : null], ['Reason', some(act.reason)],
-					['Door', some(act.door)], ['Session', act.session ? link('/console/session/' + encodeURIComponent(act.session), said(act.session)) : null],
+					['Came by', some(act.entry_point || act.door)], ['Session', act.session ? link('/console/session/' + encodeURIComponent(act.session), said(act.session)) : null],
 					['Profile', some(about.profile)], ['Walls', some(about.containment)], ['Directory', call && call.cwd ? h('code', null, parted(call.cwd)) : null], ['Task', act.task_id ? h('code', null, act.task_id) : null],
 					['Question', act.approval_id ? link('/console/waiting?id=' + encodeURIComponent(act.approval_id), act.approval_id) : null],
 					['Text', bound === null ? null : bound ? h('span', { class: 'badge good' }, '✓ what is shown is what was signed') : h('span', { class: 'badge bad' }, '✕ the text is not the one that was signed')],

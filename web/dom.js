@@ -79,6 +79,14 @@ export function badge(verdict, kind) {
 	return h('span', { class: 'badge' }, plain(kind || verdict || '—'));
 }
 
+// The state of an action, in the words that every other view has; a fleet knows verdicts only.
+const COLOURS = { waiting: ['warn', '?'], approved: ['warn', '✓'], refused: ['bad', '✕'], expired: ['', '–'], denied: ['bad', '✕'], allowed: ['good', '✓'], running: ['warn', '…'], done: ['good', '✓'], failed: ['bad', '✕'], undone: ['', '↶'] };
+export function stateBadge(act) {
+	const known = COLOURS[act.state];
+	if (!known) return badge(act.verdict, act.kind);
+	return h('span', { class: ('badge ' + known[0]).trim(), 'data-state': act.state }, `${known[1]} ${plain(act.state_text)}`);
+}
+
 export const link = (href, ...children) => h('a', { href, 'data-go': '' }, ...children);
 
 // columns: [{title, cell(row), class, bare}]; roles are said aloud because narrow screens show rows as cards.

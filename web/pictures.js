@@ -11,7 +11,8 @@ function frame(width, height, title, ...children) {
 	return h('div', { class: 'picture', tabindex: '0', role: 'group', 'aria-label': title + ' (picture)' }, svg);
 }
 const cut = (text, n) => { text = plain(text); return text.length > n ? text.slice(0, n - 1) + '…' : text; };
-const kindOf = (act) => (['ALLOW', 'DENY', 'ESCALATE'].includes(act.verdict) ? act.verdict : 'other');
+const BY_STATE = { failed: 'DENY', refused: 'DENY', denied: 'DENY', waiting: 'ESCALATE', approved: 'ESCALATE', expired: 'ESCALATE' };
+const kindOf = (act) => BY_STATE[act.state] || (['ALLOW', 'DENY', 'ESCALATE'].includes(act.verdict) ? act.verdict : 'other');
 
 export const legend = () => h('div', { class: 'legend', 'aria-hidden': 'true' },
 	[['ALLOW', 'allowed'], ['ESCALATE', 'asked'], ['DENY', 'denied'], ['', 'other']].map(([c, t]) => h('span', null, h('i', { class: c || null }), t)));
@@ -33,7 +34,7 @@ export function timeline(acts) {
 		const lane = lanes.indexOf(act.tool || act.kind || '—');
 		if (lane < 0) continue;
 		const dot = s('circle', { class: kindOf(act), cx: x(act.at_us).toFixed(1), cy: top + lane * row + row / 2, r: kindOf(act) === 'ALLOW' ? 4 : 6, 'fill-opacity': 0.85, 'stroke-width': 0 });
-		dot.append(s('title', null, `${act.at} ${act.verdict || act.kind}: ${plain(act.caption || act.tool)}`));
+		dot.append(s('title', null, `${act.at} ${act.state_text || act.verdict || act.kind}: ${plain(act.caption || act.tool)}`));
 		out.push(dot);
 	}
 	const marks = span < 2e6 ? [first] : small ? [first, first + span] : [first, first + span / 2, first + span];

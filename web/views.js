@@ -98,10 +98,10 @@ const filled = (text) => text.split(/\{(program|target)\}/).map((part, i) => (i 
 const ruleText = (r) => r.text || [...(r.actions || []), typeof r.when === 'string' ? r.when : ''].filter(Boolean).join(' · ');
 export async function policy(main, at) {
 	const doc = await source.get('policy'), used = await source.get('acts/values');
-	const counts = Object.fromEntries(used.rule.map((x) => [x.value, x.count])), layers = doc.layers || (doc.document || {}).layers || [], rules = layers.flatMap((layer) => (layer.rules || []).map((r) => ({ ...r, text: ruleText(r), layer: layer.name })));
+	const counts = Object.fromEntries(used.rule.map((x) => [x.value, x.count])), identity = (r) => (doc.rule_prefix || '') + r.id, layers = doc.layers || (doc.document || {}).layers || [], rules = layers.flatMap((layer) => (layer.rules || []).map((r) => ({ ...r, text: ruleText(r), layer: layer.name })));
 	const seen = new Set(), text = at.query.get('rule') || '';
 	const unique = rules.filter((r) => { const key = r.id + r.text; if (seen.has(key)) return false; seen.add(key); return !text || (r.id + ' ' + r.text).toLowerCase().includes(text.toLowerCase()); });
-	const reached = new Set(rules.filter((r) => counts[r.id]).map((r) => r.id)), ids = new Set(rules.map((r) => r.id));
+	const reached = new Set(rules.filter((r) => counts[identity(r)]).map((r) => r.id)), ids = new Set(rules.map((r) => r.id));
 	const find = h('input', { type: 'search', value: text, 'aria-label': 'Find a rule' });
 	const candidate = h('textarea', { spellcheck: 'false', placeholder: 'format: helm.policy.v1\nname: candidate\nversion: "1"\nrules:\n  - {id: pushes, action: AGENT_TOOL_CALL, verdict: ESCALATE, …}' }), result = h('div', { 'aria-live': 'polite' });
 	const simulate = async (e) => {
@@ -114,9 +114,9 @@ export async function policy(main, at) {
 			h('label', { class: 'field' }, h('span', null, 'A policy, in any form that helm policy simulate takes'), candidate), h('div', { class: 'actions' }, h('button', { class: 'main', onclick: simulate }, 'Ask it')), result),
 		h('form', { class: 'filters narrow', onsubmit: (e) => { e.preventDefault(); setQuery({ rule: find.value }); } }, h('label', { class: 'field' }, h('span', null, 'Rule'), find), h('button', null, 'Find')),
 		table('Rules in force', [
-			{ title: 'Rule', bare: true, class: 'mid', cell: (r) => link('/console/acts?rule=' + encodeURIComponent(r.id), parted(r.id)) },
+			{ title: 'Rule', bare: true, class: 'mid', cell: (r) => link('/console/acts?rule=' + encodeURIComponent(identity(r)), parted(r.id)) },
 			{ title: 'Says', class: 'tight', cell: (r) => says(r.verdict) }, { title: 'When', cell: (r) => filled(r.text) },
-			{ title: 'Spoke', class: 'num', cell: (r) => (counts[r.id] ? String(counts[r.id]) : h('span', { class: 'soft' }, 'never')) }, { title: 'From', class: 'tight', cell: (r) => h('span', { class: 'small soft' }, said(r.origin || r.layer)) },
+			{ title: 'Spoke', class: 'num', cell: (r) => (counts[identity(r)] ? String(counts[identity(r)]) : h('span', { class: 'soft' }, 'never')) }, { title: 'From', class: 'tight', cell: (r) => h('span', { class: 'small soft' }, said(r.origin || r.layer)) },
 		], unique, 'No rule fits.')));
 }
 

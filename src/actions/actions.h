@@ -14,8 +14,12 @@
 
 #include <stdbool.h>
 
+struct action_index;
+struct workspace;
+
 struct actions_place {
 	struct sys *sys;
+	const struct workspace *ws;
 	struct arena *a;
 	const char *root, *layout, *state_name, *state_dir;
 	int root_fd, state_fd;
@@ -74,11 +78,11 @@ char *actions_profile_text(struct arena *a, const struct json *profile);
 char *actions_policy_text(struct arena *a, const struct json *policy);
 
 /* What happened: tasks, what was stopped and why, agents' sessions, checkpoints, failed commands, receipts.  At most `limit` of each
- * (0: all); `lists` says of each how many there are, and actions_cut() says it in words.  `answers`: {approval_id: state of the
- * request}, for what became of what was asked; or NULL.  A member `record` {sound, receipts, findings}, put in by whoever checked
+ * (0: all); `lists` says of each how many there are, and actions_cut() says it in words.  A member `record` {sound, receipts, findings}, put in by whoever checked
  * the log, is shown by the page. */
-int actions_report(const struct actions_place *o, size_t limit, const struct json *answers, struct json **ret,
-	struct err *e);
+int actions_report(const struct actions_place *o, size_t limit, struct json **ret, struct err *e);
+/* {state: how many}: actions of agents in the last 24 hours, without self-tests. */
+int actions_day_states(struct action_index *x, int64_t now_us, struct json **ret, struct err *e);
 /* The last 24 hours, for the member `day` of that document: {since, first_at, last_at, calls, only_read, allowed, asked, refused, clients,
  * changed_files, deleted_files, commits[], undo[], left[], walls[], door {admitted, refused}, ...}. */
 int actions_day(const struct actions_place *o, struct json **ret, struct err *e);
@@ -141,8 +145,7 @@ int actions_session_list(const struct actions_place *o, size_t limit, struct par
 /* One of them, every call with verdict, receipt, outcome and what became of it; of a very long one the newest, and `calls_of` says how
  * many there are.  E_MISSING SESSION_MISSING. */
 /* A unique beginning of the id is enough; SESSION_AMBIGUOUS. */
-int actions_session(const struct actions_place *o, const char *start, const struct json *answers,
-	struct json **ret, struct err *e);
+int actions_session(const struct actions_place *o, const char *start, struct json **ret, struct err *e);
 char *actions_session_markdown(struct arena *a, const struct json *session);
 char *actions_session_html(struct arena *a, const struct json *session);
 

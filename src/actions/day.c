@@ -2,7 +2,7 @@
  *
  * Read from the ledgers themselves, newest row first, and not from the index: a day is short, whatever lies before it. Commits come
  * from git's own log of the work tree, which is no part of the record and which an agent can write; whoever shows them says so. */
-#include "actions/fate.h"
+#include "actions/actions_internal.h"
 #include "base/file.h"
 #include "base/text.h"
 

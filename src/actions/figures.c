@@ -1,6 +1,6 @@
 /* figures.c — sources of context, drafts, what was remembered, commands that failed: the figures of status, report and ops. */
 #include "actions/figures.h"
-#include "actions/fate.h"
+#include "actions/actions_internal.h"
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"

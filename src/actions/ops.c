@@ -1,7 +1,7 @@
 /* ops.c — `helm ops`: rows of the ledgers as they are, and counts over the newest of them.
  *
  * Rows are looked for from the end of the ledger back, so that the last ten cost the same whatever its length. */
-#include "actions/fate.h"
+#include "actions/actions_internal.h"
 #include "actions/figures.h"
 #include "base/text.h"
 #include "remember/contract.h"

@@ -73,15 +73,30 @@ static const char *tone_of_status(const char *status)
 	return "warn";
 }
 
-/* An unknown verdict is shown as a denial: it did not pass. */
-static const char *tone_of_verdict(const char *verdict)
+/* By the state of an action.  An unknown one is shown as a denial: nobody can say that it went well. */
+static const char *tone_of_state(const char *state)
 {
-	return text_eq(verdict, "ALLOW") ? "good" : text_eq(verdict, "ESCALATE") ? "warn" : "bad";
+	static const char *const good[] = { "done", "allowed" },
+				 *const open[] = { "waiting", "running", "approved", "undone", "expired" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		if (text_eq(good[i], state))
+			return "good";
+	for (size_t i = 0; i < ARRAY_SIZE(open); i++)
+		if (text_eq(open[i], state))
+			return "warn";
+	return "bad";
 }
 
-static const char *word_of_verdict(const char *verdict)
+/* Was it let through, so that there may be something to undo? */
+static bool is_through(const char *state)
 {
-	return text_eq(verdict, "ALLOW") ? "allowed" : text_eq(verdict, "ESCALATE") ? "asked" : "denied";
+	static const char *const through[] = { "allowed", "running", "done", "failed", "undone" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(through); i++)
+		if (text_eq(through[i], state))
+			return true;
+	return false;
 }
 
 /* `title` is written as it is: callers pass a fixed text. */
@@ -254,28 +269,18 @@ static void path_list(struct buf *b, const char *what, const struct json *paths)
 /* One call of an agent: verdict, what became of it, the rule that decided, and how to go back. */
 static void call_item(struct buf *b, const struct json *call)
 {
-	const char *verdict = json_get_text(call, "verdict", ""), *tone = tone_of_verdict(verdict);
-	int64_t code;
+	const char *state = json_get_text(call, "state", ""), *tone = tone_of_state(state);
 
 	buf_addf(b, "<div class=\"item %s\"><div class=top>", tone);
 	element(b, "strong", NULL, json_get_text(call, "tool", ""));
 	buf_adds(b, "<span>");
-	tag(b, tone, word_of_verdict(verdict));
-	if (json_get_text(call, "outcome", NULL))
-		tag(b, "",
-			json_int(json_get(call, "exit_code"), &code)
-				? arena_printf(b->a, "%s, exit %lld", json_get_text(call, "outcome", ""),
-					  (long long)code)
-				: json_get_text(call, "outcome", ""));
-	if (json_get_text(call, "became", NULL))
-		tag(b, text_eq(json_get_text(call, "became", ""), "still waiting") ? "warn" : "",
-			json_get_text(call, "became", ""));
+	tag(b, tone, json_get_text(call, "became", json_get_text(call, "verdict", "")));
 	if (json_get_bool(call, "self_test", false))
 		tag(b, "", "self-test of helm setup");
 	if (json_get_text(call, "rule", NULL))
 		tag(b, "", json_get_text(call, "rule", ""));
 	buf_adds(b, "</span></div>");
-	element(b, "code", NULL, json_get_text(call, "preview", ""));
+	element(b, "code", NULL, json_get_text(call, "sentence", json_get_text(call, "preview", "")));
 	buf_adds(b, "<div class=soft>");
 	when(b, json_get_text(call, "at", ""));
 	if (json_get_text(call, "receipt_id", NULL)) {
@@ -285,11 +290,9 @@ static void call_item(struct buf *b, const struct json *call)
 	path_list(b, "changed", json_get(call, "changed_files"));
 	path_list(b, "deleted", json_get(call, "deleted_files"));
 	if (json_get_text(call, "checkpoint_id", NULL)) {
-		/* A call that only passed has no `became`: it ran. */
-		const char *became = json_get_text(call, "became", "ran");
 		buf_adds(b,
-			text_starts(became, "ran") ? " · undo with "
-						   : " · its files were saved; if it runs, undo with ");
+			is_through(state) ? " · undo with "
+					  : " · its files were saved; if it runs, undo with ");
 		element(b, "code", NULL,
 			arena_printf(b->a, "helm checkpoint restore %s",
 				json_get_text(call, "checkpoint_id", "")));

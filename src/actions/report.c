@@ -3,7 +3,7 @@
  * Numbers are about everything; lists show the newest rows, and `lists` says of each how many there are.
  * Both come from the index. Where it could not be used, `note` says why, and `complete` whether a part of the
  * ledgers was left out, so a number in a report is never silently too small. */
-#include "actions/fate.h"
+#include "actions/actions_internal.h"
 #include "actions/figures.h"
 #include "base/text.h"
 
@@ -20,7 +20,7 @@ struct reporting {
 	struct index *x;
 	struct json *doc;
 	size_t limit;
-	struct fates fates;
+	struct action_index *actions;
 };
 
 /* Numbers of the whole chain, or of its newest part: `total` says of how many receipts. */
@@ -191,17 +191,38 @@ struct stopped {
 	struct json *rows;
 };
 
+int action_of_call(struct action_index *x, const struct json *call, struct action **ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	const char *id = json_get_text(call, "decision_id", NULL);
+
+	return action_find(x,
+		id ? id : arena_printf(&a, "call-%lld", (long long)json_get_int(call, "place", 0)), ret, e);
+}
+
+void put_action(struct arena *a, struct json *call, const struct action *action)
+{
+	const char *decision = json_get_text(call, "decision_id", NULL);
+
+	json_sets(a, call, "receipt_id", decision ? arena_printf(a, "rcpt_%s", decision) : NULL);
+	json_sets(a, call, "state", action ? action_state_name(action_state_of(action)) : NULL);
+	json_sets(a, call, "became", action ? action_state_text(a, action) : NULL);
+	json_sets(a, call, "sentence", action ? action->sentence : json_get_text(call, "preview", NULL));
+	if (action && action->answered_by)
+		json_sets(a, call, "answered_by", action->answered_by);
+	(void)json_remove(call, "place");
+}
+
 static int keep_stopped(void *arg, struct json *row, struct err *e)
 {
 	struct stopped *s = arg;
 	struct arena *a = s->r->o->a;
 	struct json *call = json_copy(a, row);
-	const char *decision = json_get_text(row, "decision_id", NULL), *became;
-	int rc = fate_of(&s->r->fates, row, &became, e);
+	struct action *action;
+	int rc = action_of_call(s->r->actions, row, &action, e);
 
-	json_sets(a, call, "receipt_id", decision ? arena_printf(a, "rcpt_%s", decision) : NULL);
-	json_sets(a, call, "became", rc ? NULL : became);
-	(void)json_remove(call, "place");
+	if (rc == OK)
+		put_action(a, call, action);
 	json_push(a, s->rows, call);
 	return rc;
 }
@@ -262,28 +283,61 @@ static int put_remembered(struct reporting *r, struct err *e)
 	return OK;
 }
 
-int actions_report(const struct actions_place *o, size_t limit, const struct json *answers, struct json **ret,
-	struct err *e)
+int actions_day_states(struct action_index *x, int64_t now_us, struct json **ret, struct err *e)
+{
+	static const int64_t day_us = INT64_C(86400) * 1000000;
+	const struct action_filter f = { .from_us = now_us - day_us, .leaves_out_self_tests = true };
+
+	return action_states(x, &f, ret, e);
+}
+
+static int put_states_of_day(struct reporting *r, struct err *e)
+{
+	struct json *states;
+	int rc = actions_day_states(r->actions, r->o->sys->now_us(r->o->sys), &states, e);
+
+	if (rc == OK)
+		json_set(r->o->a, r->doc, "action_states", states);
+	return rc;
+}
+
+/* Why the report is not about everything. */
+static void put_note(struct reporting *r, bool is_behind)
+{
+	const char *note = index_note(r->x);
+
+	json_setb(r->o->a, r->doc, "complete", index_is_whole(r->x) && !is_behind);
+	if (!note && is_behind)
+		note = "the list of actions is still being made from the record; the next report goes on";
+	if (note)
+		json_sets(r->o->a, r->doc, "note", note);
+}
+
+int actions_report(const struct actions_place *o, size_t limit, struct json **ret, struct err *e)
 {
 	static int (*const parts[])(struct reporting *, struct err *) = { put_receipts, put_tasks,
-		put_commands, put_checkpoints, put_sessions, put_stopped, put_remembered };
+		put_commands, put_checkpoints, put_sessions, put_stopped, put_states_of_day, put_remembered };
 	struct arena *a = o->a;
 	AUTO(index_close) struct index *x = NULL;
-	int rc = actions_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
+	AUTO(action_index_close) struct action_index *actions = NULL;
+	enum index_how how = limit ? INDEX_SOON : INDEX_ALL;
+	bool is_behind = false;
+	int rc = actions_index(o, how, &x, e);
 
+	if (rc == OK)
+		rc = action_index_open(
+			o->sys, a, o->ws, (struct actions_of){ 0 }, how, &actions, &is_behind, e);
 	if (rc)
 		return rc;
 	struct reporting r = { .o = o,
 		.x = x,
 		.doc = json_new(a, JSON_OBJECT),
 		.limit = limit && limit < MOST ? limit : MOST,
-		.fates = { o, x, answers } };
+		.actions = actions };
 	json_sets(a, r.doc, "workspace", o->root);
 	json_sets(a, r.doc, "generated_at", text_time_iso(a, o->sys->now_us(o->sys)));
 	json_seti(a, r.doc, "limit", (int64_t)limit);
-	json_setb(a, r.doc, "complete", index_is_whole(x));
-	if (index_note(x))
-		json_sets(a, r.doc, "note", index_note(x));
+	put_note(&r, is_behind);
 	json_set(a, r.doc, "lists", json_new(a, JSON_OBJECT));
 	for (size_t i = 0; i < ARRAY_SIZE(parts) && rc == OK; i++)
 		rc = parts[i](&r, e);
@@ -428,8 +482,7 @@ char *actions_markdown(struct arena *a, const struct json *r)
 	static const char *const stopped[] = { "task_name", "profile", "failure_reason", NULL };
 	static const char *const bad[] = { "task_name", "profile", "exit_code", "failure_reason", NULL };
 	static const char *const command[] = { "command_preview", "exit_code", "started_at", NULL };
-	static const char *const call[] = { "preview", "tool", "client", "verdict", "became", "rule", "at",
-		NULL };
+	static const char *const call[] = { "sentence", "tool", "client", "became", "rule", "at", NULL };
 	static const char *const session[] = { "session", "client", "last_at", NULL };
 	static const char *const checkpoint[] = { "label", "checkpoint_id", NULL };
 	static const char *const operation[] = { "subject", "operation", "reason", "timestamp", NULL };

@@ -4,7 +4,7 @@
  * The ledger holds two kinds of rows. A call has a verdict and is written before the tool runs. An outcome
  * has none and is written when the client reports that the tool ended; it names the call by tool_use_id.
  * Here the two are put together again. */
-#include "actions/fate.h"
+#include "actions/actions_internal.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -48,6 +48,18 @@ static int give_session(void *arg, struct json *row, struct err *e)
 	return rc;
 }
 
+/* How many of its actions are in which state. */
+static int put_states(struct action_index *x, struct arena *a, struct json *session, struct err *e)
+{
+	const struct action_filter f = { .session = json_get_text(session, "session", "") };
+	struct json *states;
+	int rc = action_states(x, &f, &states, e);
+
+	if (rc == OK)
+		json_set(a, session, "states", states);
+	return rc;
+}
+
 int actions_session_list(const struct actions_place *o, size_t limit, struct part *ret, index_visit *fn,
 	void *arg, struct err *e)
 {
@@ -68,10 +80,18 @@ int actions_session_list(const struct actions_place *o, size_t limit, struct par
 		arena_done(&g.a);
 		return rc;
 	}
+	AUTO(action_index_close) struct action_index *actions = NULL;
+	bool is_behind;
 	rc = index_sessions(x, (size_t)MANY, keep_session, &kept, e);
+	if (rc == OK)
+		rc = action_index_open(o->sys, o->a, o->ws, (struct actions_of){ 0 },
+			limit ? INDEX_SOON : INDEX_ALL, &actions, &is_behind, e);
 	for (uint32_t i = (uint32_t)(kept.rows->n < ret->shown ? kept.rows->n : ret->shown);
-		rc == OK && i-- > 0;)
-		rc = fn(arg, kept.rows->items[i], e);
+		rc == OK && i-- > 0;) {
+		rc = put_states(actions, o->a, kept.rows->items[i], e);
+		if (rc == OK)
+			rc = fn(arg, kept.rows->items[i], e);
+	}
 	return rc > 0 ? OK : rc;
 }
 
@@ -81,7 +101,8 @@ static const char *const what_changed[] = { "changed_files", "deleted_files", "c
 
 struct session_calls {
 	const struct actions_place *o;
-	struct fates fates;
+	struct index *x;
+	struct action_index *actions;
 	struct json *calls, *walls; /* walls: what of them was refused by the walls, or by their door */
 };
 
@@ -105,48 +126,63 @@ static void keep_walls(struct session_calls *s, const struct json *call)
 	json_push(a, s->walls, row);
 }
 
-/* A call with what its outcome says, and what became of it. */
+/* The note of the client that this call was made; NULL when there is none. */
+static int find_end(const struct session_calls *s, const struct json *call, struct json **ret, struct err *e)
+{
+	const struct actions_place *o = s->o;
+	int64_t place;
+	int rc = index_call_end(
+		s->x, json_get_text(call, "tool_use_id", NULL), json_get_int(call, "place", 0), &place, e);
+
+	*ret = NULL;
+	if (rc || place < 0)
+		return rc;
+	return row_at(o->sys, o->a, o->state_fd, TOOL_CALLS, (off_t)place, ret, e);
+}
+
+/* A call with what its outcome says, and its state. */
 static int keep_call(void *arg, struct json *row, struct err *e)
 {
 	struct session_calls *s = arg;
 	struct arena *a = s->o->a;
 	struct json *call = json_copy(a, row), *end = NULL;
-	const char *decision = json_get_text(row, "decision_id", NULL), *became;
-	int rc = fate_end(&s->fates, row, &end, e);
+	struct action *action = NULL;
+	int rc = find_end(s, row, &end, e);
 
-	(void)json_remove(call, "place");
 	json_sets(a, call, "outcome", json_get_text(end, "outcome", NULL));
-	if (rc == OK && !text_eq(json_get_text(row, "verdict", ""), "ALLOW")) {
-		rc = fate_of(&s->fates, row, &became, e);
-		json_sets(a, call, "became", rc ? NULL : became);
-	}
+	if (rc == OK)
+		rc = action_of_call(s->actions, row, &action, e);
+	put_action(a, call, action);
 	if (json_get(end, "exit_code"))
 		json_set(a, call, "exit_code", json_get(end, "exit_code"));
 	for (size_t n = 0; n < ARRAY_SIZE(what_changed); n++)
 		if (json_get(end, what_changed[n]))
 			json_set(a, call, what_changed[n], json_get(end, what_changed[n]));
-	json_sets(a, call, "receipt_id", decision ? arena_printf(a, "rcpt_%s", decision) : NULL);
 	json_push(a, s->calls, call);
 	keep_walls(s, call);
 	return rc;
 }
 
 /* A session that is named is wanted whole, however old it is. */
-int actions_session(const struct actions_place *o, const char *start, const struct json *answers,
-	struct json **ret, struct err *e)
+int actions_session(const struct actions_place *o, const char *start, struct json **ret, struct err *e)
 {
 	struct arena *a = o->a;
 	AUTO(index_close) struct index *x = NULL;
 	struct json *doc = json_new(a, JSON_OBJECT);
+	AUTO(action_index_close) struct action_index *actions = NULL;
 	const char *session;
 	int64_t of = 0;
+	bool is_behind;
 	int rc = actions_index(o, INDEX_ALL, &x, e);
 
+	if (rc == OK)
+		rc = action_index_open(
+			o->sys, a, o->ws, (struct actions_of){ 0 }, INDEX_ALL, &actions, &is_behind, e);
 	if (rc == OK)
 		rc = index_session_find(x, start, &session, &of, e);
 	if (rc)
 		return rc;
-	struct session_calls s = { o, { o, x, answers }, json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY) };
+	struct session_calls s = { o, x, actions, json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY) };
 	rc = index_calls(x, session, MOST_CALLS, keep_call, &s, e);
 	if (rc)
 		return rc;
@@ -164,16 +200,10 @@ int actions_session(const struct actions_place *o, const char *start, const stru
 	return OK;
 }
 
-/* "ESCALATE, success, ran, approved": verdict, outcome and fate, as far as each is known. */
+/* "approved by NAME", "failed, exit 1": its state, or the verdict where that is not known yet. */
 static const char *how_it_went(struct arena *a, const struct json *call)
 {
-	const char *verdict = json_get_text(call, "verdict", ""),
-		   *outcome = json_get_text(call, "outcome", NULL);
-
-	const char *became = json_get_text(call, "became", NULL);
-
-	return arena_printf(a, "%s%s%s%s%s%s", verdict, outcome ? ", " : "", outcome ? outcome : "",
-		became ? ", " : "", became ? became : "",
+	return arena_printf(a, "%s%s", json_get_text(call, "became", json_get_text(call, "verdict", "")),
 		json_get_bool(call, "self_test", false) ? ", self-test of helm setup" : "");
 }
 

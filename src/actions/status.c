@@ -3,7 +3,7 @@
  * The kernel finds out what is in force and what is wrong (`standing`); this file adds what became of the
  * last tasks and says both in sentences. "All is well" is printed only when nobody has a reason against
  * it: every finding adds to `reasons`, and health follows from that list alone. */
-#include "actions/fate.h"
+#include "actions/actions_internal.h"
 #include "actions/figures.h"
 #include "base/text.h"
 #include "privacy/privacy.h"

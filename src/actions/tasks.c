@@ -2,7 +2,7 @@
  *
  * The ledger only grows: each change of a task's state is a new row, and the newest row of a task holds. The
  * index knows that row of each task, and where the others are. */
-#include "actions/fate.h"
+#include "actions/actions_internal.h"
 #include "actions/figures.h"
 #include "base/doc.h"
 #include "base/file.h"

@@ -77,6 +77,7 @@ struct actions_place actions_place_from(struct cli *r)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
 	struct context_place at = sources_place(r->sys, r->a, r->ws);
 	return (struct actions_place){ .sys = r->sys,
+		.ws = r->ws,
 		.a = r->a,
 		.root = r->ws->root,
 		.layout = layout_name(r->ws->layout),
@@ -92,6 +93,50 @@ struct actions_place actions_place_from(struct cli *r)
 struct json *standing_from(struct cli *r, const struct actions_place *o)
 {
 	return o->is_quick ? standing(r->sys, r->a, r->ws) : standing_patient(r->sys, r->a, r->ws, o->shown);
+}
+
+struct action_index *actions_of_cli(struct cli *r)
+{
+	struct action_index *x = NULL;
+	struct err why = { 0 };
+	bool is_behind = false;
+
+	if (action_index_open(
+		    r->sys, r->a, r->ws, (struct actions_of){ 0 }, INDEX_SOON, &x, &is_behind, &why))
+		warn(r, "states of actions cannot be read: %s", why.text);
+	else if (is_behind)
+		warn(r, "the list of actions is still being made from the record; the next call goes on");
+	return x;
+}
+
+enum paint paint_for_state(enum action_state state)
+{
+	static const enum paint paints[] = {
+		[ACTION_WAITING] = PAINT_WARN,
+		[ACTION_APPROVED] = PAINT_WARN,
+		[ACTION_REFUSED] = PAINT_BAD,
+		[ACTION_EXPIRED] = PAINT_WARN,
+		[ACTION_DENIED] = PAINT_BAD,
+		[ACTION_ALLOWED] = PAINT_GOOD,
+		[ACTION_RUNNING] = PAINT_WARN,
+		[ACTION_DONE] = PAINT_GOOD,
+		[ACTION_FAILED] = PAINT_BAD,
+		[ACTION_UNDONE] = PAINT_WARN,
+		[ACTION_RECORDED] = PAINT_OFF,
+	};
+	TABLE_COVERS(paints, ACTION_STATES);
+
+	return paints[state];
+}
+
+/* Of the last day, as report and console count them. */
+static void put_states(struct cli *r, struct json *doc)
+{
+	AUTO(action_index_close) struct action_index *x = actions_of_cli(r);
+	struct json *states;
+
+	if (x && actions_day_states(x, r->sys->now_us(r->sys), &states, NULL) == OK)
+		json_set(r->a, doc, "action_states", states);
 }
 
 /* What needs no look is green, what failed is red, everything else is in between. */
@@ -307,8 +352,10 @@ int cmd_status(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
-	if (!brief)
+	if (!brief) {
 		put_waiting(r, doc, json_get_int(doc, "tasks_counted", 0));
+		put_states(r, doc);
+	}
 	hint_json(r, doc);
 	if (opt_flag(r, "public"))
 		actions_make_public(r->a, doc, r->ws->home);

@@ -2,11 +2,16 @@
 #ifndef CLI_CMD_ACTIONS_H
 #define CLI_CMD_ACTIONS_H
 
+#include "actions/action_index.h"
 #include "actions/actions.h"
 #include "cli/cli.h"
 
 struct actions_place actions_place_from(struct cli *r);
 struct json *standing_from(struct cli *r, const struct actions_place *o);
+/* The actions on record, of everybody, for states and sentences in lists; NULL: they cannot be read, and receipts are shown as they are.  Says on
+ * standard error when the list is not whole yet. */
+struct action_index *actions_of_cli(struct cli *r);
+enum paint paint_for_state(enum action_state state);
 enum paint paint_for_status(const char *status);
 /* A text member made safe for a terminal; "-" when it is not there. */
 const char *safe_member(struct cli *r, const struct json *row, const char *name);

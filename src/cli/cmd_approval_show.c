@@ -100,14 +100,34 @@ static void describe_reasons(struct cli *r, struct buf *to, const struct json *r
 	}
 }
 
+/* The action that asked; NULL: it is not in this workspace's record, or that cannot be read. */
+static struct action *action_asked(struct action_index *x, const char *approval_id)
+{
+	struct action *found = NULL;
+
+	return x && action_of_question(x, approval_id, &found, NULL) == OK ? found : NULL;
+}
+
+/* In the words of every other view; of a machine elsewhere in those of its answer. */
+static const char *state_words(
+	struct cli *r, struct action_index *x, const char *approval_id, const char *otherwise)
+{
+	const struct action *action = action_asked(x, approval_id);
+
+	return safe(r, action ? action_state_text(r->a, action) : otherwise);
+}
+
 /* One request: who asked, what, where, why, and until when it waits. */
 void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 {
 	const struct json *request = json_get(entry, "request");
-	const char *state = request_state(entry, r->sys->now_us(r->sys));
+	const char *state = request_state(entry, r->sys->now_us(r->sys)),
+		   *id = json_get_text(request, "approval_id", "");
+	bool is_open = text_eq(state, "pending");
+	AUTO(action_index_close) struct action_index *index = r->ws && !is_open ? actions_of_cli(r) : NULL;
 
-	buf_addf(to, "%sRequest %s%s, %s\n", paint(r, PAINT_BOLD), safe_member(r, request, "approval_id"),
-		paint(r, PAINT_OFF), safe(r, state));
+	buf_addf(to, "%sRequest %s%s, %s\n", paint(r, PAINT_BOLD), safe(r, id), paint(r, PAINT_OFF),
+		is_open ? "waiting for an answer" : state_words(r, index, id, state));
 	line(r, to, request, "asked by", "principal");
 	line(r, to, request, "session", "session");
 	line(r, to, request, "task", "task_id");
@@ -127,7 +147,7 @@ void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 			safe(r, *label ? label : json_get_text(x, "key_id", "")));
 	}
 	buf_addf(to, "  %-10s %s\n", "asked", ago(r, request, "created_at"));
-	if (text_eq(state, "pending"))
+	if (is_open)
 		buf_addf(to, "  %-10s %s\n", "waits", how_long(r, time_of(request, "expires_at")));
 	line(r, to, entry, "answered", "resolved_at");
 	line(r, to, entry, "by", "responder");
@@ -272,6 +292,7 @@ static size_t waiting_here(struct cli *r, const struct json *doc)
 /* Requests that wait get numbers, so that `helm watch` can take one; answered ones do not. */
 static void print_waiting(struct cli *r, const struct json *requests, const struct json *settled, bool all)
 {
+	AUTO(action_index_close) struct action_index *x = all && r->ws ? actions_of_cli(r) : NULL;
 	int64_t now = r->sys->now_us(r->sys);
 	int number = 0;
 
@@ -289,7 +310,8 @@ static void print_waiting(struct cli *r, const struct json *requests, const stru
 			out(r, "    ");
 		out(r, "%s%s%s  %s, asked %s by %s\n", paint(r, waits ? PAINT_WARN : PAINT_MUTED),
 			safe(r, m->name), paint(r, PAINT_OFF),
-			waits ? how_long(r, time_of(request, "expires_at")) : safe(r, state),
+			waits ? how_long(r, time_of(request, "expires_at"))
+			      : state_words(r, x, m->name, state),
 			ago(r, request, "created_at"), safe_member(r, request, "principal"));
 		out(r, "    %s\n", text_safe(r->a, text, strcspn(text, "\n"), false));
 		const char *changes = waits ? shown_summary(r, request) : NULL;
@@ -355,7 +377,7 @@ const char *approvals_nth(struct cli *r, const struct json *doc, int64_t n)
 }
 
 /* One flat object, as older readers know it, with the newer members beside them. */
-static struct json *flat(struct cli *r, const struct json *entry)
+static struct json *flat(struct cli *r, struct action_index *x, const struct json *entry)
 {
 	static const char *const members[] = { "response", "responder", "resolved_at", "grant_id" };
 	struct json *doc = json_copy(r->a, json_get(entry, "request"));
@@ -366,6 +388,8 @@ static struct json *flat(struct cli *r, const struct json *entry)
 	json_sets(r->a, doc, "state", request_state(entry, r->sys->now_us(r->sys)));
 	json_sets(
 		r->a, doc, "decision_receipt", json_get_text(json_get(entry, "receipt"), "receipt_id", NULL));
+	const struct action *action = action_asked(x, json_get_text(doc, "approval_id", ""));
+	json_set(r->a, doc, "action", action ? action_json(r->a, action) : json_new(r->a, JSON_NULL));
 	return doc;
 }
 
@@ -386,6 +410,7 @@ static struct json *flat_grant(struct cli *r, const struct json *entry)
 /* Without --all only what waits and what is in force. */
 static void print_json(struct cli *r, const struct json *doc, bool all, bool has_more)
 {
+	AUTO(action_index_close) struct action_index *x = actions_of_cli(r);
 	size_t total, in_force;
 	struct json *out_doc = json_new(r->a, JSON_OBJECT), *requests = json_new(r->a, JSON_ARRAY),
 		    *grants = json_new(r->a, JSON_ARRAY);
@@ -393,7 +418,7 @@ static void print_json(struct cli *r, const struct json *doc, bool all, bool has
 
 	json_each_member (m, json_get(doc, "requests"))
 		if (all || text_eq(request_state(m->value, now), "pending"))
-			json_push(r->a, requests, flat(r, m->value));
+			json_push(r->a, requests, flat(r, x, m->value));
 	json_each_member (m, json_get(doc, "grants"))
 		if (all || text_eq(grant_state(m->value, now), "in force"))
 			json_push(r->a, grants, flat_grant(r, m->value));
@@ -495,7 +520,8 @@ int cmd_approval_show(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	if (r->is_json) {
-		struct json *one = grant ? flat_grant(r, grant) : flat(r, entry);
+		AUTO(action_index_close) struct action_index *x = actions_of_cli(r);
+		struct json *one = grant ? flat_grant(r, grant) : flat(r, x, entry);
 		const struct json *shown = grant ? NULL : shown_of(r, json_get(entry, "request"), NULL);
 		if (shown)
 			json_set(r->a, one, "shown", json_copy(r->a, shown));

@@ -36,8 +36,8 @@ const struct opt guard_explain_opts[] = {
 	{ 0 },
 };
 
-/* The order is that of enum action. */
-static enum paint action_paint(enum action a)
+/* The order is that of enum rule_effect. */
+static enum paint action_paint(enum rule_effect a)
 {
 	static const enum paint paints[] = { PAINT_GOOD, PAINT_WARN, PAINT_WARN, PAINT_BAD };
 	TABLE_COVERS(paints, ACTION_COUNT);
@@ -135,7 +135,7 @@ static void print_under(struct cli *r, const struct decision *d, const struct js
 
 /* What happens is said, as the exit code does: a profile may deny what a rule would only ask about, and a checkpoint answers
  * some questions. */
-static enum action shown_action(const struct decision *d)
+static enum rule_effect shown_action(const struct decision *d)
 {
 	if (d->verdict == V_DENY)
 		return ACTION_DENY;
@@ -160,7 +160,7 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 {
 	const struct finding *f = d->decisive;
 
-	enum action action = shown_action(d);
+	enum rule_effect action = shown_action(d);
 
 	out(r, "%s%s%s", paint(r, action_paint(action)), action_name(action), paint(r, PAINT_OFF));
 	if (f)

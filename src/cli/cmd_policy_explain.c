@@ -302,7 +302,7 @@ static void print_changes(struct cli *r, const struct json *changes, enum verdic
 /* Who decided, where profiles and guard rules have a say: {verdict, reason_code, rule or guard_rule}. */
 static struct json *decided_by(struct cli *r, const struct explained *x)
 {
-	static const char own[] = "policy:";
+	static const char own[] = POLICY_RULE;
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	const char *rule = x->d->detail_code;
 	bool is_policy = rule && text_starts(rule, own);
@@ -351,8 +351,8 @@ static void print_verdict(struct cli *r, const struct explained *x)
 static void print_recorded(struct cli *r, const struct json *x)
 {
 	const struct json *policy = json_get(x, "policy");
-	const char *rule = json_get_text(x, "rule", "policy:");
-	bool is_policy = policy && text_starts(rule, "policy:"); /* otherwise a rule of the guard */
+	const char *rule = json_get_text(x, "rule", POLICY_RULE);
+	bool is_policy = policy && text_starts(rule, POLICY_RULE); /* otherwise a rule of the guard */
 	const char *own = json_get_text(policy, "rule", NULL);
 
 	out(r, "recorded %s: %s", json_get_text(x, "at", ""), json_get_text(x, "verdict", ""));

@@ -480,6 +480,7 @@ int cmd_policy_show(struct cli *r, struct err *e)
 	struct json *doc = summary_of(r, f.document, f.rules);
 	if (r->is_json) {
 		json_setb(r->a, doc, "in_use", true);
+		json_sets(r->a, doc, "rule_prefix", POLICY_RULE);
 		json_set(r->a, doc, "accepted", json_copy(r->a, entry));
 		json_set(r->a, doc, "document", f.document);
 		out_json(r, doc);

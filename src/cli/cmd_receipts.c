@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_actions.h"
 #include "cli/cmd_log.h"
 #include "kernel/workspace.h"
 #include "proof/preimage.h"
@@ -213,26 +214,47 @@ static enum paint paint_of(const char *status)
 	return text_eq(status, "ESCALATE") ? PAINT_WARN : PAINT_GOOD;
 }
 
-static void list_row(struct cli *r, struct out_table *t, const struct json *x)
+/* The action that a receipt is about; NULL: it is about none, or nobody can tell. */
+static struct action *action_for(struct action_index *x, const struct json *receipt)
 {
-	const char *status = shown(r, x, "status");
-	const enum paint paints[] = { PAINT_OFF, PAINT_MUTED, paint_of(status), PAINT_OFF, PAINT_OFF,
-		PAINT_MUTED };
-	const char *cells[] = { arena_printf(r->a, "%lld", (long long)json_get_int(x, "lamport_clock", 0)),
-		shown(r, x, "timestamp"), status, shown(r, x, "tool_name"), shown(r, x, "effect_id"),
-		shown_id(r, x) };
+	const char *id = json_get_text(receipt, "decision_id", "");
+	struct action *found = NULL;
+
+	if (!x || !*id || action_find(x, id, &found, NULL))
+		return NULL;
+	return found;
+}
+
+/* A decision and its outcome are rows of one action, and both show its state. */
+static void list_row(struct cli *r, struct out_table *t, struct action_index *x, const struct json *receipt)
+{
+	const struct action *action = action_for(x, receipt);
+	const char *status = shown(r, receipt, "status"),
+		   *what = action
+		? action->sentence
+		: arena_printf(r->a, "%s %s", shown(r, receipt, "tool_name"), shown(r, receipt, "effect_id"));
+	const char *state = action && action_state_of(action) != ACTION_RECORDED
+		? action_state_text(r->a, action)
+		: status;
+	enum paint colour = action ? paint_for_state(action_state_of(action)) : paint_of(status);
+	const enum paint paints[] = { PAINT_OFF, PAINT_MUTED, PAINT_MUTED, colour, PAINT_OFF, PAINT_MUTED };
+	const char *cells[] = { arena_printf(
+					r->a, "%lld", (long long)json_get_int(receipt, "lamport_clock", 0)),
+		shown(r, receipt, "timestamp"), shown(r, receipt, "type"),
+		text_safe(r->a, state, strlen(state), false), text_safe(r->a, what, strlen(what), false),
+		shown_id(r, receipt) };
 
 	out_row(t, cells, paints);
 }
 
-static const char *const headings[] = { "#", "TIME", "STATUS", "TOOL", "EFFECT", "RECEIPT" };
+static const char *const headings[] = { "#", "TIME", "KIND", "STATE", "ACTION", "RECEIPT" };
 
 void receipts_table(struct cli *r, const struct json *list)
 {
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
 
 	json_each (one, list)
-		list_row(r, t, one);
+		list_row(r, t, NULL, one);
 	out_table_end(t);
 }
 
@@ -244,9 +266,10 @@ static void list_text(struct cli *r, const struct newest *newest, uint64_t total
 		out(r, "No receipts.\n");
 		return;
 	}
+	AUTO(action_index_close) struct action_index *x = actions_of_cli(r);
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
 	for (size_t i = 0; i < newest->n; i++) {
-		list_row(r, t, newest_at(&one, newest, i));
+		list_row(r, t, x, newest_at(&one, newest, i));
 		arena_reset(&one);
 	}
 	out_table_end(t);
@@ -256,6 +279,34 @@ static void list_text(struct cli *r, const struct newest *newest, uint64_t total
 			newest->n < MAX_KEPT
 				? "more with --limit N, all with --limit 0 or 'helm receipts export'"
 				: "all with 'helm receipts export'");
+}
+
+/* {decision_id: action} of the receipts above it. */
+static void list_actions_json(struct cli *r, const struct newest *newest)
+{
+	AUTO(arena_done) struct arena one = { 0 };
+	AUTO(action_index_close) struct action_index *x = newest->n ? actions_of_cli(r) : NULL;
+	const char *before = "";
+	struct buf text;
+
+	out(r, "  \"actions\": {");
+	for (size_t i = 0; x && i < newest->n; i++) {
+		const struct json *receipt = newest_at(&one, newest, i);
+		const struct action *action = text_eq(json_get_text(receipt, "type", ""), "outcome")
+			? NULL
+			: action_for(x, receipt);
+		if (action) {
+			buf_init(&text, &one);
+			json_write(&text, json_stringf(&one, "%s", action->id), 0);
+			buf_adds(&text, ": ");
+			json_write(&text, action_json(&one, action), 0);
+			buf_addc(&text, '\0');
+			out(r, "%s\n    %s", before, text.p);
+			before = ",";
+		}
+		arena_reset(&one);
+	}
+	out(r, "%s},\n", *before ? "\n  " : "");
 }
 
 /* Written receipt by receipt: thousands of them as one document in memory would take more than any command may. */
@@ -278,6 +329,7 @@ static void list_json(struct cli *r, const struct newest *newest, uint64_t total
 		arena_reset(&one);
 	}
 	out(r, "%s],\n", newest->n ? "\n  " : "");
+	list_actions_json(r, newest);
 	if (!newest->is_more)
 		out(r, "  \"matching\": %zu,\n", newest->n);
 	out(r, "  \"shown\": %zu,\n", newest->n);
@@ -372,6 +424,26 @@ static int find_receipt(struct cli *r, struct wanted *w, struct err *e)
 	return rc;
 }
 
+/* What it is about, before how it is written down. */
+static void show_action(struct cli *r, const struct action *x)
+{
+	const struct {
+		const char *title, *text;
+	} lines[] = { { "state", action_state_text(r->a, x) }, { "by", x->who },
+		{ "came by", action_entry_point(x->door) }, { "session", x->session }, { "rule", x->rule } };
+
+	out(r, "%s%s%s\n", paint(r, PAINT_BOLD), text_safe(r->a, x->sentence, strlen(x->sentence), false),
+		paint(r, PAINT_OFF));
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		if (lines[i].text)
+			out(r, "  %-8s %s\n", lines[i].title,
+				text_safe(r->a, lines[i].text, strlen(lines[i].text), false));
+	if (x->checkpoint_id && !x->undone_us)
+		out(r, "  %-8s helm checkpoint restore %s\n", "undo",
+			text_safe(r->a, x->checkpoint_id, strlen(x->checkpoint_id), false));
+	out(r, "\n");
+}
+
 /* The receipt is verified under our own keys before it is shown; the exit code is that of the
  * verification. A clock of -2 matches no receipt. */
 int cmd_receipts_show(struct cli *r, struct err *e)
@@ -395,13 +467,18 @@ int cmd_receipts_show(struct cli *r, struct err *e)
 			"no receipt, decision or number '%s' in this workspace", w.word);
 	verification_begin(&v, r->a, &trust, "receipt");
 	verify_receipt(&v, w.found);
+	AUTO(action_index_close) struct action_index *x = actions_of_cli(r);
+	const struct action *action = action_for(x, w.found);
 	json_set(r->a, doc, "receipt", w.found);
+	json_set(r->a, doc, "action", action ? action_json(r->a, action) : json_new(r->a, JSON_NULL));
 	json_sets(r->a, doc, "file", w.file);
 	json_seti(r->a, doc, "line", (int64_t)w.line);
 	json_set(r->a, doc, "verification", verification_json(r->a, &v));
 	if (r->is_json) {
 		out_json(r, doc);
 	} else {
+		if (action)
+			show_action(r, action);
 		out_pretty(r, w.found);
 		out(r, "\n%s  %s line %llu%s%s\n", headline_name(verification_headline(&v)), w.file,
 			(unsigned long long)w.line, v.text ? ": " : "", v.text ? v.text : "");

@@ -8,14 +8,13 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_actions.h"
-#include "kernel/approval/approval.h"
 #include "kernel/verdict.h"
 #include "kernel/workspace.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-enum { ANSWERS = 1000, DEFAULT_LIMIT = 20, PAGE_LINES = 58, PAGE_COLUMNS = 100, NAME_COLUMNS = 44 };
+enum { DEFAULT_LIMIT = 20, PAGE_LINES = 58, PAGE_COLUMNS = 100, NAME_COLUMNS = 44 };
 
 const struct opt report_opts[] = {
 	{ "limit", OPT_INT, "N",
@@ -42,38 +41,21 @@ static const char *short_time(struct cli *r, const char *stamp)
 		: stamp;
 }
 
-/* The verdict in a word for people. Anything that neither passed nor was asked was refused. */
-static const char *answer_word(struct cli *r, const struct json *row)
-{
-	const char *verdict = json_get_text(row, "verdict", "");
-	const char *word = text_eq(verdict, "ALLOW") ? "passed"
-		: text_eq(verdict, "ESCALATE")	     ? "asked"
-						     : "refused";
-
-	return json_get_bool(row, "self_test", false) ? arena_printf(r->a, "%s (self-test)", word) : word;
-}
-
 /* The rule that spoke and what it spoke about, in one column: there is no room for two. */
 #define WHY_AND_CALL "why_and_call"
 
-/* One cell of a table. `became` falls back to the outcome, which calls that simply ran have instead. */
+/* One cell of a table. */
 static const char *cell(struct cli *r, const struct json *row, const char *name)
 {
 	int64_t n;
 
-	if (text_eq(name, "verdict"))
-		return answer_word(r, row);
-	if (text_eq(name, "became") && json_get_text(row, "answered_by", NULL) &&
-		!strstr(json_get_text(row, name, ""), "in the client"))
-		return arena_printf(
-			r->a, "%s (%s)", safe_member(r, row, name), safe_member(r, row, "answered_by"));
 	if (text_eq(name, WHY_AND_CALL))
 		return json_get_text(row, "rule", NULL)
-			? arena_printf(r->a, "%s (%s)", safe_member(r, row, "preview"),
+			? arena_printf(r->a, "%s (%s)", safe_member(r, row, "sentence"),
 				  safe_member(r, row, "rule"))
-			: safe_member(r, row, "preview");
-	if (text_eq(name, "became") && !json_get(row, name))
-		name = "outcome";
+			: safe_member(r, row, "sentence");
+	if (text_eq(name, "became") && json_get_bool(row, "self_test", false))
+		return arena_printf(r->a, "%s (self-test)", safe_member(r, row, name));
 	if (text_eq(name, "session") && json_get_bool(row, "self_test", false))
 		return arena_printf(r->a, "%s (self-test)", safe_member(r, row, name));
 	if (json_int(json_get(row, name), &n))
@@ -229,20 +211,23 @@ static const char *short_path(const struct page *p, const char *path)
  * as there is room. */
 static void print_report(struct cli *r, const struct json *doc)
 {
-	static const char *const
-		stopped_heads[] = { "WHEN", "PROFILE", "TASK", "WHY", NULL },
-		*const stopped[] = { "finished_at", "profile", "task_name", "failure_reason" },
-		*const failed_heads[] = { "WHEN", "PROFILE", "EXIT", "TASK", "COMMAND", NULL },
-		*const failed[] = { "finished_at", "profile", "exit_code", "task_name", "command_preview" },
-		*const call_heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "CALL, AND WHY", NULL },
-		*const call[] = { "at", "verdict", "became", WHY_AND_CALL },
-		*const run_heads[] = { "WHEN", "PROFILE", "TASK", "COMMAND", NULL },
-		*const run[] = { "started_at", "profile", "task_name", "command_preview" },
-		*const session_heads[] = { "LAST CALL", "CLIENT", "CALLS", "ASKED", "DENIED", "SESSION",
-			NULL },
-		*const session[] = { "last_at", "client", "calls", "asked", "denied", "session" },
-		*const saved_heads[] = { "MADE", "CHECKPOINT", "LABEL", NULL },
-		*const saved[] = { "created_at", "checkpoint_id", "label" };
+	static const char *const stopped_heads[] = { "WHEN", "PROFILE", "TASK", "WHY", NULL },
+				 *const stopped[] = { "finished_at", "profile", "task_name",
+					 "failure_reason" },
+				 *const failed_heads[] = { "WHEN", "PROFILE", "EXIT", "TASK", "COMMAND",
+					 NULL },
+				 *const failed[] = { "finished_at", "profile", "exit_code", "task_name",
+					 "command_preview" },
+				 *const call_heads[] = { "WHEN", "STATE", "ACTION, AND WHY", NULL },
+				 *const call[] = { "at", "became", WHY_AND_CALL },
+				 *const run_heads[] = { "WHEN", "PROFILE", "TASK", "COMMAND", NULL },
+				 *const run[] = { "started_at", "profile", "task_name", "command_preview" },
+				 *const session_heads[] = { "LAST CALL", "CLIENT", "CALLS", "ASKED", "DENIED",
+					 "SESSION", NULL },
+				 *const session[] = { "last_at", "client", "calls", "asked", "denied",
+					 "session" },
+				 *const saved_heads[] = { "MADE", "CHECKPOINT", "LABEL", NULL },
+				 *const saved[] = { "created_at", "checkpoint_id", "label" };
 	const struct json *day = json_get(doc, "day");
 	bool is_page = opt_int(r, "limit", -1) < 0;
 	struct page p = { r, r->is_tty ? out_width(r) : PAGE_COLUMNS, is_page ? PAGE_LINES - 7 : SIZE_MAX };
@@ -276,9 +261,8 @@ static void print_report(struct cli *r, const struct json *doc)
 /* One session, call by call. */
 static void print_session(struct cli *r, const struct json *doc)
 {
-	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "RULE", "CALL",
-		NULL },
-				 *const members[] = { "at", "verdict", "became", "tool", "rule", "preview" },
+	static const char *const heads[] = { "WHEN", "STATE", "TOOL", "RULE", "ACTION", NULL },
+				 *const members[] = { "at", "became", "tool", "rule", "sentence" },
 				 *const wall_heads[] = { "WHEN", "WHAT", "CALL", NULL },
 				 *const wall[] = { "at", "what", "preview" };
 	struct page whole = { r, SIZE_MAX, SIZE_MAX };
@@ -313,34 +297,6 @@ static int deliver(struct cli *r, const char *text, struct err *e)
 	return rc;
 }
 
-/* {approval_id: how the request stands}, of those that wait and the newest that are settled; NULL when that cannot be read, and then the report tells less but
- * is still made.  *ret_who: {approval_id: who answered}. */
-static struct json *answers(struct cli *r, struct json **ret_who)
-{
-	struct json *kept, *doc = json_new(r->a, JSON_OBJECT), *who = json_new(r->a, JSON_OBJECT);
-
-	*ret_who = who;
-	if (approvals_load(r->sys, r->a, r->ws, &kept, NULL) ||
-		approvals_add_settled(r->sys, r->a, r->ws, ANSWERS, kept, NULL, NULL))
-		return NULL;
-	json_each_member (m, json_get(kept, "requests")) {
-		json_sets(r->a, doc, m->name, request_state(m->value, r->sys->now_us(r->sys)));
-		json_sets(r->a, who, m->name, json_get_text(m->value, "responder", NULL));
-	}
-	return doc;
-}
-
-/* Calls that a person was asked about: who that was. */
-static void put_who(struct cli *r, struct json *calls, const struct json *who)
-{
-	json_each (call, calls) {
-		const char *id = json_get_text(call, "approval_id", NULL),
-			   *name = id ? json_get_text(who, id, NULL) : NULL;
-		if (name)
-			json_sets(r->a, call, "answered_by", name);
-	}
-}
-
 static void put_record(struct cli *r, struct json *doc)
 {
 	struct record_verdict v;
@@ -357,23 +313,22 @@ static void put_record(struct cli *r, struct json *doc)
 static int gather(struct cli *r, const char *session, struct json **ret, struct err *e)
 {
 	struct actions_place o = actions_place_from(r);
-	struct json *who, *answered = answers(r, &who), *day;
+	struct json *day;
 	int rc;
 
 	if (session) {
-		rc = actions_session(&o, session, answered, ret, e);
+		rc = actions_session(&o, session, ret, e);
 		if (rc == OK)
 			put_record(r, *ret);
 		return rc;
 	}
-	rc = actions_report(&o, (size_t)opt_int(r, "limit", DEFAULT_LIMIT), answered, ret, e);
+	rc = actions_report(&o, (size_t)opt_int(r, "limit", DEFAULT_LIMIT), ret, e);
 	if (rc == OK)
 		rc = actions_day(&o, &day, e);
 	if (rc)
 		return rc;
 	json_set(r->a, *ret, "day", day);
 	put_waiting(r, *ret, json_get_int(*ret, "period_task_count", 0));
-	put_who(r, json_get(*ret, "stopped_calls"), who);
 	put_record(r, *ret);
 	return OK;
 }

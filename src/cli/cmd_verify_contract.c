@@ -27,7 +27,7 @@ static void probed(struct probing *p, const char *name, bool ok, const char *det
 }
 
 /* What is said about a command, under a profile; what cannot be judged counts as let through, so that the check does not hold. */
-static enum action said_about(
+static enum rule_effect said_about(
 	struct probing *p, const struct guard *g, const char *profile, const char *const *argv, size_t argc)
 {
 	const struct foresee_question question = { .profile = profile, .argv = argv, .argc = argc };
@@ -42,7 +42,7 @@ static void try_commands(struct probing *p)
 		const char *name, *profile;
 		const char *argv[4];
 		size_t argc;
-		enum action least;
+		enum rule_effect least;
 	} tries[] = {
 		{ "guard_denies_destructive", "risky_edit", { "rm", "-rf", "/" }, 3, ACTION_ASK },
 		{ "guard_reads_shells", "risky_edit", { "sh", "-c", "true; rm -fr /" }, 3, ACTION_ASK },
@@ -51,7 +51,7 @@ static void try_commands(struct probing *p)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tries); i++) {
-		enum action said = said_about(p, &p->g, tries[i].profile, tries[i].argv, tries[i].argc);
+		enum rule_effect said = said_about(p, &p->g, tries[i].profile, tries[i].argv, tries[i].argc);
 		probed(p, tries[i].name, said >= tries[i].least, action_name(said));
 	}
 }
@@ -60,7 +60,7 @@ static void try_keys(struct probing *p)
 {
 	const char *home = p->r->ws->helm_home;
 	const char *const argv[] = { "cat", path_join(p->r->a, home ? home : "/", "keys/root.key") };
-	enum action said = said_about(p, &p->g, "risky_edit", argv, 2);
+	enum rule_effect said = said_about(p, &p->g, "risky_edit", argv, 2);
 
 	probed(p, "keys_stay_closed", home && said >= ACTION_ASK, action_name(said));
 }
@@ -74,7 +74,7 @@ static void try_broken_rules(struct probing *p)
 	struct guard g = p->g;
 
 	g.policy = policy_compile(p->r->a, &broken);
-	enum action said = said_about(p, &g, "inspect_local", look, 1);
+	enum rule_effect said = said_about(p, &g, "inspect_local", look, 1);
 	probed(p, "guard_fails_closed", said >= ACTION_ASK, action_name(said));
 }
 

@@ -102,8 +102,8 @@ static bool is_same(const struct finding *f, const char *rule, const struct effe
 /* Records a finding and raises the action. The strictest finding so far is always kept in findings[0];
  * so a full list can give up its last entry for a stricter one and the decisive finding is never lost.
  * Returns NULL when the finding was not kept; its action counts all the same. */
-static struct finding *add(struct judge *j, enum action action, const char *rule, enum reason_code reason,
-	const char *text, const struct effect *e)
+static struct finding *add(struct judge *j, enum rule_effect action, const char *rule,
+	enum reason_code reason, const char *text, const struct effect *e)
 {
 	struct decision *d = j->d;
 	struct finding *f;
@@ -136,7 +136,7 @@ static struct finding *add(struct judge *j, enum action action, const char *rule
 /* Notes a reason to ask. It is called before has_spoken() hides repetitions: a person need not read an
  * equal reason twice, but a grant has to cover each effect it is about. */
 static void note_ask(
-	struct judge *j, enum action action, const char *rule, const struct effect *e, enum undo undo)
+	struct judge *j, enum rule_effect action, const char *rule, const struct effect *e, enum undo undo)
 {
 	struct decision *d = j->d;
 
@@ -165,7 +165,7 @@ static bool has_spoken(const struct judge *j, const char *rule, const struct eff
 static void apply_rule(
 	struct judge *j, const struct rule_layer *l, const struct rule *r, const struct effect *e)
 {
-	const enum action action = (enum action)r->action;
+	const enum rule_effect action = (enum rule_effect)r->action;
 	const char *id = rule_layer_text(l, r->id);
 	struct finding *f;
 
@@ -209,7 +209,7 @@ static void judge_by_rules(struct judge *j, const struct effect *e)
 
 /* Adds a finding that does not come from a rule with a condition. Like apply_rule(), it notes the ask
  * first. */
-static void say(struct judge *j, enum action action, const char *rule, enum reason_code reason,
+static void say(struct judge *j, enum rule_effect action, const char *rule, enum reason_code reason,
 	const char *text, const struct effect *e, const char *instead, const char *profile)
 {
 	struct finding *f;
@@ -224,14 +224,14 @@ static void say(struct judge *j, enum action action, const char *rule, enum reas
 	}
 }
 
-static enum action stricter(enum action x, enum action y)
+static enum rule_effect stricter(enum rule_effect x, enum rule_effect y)
 {
 	return x > y ? x : y;
 }
 
 /* What a profile's right means: "no", or a workspace policy that takes the right away, denies; "the
  * target decides" asks. */
-static enum action action_for(enum allowance right, bool is_taken_away)
+static enum rule_effect action_for(enum allowance right, bool is_taken_away)
 {
 	if (right == ALLOWANCE_NO || is_taken_away)
 		return ACTION_DENY;
@@ -240,7 +240,7 @@ static enum action action_for(enum allowance right, bool is_taken_away)
 
 static void judge_write(struct judge *j, const struct effect *e)
 {
-	enum action action = action_for(j->profile->writes, j->raise && j->raise->denies_writes);
+	enum rule_effect action = action_for(j->profile->writes, j->raise && j->raise->denies_writes);
 
 	if (j->raise)
 		action = stricter(action, j->raise->on_write);
@@ -256,7 +256,7 @@ static void judge_write(struct judge *j, const struct effect *e)
 
 static void judge_network(struct judge *j, const struct effect *e)
 {
-	enum action action = action_for(j->profile->network, j->raise && j->raise->denies_network);
+	enum rule_effect action = action_for(j->profile->network, j->raise && j->raise->denies_network);
 
 	if (j->raise)
 		action = stricter(action, j->raise->on_network);
@@ -388,7 +388,7 @@ static void judge_ambiguity(struct judge *j)
 {
 	const struct proposal *p = j->proposal;
 	bool is_denied = p->ambiguity == AMBIGUITY_DENIED;
-	enum action action = is_denied ? ACTION_DENY : ACTION_ASK;
+	enum rule_effect action = is_denied ? ACTION_DENY : ACTION_ASK;
 	const char *rule = is_denied ? NOT_UNDERSTOOD_RULE : "read.ambiguous";
 	struct finding *f;
 

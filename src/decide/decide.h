@@ -42,7 +42,7 @@ const char *policy_sha256(struct arena *a, const struct policy *p);
 /* For `guard rules`: the i-th rule, in the order they are tried; NULL past the end. */
 struct rule_view {
 	const char *id, *text, *instead, *recommended_profile;
-	enum action action;
+	enum rule_effect action;
 	enum reason_code reason;
 	const char *origin; /* "built-in" or the file's name */
 	const struct json *when; /* the condition as written; or NULL */

@@ -178,8 +178,8 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 
 /* Replaces the decisive reason by a stricter one.  The recommended profile is dropped, because another
  * profile would not help against it. */
-struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
-	const char *text, struct decision *d)
+struct finding *guard_raise(struct arena *a, enum rule_effect action, enum reason_code reason,
+	const char *rule, const char *text, struct decision *d)
 {
 	struct finding *f = arena_zalloc(a, 1, sizeof(*f));
 

@@ -54,7 +54,7 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 	struct decision *ret, struct err *e);
 
 /* Somebody knows something that makes an answer stricter; nothing makes it laxer. */
-struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
-	const char *text, struct decision *d);
+struct finding *guard_raise(struct arena *a, enum rule_effect action, enum reason_code reason,
+	const char *rule, const char *text, struct decision *d);
 
 #endif

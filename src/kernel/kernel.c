@@ -569,7 +569,7 @@ static int put_decision(struct kernel *k, struct handling *h, const struct draft
 /* Again and again somebody else was quicker to take what was left: it is denied, and that is on record. */
 static int begin_exhausted(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
 {
-	guard_raise(h->a, ACTION_DENY, REASON_BUDGET_EXCEEDED, "policy:budget",
+	guard_raise(h->a, ACTION_DENY, REASON_BUDGET_EXCEEDED, POLICY_RULE "budget",
 		"What it would use up was taken by others meanwhile.", &h->decision);
 	h->verdict = V_DENY;
 	*e = (struct err){ 0 };

@@ -121,7 +121,7 @@ struct request {
 	/* The door knows something that asks for more than the rules do.  action ACTION_ALLOW: it does
 	 * not. */
 	struct {
-		enum action action;
+		enum rule_effect action;
 		const char *rule, *text; /* id, and the sentence of why */
 		const char *also; /* a second id that asks: an answer must cover both; or NULL */
 		const struct effect *effect; /* what it is about; NULL: all of it */

@@ -15,13 +15,13 @@ static const char *const mode_names[] = { "enforce", "audit", "off" };
 TABLE_COVERS(mode_names, GUARD_MODES);
 
 /* A value out of range is named "deny": a broken decision must never read as a mild one. */
-const char *action_name(enum action a)
+const char *action_name(enum rule_effect a)
 {
 	return (unsigned)a < ARRAY_SIZE(action_names) ? action_names[a] : "deny";
 }
 
 /* "ask" is the short word for "require_approval" that rule files use. */
-bool action_parse(const char *name, enum action *ret)
+bool action_parse(const char *name, enum rule_effect *ret)
 {
 	if (text_eq(name, "ask")) {
 		*ret = ACTION_ASK;
@@ -29,14 +29,14 @@ bool action_parse(const char *name, enum action *ret)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(action_names); i++)
 		if (text_eq(action_names[i], name)) {
-			*ret = (enum action)i;
+			*ret = (enum rule_effect)i;
 			return true;
 		}
 	return false;
 }
 
 /* A warning passes; whatever is neither allowed nor asked is denied. */
-enum verdict action_verdict(enum action a)
+enum verdict action_verdict(enum rule_effect a)
 {
 	if (a == ACTION_ALLOW || a == ACTION_WARN)
 		return V_ALLOW;

@@ -14,10 +14,10 @@
 #include <stdint.h>
 
 /* In rising severity. */
-enum action { ACTION_ALLOW, ACTION_WARN, ACTION_ASK, ACTION_DENY, ACTION_COUNT };
-const char *action_name(enum action a); /* "allow", "warn", "require_approval", "deny" */
-bool action_parse(const char *name, enum action *ret); /* "ask" is understood too */
-enum verdict action_verdict(enum action a); /* anything out of range is V_DENY */
+enum rule_effect { ACTION_ALLOW, ACTION_WARN, ACTION_ASK, ACTION_DENY, ACTION_COUNT };
+const char *action_name(enum rule_effect a); /* "allow", "warn", "require_approval", "deny" */
+bool action_parse(const char *name, enum rule_effect *ret); /* "ask" is understood too */
+enum verdict action_verdict(enum rule_effect a); /* anything out of range is V_DENY */
 
 enum guard_mode { GUARD_ENFORCE, GUARD_AUDIT, GUARD_OFF, GUARD_MODES };
 const char *guard_mode_name(enum guard_mode m);
@@ -37,7 +37,7 @@ enum undo { UNDO_NONE, UNDO_CHECKPOINT, UNDO_TREE };
 
 /* One thing a rule had to say about one effect. */
 struct finding {
-	enum action action;
+	enum rule_effect action;
 	const char *rule; /* "deny.rm_root"; never NULL */
 	enum reason_code reason;
 	const char *text; /* what was understood, one sentence */
@@ -67,7 +67,7 @@ enum { MAX_SCORE_PARTS = 10 };
 
 struct decision {
 	enum verdict verdict; /* what happens */
-	enum action action; /* what the guard's rules said */
+	enum rule_effect action; /* what the guard's rules said */
 	enum reason_code
 		reason_code; /* of the registry; meaningful unless verdict is V_ALLOW without a finding */
 	const char *detail_code; /* id of the rule that decided; or NULL */

@@ -60,6 +60,9 @@ enum file_tool propose_file_tool(const char *tool, const struct json *input);
 
 /* Does a tool of this name run a text that it is given, or can nobody tell? */
 bool propose_runs_text(const char *tool);
+/* What a tool of this name does to the file, address or words that its arguments name, as a verb for people: "write", "fetch".  NULL: it runs a
+ * text, or nobody knows. */
+const char *propose_tool_verb(const char *tool);
 
 /* Files that hold commands: scripts, recipes, CI definitions, histories. */
 #define SCRIPT_KINDS(X) \

@@ -120,6 +120,22 @@ bool propose_runs_text(const char *tool)
 	return k == TOOL_SHELL || k == TOOL_STDIN || k == TOOL_UNKNOWN;
 }
 
+const char *propose_tool_verb(const char *tool)
+{
+	static const struct {
+		enum tool_kind kind;
+		const char *verb;
+	} verbs[] = { { TOOL_WRITE, "write" }, { TOOL_DELETE, "delete" }, { TOOL_READ, "read" },
+		{ TOOL_SEARCH, "search for" }, { TOOL_LIST, "list" }, { TOOL_WEB, "fetch" },
+		{ TOOL_SEARCH_WEB, "search the web for" } };
+	enum tool_kind k = kind_of(tool);
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (verbs[i].kind == k)
+			return verbs[i].verb;
+	return NULL;
+}
+
 static bool has_member_of(const struct json *input, const char *const *names)
 {
 	for (; *names; names++)

@@ -108,12 +108,8 @@ int index_calls(
 	struct index *x, const char *session, size_t limit, index_visit *fn, void *arg, struct err *e);
 /* The newest call with this id of its client, as the ledger has it; NULL when there is none. */
 int index_call_start(struct index *x, const char *use_id, struct json **ret, struct err *e);
-/* Behind this place: the note that the call with this id was made; the next call with the same input that was allowed.  The place, or
- * -1. */
+/* Behind this place: the note that the call with this id was made.  The place, or -1. */
 int index_call_end(struct index *x, const char *use_id, int64_t place, int64_t *ret, struct err *e);
-int index_call_again(struct index *x, const char *input_sha256, int64_t place, int64_t *ret, struct err *e);
-/* What a person answered, as receipts say: "approved", "denied"; NULL when nothing was answered. */
-int index_answer(struct index *x, const char *approval_id, const char **ret, struct err *e);
 
 /* Receipts that name this task, session, decision or receipt, the newest first; fn may get others, and looks for itself.  Where index_note()
  * says something, the chain itself has to be searched. */

@@ -491,14 +491,6 @@ int index_call_end(struct index *x, const char *use_id, int64_t place, int64_t *
 		use_id, place, ret, e);
 }
 
-int index_call_again(struct index *x, const char *input_sha256, int64_t place, int64_t *ret, struct err *e)
-{
-	return next_call(x,
-		"SELECT place FROM call_index WHERE input_key=? AND place>? AND verdict='ALLOW' ORDER BY place "
-		"LIMIT 1",
-		input_sha256, place, ret, e);
-}
-
 /* ---- numbers and words ---- */
 
 struct word {
@@ -513,17 +505,6 @@ static int take_word(void *arg, const struct db_row *row, struct err *e)
 	(void)e;
 	w->text = db_text(row, 0) ? arena_strdup(w->a, db_text(row, 0)) : NULL;
 	return 1;
-}
-
-int index_answer(struct index *x, const char *approval_id, const char **ret, struct err *e)
-{
-	struct word w = { .a = x->at.a };
-	const struct db_value v = DB_T(approval_id);
-	int rc =
-		db_ask(x->db, "SELECT answer FROM answer_index WHERE approval_id=?", &v, 1, take_word, &w, e);
-
-	*ret = w.text;
-	return rc;
 }
 
 int index_last_receipt(struct index *x, const char **ret, struct err *e)

@@ -553,6 +553,10 @@ int ledger_range_digest(struct sys *s, int state_fd, const char *file, off_t fro
 bool ledger_is_archived(struct sys *s, struct arena *a, int state_fd, const char *file, unsigned number);
 /* Where the next row will be. */
 int ledger_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
+/* The same two questions about the chain: its files are counted like the pieces of a ledger.  `file` is not looked at. */
+int receipts_lines(
+	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
+int receipts_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
 
 /* Every row from a place on, in order; a line that is no object is given as NULL.  The row is valid during the call only. */
 typedef int row_visit(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e);

@@ -40,10 +40,7 @@ int ledger_open_now(struct ledger_cut *c, int *ret_fd, struct stat *ret, struct 
 int ledger_list(struct ledger_cut *c, struct arena *a, struct err *e);
 bool ledger_is_now(struct ledger_cut *c);
 
-/* The same three questions about the chain: its files are counted like the pieces of a ledger.  `file` is not looked at. */
-int receipts_lines(
-	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
-int receipts_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
+/* As ledger_recent(), of the chain: its files are counted like the pieces of a ledger.  `file` is not looked at. */
 int receipts_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e);
 
 /* Names in one of the two directories, LEDGER_SEGMENTS and LEDGER_WAITING. */

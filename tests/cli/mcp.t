@@ -247,7 +247,7 @@ ok "what is new and what is gone is named" sh -c 'grep -q "new_one: added" diff.
 ok "and what it means" says 0 'critical: hidden_instruction in echo' cat diff.out
 session=$(helm log sessions --json | python3 -c 'import json, sys; print([s for s in json.load(sys.stdin) if s["client"] == "codex"][0]["session"])')
 ok "the evening report counts the calls" says 0 "calls of test, codex" helm report
-ok "and lists each of a session" says 0 'mcp__test__echo {"a":"again"}' helm report --session "$session" --limit 0
+ok "and lists each of a session" says 0 'echo of test: {"a":"again"}' helm report --session "$session" --limit 0
 HELM_ENV=HELM_TASK_ID=x
 ok "inside a session of Helm it says where to start it" says 25 "transport http" helm mcp gateway
 HELM_ENV=

@@ -34,23 +34,23 @@ became() { # became PREVIEW TEXT, in every form
     helm report --format $format | sed 's/\\//g' | grep -F -e "$1" | grep -qF -e "$2" || { helm report --format $format; return 1; }
   done
   helm report --format html | tr '\n' ' ' | sed 's/<div class="item/\n&/g' | grep -F -e "$1" | grep -qF -e "$2" || return 1
-  helm report --json | tr -d '\n' | sed 's/"at":/\n&/g' | grep -F -e "$1" | grep -qF -e "\"became\": \"$2\""
+  helm report --json | tr -d '\n' | sed 's/"at":/\n&/g' | grep -F -e "$1" | grep -qF -e "\"became\": \"$2"
 }
-ok "a denied call did not run" became "rm -rf /" "did not run"
-ok "answered in the client" became "rm -rf build" "ran, answered in the client"
-ok "approved and run" became "rm -rf d1" "ran, approved"
-ok "refused by a person" became "rm -rf d2" "refused by a person"
-ok "still waiting" became "rm -rf d3" "still waiting"
-ok "a self-test is marked in the text" says 0 "refused (self-test)" helm report
+ok "a denied call did not run" became "rm -rf /" "denied"
+ok "answered in the client" became "rm -rf build" "done, answered in the client"
+ok "approved and called again" became "rm -rf d1" "approved by user:"
+ok "refused by a person" became "rm -rf d2" "refused by user:"
+ok "still waiting" became "rm -rf d3" "waiting for an answer"
+ok "a self-test is marked in the text" says 0 "denied (self-test)" helm report
 helm report --out page.html >/dev/null && helm report --out page.json >/dev/null && helm report --out page.md >/dev/null
 ok "a file has the form that its name says" sh -c 'head -1 page.html | grep -qi "<!doctype html" && head -1 page.json | grep -q "^{" && head -1 page.md | grep -q "^# "'
 rm -f page.*
 ok "on the page" says 0 "self-test of helm setup" helm report --format html
 ok "in Markdown" says 0 "self-test of helm setup" helm report --format markdown
 ok "and among the sessions" says 0 "self (self-test)" helm log sessions
-ok "one session tells it too" says 0 "still waiting" helm report --session s1
+ok "one session tells it too" says 0 "waiting for an answer" helm report --session s1
 mv "$state/approvals.json" "$scratch/kept.json"
-ok "what a person said is known from the receipts when the request is gone" became "rm -rf d2" "refused by a person"
+ok "what a person said is known from the receipts when the request is gone" became "rm -rf d2" "refused by user:"
 mv "$scratch/kept.json" "$state/approvals.json"
 
 # Lists that are cut say so.
@@ -106,7 +106,7 @@ ok "what the walls refused" page "/srv/10 may not be written"
 ok "and the door" page "connection to bad10.example:443; to open it: helm allow host bad10.example:443"
 ok "what left the walls" page "git push origin main  (permitted)"
 ok "through the door, too" page "good10.example:443: 1 connection, 1 kB out, 2.5 MB in"
-ok "who answered" page "ran, approved (user:"
+ok "who answered" page "approved by user:"
 fits() { # in how many columns
   helm report | python3 -c 'import sys; t = sys.stdin.read().split("\n"); print(len(t), max(map(len, t))); sys.exit(len(t) > 61 or max(map(len, t)) > 100)'
 }

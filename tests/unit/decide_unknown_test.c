@@ -38,7 +38,7 @@ static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
 	static const struct {
 		enum unknown_rule rule;
 		enum placement placement;
-		enum action want;
+		enum rule_effect want;
 	} cases[] = { { UNKNOWN_ALLOW, IN_SANDBOX, ACTION_ALLOW }, { UNKNOWN_ASK, IN_SANDBOX, ACTION_ASK },
 		{ UNKNOWN_DENY, IN_SANDBOX, ACTION_DENY },
 		/* Where no sandbox stands, it is asked about at the least. */
@@ -134,7 +134,7 @@ static void the_host_of_a_remote_is_that_of_its_address(void **state)
 {
 	static const struct {
 		const char *target, *resolved;
-		enum action want;
+		enum rule_effect want;
 		unsigned flags;
 	} cases[] = {
 		{ "origin", "https://github.com/acme/app.git", ACTION_ALLOW, 0 },

@@ -273,7 +273,7 @@ static void make_known(struct arena *a, struct asking *x, struct policy_facts *p
 	struct decision *guard, struct ledger_facts *ledger)
 {
 	static const struct {
-		enum action action;
+		enum rule_effect action;
 		enum verdict verdict;
 	} words[] = { { ACTION_ALLOW, V_ALLOW }, { ACTION_ASK, V_ESCALATE }, { ACTION_DENY, V_DENY } };
 	unsigned word = next(3);

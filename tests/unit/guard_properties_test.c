@@ -18,8 +18,8 @@ struct command {
 	const char *text; /* as shell text */
 	const char *argv[MAX_WORDS]; /* when it came as words; argc 0 otherwise */
 	size_t argc;
-	enum action action; /* as shell text */
-	enum action argv_action;
+	enum rule_effect action; /* as shell text */
+	enum rule_effect argv_action;
 	bool readable;
 };
 
@@ -48,7 +48,7 @@ static void add_word(struct buf *b, const char *word)
 	buf_addc(b, '\'');
 }
 
-static enum action judge(const char *profile, const char *text)
+static enum rule_effect judge(const char *profile, const char *text)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 
@@ -135,7 +135,8 @@ static bool has_positionals(const struct command *c)
 
 static size_t failures;
 
-static void expect(bool holds, const char *what, const struct command *c, const char *text, enum action got)
+static void expect(
+	bool holds, const char *what, const struct command *c, const char *text, enum rule_effect got)
 {
 	if (holds)
 		return;
@@ -165,7 +166,7 @@ static void enclosures_never_lower(void **state)
 			bool is_open =
 				strstr(c->text, "<<") || strchr(c->text, '#') || text_ends(c->text, "&");
 			const char *text = arena_printf(&a, "%s%s%s", frames[f][0], c->text, frames[f][1]);
-			enum action got;
+			enum rule_effect got;
 			if (!c->readable || has_positionals(c) ||
 				(is_open && *frames[f][1] && *frames[f][1] != '\n'))
 				continue;
@@ -206,7 +207,7 @@ static void shells_never_lower(void **state)
 			AUTO(arena_done) struct arena a = { 0 };
 			const struct command *c = &commands[i];
 			const char *text = arena_printf(&a, "%s %s", shells[s], sq(&a, c->text));
-			enum action got;
+			enum rule_effect got;
 			if (!c->readable || has_positionals(c))
 				continue;
 			got = judge(c->profile, text);
@@ -235,7 +236,7 @@ static void wrappers_never_lower(void **state)
 			const char *argv[MAX_WORDS + 4];
 			size_t argc = 0;
 			struct buf b;
-			enum action got;
+			enum rule_effect got;
 			/* "nohup A=1 x" runs a program called A=1: another command. */
 			if (!c->argc || strchr(c->argv[0], '='))
 				continue;
@@ -310,7 +311,7 @@ static void spelling_changes_nothing(void **state)
 				AUTO(arena_done) struct arena a = { 0 };
 				const struct command *c = &commands[i];
 				struct buf b;
-				enum action got;
+				enum rule_effect got;
 				if (!is_plain(c->argv[k]) || (k == 0 && is_keyword(c->argv[0])))
 					continue;
 				buf_init(&b, &a);
@@ -344,14 +345,14 @@ static void spellings_of_options_change_nothing(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
 		for (size_t t = 0; t < ARRAY_SIZE(targets); t++) {
 			AUTO(arena_done) struct arena a = { 0 };
-			enum action first = ACTION_ALLOW;
+			enum rule_effect first = ACTION_ALLOW;
 			for (size_t k = 0; k < 8 && groups[i][k]; k++) {
 				const char *mark = strstr(groups[i][k], "%s");
 				const char *text = mark
 					? arena_printf(&a, "%.*s%s%s", (int)(mark - groups[i][k]),
 						  groups[i][k], targets[t], mark + 2)
 					: groups[i][k];
-				enum action got = judge("risky_edit", text);
+				enum rule_effect got = judge("risky_edit", text);
 				if (k == 0)
 					first = got;
 				else if (got != first)
@@ -373,7 +374,7 @@ static void lists_are_as_strict_as_their_parts(void **state)
 		AUTO(arena_done) struct arena a = { 0 };
 		const struct command *x, *y;
 		const char *text;
-		enum action got, alone;
+		enum rule_effect got, alone;
 		seed = seed * 1664525u + 1013904223u;
 		x = &commands[(seed >> 8) % command_count];
 		seed = seed * 1664525u + 1013904223u;
@@ -414,7 +415,7 @@ static void added_rules_never_lower(void **state)
 		struct policy_source from = { .file = bytes_of(files[f]), .file_name = "guard_policy.json" };
 		g.policy = policy_compile(&a, &from);
 		for (size_t i = 0; i < command_count; i++) {
-			enum action got = judge(commands[i].profile, commands[i].text);
+			enum rule_effect got = judge(commands[i].profile, commands[i].text);
 			expect(got >= commands[i].action, files[f], &commands[i], commands[i].text, got);
 		}
 		g.policy = shipped;

@@ -76,7 +76,7 @@ static struct json *row_with(const char *state, const char *tool, const char *mo
 	return row;
 }
 
-static void expect(const struct json *row, const char *seen, const char *args, enum action action,
+static void expect(const struct json *row, const char *seen, const char *args, enum rule_effect action,
 	enum reason_code code, const char *rule)
 {
 	const struct mcp_question q = { .server = "s",
@@ -132,7 +132,7 @@ static void test_arguments_that_were_approved(void **state)
 		row_with("approved", tool_text, "\"arguments\":{\"path\":[\"/srv/*\",\"/opt/x\"]}");
 	static const struct {
 		const char *args;
-		enum action action;
+		enum rule_effect action;
 	} cases[] = { { "{\"path\":\"/srv/a\"}", ACTION_ALLOW }, { "{\"path\":\"/opt/x\"}", ACTION_ALLOW },
 		{ "{\"path\":\"/opt/y\"}", ACTION_ASK }, { "{\"path\":\"/srv/../etc\"}", ACTION_ASK },
 		{ "{}", ACTION_ASK }, { "{\"path\":1}", ACTION_ASK },

@@ -189,7 +189,7 @@ static void the_list_is_the_least_a_rule_does(void **state)
 {
 	static const struct {
 		const char *list, *action;
-		enum action want;
+		enum rule_effect want;
 	} cases[] = {
 		{ "absolute_deny", "", ACTION_DENY },
 		{ "absolute_deny", ", \"action\": \"warn\"", ACTION_DENY },
@@ -466,7 +466,7 @@ static void blanks_around_the_bar_of_a_pattern_mean_nothing(void **state)
 	static const char *const patterns[] = { "fetch|run", " fetch | run ", "fetch  |run", "fetch|  run" };
 	static const struct {
 		const char *text;
-		enum action want;
+		enum rule_effect want;
 	} cases[] = { { "fetch u | run", ACTION_DENY }, { "x | fetch u |run", ACTION_DENY },
 		{ "fetch u |  ", ACTION_ALLOW }, { "fetch u || run", ACTION_ALLOW },
 		{ "| run", ACTION_ALLOW } };
@@ -488,7 +488,7 @@ static void a_side_left_out_of_a_pipe_pattern_is_anything(void **state)
 {
 	static const struct {
 		const char *pattern, *text;
-		enum action want;
+		enum rule_effect want;
 	} cases[] = { { "|run", "a |run", ACTION_DENY }, { " | run", "a| run", ACTION_DENY },
 		{ "|run", "a | run", ACTION_DENY }, { "|run", "run", ACTION_ALLOW },
 		{ "|run", "a | b run", ACTION_ALLOW }, { "fetch|  ", "fetch u | x", ACTION_DENY },

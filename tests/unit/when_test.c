@@ -138,9 +138,9 @@ static void leave_out_notes(struct proposal *p, bool *ret_is_exact)
 }
 
 /* The strictest of what rules about effects said; of a workspace's file `own`, of the shipped ones otherwise. */
-static enum action said_by_rules(struct arena *a, const struct decision *d, bool own)
+static enum rule_effect said_by_rules(struct arena *a, const struct decision *d, bool own)
 {
-	enum action worst = ACTION_ALLOW;
+	enum rule_effect worst = ACTION_ALLOW;
 
 	for (size_t i = 0; i < d->finding_count; i++)
 		if (d->findings[i].action > worst && text_starts(d->findings[i].rule, "own.") == own &&
@@ -149,7 +149,7 @@ static enum action said_by_rules(struct arena *a, const struct decision *d, bool
 	return worst < ACTION_ASK ? ACTION_ALLOW : worst;
 }
 
-static enum action said_by_policy(
+static enum rule_effect said_by_policy(
 	struct arena *a, const struct ruleset *rules, const struct proposal *p, const struct decision *guard)
 {
 	const struct submission ask = {
@@ -182,13 +182,13 @@ static void compare(struct comparing *c, const char *text, size_t n)
 	propose_shell(&a, &g.at, (struct bytes){ (const uint8_t *)text, n }, &p);
 	leave_out_notes(&p, &is_exact);
 	decide(c->file, profiles_find(&g.profiles, c->profile), &p, &at, &d);
-	enum action want = said_by_rules(&a, &d, false);
+	enum rule_effect want = said_by_rules(&a, &d, false);
 	if (said_by_rules(&a, &d, true) != want)
 		fail_msg("%.*s: a workspace's file says otherwise than the same rules do", (int)n, text);
 	/* What is contained in a place of the call's own is not judged by guard rules at all. */
 	is_exact = is_exact && c->placement == UNSANDBOXED;
 	for (size_t i = 0; i < ARRAY_SIZE(c->policies); i++) {
-		enum action got = said_by_policy(&a, c->policies[i], &p, &d);
+		enum rule_effect got = said_by_policy(&a, c->policies[i], &p, &d);
 		if (got < want || (is_exact && got != want))
 			fail_msg("%s: %.*s: guard rules say %s, as a policy %s", c->profile, (int)n, text,
 				action_name(want), action_name(got));

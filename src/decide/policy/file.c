@@ -56,7 +56,7 @@ struct file_reader {
 	struct policy *policy;
 	const struct policy_source *from;
 	const struct json *shipped_list; /* the list of the same name in the shipped file */
-	enum action action;
+	enum rule_effect action;
 	struct rule_layer_maker made;
 	struct err *e;
 };
@@ -121,7 +121,7 @@ static int add_rule(struct file_reader *r, const struct json *doc)
 }
 
 static int add_list(struct file_reader *r, const struct json *doc, const struct json *shipped,
-	const char *name, enum action action)
+	const char *name, enum rule_effect action)
 {
 	const struct json *list = json_get(doc, name);
 	int rc;
@@ -140,7 +140,7 @@ static int add_list(struct file_reader *r, const struct json *doc, const struct 
 
 /* Reads an action that a profile is to be raised to; left out or null: none. */
 static int read_raise(struct file_reader *r, const struct json *doc, const char *profile, const char *name,
-	enum action *ret)
+	enum rule_effect *ret)
 {
 	const struct json *v = json_get(doc, name);
 
@@ -214,7 +214,7 @@ static int check_override(struct file_reader *r, const struct json *override)
 	if (override && !json_is(override, JSON_OBJECT))
 		return bad(r->e, r->from, "override", "must be an object of rule ids and actions");
 	json_each_member (m, override) {
-		enum action action;
+		enum rule_effect action;
 		if (!json_text(m->value) || !action_parse(json_text(m->value), &action))
 			return bad(r->e, r->from, m->name, "must name an action");
 		for (size_t i = 0; (rule = policy_rule_at(p, i, &l)); i++)
@@ -231,7 +231,7 @@ static int check_override(struct file_reader *r, const struct json *override)
 static void apply_override(struct policy *p, const struct json *override, bool is_accepted)
 {
 	json_each_member (m, override) {
-		enum action action = ACTION_DENY;
+		enum rule_effect action = ACTION_DENY;
 		const struct rule_layer *l;
 		const struct rule *rule;
 		action_parse(json_text(m->value), &action);

@@ -37,7 +37,7 @@ const struct rule *policy_rule_at(const struct policy *p, size_t i, const struct
 }
 
 /* Tables of the program are constant: the first change of a shipped rule copies them all into the policy. */
-void policy_set_action(struct policy *p, size_t i, enum action action)
+void policy_set_action(struct policy *p, size_t i, enum rule_effect action)
 {
 	struct rule_layer *l = &p->layers[LAYER_SHIPPED];
 
@@ -155,8 +155,8 @@ bool policy_rule(const struct policy *p, size_t i, struct rule_view *ret)
 	if (r) {
 		*ret = (struct rule_view){ rule_layer_text(l, r->id), rule_layer_text(l, r->text),
 			rule_layer_text(l, r->instead), rule_layer_text(l, r->recommended_profile),
-			(enum action)r->action, (enum reason_code)r->reason, l->origin, written_when(p, l, r),
-			NULL };
+			(enum rule_effect)r->action, (enum reason_code)r->reason, l->origin,
+			written_when(p, l, r), NULL };
 		return true;
 	}
 	for (size_t k = 0; k < LAYER_COUNT; k++)

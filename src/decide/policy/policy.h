@@ -14,7 +14,7 @@ struct rule {
 	uint32_t when_text; /* the condition as it was written, as JSON */
 	uint32_t line; /* where it stands in its file, from 1 */
 	uint16_t reason; /* enum reason_code */
-	uint8_t action, undo; /* enum action, enum undo */
+	uint8_t action, undo; /* enum rule_effect, enum undo */
 	bool is_destructive;
 };
 
@@ -46,7 +46,7 @@ struct rule_layer_maker {
 };
 void rule_layer_begin(struct rule_layer_maker *m, struct arena *a, const char *name, struct bytes file);
 /* One rule object more; the caller has looked that it has an id.  It is at least as strict as `least`. */
-int rule_layer_add(struct rule_layer_maker *m, const struct json *doc, enum action least, struct err *e);
+int rule_layer_add(struct rule_layer_maker *m, const struct json *doc, enum rule_effect least, struct err *e);
 
 /* The shipped rules, as the build made them of share/guard_rules.json (tools/generate/rules.c). */
 extern const struct rule shipped_rules[];
@@ -59,7 +59,7 @@ extern const uint16_t shipped_by_kind[], shipped_kind_start[FX_KIND_COUNT + 1];
 /* A rule of a workspace file that looks at the text. */
 struct text_rule {
 	const char *id, *text, *recommended_profile;
-	enum action action;
+	enum rule_effect action;
 	const char **substrings; /* compared without case; NULL-terminated */
 	const struct pattern **patterns; /* NULL-terminated */
 	const char *origin;
@@ -70,7 +70,7 @@ struct text_rule {
 struct profile_rule {
 	const char *profile;
 	bool denies_writes, denies_network, wants_handoff;
-	enum action on_write, on_network, on_destructive, on_execute;
+	enum rule_effect on_write, on_network, on_destructive, on_execute;
 };
 
 enum { LAYER_SHIPPED, LAYER_FILE, LAYER_COUNT };
@@ -94,7 +94,7 @@ struct policy {
 
 /* policy.c: the i-th rule of all layers, the shipped ones first, and its layer; NULL past the end. */
 const struct rule *policy_rule_at(const struct policy *p, size_t i, const struct rule_layer **ret);
-void policy_set_action(struct policy *p, size_t i, enum action action);
+void policy_set_action(struct policy *p, size_t i, enum rule_effect action);
 
 /* file.c: add what a workspace's guard_policy.json says. */
 int policy_file_add(struct arena *a, struct policy *p, const struct policy_source *from, struct err *e);

@@ -108,7 +108,7 @@ static void put_rule(struct rule_layer_maker *m, const struct rule *rule)
 	m->rules[m->n++] = *rule;
 }
 
-int rule_layer_add(struct rule_layer_maker *m, const struct json *doc, enum action least, struct err *e)
+int rule_layer_add(struct rule_layer_maker *m, const struct json *doc, enum rule_effect least, struct err *e)
 {
 	const char *id = json_get_text(doc, "id", ""),
 		   *word = json_get_text(doc, "action", "require_approval");
@@ -116,7 +116,7 @@ int rule_layer_add(struct rule_layer_maker *m, const struct json *doc, enum acti
 		.to = m, .where = arena_printf(m->when.a, "%s: rule '%s'", m->name, id), .e = e
 	};
 	struct rule rule = { .line = line_of(m, doc->at) };
-	enum action action;
+	enum rule_effect action;
 
 	if (!action_parse(word, &action))
 		return bad(&r, "no such action:", word);

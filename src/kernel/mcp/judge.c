@@ -45,8 +45,8 @@ static struct json *catalogue_of(struct arena *a, const struct mcp_question *q)
 	return catalogue;
 }
 
-static void say(
-	struct mcp_answer *ret, enum action action, enum reason_code code, const char *rule, const char *text)
+static void say(struct mcp_answer *ret, enum rule_effect action, enum reason_code code, const char *rule,
+	const char *text)
 {
 	ret->action = action;
 	ret->code = code;

@@ -109,7 +109,7 @@ struct mcp_question {
 	int64_t now_us;
 };
 struct mcp_answer {
-	enum action action; /* ACTION_ALLOW: the registry has no objection */
+	enum rule_effect action; /* ACTION_ALLOW: the registry has no objection */
 	enum reason_code code;
 	const char *rule, *text;
 	const char *effect;

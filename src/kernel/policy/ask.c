@@ -172,7 +172,7 @@ static bool is_set(uint32_t bits, unsigned g)
 /* What one gate wants to be approved. */
 static void add_ask(struct arena *a, struct policy_answer *p, const struct gate_answer *x, enum gate_id g)
 {
-	p->asks[p->ask_count++] = arena_printf(a, "policy:%s", x->rule ? x->rule : gate_name(g));
+	p->asks[p->ask_count++] = arena_printf(a, POLICY_RULE "%s", x->rule ? x->rule : gate_name(g));
 	int64_t people = json_get_int(x->bound, "approvers", 0);
 	if (people > p->approvers)
 		p->approvers = people;
@@ -524,9 +524,9 @@ static const char *remedy_of(const struct policy_answer *p)
 
 void policy_raise(struct arena *a, const struct policy_answer *p, struct decision *d)
 {
-	enum action action = p->verdict == V_ALLOW ? ACTION_ALLOW
-		: p->verdict == V_ESCALATE	   ? ACTION_ASK
-						   : ACTION_DENY;
+	enum rule_effect action = p->verdict == V_ALLOW ? ACTION_ALLOW
+		: p->verdict == V_ESCALATE		? ACTION_ASK
+							: ACTION_DENY;
 
 	if (action == ACTION_ALLOW)
 		return;
@@ -537,7 +537,7 @@ void policy_raise(struct arena *a, const struct policy_answer *p, struct decisio
 	if (action <= d->action && d->verdict != V_ALLOW)
 		return;
 	struct finding *f = guard_raise(a, action, p->code,
-		arena_printf(a, "policy:%s", p->rule ? p->rule : p->gate), said_by(a, p), d);
+		arena_printf(a, POLICY_RULE "%s", p->rule ? p->rule : p->gate), said_by(a, p), d);
 	f->instead = remedy_of(p);
 }
 

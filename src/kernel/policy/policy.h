@@ -112,6 +112,9 @@ struct json *policy_question_kept(struct arena *a, const struct policy_question 
 /* Back again; memory in `a`.  E_INPUT POLICY_REQUEST names the member that is wrong. */
 int policy_question_read(struct arena *a, const struct json *doc, struct policy_question *ret, struct err *e);
 
+/* How a decision names the rule or gate of a policy: everywhere, so that it can be counted.  Rules of the guard have their bare ids. */
+#define POLICY_RULE "policy:"
+
 /* What the policy in use said.  Memory in the arena of the question. */
 struct policy_answer {
 	const char *sha256, *name, *version; /* of the one that decided */
@@ -122,7 +125,7 @@ struct policy_answer {
 	const char *instead; /* what to do, where the remedy of the code does not fit; or NULL */
 	const char *roster_sha256;
 	const struct json *bound; /* what the receipt must bind, by what decided; or NULL */
-	const char **asks; /* "policy:ID" for each thing that must be approved */
+	const char **asks; /* POLICY_RULE "ID" for each thing that must be approved */
 	size_t ask_count;
 	int64_t approvers; /* how many people, 0: one is enough */
 	const struct draw *draws; /* what is used up when it is done */

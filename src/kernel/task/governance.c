@@ -264,7 +264,7 @@ static struct json *row_of(struct task *t, const struct json *registry, const st
 static void hold(struct task *t, const struct governed *g, const char *name)
 {
 	bool is_question = text_eq(g->decision, "require_approval");
-	enum action action = is_question ? ACTION_ASK : ACTION_DENY;
+	enum rule_effect action = is_question ? ACTION_ASK : ACTION_DENY;
 	const char *text = arena_printf(t->a, "%s is governed here: %s", name, g->reason);
 
 	if (text_eq(g->decision, "allow") || t->request.at_least.action == ACTION_DENY)

@@ -2,22 +2,23 @@
 #ifndef SERVE_HTTP_CONSOLE_H
 #define SERVE_HTTP_CONSOLE_H
 
-#include "record/acts.h"
+#include "actions/action_index.h"
 #include "serve/console.h"
 #include "serve/http/http.h"
 
 /* What is about the whole installation is its own tenant's: 403. */
 int console_only_home(struct call *c, struct err *e);
-/* The acts on record, caught up; closed by AUTO(acts_close). */
-int console_acts(struct call *c, struct acts **ret, bool *ret_is_behind, struct err *e);
-/* Rows of them, pushed to an array. */
+/* The actions on record, caught up; closed by AUTO(action_index_close). */
+int console_acts(struct call *c, struct action_index **ret, bool *ret_is_behind, struct err *e);
+/* Rows and documents of actions, pushed to an array. */
 struct console_rows {
 	struct call *c;
 	struct json *list;
 };
 int console_push(void *arg, struct json *row, struct err *e);
+int console_push_action(void *arg, const struct action *row, struct err *e);
 /* What the query names: verdict, who, session, tool, rule, kind, q, from, to. */
-int console_filter(struct call *c, struct acts_filter *ret, struct err *e);
+int console_filter(struct call *c, struct action_filter *ret, struct err *e);
 /* Is this the centre of a fleet? */
 bool console_has_fleet(struct call *c);
 /* The exact line of the receipt with this clock; NULL: there is none. */

@@ -11,13 +11,12 @@
 
 enum { PAGE_USUAL = 50, PAGE_MOST = 500, COUNT_MOST = 100000, EXPORT_ROWS = 100000 };
 
-int console_acts(struct call *c, struct acts **ret, bool *ret_is_behind, struct err *e)
+int console_acts(struct call *c, struct action_index **ret, bool *ret_is_behind, struct err *e)
 {
-	const struct index_place at = { c->server->sys, c->a, c->server->ws->state_dir,
-		c->server->ws->state_fd };
+	const struct actions_of whose = { c->who.tenant, auth_home_tenant(c->server) };
 
-	return acts_open(
-		&at, (struct acts_of){ c->who.tenant, auth_home_tenant(c->server) }, ret, ret_is_behind, e);
+	return action_index_open(
+		c->server->sys, c->a, c->server->ws, whose, INDEX_SOON, ret, ret_is_behind, e);
 }
 
 int console_only_home(struct call *c, struct err *e)
@@ -34,6 +33,15 @@ int console_push(void *arg, struct json *row, struct err *e)
 
 	(void)e;
 	json_push(r->c->a, r->list, json_copy(r->c->a, row));
+	return 0;
+}
+
+int console_push_action(void *arg, const struct action *row, struct err *e)
+{
+	struct console_rows *r = arg;
+
+	(void)e;
+	json_push(r->c->a, r->list, json_copy(r->c->a, action_json(r->c->a, row)));
 	return 0;
 }
 
@@ -54,9 +62,9 @@ static int read_time(struct call *c, const char *name, int64_t *ret, struct err 
 	return OK;
 }
 
-int console_filter(struct call *c, struct acts_filter *ret, struct err *e)
+int console_filter(struct call *c, struct action_filter *ret, struct err *e)
 {
-	*ret = (struct acts_filter){ .verdict = said(c, "verdict"),
+	*ret = (struct action_filter){ .verdict = said(c, "verdict"),
 		.who = said(c, "who"),
 		.session = said(c, "session"),
 		.tool = said(c, "tool"),
@@ -68,11 +76,11 @@ int console_filter(struct call *c, struct acts_filter *ret, struct err *e)
 }
 
 /* "TIME.N" of the last row of the page before. */
-static int read_cursor(struct call *c, struct acts_cursor *ret, struct err *e)
+static int read_cursor(struct call *c, struct action_cursor *ret, struct err *e)
 {
 	const char *text = said(c, "before"), *dot = text ? strchr(text, '.') : NULL;
 
-	*ret = (struct acts_cursor){ 0 };
+	*ret = (struct action_cursor){ 0 };
 	if (!text)
 		return OK;
 	if (!dot || !text_int(arena_strndup(c->a, text, (size_t)(dot - text)), &ret->at_us) ||
@@ -83,11 +91,11 @@ static int read_cursor(struct call *c, struct acts_cursor *ret, struct err *e)
 
 static int list(struct call *c, struct err *e)
 {
-	AUTO(acts_close) struct acts *x = NULL;
+	AUTO(action_index_close) struct action_index *x = NULL;
 	struct console_rows rows = { c, json_new(c->a, JSON_ARRAY) };
 	struct json *doc = json_new(c->a, JSON_OBJECT);
-	struct acts_filter f;
-	struct acts_cursor from;
+	struct action_filter f;
+	struct action_cursor from;
 	int64_t limit, count = 0;
 	bool is_behind, counts = said(c, "count") != NULL;
 	int rc = console_filter(c, &f, e);
@@ -99,9 +107,9 @@ static int list(struct call *c, struct err *e)
 	if (rc == OK)
 		rc = console_acts(c, &x, &is_behind, e);
 	if (rc == OK)
-		rc = acts_list(x, &f, from, (size_t)limit + 1, console_push, &rows, e);
+		rc = action_list(x, &f, from, (size_t)limit + 1, console_push_action, &rows, e);
 	if (rc == OK && counts)
-		rc = acts_count(x, &f, COUNT_MOST, &count, e);
+		rc = action_count(x, &f, COUNT_MOST, &count, e);
 	if (rc)
 		return rc;
 	bool is_more = rows.list->n > limit;
@@ -124,14 +132,14 @@ static int list(struct call *c, struct err *e)
 static int values(struct call *c, struct err *e)
 {
 	static const char *const columns[] = { "who", "tool", "rule", "session", "kind" };
-	AUTO(acts_close) struct acts *x = NULL;
+	AUTO(action_index_close) struct action_index *x = NULL;
 	struct json *doc = json_new(c->a, JSON_OBJECT);
 	bool is_behind;
 	int rc = console_acts(c, &x, &is_behind, e);
 
 	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(columns); i++) {
 		struct console_rows rows = { c, json_new(c->a, JSON_ARRAY) };
-		rc = acts_values(x, columns[i], 50, console_push, &rows, e);
+		rc = action_values(x, columns[i], 50, console_push, &rows, e);
 		json_set(c->a, doc, columns[i], rows.list);
 	}
 	if (rc == OK)
@@ -142,19 +150,22 @@ static int values(struct call *c, struct err *e)
 /* ---- as a file ---- */
 
 static const char *const exported[] = { "at", "id", "kind", "verdict", "reason", "rule", "who", "session",
-	"tool", "door", "caption", "status", "clock", "outcome_clock", "approval_id", "task_id" };
+	"tool", "door", "caption", "status", "clock", "outcome_clock", "approval_id", "task_id", "state",
+	"state_text", "exit_code", "answered_by" };
 
 struct exporting {
 	struct buf *to;
 	bool is_csv;
 	int64_t left; /* rows that may still be written */
-	struct acts_cursor last; /* the last that was */
+	struct action_cursor last; /* the last that was */
 	bool is_more;
 };
 
-static int export_row(void *arg, struct json *row, struct err *e)
+static int export_row(void *arg, const struct action *action, struct err *e)
 {
+	AUTO(arena_done) struct arena a = { 0 };
 	struct exporting *x = arg;
+	const struct json *row = action_json(&a, action);
 
 	(void)e;
 	if (x->left == 0) {
@@ -162,7 +173,7 @@ static int export_row(void *arg, struct json *row, struct err *e)
 		return 0;
 	}
 	x->left--;
-	x->last = (struct acts_cursor){ json_get_int(row, "at_us", 0), json_get_int(row, "n", 0) };
+	x->last = (struct action_cursor){ action->at_us, action->n };
 	for (size_t i = 0; x->is_csv && i < ARRAY_SIZE(exported); i++) {
 		if (i)
 			buf_addc(x->to, ',');
@@ -178,12 +189,12 @@ static int export_row(void *arg, struct json *row, struct err *e)
  * a word. */
 static int export(struct call *c, struct err *e)
 {
-	AUTO(acts_close) struct acts *x = NULL;
+	AUTO(action_index_close) struct action_index *x = NULL;
 	const char *format = said(c, "format");
 	struct buf text;
 	struct exporting to = { .to = &text, .is_csv = format && text_eq(format, "csv") };
-	struct acts_filter f;
-	struct acts_cursor from;
+	struct action_filter f;
+	struct action_cursor from;
 	bool is_behind;
 	int rc = console_filter(c, &f, e);
 
@@ -201,7 +212,7 @@ static int export(struct call *c, struct err *e)
 	for (size_t i = 0; to.is_csv && !from.at_us && i < ARRAY_SIZE(exported); i++)
 		buf_addf(&text, "%s\"%s\"%s", i ? "," : "", exported[i],
 			i + 1 == ARRAY_SIZE(exported) ? "\r\n" : "");
-	rc = acts_list(x, &f, from, (size_t)to.left + 1, export_row, &to, e);
+	rc = action_list(x, &f, from, (size_t)to.left + 1, export_row, &to, e);
 	if (rc)
 		return rc;
 	if (to.is_more)
@@ -363,30 +374,32 @@ static int add_call(struct call *c, struct json *doc, const struct json *act, st
 
 static int one(struct call *c, struct err *e)
 {
-	AUTO(acts_close) struct acts *x = NULL;
-	struct json *doc = json_new(c->a, JSON_OBJECT), *act = NULL;
+	AUTO(action_index_close) struct action_index *x = NULL;
+	struct json *doc = json_new(c->a, JSON_OBJECT), *act;
+	struct action *found = NULL;
 	struct console_rows related = { c, json_new(c->a, JSON_ARRAY) };
 	bool is_behind;
 	int rc = console_acts(c, &x, &is_behind, e);
 
 	if (rc == OK)
-		rc = acts_find(x, c->args[0], &act, e);
-	if (rc == OK && !act)
+		rc = action_find(x, c->args[0], &found, e);
+	if (rc == OK && !found)
 		return call_refuse(c, e, 404, "NOT_FOUND",
 			"there is no such act; an id, or a unique beginning of one, names it");
 	if (rc)
 		return rc;
-	const char *question = json_get_text(act, "approval_id", NULL);
-	int64_t clock = json_get_int(act, "clock", 0);
+	const char *question = found->approval_id;
+	int64_t clock = found->clock;
+	act = action_json(c->a, found);
 	json_set(c->a, doc, "act", act);
 	if (question)
-		rc = acts_of_question(x, question, console_push, &related, e);
+		rc = action_list_question(x, question, console_push_action, &related, e);
 	if (rc == OK && clock)
 		rc = add_receipt(c, doc, "decision", clock, e);
 	if (rc == OK && clock && !json_get(doc, "decision"))
 		return call_refuse(c, e, 404, "NOT_FOUND", "there is no such act");
-	if (rc == OK && json_get_int(act, "outcome_clock", 0))
-		rc = add_receipt(c, doc, "outcome", json_get_int(act, "outcome_clock", 0), e);
+	if (rc == OK && found->outcome_clock)
+		rc = add_receipt(c, doc, "outcome", found->outcome_clock, e);
 	if (rc == OK)
 		rc = add_call(c, doc, act, e);
 	if (rc)

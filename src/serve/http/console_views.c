@@ -71,18 +71,19 @@ static int me(struct call *c, struct err *e)
 /* ---- now ---- */
 
 /* A self-test stops something, too, but no agent asked for that: it has a number of its own. */
-static int count_stopped(struct acts *x, int64_t from_us, struct call *c, struct json *doc, struct err *e)
+static int count_stopped(
+	struct action_index *x, int64_t from_us, struct call *c, struct json *doc, struct err *e)
 {
-	struct acts_filter f = { .verdict = "stopped" };
+	struct action_filter f = { .verdict = "stopped" };
 	int64_t all = 0, day = 0, stopped = 0;
-	int rc = acts_count(x, &f, COUNTED_MOST, &all, e);
+	int rc = action_count(x, &f, COUNTED_MOST, &all, e);
 
 	f.from_us = from_us;
 	if (rc == OK)
-		rc = acts_count(x, &f, COUNTED_MOST, &day, e);
+		rc = action_count(x, &f, COUNTED_MOST, &day, e);
 	f.leaves_out_self_tests = true;
 	if (rc == OK)
-		rc = acts_count(x, &f, COUNTED_MOST, &stopped, e);
+		rc = action_count(x, &f, COUNTED_MOST, &stopped, e);
 	json_seti(c->a, doc, "stopped_24h", stopped);
 	json_seti(c->a, doc, "self_tests_24h", day - stopped);
 	json_seti(c->a, doc, "stopped_all", all);
@@ -111,10 +112,10 @@ static struct json *judged_standing(struct call *c)
 
 static int now(struct call *c, struct err *e)
 {
-	AUTO(acts_close) struct acts *x = NULL;
-	struct json *doc = json_new(c->a, JSON_OBJECT), *approvals;
+	AUTO(action_index_close) struct action_index *x = NULL;
+	struct json *doc = json_new(c->a, JSON_OBJECT), *approvals, *states;
 	struct console_rows rows = { c, json_new(c->a, JSON_ARRAY) };
-	const struct acts_filter f = { .verdict = "stopped" };
+	const struct action_filter f = { .verdict = "stopped" };
 	int64_t now_us = c->server->sys->now_us(c->server->sys);
 	size_t pending = 0, granted = 0;
 	bool is_behind;
@@ -123,11 +124,15 @@ static int now(struct call *c, struct err *e)
 	if (rc == OK)
 		rc = count_stopped(x, now_us - DAY_US, c, doc, e);
 	if (rc == OK)
-		rc = acts_list(x, &f, (struct acts_cursor){ 0 }, NOW_SHOWN, console_push, &rows, e);
+		rc = action_list(
+			x, &f, (struct action_cursor){ 0 }, NOW_SHOWN, console_push_action, &rows, e);
+	if (rc == OK)
+		rc = actions_day_states(x, now_us, &states, e);
 	if (rc == OK && is_home(c))
 		rc = approvals_load(c->server->sys, c->a, c->server->ws, &approvals, e);
 	if (rc)
 		return rc;
+	json_set(c->a, doc, "action_states", states);
 	if (is_home(c))
 		approvals_count(approvals, now_us, &pending, &granted);
 	struct json *how = is_home(c) ? judged_standing(c) : json_new(c->a, JSON_OBJECT);
@@ -156,8 +161,10 @@ static struct json *yes_so_far(struct call *c, const struct json *entry)
 	return list;
 }
 
-static struct json *question(struct call *c, const struct json *entry, int64_t now_us)
+static struct json *question(struct call *c, struct action_index *x, const struct json *entry, int64_t now_us)
 {
+	const char *id = json_get_text(json_get(entry, "request"), "approval_id", "");
+	struct action *action = NULL;
 	struct json *o = json_new(c->a, JSON_OBJECT);
 	const struct json *receipt = json_get(entry, "receipt");
 
@@ -168,6 +175,8 @@ static struct json *question(struct call *c, const struct json *entry, int64_t n
 	if (text_eq(request_state(entry, now_us), "pending"))
 		console_add_shown(c, o, json_get(entry, "request"));
 	json_sets(c->a, o, "state", request_state(entry, now_us));
+	if (action_of_question(x, id, &action, NULL) == OK && action)
+		json_set(c->a, o, "action", action_json(c->a, action));
 	json_sets(c->a, o, "responder", json_get_text(entry, "responder", NULL));
 	json_sets(c->a, o, "resolved_at", json_get_text(entry, "resolved_at", NULL));
 	json_sets(c->a, o, "grant_id", json_get_text(entry, "grant_id", NULL));
@@ -178,13 +187,17 @@ static struct json *question(struct call *c, const struct json *entry, int64_t n
 
 static int waiting(struct call *c, struct err *e)
 {
+	AUTO(action_index_close) struct action_index *x = NULL;
 	struct sys *s = c->server->sys;
 	struct json *all, *doc = json_new(c->a, JSON_OBJECT), *open = json_new(c->a, JSON_ARRAY),
 			  *answered = json_new(c->a, JSON_ARRAY);
 	int64_t now_us = s->now_us(s), limit = 0;
 	size_t total, granted;
-	bool is_more = false;
+	bool is_more = false, is_behind;
 	int rc = console_only_home(c, e);
+
+	if (rc == OK)
+		rc = console_acts(c, &x, &is_behind, e);
 
 	if (rc == OK)
 		rc = call_query_int(c, "limit", WAITING_SHOWN, 1, WAITING_MOST, &limit, e);
@@ -197,7 +210,7 @@ static int waiting(struct call *c, struct err *e)
 	approvals_count(all, now_us, &total, &granted);
 	json_each_member (m, json_get(all, "requests"))
 		if (text_eq(request_state(m->value, now_us), "pending"))
-			json_push(c->a, open, question(c, m->value, now_us));
+			json_push(c->a, open, question(c, x, m->value, now_us));
 	if (open->n > limit) { /* the newest, which stand last */
 		open->items += open->n - limit;
 		open->n = (uint32_t)limit;
@@ -207,7 +220,7 @@ static int waiting(struct call *c, struct err *e)
 		return rc;
 	json_each_member (m, json_get(all, "requests"))
 		if (!text_eq(request_state(m->value, now_us), "pending"))
-			json_push(c->a, answered, question(c, m->value, now_us));
+			json_push(c->a, answered, question(c, x, m->value, now_us));
 	json_set(c->a, doc, "waiting", open);
 	json_seti(c->a, doc, "shown", open->n);
 	json_seti(c->a, doc, "total", (int64_t)total);
@@ -232,11 +245,11 @@ static bool cut_rows(struct json *list, uint32_t most)
 
 static int freezes(struct call *c, struct err *e)
 {
-	AUTO(acts_close) struct acts *x = NULL;
+	AUTO(action_index_close) struct action_index *x = NULL;
 	struct json *all, *doc = json_new(c->a, JSON_OBJECT), *list = json_new(c->a, JSON_ARRAY);
 	struct console_rows who = { c, json_new(c->a, JSON_ARRAY) },
 			    before = { c, json_new(c->a, JSON_ARRAY) };
-	const struct acts_filter past = { .kind = "freeze" };
+	const struct action_filter past = { .kind = "freeze" };
 	bool is_behind;
 	int rc = console_only_home(c, e);
 
@@ -245,10 +258,10 @@ static int freezes(struct call *c, struct err *e)
 	if (rc == OK)
 		rc = console_acts(c, &x, &is_behind, e);
 	if (rc == OK)
-		rc = acts_values(x, "who", 50, console_push, &who, e);
+		rc = action_values(x, "who", 50, console_push, &who, e);
 	if (rc == OK)
-		rc = acts_list(
-			x, &past, (struct acts_cursor){ 0 }, FREEZES_SHOWN + 1, console_push, &before, e);
+		rc = action_list(x, &past, (struct action_cursor){ 0 }, FREEZES_SHOWN + 1,
+			console_push_action, &before, e);
 	if (rc)
 		return rc;
 	json_setb(c->a, doc, "more", cut_rows(before.list, FREEZES_SHOWN));
@@ -340,15 +353,16 @@ static int log_view(struct call *c, struct err *e)
 
 static int evidence(struct call *c, struct err *e)
 {
-	AUTO(acts_close) struct acts *x = NULL;
+	AUTO(action_index_close) struct action_index *x = NULL;
 	struct json *doc = json_new(c->a, JSON_OBJECT), *list = json_new(c->a, JSON_ARRAY);
 	struct console_rows rows = { c, json_new(c->a, JSON_ARRAY) };
-	const struct acts_filter f = { .kind = "evidence" };
+	const struct action_filter f = { .kind = "evidence" };
 	bool is_behind;
 	int rc = console_acts(c, &x, &is_behind, e);
 
 	if (rc == OK)
-		rc = acts_list(x, &f, (struct acts_cursor){ 0 }, PACKS_SHOWN + 1, console_push, &rows, e);
+		rc = action_list(
+			x, &f, (struct action_cursor){ 0 }, PACKS_SHOWN + 1, console_push_action, &rows, e);
 	json_setb(c->a, doc, "more", cut_rows(rows.list, PACKS_SHOWN));
 	json_each (row, rows.list) {
 		const char *line = NULL;

@@ -1,7 +1,8 @@
-/* fate.h — inside actions/: the index for views, and what became of calls that were asked about. */
-#ifndef ACTIONS_FATE_H
-#define ACTIONS_FATE_H
+/* actions_internal.h — inside actions/: what the files that make views share. */
+#ifndef ACTIONS_ACTIONS_INTERNAL_H
+#define ACTIONS_ACTIONS_INTERNAL_H
 
+#include "actions/action_index.h"
 #include "actions/actions.h"
 #include "base/text.h"
 #include "record/record.h"
@@ -30,14 +31,9 @@ int keep_session(void *arg, struct json *row, struct err *e); /* sessions.c; `ar
 /* report.c: text on one line in which nothing is Markdown markup, because command lines of agents must not format a report. */
 void plain(struct buf *b, const char *text);
 
-struct fates {
-	const struct actions_place *o;
-	struct index *x;
-	const struct json *answers; /* {approval_id: state of the request}; or NULL */
-};
-/* The note of a client that this call was made; NULL when there is none.  `call` has its `place`. */
-int fate_end(const struct fates *f, const struct json *call, struct json **ret, struct err *e);
-/* A few words: "ran, approved", "still waiting", ... */
-int fate_of(const struct fates *f, const struct json *call, const char **ret, struct err *e);
+/* The action of a row of the ledger of calls, which has its `place`, or its `decision_id`.  *ret NULL: it is not in the index yet. */
+int action_of_call(struct action_index *x, const struct json *call, struct action **ret, struct err *e);
+/* Puts into the row of a call what its action says: state, became (the same in words), sentence, answered_by, receipt_id. */
+void put_action(struct arena *a, struct json *call, const struct action *action);
 
 #endif
