@@ -32,10 +32,10 @@ struct part {
 	int64_t shown, of;
 	const char *note; /* why it is not about everything; or NULL */
 };
-/* The newest rows of tasks, oldest first, at most `limit` (0: all).  *ret is filled before the first row is given; each is valid during
+/* The newest rows of tasks, oldest first, at most `limit` (0: all), none older than `since_us`.  *ret is filled before the first row is given; each is valid during
  * the call only.  fn returns 0 to go on, > 0 to stop, or a negative rc. */
-int actions_task_list(const struct actions_place *o, const struct task_filter *f, size_t limit,
-	struct part *ret, index_visit *fn, void *arg, struct err *e);
+int actions_task_list(const struct actions_place *o, const struct task_filter *f, int64_t since_us,
+	size_t limit, struct part *ret, index_visit *fn, void *arg, struct err *e);
 /* The newest task for which this is true; NULL when there is none. */
 int actions_newest_task(const struct actions_place *o, bool (*is_it)(const struct json *row),
 	struct json **ret, struct err *e);
@@ -128,10 +128,12 @@ char *actions_ago(struct arena *a, int64_t then_us, int64_t now_us);
 /* A recorded time on the reader's clock; what is no time comes back as it is. */
 const char *actions_when(struct arena *a, const char *stamp);
 
-/* Sessions of agents, one entry each with counts, by their last call, the newest last, at most `limit` (0: all).  As
- * actions_task_list(). */
-int actions_session_list(const struct actions_place *o, size_t limit, struct part *ret, index_visit *fn,
-	void *arg, struct err *e);
+/* Sessions of agents, one entry each with counts, by their last call, the newest last, at most `limit` (0: all); with `since_us` those
+ * with a call since then.  As actions_task_list(). */
+int actions_session_list(const struct actions_place *o, int64_t since_us, size_t limit, struct part *ret,
+	index_visit *fn, void *arg, struct err *e);
+/* When a task last changed, as its newest row says. */
+bool actions_task_time(const struct json *row, int64_t *ret_us);
 /* One of them, every call with verdict, receipt, outcome and what became of it; of a very long one the newest, and `calls_of` says how
  * many there are.  E_MISSING SESSION_MISSING. */
 /* A unique beginning of the id is enough; SESSION_AMBIGUOUS. */

@@ -11,26 +11,12 @@
 #include <unistd.h>
 
 const struct opt archive_opts[] = {
-	{ "before", OPT_VALUE, "TIME",
-		"only files in which everything is older than this (RFC 3339, or a date)", NULL, true },
+	{ "before", OPT_VALUE, "TIME", "only files in which everything is older than this: 90d, 2026-05-01",
+		NULL, true },
 	{ "to", OPT_VALUE, "DIR", "where to; a place below the helm home when not given", NULL, false },
 	{ "dry-run", OPT_FLAG, NULL, "only say what would go", NULL, false },
 	{ 0 },
 };
-
-/* A whole date is its first moment, in UTC. */
-static int read_before(struct cli *r, int64_t *ret, struct err *e)
-{
-	const char *text = opt_text(r, "before", "");
-
-	if (strlen(text) == strlen("2026-01-01"))
-		text = arena_printf(r->a, "%sT00:00:00Z", text);
-	if (!text_parse_time(text, strlen(text), ret))
-		return err_set(e, E_USAGE, "TIME",
-			"--before '%s' is not a time such as 2026-04-13 or 2026-04-13T09:10:00Z",
-			opt_text(r, "before", ""));
-	return OK;
-}
 
 /* Inside the state it would be where it was. */
 static int read_to(struct cli *r, const char **ret, struct err *e)
@@ -94,7 +80,7 @@ int cmd_archive(struct cli *r, struct err *e)
 	struct progress p;
 	struct archive_how how = { .is_dry = opt_flag(r, "dry-run"), .step = step, .arg = &p };
 	struct json *report;
-	int rc = read_before(r, &how.before_us, e);
+	int rc = opt_since(r, "before", &how.before_us, e);
 
 	if (rc == OK)
 		rc = read_to(r, &how.to, e);

@@ -14,6 +14,8 @@
 
 const struct opt failures_list_opts[] = {
 	{ "limit", OPT_INT, "N", "of the last N rows of the ledger (5000, 0 all)", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "only of runs that ended since then: 2d, yesterday, 2026-05-01", NULL,
+		false },
 	{ "skill", OPT_VALUE, "NAME", "only of this skill", NULL, false },
 	{ 0 },
 };
@@ -44,6 +46,7 @@ const struct opt trace_export_opts[] = {
 struct grouping {
 	struct arena *a;
 	const char *skill, *only;
+	int64_t since_us;
 	struct json *by, *seen, *later; /* later: task names that were completed since, while going back */
 };
 
@@ -76,7 +79,10 @@ static int group_row(void *arg, struct json *row)
 	const char *id = json_get_text(row, "task_id", NULL), *name = json_get_text(row, "task_name", "");
 	const char *print = json_get_text(signature, "fingerprint", NULL),
 		   *at = json_get_text(row, "finished_at", NULL);
+	int64_t us;
 
+	if (at && g->since_us && text_parse_time(at, strlen(at), &us) && us < g->since_us)
+		return 1;
 	if (!id || json_get(g->seen, id) || row_is_open(row) ||
 		(g->skill && !text_eq(json_get_text(row, "skill", ""), g->skill)))
 		return 0;
@@ -101,13 +107,13 @@ static int group_row(void *arg, struct json *row)
 	return 0;
 }
 
-static int group(struct cli *r, const char *only, struct json **ret, struct err *e)
+static int group(struct cli *r, const char *only, int64_t since_us, struct json **ret, struct err *e)
 {
-	struct grouping g = { r->a, opt_text(r, "skill", NULL), only, json_new(r->a, JSON_OBJECT),
+	struct grouping g = { r->a, opt_text(r, "skill", NULL), only, since_us, json_new(r->a, JSON_OBJECT),
 		json_new(r->a, JSON_OBJECT), json_new(r->a, JSON_OBJECT) };
 	struct json *list = json_new(r->a, JSON_ARRAY);
-	int rc = rows_back(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, (size_t)opt_int(r, "limit", 5000),
-		NULL, group_row, &g, e);
+	int rc = rows_back(r->sys, r->a, r->ws->state_fd, TASK_LEDGER,
+		(size_t)opt_int(r, "limit", since_us ? 0 : 5000), NULL, group_row, &g, e);
 
 	if (rc < 0)
 		return rc;
@@ -122,14 +128,18 @@ int cmd_failures_list(struct cli *r, struct err *e)
 	static const char *const heads[] = { "FINGERPRINT", "COUNT", "STATUS", "CLASS", "TOOL", "LAST",
 		"FIXED BY", "TARGET" };
 	struct json *list;
-	int rc = group(r, NULL, &list, e);
+	int64_t since_us = 0;
+	int rc = opt_since(r, "since", &since_us, e);
 
+	if (rc == OK)
+		rc = group(r, NULL, since_us, &list, e);
 	if (rc)
 		return rc;
 	if (r->is_json) {
 		out_json(r, list);
 		return 0;
 	}
+	out_since(r, since_us);
 	if (!list->n) {
 		out(r, "no failures\n");
 		return 0;
@@ -150,8 +160,11 @@ int cmd_failures_list(struct cli *r, struct err *e)
 int cmd_failures_show(struct cli *r, struct err *e)
 {
 	struct json *list;
-	int rc = group(r, r->args[0], &list, e);
+	int64_t since_us = 0;
+	int rc = opt_since(r, "since", &since_us, e);
 
+	if (rc == OK)
+		rc = group(r, r->args[0], since_us, &list, e);
 	if (rc)
 		return rc;
 	if (!list->n)

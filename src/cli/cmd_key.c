@@ -195,17 +195,11 @@ int cmd_key_rotate(struct cli *r, struct err *e)
 /* Times are read in any spelling and written in one. */
 static int read_since(struct cli *r, const char **ret, struct err *e)
 {
-	const char *text = opt_text(r, "since", NULL);
-	int64_t us;
+	int64_t us = 0;
+	int rc = opt_since(r, "since", &us, e);
 
-	*ret = NULL;
-	if (!text)
-		return OK;
-	if (!text_parse_time(text, strlen(text), &us))
-		return err_set(
-			e, E_USAGE, "USAGE_TIME", "'%s' is not a time; write 2026-04-13T09:10:00Z", text);
-	*ret = text_time_z(r->a, us);
-	return OK;
+	*ret = opt_text(r, "since", NULL) ? text_time_z(r->a, us) : NULL;
+	return rc;
 }
 
 /* Everything is read and checked before the history is touched. */

@@ -553,8 +553,8 @@ int cmd_mcp_approve(struct cli *r, struct err *e)
 	int64_t us = 0;
 	int rc = load_row(r, id, &row, e);
 
-	if (rc == OK && lasts && !cli_duration(lasts, &us))
-		rc = err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 8h or 30d", lasts);
+	if (rc == OK)
+		rc = opt_span(r, "for", &us, e);
 	if (rc == OK)
 		rc = read_arguments(r, arguments, e);
 	if (rc == OK)

@@ -16,7 +16,7 @@ const struct opt guard_tune_opts[] = {
 		false },
 	{ "for", OPT_VALUE, "DURATION", "how long such a grant holds: 30m, 8h, 2d (default 8h, at most 30d)",
 		NULL, false },
-	{ "until", OPT_VALUE, "TIME", "until when it holds: 2026-04-13T09:10:00Z", NULL, false },
+	{ "until", OPT_VALUE, "TIME", "until when it holds: 2026-05-01, '2026-05-01 09:00'", NULL, false },
 	{ "key", OPT_VALUE, "FILE", "answer with this registered approver's key instead of a terminal", NULL,
 		false },
 	{ 0 },

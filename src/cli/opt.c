@@ -280,3 +280,47 @@ size_t opt_list(const struct cli *r, const char *name, const char ***ret)
 	*ret = all;
 	return n;
 }
+
+static int read_when(struct cli *r, const char *name, struct text_when *ret, struct err *e)
+{
+	const char *text = opt_text(r, name, NULL);
+
+	if (!text || text_when(text, r->sys->now_us(r->sys), ret))
+		return OK;
+	return err_set(e, E_USAGE, "USAGE_TIME",
+		"--%s takes a time, and '%.60s' is none; write " TEXT_WHEN_FORMS, name, text);
+}
+
+int opt_since(struct cli *r, const char *name, int64_t *ret_us, struct err *e)
+{
+	struct text_when when = { *ret_us, *ret_us };
+	int rc = read_when(r, name, &when, e);
+
+	*ret_us = when.from_us;
+	return rc;
+}
+
+int opt_until(struct cli *r, const char *name, int64_t *ret_us, struct err *e)
+{
+	struct text_when when = { *ret_us, *ret_us };
+	int rc = read_when(r, name, &when, e);
+
+	*ret_us = when.to_us;
+	return rc;
+}
+
+int opt_span(struct cli *r, const char *name, int64_t *ret_us, struct err *e)
+{
+	const char *text = opt_text(r, name, NULL);
+
+	if (!text || text_span(text, ret_us))
+		return OK;
+	return err_set(e, E_USAGE, "USAGE_TIME",
+		"--%s takes how long, and '%.60s' is no duration; write " TEXT_SPAN_FORMS, name, text);
+}
+
+void out_since(struct cli *r, int64_t since_us)
+{
+	if (since_us && !r->is_json)
+		out(r, "Since %s:\n", text_when_words(r->a, since_us));
+}

@@ -16,7 +16,7 @@ restart() { rm -rf "$ws" "$scratch/archive" "$scratch/home/.helm/trees"; cp -a "
 ok "sound before" says 0 "sound" helm log check
 cp -a "$ws" "$scratch/whole"
 ok "the moment must be said" exits 2 helm archive
-ok "and be one" says 2 "is not a time" helm archive --before soon
+ok "and be one" says 2 "takes a time, and 'soon' is none; write 2d, 36h" helm archive --before soon
 ok "not into the state" says 1 "inside the workspace" helm archive --before $day --to "$state/old"
 ok "a dry run says what would go" says 0 "would move 2 files" helm archive --before $day --dry-run
 ok "and moves nothing" test -f "$state/receipts-000001.jsonl"
