@@ -73,9 +73,16 @@ char *actions_policy_text(struct arena *a, const struct json *policy);
  * the log, is shown by the page. */
 int actions_report(const struct actions_place *o, size_t limit, const struct json *answers, struct json **ret,
 	struct err *e);
-/* The last 24 hours, for the member `day` of that document: {since, first_at, last_at, calls, only_read, allowed, asked, refused, clients,
+/* What happened since then, as groups by "failure" (or NULL), "rule", "session" or "file", those that count most first: the member `groups` of that
+ * document, {by, since, totals, rows [{key, count, first_at, last_at, example, remedy, state, why}], of, files, undo}.  Counts are of
+ * everything in the period. */
+int actions_groups(const struct actions_place *o, const char *by, int64_t since_us, struct json **ret,
+	struct err *e);
+/* The lists of that document without what is older; `since` says so. */
+void actions_report_since(struct arena *a, struct json *report, int64_t since_us);
+/* The period since then, for the member `day` of that document: {since, first_at, last_at, calls, only_read, allowed, asked, refused, clients,
  * changed_files, deleted_files, commits[], undo[], left[], walls[], door {admitted, refused}, ...}. */
-int actions_day(const struct actions_place *o, struct json **ret, struct err *e);
+int actions_day(const struct actions_place *o, int64_t since_us, struct json **ret, struct err *e);
 /* "10 of 14, all with --limit 0", or NULL when the list is whole. */
 const char *actions_cut(struct arena *a, const struct json *report, const char *list);
 char *actions_markdown(struct arena *a, const struct json *report);

@@ -483,7 +483,7 @@ int shadow_report(const struct shadow_place *p, const struct shadow_ask *q, stru
 		json_set(a, all, features[i].name, counted);
 		json_set(a, advices, features[i].name, advice(a, &features[i], counted));
 	}
-	json_seti(a, window, "days", (now - q->since_us + DAY_US - 1) / DAY_US);
+	json_seti(a, window, "days", (now - q->since_us + DAY_US / 2) / DAY_US);
 	json_sets(a, window, "since", text_time_iso(a, s.since_us));
 	json_sets(a, window, "until", text_time_iso(a, now));
 	json_sets(a, doc, "generated_at", text_time_iso(a, now));

@@ -180,8 +180,10 @@ static struct json *decided_row(struct kernel *k, const struct asking *x, const 
 		json_sets(a, row, "approval_id", json_get_text(h->question, "approval_id", NULL));
 		json_set(a, row, "covers", json_get(h->question, "covers"));
 	}
-	if (h->verdict != V_ALLOW)
+	if (h->verdict != V_ALLOW) {
 		json_sets(a, row, "remedy", instead_of(k, h));
+		json_sets(a, row, "why", h->decision.summary);
+	}
 	return row;
 }
 
