@@ -14,7 +14,7 @@ const struct opt archive_opts[] = {
 	{ "before", OPT_VALUE, "TIME", "only files in which everything is older than this: 90d, 2026-05-01",
 		NULL, true },
 	{ "to", OPT_VALUE, "DIR", "where to; a place below the helm home when not given", NULL, false },
-	{ "dry-run", OPT_FLAG, NULL, "only say what would go", NULL, false },
+	CONFIRM_OPTIONS,
 	{ 0 },
 };
 
@@ -63,8 +63,8 @@ static void show(struct cli *r, const struct json *report)
 		out(r, "no closed file holds only what is older than %s; nothing was moved\n",
 			json_get_text(report, "before", ""));
 	else if (is_dry)
-		out(r, "would move %u file%s to %s; do it without --dry-run\n", files->n,
-			files->n == 1 ? "" : "s", json_get_text(report, "to", ""));
+		out(r, "would move %u file%s to %s\n", files->n, files->n == 1 ? "" : "s",
+			json_get_text(report, "to", ""));
 	else
 		out(r,
 			files->n == 1
@@ -73,12 +73,12 @@ static void show(struct cli *r, const struct json *report)
 			files->n, json_get_text(report, "to", ""));
 }
 
-int cmd_archive(struct cli *r, struct err *e)
+static int archive(struct cli *r, bool is_dry, bool *ret_has_work, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(recorder_close) struct recorder rec = { 0 };
 	struct progress p;
-	struct archive_how how = { .is_dry = opt_flag(r, "dry-run"), .step = step, .arg = &p };
+	struct archive_how how = { .is_dry = is_dry, .step = step, .arg = &p };
 	struct json *report;
 	int rc = opt_since(r, "before", &how.before_us, e);
 
@@ -98,5 +98,11 @@ int cmd_archive(struct cli *r, struct err *e)
 		out_json(r, report);
 	else
 		show(r, report);
+	*ret_has_work = json_get(report, "files")->n > 0;
 	return OK;
+}
+
+int cmd_archive(struct cli *r, struct err *e)
+{
+	return confirm_and_do(r, archive, "move them?", e);
 }

@@ -42,11 +42,29 @@ static const struct opt *find_opt(const struct cmd *cmd, const char *name, size_
 	return o ? o : find_in(global_opts, name, n);
 }
 
+/* Options that have another name now. */
+static const char *new_name(const struct cmd *cmd, const char *word)
+{
+	static const struct {
+		const char *command, *was, *is;
+	} renamed[] = { { "guard tune", "--days", "--since 30d" }, { "guard tune", "--apply", "--grant K" } };
+	size_t n = strcspn(word, "=");
+
+	for (size_t i = 0; cmd && i < ARRAY_SIZE(renamed); i++)
+		if (text_eq(cmd->is->name, renamed[i].command) && strlen(renamed[i].was) == n &&
+			strncmp(word, renamed[i].was, n) == 0)
+			return renamed[i].is;
+	return NULL;
+}
+
 /* Names the option that is spelled most alike. */
 static int unknown_option(const struct cmd *cmd, const char *word, struct err *e)
 {
-	const char *names[96];
+	const char *names[96], *renamed = new_name(cmd, word);
 	size_t n = 0;
+
+	if (renamed)
+		return err_set(e, E_USAGE, "USAGE_OPTION", "'%s' has another name now: %s", word, renamed);
 
 	for (const struct opt *o = cmd ? cmd->opts : NULL; o && o->name && n < 90; o++)
 		names[n++] = o->name;
