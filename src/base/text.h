@@ -104,7 +104,7 @@ bool text_parse_time(const char *s, size_t n, int64_t *ret_us);
 char *text_time_local(struct arena *a, int64_t us);
 char *text_time_zone(struct arena *a, int64_t us);
 
-/* A time as a person types it (when.c): so long before now, a day by name or date, a date and time, RFC 3339; on the local clock where no zone
+/* A time as a person types it (text_when.c): so long before now, a day by name or date, a date and time, RFC 3339; on the local clock where no zone
  * is named.  from_us is its first moment; to_us the same, or for a whole day the midnight that ends it.  Untouched when it is none of them. */
 struct text_when {
 	int64_t from_us, to_us;

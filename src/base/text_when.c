@@ -1,4 +1,4 @@
-/* when.c — times as people type them and read them, on the clock of this machine's time zone.
+/* text_when.c — times as people type them and read them, on the clock of this machine's time zone.
  *
  * The one grammar behind every option that takes a time or a span.  What is recorded is read with text_parse_time(), which knows no
  * local clock: the same bytes must mean the same moment everywhere. */
