@@ -76,8 +76,8 @@ int actions_report(const struct actions_place *o, size_t limit, const struct jso
 /* What happened since then, as groups by "failure" (or NULL), "rule", "session" or "file", those that count most first: the member `groups` of that
  * document, {by, since, totals, rows [{key, count, first_at, last_at, example, remedy, state, why}], of, files, undo}.  Counts are of
  * everything in the period. */
-int actions_groups(const struct actions_place *o, const char *by, int64_t since_us, struct json **ret,
-	struct err *e);
+int actions_groups(
+	const struct actions_place *o, const char *by, int64_t since_us, struct json **ret, struct err *e);
 /* The lists of that document without what is older; `since` says so. */
 void actions_report_since(struct arena *a, struct json *report, int64_t since_us);
 /* The period since then, for the member `day` of that document: {since, first_at, last_at, calls, only_read, allowed, asked, refused, clients,

@@ -183,8 +183,7 @@ static const struct cmd row_checkpoint_repair = { KNOWN(checkpoint_repair), "", 
 	"make damaged checkpoints usable again, and name what is lost",
 	"Makes the list of checkpoints anew from its copy and from the packs when it is damaged, takes damaged packs out of use, and saves damaged content anew where the work tree still has it.  "
 	"What is lost is named by checkpoint and file, and the rest can be restored.  Nothing is removed: what is taken out is kept in checkpoints/damaged.  "
-	"Shows what it would do, and asks; where nobody sits at a terminal, --yes does it.  "
-	"Exit code 1 when something is lost; repairing again changes nothing.",
+	"Shows what it would do, and asks; where nobody sits at a terminal, --yes does it.  Exit code 1 when something is lost; repairing again changes nothing.",
 	"$ helm checkpoint repair", checkpoint_repair_opts, NEEDS_WORKSPACE, cmd_checkpoint_repair };
 
 static const struct cmd row_checkpoint_protect = { KNOWN(checkpoint_protect), "CHECKPOINT", 1, 1,
@@ -464,8 +463,7 @@ static const struct cmd row_archive = { KNOWN(archive), "", 0, 0, "move old clos
 	"Whole files only, of the chain and of the ledgers, and only those in which everything is older.  "
 	"A signed receipt says what went where, and what says so stays in their place: 'helm log check' reads them where they are now, or "
 	"says that it cannot.  "
-	"Put a file back where it was, and it is as before.  "
-	"Shows what would go, and asks; where nobody sits at a terminal, --yes does it.",
+	"Put a file back where it was, and it is as before.  Shows what would go, and asks; where nobody sits at a terminal, --yes does it.",
 	"$ helm archive --before 2026-01-01T00:00:00Z --dry-run   # what would go", archive_opts,
 	NEEDS_WORKSPACE, cmd_archive };
 
@@ -479,8 +477,7 @@ static const struct cmd row_log_repair = { KNOWN(log_repair), "", 0, 0,
 	"Takes out what is no receipt and keeps it beside the file; every receipt that verifies stays; a signed seam at the end of the chain says what is lost and why.  "
 	"Ledger entries and sealed pieces that are not what receipts say of them are named in it, and what stands in their place goes; the file as it was stays beside it.  "
 	"Leaves, which are made from the receipts, are made again."
-	"  Refuses when nothing is wrong.  "
-	"Shows what it would do, and asks; where nobody sits at a terminal, --yes does it.",
+	"  Refuses when nothing is wrong.  Shows what it would do, and asks; where nobody sits at a terminal, --yes does it.",
 	NULL, log_repair_opts, NEEDS_WORKSPACE, cmd_log_repair };
 
 /* Govern: what is allowed, who signs, and the switch that stops everything. */

@@ -74,4 +74,10 @@ ok "what waits is told also when it was asked earlier" says 0 "2 older requests 
 ok "the original's days are days" says 0 '"days": 3' monday shadow-report --since 3 --format json
 ok "and its other times are times" says 0 '"since": "2025-11-16T00:00:00+00:00"' monday shadow-report --since yesterday --format json
 ok "receipts" [ "$(monday receipts list --json --limit 0 --since today | grep -c '"receipt_id"')" -eq 0 ]
+
+# What has no row of its own, as it came over the network, is counted from the record.
+fresh_workspace
+helm mcp authorize-call nobody echo >/dev/null
+helm mcp authorize-call nobody echo >/dev/null
+ok "calls by other entry points count" says 0 "asked     2×  mcp__nobody__echo: A person must approve this first." helm report --since 1h
 finish

@@ -12,8 +12,8 @@ const char *task_profile_advice(struct task *t)
 	if ((!text_starts(rule, "profile.") && !d->has_denied_group) || t->spec->skill || t->profile->terms ||
 		t->report->handling.policy)
 		return NULL;
-	const struct profile *p = guard_permitting(
-		&t->k->guard, t->a, t->profile, &t->report->handling.proposal, d, &other);
+	const struct profile *p =
+		guard_permitting(&t->k->guard, t->a, t->profile, &t->report->handling.proposal, d, &other);
 	if (!p)
 		return NULL;
 	return arena_printf(t->a,
