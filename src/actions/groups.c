@@ -474,13 +474,24 @@ static struct json *rows_json(struct arena *a, struct groups *all, int64_t *ret_
 	return rows;
 }
 
+/* Refused connections that no run or call tells about. */
+static int64_t connections_of(const struct groups *all)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < all->n; i++)
+		n += is_refused(&all->list[i]) && !is_told(all, &all->list[i]) ? all->list[i].count : 0;
+	return n;
+}
+
 static void put_numbers(struct gathering *g, struct json *doc)
 {
 	const struct {
 		const char *name;
 		int64_t n;
 	} numbers[] = { { "runs", g->runs }, { "failed", g->runs_failed }, { "stopped", g->stopped },
-		{ "asked", g->asked }, { "files", (int64_t)g->by[BY_FILE].n }, { "changes", g->changed },
+		{ "asked", g->asked }, { "connections", connections_of(&g->by[BY_FAILURE]) },
+		{ "files", (int64_t)g->by[BY_FILE].n }, { "changes", g->changed },
 		{ "deletions", g->deleted }, { "undo", g->undo } };
 	struct json *totals = json_new(g->a, JSON_OBJECT);
 

@@ -225,10 +225,12 @@ static void print_sum(struct page *p, const struct json *doc)
 			text_safe(r->a, m->name, m->name_n, false), m->value->text);
 	buf_addf(&line, "%s, %s.", clients && clients->n ? ")" : "", text_count(r->a, runs, "run"));
 	out(r, "%s\n", line.p);
-	out(r, "%s denied or stopped, %s asked, %s failed.\n",
+	int64_t refused = json_get_int(totals, "connections", 0);
+	out(r, "%s denied or stopped, %s asked, %s failed%s.\n",
 		text_thousands(r->a, json_get_int(totals, "stopped", 0)),
 		text_thousands(r->a, json_get_int(totals, "asked", 0)),
-		text_thousands(r->a, json_get_int(totals, "failed", 0)));
+		text_thousands(r->a, json_get_int(totals, "failed", 0)),
+		refused ? arena_printf(r->a, ", %s refused", text_count(r->a, refused, "connection")) : "");
 }
 
 void report_groups(struct page *p, const struct json *doc)
