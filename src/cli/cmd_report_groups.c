@@ -13,6 +13,7 @@
 /* Rows on a screen.  SCREEN_LINES are those of a terminal without its prompt, FRAME_LINES those around the groups. */
 enum {
 	SCREEN_LINES = 23,
+	SCREEN_COLUMNS = 80, /* into a pipe: what is wrapped there loses no word */
 	FRAME_LINES = 9,
 	LIST_ROWS = 20,
 	WAITING_ROWS = 2,
@@ -237,7 +238,7 @@ void report_groups(struct page *p, const struct json *doc)
 {
 	const struct json *groups = json_get(doc, "groups");
 	const char *by = json_get_text(groups, "by", "");
-	struct page screen = { p->r, out_width(p->r), SIZE_MAX - 1 };
+	struct page screen = { p->r, p->r->is_tty ? out_width(p->r) : SCREEN_COLUMNS, SIZE_MAX - 1 };
 
 	p = &screen; /* of a terminal, also where this goes into a pipe */
 	print_sum(p, doc);
