@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "kernel/policy/policy.h"
 #include "record/record.h"
+#include "record/shown.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,6 +40,12 @@ static const char drop[] =
 	"DROP TABLE IF EXISTS about;";
 
 /* ---- rows into the table ---- */
+
+enum { TEXTS_SINGLY = 40 };
+struct text_search {
+	struct arena *a;
+	const char *text;
+};
 
 struct index_step {
 	struct action_index *x;
@@ -172,16 +179,65 @@ static int put_answer(struct index_step *p, const struct json *receipt, struct e
 		: OK;
 }
 
-/* The sentence of a decision that no row of a call or a run tells of. */
-static const char *sentence_of(struct arena *a, const struct json *receipt, const char *tool)
+static int keep_text(void *arg, const char *sha256, const struct json *shown, struct err *e)
 {
-	const char *door = json_get_text(json_get(receipt, "metadata"), "door", NULL),
-		   *passed = words_of_proxy(a, receipt), *where = action_entry_point(door);
+	struct action_index *x = arg;
+	const struct db_value v[] = { DB_T(sha256), DB_T(json_get_text(shown, "preview", NULL)) };
 
-	if (passed)
+	return shown ? db_run(x->db, "INSERT OR IGNORE INTO texts VALUES(?1,?2)", v, 2, e) : OK;
+}
+
+static int take_kept(void *arg, const struct db_row *row, struct err *e)
+{
+	struct text_search *q = arg;
+
+	(void)e;
+	q->text = db_text(row, 0) ? arena_strdup(q->a, db_text(row, 0)) : NULL;
+	return 1;
+}
+
+/* What was asked, in one line, as it is kept beside the record; NULL: it is not, or not any more.  A few are looked up where they stand, at the
+ * end of what is kept; before many are asked for, all of them are read once. */
+static const char *kept_text(struct index_step *p, const struct json *about)
+{
+	struct action_index *x = p->x;
+	const char *sha256 = json_get_text(about, SHOWN_MEMBER, NULL);
+	struct text_search q = { .a = &p->a };
+	struct json *shown;
+	struct err e = { 0 };
+
+	if (!sha256)
+		return NULL;
+	if (!x->has_texts && ++x->texts_read <= TEXTS_SINGLY)
+		return shown_read(x->sys, &p->a, x->ws->state_fd, sha256, &shown, &e)
+			? NULL
+			: json_get_text(shown, "preview", NULL);
+	if (!x->has_texts) {
+		x->has_texts = true;
+		if (db_script(x->db,
+			    "CREATE TEMP TABLE IF NOT EXISTS texts(sha256 TEXT PRIMARY KEY, text TEXT)",
+			    &e) == OK)
+			(void)shown_each(x->sys, x->ws->state_fd, keep_text, x, &e);
+	}
+	const struct db_value v = DB_T(sha256);
+	(void)db_ask(x->db, "SELECT text FROM texts WHERE sha256=?1", &v, 1, take_kept, &q, &e);
+	return q.text;
+}
+
+/* The sentence of a decision that no row of a call or a run tells of: a hook's row and a run's have the text, and may come later. */
+static const char *sentence_of(struct index_step *p, const struct json *receipt, const char *tool)
+{
+	struct arena *a = &p->a;
+	const struct json *about = json_get(receipt, "metadata");
+	const char *door = json_get_text(about, "door", NULL), *passed = words_of_proxy(a, receipt), *text;
+
+	if (passed && !text_eq(json_get_text(about, "source", ""), "proxy.call"))
 		return passed;
-	/* A hook's row and a run's have the text, and may come later. */
-	return text_eq(where, "http") ? action_sentence(a, tool, door, NULL, NULL) : NULL;
+	if (passed)
+		return (text = kept_text(p, about)) ? arena_printf(a, "%s: %s", passed, text) : passed;
+	return text_eq(action_entry_point(door), "http")
+		? action_sentence(a, tool, door, kept_text(p, about), NULL)
+		: NULL;
 }
 
 /* The rule that spoke, by one name: also where a rule of a policy allows, which is no refusal and has no code. */
@@ -215,7 +271,7 @@ static int put_receipt(struct index_step *p, const struct json *receipt, struct 
 		text_or_null(rule_of(&p->a, about)),
 		text_or_null(json_get_text(receipt, "executor_id", NULL)), text_or_null(session),
 		text_or_null(tool), text_or_null(door),
-		text_or_null(is_decision ? sentence_of(&p->a, receipt, tool) : words_of(&p->a, receipt)),
+		text_or_null(is_decision ? sentence_of(p, receipt, tool) : words_of(&p->a, receipt)),
 		DB_I(clock), text_or_null(question_of(about)), text_or_null(task),
 		text_or_null(json_get_text(about, "tenant", NULL)),
 		one_if(json_get_bool(about, "self_test", false)),

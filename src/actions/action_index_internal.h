@@ -12,6 +12,8 @@ struct action_index {
 	struct db *db;
 	struct actions_of whose;
 	int64_t on_disk; /* receipts: those behind it are not known to be there */
+	unsigned texts_read; /* of what was asked, one by one */
+	bool has_texts; /* all that are kept stand in the table `texts` of this connection */
 	struct json *questions; /* {approval_id: entry} of those that are open; NULL: not asked for yet */
 };
 

@@ -40,10 +40,10 @@ struct part {
 	int64_t shown, of;
 	const char *note; /* why it is not about everything; or NULL */
 };
-/* The newest rows of tasks, oldest first, at most `limit` (0: all).  *ret is filled before the first row is given; each is valid during
+/* The newest rows of tasks, oldest first, at most `limit` (0: all), none older than `since_us`.  *ret is filled before the first row is given; each is valid during
  * the call only.  fn returns 0 to go on, > 0 to stop, or a negative rc. */
-int actions_task_list(const struct actions_place *o, const struct task_filter *f, size_t limit,
-	struct part *ret, index_visit *fn, void *arg, struct err *e);
+int actions_task_list(const struct actions_place *o, const struct task_filter *f, int64_t since_us,
+	size_t limit, struct part *ret, index_visit *fn, void *arg, struct err *e);
 /* The newest task for which this is true; NULL when there is none. */
 int actions_newest_task(const struct actions_place *o, bool (*is_it)(const struct json *row),
 	struct json **ret, struct err *e);
@@ -83,9 +83,16 @@ char *actions_policy_text(struct arena *a, const struct json *policy);
 int actions_report(const struct actions_place *o, size_t limit, struct json **ret, struct err *e);
 /* {state: how many}: actions of agents in the last 24 hours, without self-tests. */
 int actions_day_states(struct action_index *x, int64_t now_us, struct json **ret, struct err *e);
-/* The last 24 hours, for the member `day` of that document: {since, first_at, last_at, calls, only_read, allowed, asked, refused, clients,
+/* What happened since then, as groups by "failure" (or NULL), "rule", "session" or "file", those that count most first: the member `groups` of that
+ * document, {by, since, totals, rows [{key, count, first_at, last_at, example, remedy, state, why}], of, files, undo}.  Counts are of
+ * everything in the period. */
+int actions_groups(
+	const struct actions_place *o, const char *by, int64_t since_us, struct json **ret, struct err *e);
+/* The lists of that document without what is older; `since` says so. */
+void actions_report_since(struct arena *a, struct json *report, int64_t since_us);
+/* The period since then, for the member `day` of that document: {since, first_at, last_at, calls, only_read, allowed, asked, refused, clients,
  * changed_files, deleted_files, commits[], undo[], left[], walls[], door {admitted, refused}, ...}. */
-int actions_day(const struct actions_place *o, struct json **ret, struct err *e);
+int actions_day(const struct actions_place *o, int64_t since_us, struct json **ret, struct err *e);
 /* "10 of 14, all with --limit 0", or NULL when the list is whole. */
 const char *actions_cut(struct arena *a, const struct json *report, const char *list);
 char *actions_markdown(struct arena *a, const struct json *report);
@@ -138,10 +145,12 @@ char *actions_ago(struct arena *a, int64_t then_us, int64_t now_us);
 /* A recorded time on the reader's clock; what is no time comes back as it is. */
 const char *actions_when(struct arena *a, const char *stamp);
 
-/* Sessions of agents, one entry each with counts, by their last call, the newest last, at most `limit` (0: all).  As
- * actions_task_list(). */
-int actions_session_list(const struct actions_place *o, size_t limit, struct part *ret, index_visit *fn,
-	void *arg, struct err *e);
+/* Sessions of agents, one entry each with counts, by their last call, the newest last, at most `limit` (0: all); with `since_us` those
+ * with a call since then.  As actions_task_list(). */
+int actions_session_list(const struct actions_place *o, int64_t since_us, size_t limit, struct part *ret,
+	index_visit *fn, void *arg, struct err *e);
+/* When a task last changed, as its newest row says. */
+bool actions_task_time(const struct json *row, int64_t *ret_us);
 /* One of them, every call with verdict, receipt, outcome and what became of it; of a very long one the newest, and `calls_of` says how
  * many there are.  E_MISSING SESSION_MISSING. */
 /* A unique beginning of the id is enough; SESSION_AMBIGUOUS. */

@@ -1,4 +1,4 @@
-/* day.c — the last 24 hours, for whoever comes back and wants to know on one page what agents did alone.
+/* day.c — the last 24 hours, or the time since a moment, for whoever comes back and wants to know on one page what agents did alone.
  *
  * Read from the ledgers themselves, newest row first, and not from the index: a day is short, whatever lies before it. Commits come
  * from git's own log of the work tree, which is no part of the record and which an agent can write; whoever shows them says so. */
@@ -8,19 +8,16 @@
 
 #include <string.h>
 
-/* MOST_ROWS bounds a day in which something went round in circles; `is_partial` says that it did. */
-enum { MOST_ROWS = 5000, LISTED = 20, PATHS = 1000, GIT_LOG = 8 << 20 };
-#define DAY_US (INT64_C(24) * 3600 * 1000000)
+enum { LISTED = 20, PATHS = 1000, GIT_LOG = 8 << 20 };
 
 struct day {
 	const struct actions_place *o;
 	struct arena *a;
-	int64_t since_us, rows;
-	bool is_partial;
+	int64_t since_us;
 	struct json *doc, *clients, *undo, *left, *walls, *changed, *deleted, *seen;
 	struct json *admitted, *refused; /* {"host:port": {connections, ...}} */
 	int64_t calls, read, allowed, asked, denied, undo_n, left_n, walls_n;
-	const char *first, *last;
+	char first[48], last[48]; /* times */
 };
 
 static bool is_older(struct day *d, const struct json *row, const char *name)
@@ -28,7 +25,7 @@ static bool is_older(struct day *d, const struct json *row, const char *name)
 	const char *at = json_get_text(row, name, "");
 	int64_t us;
 
-	return ++d->rows > MOST_ROWS || (text_parse_time(at, strlen(at), &us) && us < d->since_us);
+	return (text_parse_time(at, strlen(at), &us) && us < d->since_us);
 }
 
 static void count(struct arena *a, struct json *doc, const char *name, int64_t n)
@@ -60,8 +57,9 @@ static void note_verdict(struct day *d, const struct json *row)
 	bool is_allowed = text_eq(verdict, "ALLOW");
 
 	d->calls++;
-	d->first = arena_strdup(d->a, json_get_text(row, "at", ""));
-	d->last = d->last ? d->last : d->first;
+	snprintf(d->first, sizeof(d->first), "%s", json_get_text(row, "at", ""));
+	if (d->calls == 1)
+		memcpy(d->last, d->first, sizeof(d->last));
 	count(d->a, d->clients, json_get_text(row, "client", ""), 1);
 	++*(!is_allowed ? text_eq(verdict, "ESCALATE") ? &d->asked : &d->denied
 			: json_get_text(row, "decision_id", NULL) ? &d->allowed
@@ -238,12 +236,12 @@ static void put_day(struct day *d)
 	json_set(d->a, door, "admitted", d->admitted);
 	json_set(d->a, door, "refused", d->refused);
 	json_set(d->a, d->doc, "door", door);
-	json_sets(d->a, d->doc, "first_at", d->first);
-	json_sets(d->a, d->doc, "last_at", d->last);
-	json_setb(d->a, d->doc, "is_partial", d->is_partial);
+	json_sets(d->a, d->doc, "first_at", d->calls ? d->first : NULL);
+	json_sets(d->a, d->doc, "last_at", d->calls ? d->last : NULL);
+	json_setb(d->a, d->doc, "is_partial", false); /* earlier versions read at most 5,000 rows */
 }
 
-int actions_day(const struct actions_place *o, struct json **ret, struct err *e)
+int actions_day(const struct actions_place *o, int64_t since_us, struct json **ret, struct err *e)
 {
 	static const struct {
 		const char *ledger;
@@ -251,7 +249,7 @@ int actions_day(const struct actions_place *o, struct json **ret, struct err *e)
 	} ledgers[] = { { TOOL_CALLS, note_call }, { TASK_LEDGER, note_task },
 		{ EGRESS_LOG, note_connection } };
 	struct arena *a = o->a;
-	struct day d = { .o = o, .a = a, .since_us = o->sys->now_us(o->sys) - DAY_US };
+	struct day d = { .o = o, .a = a, .since_us = since_us };
 	struct json **objects[] = { &d.doc, &d.clients, &d.changed, &d.deleted, &d.seen, &d.admitted,
 		&d.refused },
 		    **arrays[] = { &d.undo, &d.left, &d.walls };
@@ -262,10 +260,8 @@ int actions_day(const struct actions_place *o, struct json **ret, struct err *e)
 		*arrays[i] = json_new(a, JSON_ARRAY);
 	json_sets(a, d.doc, "since", text_time_iso(a, d.since_us));
 	for (size_t i = 0; i < ARRAY_SIZE(ledgers); i++) {
-		d.rows = 0;
-		int rc = rows_back(o->sys, NULL, o->state_fd, ledgers[i].ledger, MOST_ROWS + 1, NULL,
-			ledgers[i].fn, &d, e);
-		d.is_partial |= d.rows > MOST_ROWS;
+		int rc = rows_back(
+			o->sys, NULL, o->state_fd, ledgers[i].ledger, 0, NULL, ledgers[i].fn, &d, e);
 		if (rc < 0 && rc != E_MISSING)
 			return rc;
 	}

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A session is one document in memory, and a list of sessions may be; longer ones are walked. */
-enum { MOST_CALLS = 2000, MANY = 1000 };
+enum { MOST_CALLS = 2000, MANY = 1000, RECENT_MOST = 10000 };
 
 /* An entry as views show it: self_test is there only when it is true. */
 int keep_session(void *arg, struct json *row, struct err *e)
@@ -60,8 +60,37 @@ static int put_states(struct action_index *x, struct arena *a, struct json *sess
 	return rc;
 }
 
-int actions_session_list(const struct actions_place *o, size_t limit, struct part *ret, index_visit *fn,
+/* Sessions of a period, the newest first: they come by their last call, so the first older one ends it. */
+struct recent_sessions {
+	struct kept_rows kept;
+	int64_t since_us, limit, of;
+};
+
+static int take_recent(void *arg, struct json *row, struct err *e)
+{
+	struct recent_sessions *s = arg;
+	const char *at = json_get_text(row, "last_at", "");
+	int64_t us;
+
+	if (!text_parse_time(at, strlen(at), &us) || us < s->since_us)
+		return 1;
+	return ++s->of <= s->limit ? keep_session(&s->kept, row, e) : 0;
+}
+
+static int list_recent(struct index *x, struct recent_sessions *s, struct part *ret, index_visit *fn,
 	void *arg, struct err *e)
+{
+	int rc = index_sessions(x, 0, take_recent, s, e);
+
+	ret->of = s->of;
+	ret->shown = s->kept.rows->n;
+	for (uint32_t i = s->kept.rows->n; rc >= 0 && i-- > 0;)
+		rc = fn(arg, s->kept.rows->items[i], e);
+	return rc > 0 ? OK : rc;
+}
+
+int actions_session_list(const struct actions_place *o, int64_t since_us, size_t limit, struct part *ret,
+	index_visit *fn, void *arg, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
 	struct kept_rows kept = { o, json_new(o->a, JSON_ARRAY) };
@@ -73,6 +102,10 @@ int actions_session_list(const struct actions_place *o, size_t limit, struct par
 	if (rc)
 		return rc;
 	ret->note = index_note(x);
+	if (since_us) {
+		struct recent_sessions s = { kept, since_us, limit ? (int64_t)limit : RECENT_MOST, 0 };
+		return list_recent(x, &s, ret, fn, arg, e);
+	}
 	ret->shown = limit && (int64_t)limit < ret->of ? (int64_t)limit : ret->of;
 	if (ret->shown > MANY) {
 		struct one_by_one g = { .o = *o, .fn = fn, .arg = arg };

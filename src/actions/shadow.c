@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES = 5000, SAMPLES = 5, TOP = 5, DAY_S = 24 * 3600 };
+enum { LINES = 5000, SAMPLES = 5, TOP = 5 };
+#define DAY_US (INT64_C(24) * 3600 * 1000000)
 #define PROXY_EVENTS "traces/proxy-events.jsonl"
 #define PROMOTIONS "skill-promotion-state.json"
 
@@ -466,7 +467,7 @@ int shadow_report(const struct shadow_place *p, const struct shadow_ask *q, stru
 	struct arena *a = p->a;
 	const int64_t now = p->sys->now_us(p->sys);
 	struct shadow s = { .a = a,
-		.since_us = now - q->days * DAY_S * 1000000,
+		.since_us = q->since_us,
 		.ledger = json_new(a, JSON_ARRAY),
 		.proxy = json_new(a, JSON_ARRAY),
 		.promotions = json_new(a, JSON_ARRAY) };
@@ -483,7 +484,7 @@ int shadow_report(const struct shadow_place *p, const struct shadow_ask *q, stru
 		json_set(a, all, features[i].name, counted);
 		json_set(a, advices, features[i].name, advice(a, &features[i], counted));
 	}
-	json_seti(a, window, "days", q->days);
+	json_seti(a, window, "days", (now - q->since_us + DAY_US / 2) / DAY_US);
 	json_sets(a, window, "since", text_time_iso(a, s.since_us));
 	json_sets(a, window, "until", text_time_iso(a, now));
 	json_sets(a, doc, "generated_at", text_time_iso(a, now));

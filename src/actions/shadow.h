@@ -12,7 +12,7 @@ struct shadow_place {
 	int state_fd;
 };
 struct shadow_ask {
-	int64_t days; /* above 0 */
+	int64_t since_us;
 	const char *const *features; /* only these; NULL: all */
 	size_t feature_count;
 	bool advise;

@@ -14,7 +14,8 @@
 #include <string.h>
 
 /* So many active tasks are looked at; nobody has more, and a list that is longer is one of dead ones. */
-enum { MAX_ACTIVE = 10000, MANY = 1000 };
+/* RECENT_MOST: rows of a period that are held; all are counted.  OLDER_MOST: a clock that was put back makes no list end early. */
+enum { MAX_ACTIVE = 10000, MANY = 1000, RECENT_MOST = 10000, OLDER_MOST = 1000 };
 
 int actions_index(const struct actions_place *o, enum index_how how, struct index **ret, struct err *e)
 {
@@ -205,8 +206,59 @@ static int list_true(struct index *x, struct true_list *l, const struct task_fil
 	return rc > 0 ? OK : rc;
 }
 
-int actions_task_list(const struct actions_place *o, const struct task_filter *f, size_t limit,
-	struct part *ret, index_visit *fn, void *arg, struct err *e)
+bool actions_task_time(const struct json *row, int64_t *ret_us)
+{
+	static const char *const names[] = { "updated_at", "finished_at", "started_at" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *at = json_get_text(row, names[i], "");
+		if (text_parse_time(at, strlen(at), ret_us))
+			return true;
+	}
+	return false;
+}
+
+/* Tasks of a period, the newest first: rows are in the order in which they were written, so the first that are all too old end it. */
+struct recent_list {
+	const struct actions_place *o;
+	const struct task_filter *f;
+	int64_t since_us, limit;
+	int64_t of, older;
+	struct json *rows;
+};
+
+static int take_recent(void *arg, struct json *row, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct recent_list *l = arg;
+	int64_t us;
+
+	(void)e;
+	if (!actions_task_time(row, &us) || us < l->since_us)
+		return ++l->older > OLDER_MOST;
+	struct json *now = true_row(l->o, &scratch, row);
+	if (!is_in(l->f, json_get_text(now, "status", "")) ||
+		(l->f->profile && !text_eq(l->f->profile, json_get_text(row, "profile", ""))) ||
+		(l->f->skill && !text_eq(l->f->skill, json_get_text(row, "skill", ""))))
+		return 0;
+	if (++l->of <= l->limit)
+		json_push(l->o->a, l->rows, json_copy(l->o->a, now));
+	return 0;
+}
+
+static int list_recent(
+	struct index *x, struct recent_list *l, struct part *ret, index_visit *fn, void *arg, struct err *e)
+{
+	int rc = index_tasks(x, NULL, 0, take_recent, l, e);
+
+	*ret = (struct part){ l->rows->n, l->of, index_note(x) };
+	for (uint32_t i = l->rows->n; rc >= 0 && i-- > 0;)
+		rc = fn(arg, l->rows->items[i], e);
+	return rc > 0 ? OK : rc;
+}
+
+int actions_task_list(const struct actions_place *o, const struct task_filter *f, int64_t since_us,
+	size_t limit, struct part *ret, index_visit *fn, void *arg, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
 	struct true_list l = { .o = o, .f = f, .fn = fn, .arg = arg };
@@ -214,7 +266,14 @@ int actions_task_list(const struct actions_place *o, const struct task_filter *f
 	int rc = actions_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
 
 	*ret = (struct part){ 0 };
-	return rc ? rc : list_true(x, &l, &wide, ret, limit, e);
+	if (rc || !since_us)
+		return rc ? rc : list_true(x, &l, &wide, ret, limit, e);
+	struct recent_list recent = { .o = o,
+		.f = f,
+		.since_us = since_us,
+		.limit = limit && limit < RECENT_MOST ? (int64_t)limit : RECENT_MOST,
+		.rows = json_new(o->a, JSON_ARRAY) };
+	return list_recent(x, &recent, ret, fn, arg, e);
 }
 
 struct looking_for {

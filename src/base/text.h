@@ -104,6 +104,19 @@ bool text_parse_time(const char *s, size_t n, int64_t *ret_us);
 char *text_time_local(struct arena *a, int64_t us);
 char *text_time_zone(struct arena *a, int64_t us);
 
+/* A time as a person types it (text_when.c): so long before now, a day by name or date, a date and time, RFC 3339; on the local clock where no zone
+ * is named.  from_us is its first moment; to_us the same, or for a whole day the midnight that ends it.  Untouched when it is none of them. */
+struct text_when {
+	int64_t from_us, to_us;
+};
+bool text_when(const char *s, int64_t now_us, struct text_when *ret);
+#define TEXT_WHEN_FORMS "2d, 36h, 90m, today, yesterday, 2026-05-01, 2026-05-01 09:00 or 2026-05-01T09:00:00Z"
+/* How long: 45s, 90m, 36h, 2d; a whole number from 1 to a million. */
+bool text_span(const char *s, int64_t *ret_us);
+#define TEXT_SPAN_FORMS "45s, 90m, 36h or 2d"
+/* "2026-05-01 09:00 CEST" */
+char *text_when_words(struct arena *a, int64_t us);
+
 /* Shell-style glob over a whole string: * ? [a-z] [!a], backslash escapes; `*` and `?` cross '/' only when path is
  * false, `**` crosses it always.  Linear in pattern times text; never recurses. */
 bool text_glob(const char *pattern, const char *s, bool path);

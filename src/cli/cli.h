@@ -106,6 +106,11 @@ bool opt_flag(const struct cli *r, const char *name);
 const char *opt_text(const struct cli *r, const char *name, const char *fallback);
 int64_t opt_int(const struct cli *r, const char *name, int64_t fallback);
 size_t opt_list(const struct cli *r, const char *name, const char ***ret); /* in the order given */
+/* Times and spans, in the grammar of text_when() and text_span().  Unchanged when the option was not given; E_USAGE USAGE_TIME names the forms.
+ * opt_since is the first moment of what was named; opt_until the one behind its last, so that a day is meant as a whole. */
+int opt_since(struct cli *r, const char *name, int64_t *ret_us, struct err *e);
+int opt_until(struct cli *r, const char *name, int64_t *ret_us, struct err *e);
+int opt_span(struct cli *r, const char *name, int64_t *ret_us, struct err *e);
 
 /* Output.  Text is buffered and written at the end or at out_flush(); a closed pipe ends the program quietly. */
 void out(struct cli *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -123,6 +128,8 @@ bool out_wait(int64_t us);
 /* Between the two, what commands print goes to standard error: standard output is for our document.  The second passes `rc` on. */
 int out_set_aside(struct cli *r, int *ret_kept, struct err *e);
 int out_put_back(int kept, int rc, struct err *e);
+/* "Since 2026-05-01 09:00 CEST:", above what --since has left of a list for people; nothing when it is 0. */
+void out_since(struct cli *r, int64_t since_us);
 /* Lines for people on standard error, made safe by the caller; wrapped where that is a terminal. */
 void out_say(struct cli *r, const char *text, size_t n);
 void warn(struct cli *r, const char *fmt, ...)

@@ -375,6 +375,21 @@ int remote_answer(struct cli *r, const char *verb, struct err *e); /* "approve",
 int remote_watch(struct cli *r, struct err *e);
 int cmd_serve_reload(struct cli *r, struct err *e);
 
+/* For commands that change something which is confirmed: confirm.c. */
+#define CONFIRM_OPTIONS \
+	{ "dry-run", OPT_FLAG, NULL, "show what would be done, and change nothing", NULL, false }, \
+	{ \
+		"yes", OPT_FLAG, NULL, "do it without asking; needed when nobody sits at a terminal", NULL, \
+			false \
+	}
+bool confirm_can_ask(const struct cli *r);
+bool confirm_asks(struct cli *r, const char *question);
+/* OK: --yes was given, or the word was typed. */
+int confirm_approve(struct cli *r, const char *what, struct err *e);
+/* Shows it (is_dry), or does it; *ret_has_work: there is something to be done. */
+typedef int confirmed_step(struct cli *r, bool is_dry, bool *ret_has_work, struct err *e);
+int confirm_and_do(struct cli *r, confirmed_step *fn, const char *question, struct err *e);
+
 /* For commands that a person uses: cmd_trust.c. */
 #define PERSON_KEY \
 	{ \

@@ -29,10 +29,15 @@ const struct opt status_opts[] = {
 };
 const struct opt dashboard_opts[] = {
 	{ "watch", OPT_INT, "SECONDS", "show it again and again", NULL, false },
+	{ "since", OPT_VALUE, "TIME",
+		"of tasks, failed commands and checkpoints only those since then: 2d, yesterday, 2026-05-01",
+		NULL, false },
 	{ 0 },
 };
 const struct opt log_sessions_opts[] = {
 	{ "limit", OPT_INT, "N", "how many, the newest ones (default 50, 0 all)", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "only those with a call since then: 2d, yesterday, 2026-05-01", NULL,
+		false },
 	{ 0 },
 };
 const struct opt contract_opts[] = {
@@ -138,6 +143,13 @@ static void put_states(struct cli *r, struct json *doc)
 	if (x && actions_day_states(x, r->sys->now_us(r->sys), &states, NULL) == OK)
 		json_set(r->a, doc, "action_states", states);
 }
+
+enum { RECENT_TASKS = 20 };
+
+struct recent {
+	struct cli *r;
+	struct json *rows;
+};
 
 /* What needs no look is green, what failed is red, everything else is in between. */
 enum paint paint_for_status(const char *status)
@@ -405,11 +417,22 @@ static const char *ago_member(struct cli *r, const struct json *row, const char 
 }
 
 /* The newest first. */
-static void print_tasks(struct cli *r, const struct json *tasks, int64_t counted)
+static void print_tasks(struct cli *r, const struct json *status)
 {
 	static const char *const heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
+	const struct json *tasks = json_get(status, "recent_tasks");
+	const char *since = json_get_text(status, "since", NULL);
+	int64_t counted = json_get_int(status, since ? "tasks_since" : "tasks_counted", 0);
 
-	heading(r, tasks->n < counted ? hint(r, "Recent tasks (more: helm task list)") : "Recent tasks");
+	heading(r,
+		since ? arena_printf(r->a, "%s since %s%s", text_count(r->a, counted, "task"),
+				actions_when(r->a, since),
+				tasks->n < counted ? hint(r, " (all: helm task list --since TIME --limit 0)")
+						   : "")
+			: tasks->n < counted ? hint(r, "Recent tasks (more: helm task list)")
+					     : "Recent tasks");
+	if (since && !tasks->n)
+		return;
 	if (!tasks->n) {
 		out(r, "Nothing has been run with 'helm run' yet.\n");
 		return;
@@ -425,16 +448,16 @@ static void print_tasks(struct cli *r, const struct json *tasks, int64_t counted
 	out_table_end(t);
 }
 
-/* The newest first; the status holds at most five, so five may mean more. */
-static void print_checkpoints(struct cli *r, const struct json *checkpoints)
+/* The newest first; the status holds at most five, so five may mean more; of a period it holds all. */
+static void print_checkpoints(struct cli *r, const struct json *checkpoints, bool is_whole)
 {
 	static const char *const heads[] = { "WHEN", "LABEL", "CHECKPOINT" };
 
 	if (!checkpoints->n)
 		return;
 	heading(r,
-		checkpoints->n < 5 ? "Recent checkpoints"
-				   : hint(r, "Recent checkpoints (more: helm checkpoint list)"));
+		is_whole || checkpoints->n < 5 ? "Recent checkpoints"
+					       : hint(r, "Recent checkpoints (more: helm checkpoint list)"));
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	for (uint32_t i = checkpoints->n; i-- > 0;) {
 		const struct json *row = checkpoints->items[i];
@@ -474,16 +497,62 @@ static void print_dashboard(struct cli *r, const struct json *status)
 	out(r, "%s\n", safe_member(r, json_get(status, "containment"), "text"));
 	out(r, "%s\n", safe_text(r, actions_calls_text(r->a, json_get(status, "calls"), now)));
 	print_approvals(r, json_get(status, "approvals"));
-	print_tasks(r, json_get(status, "recent_tasks"), json_get_int(status, "tasks_counted", 0));
-	print_checkpoints(r, json_get(status, "recent_checkpoints"));
+	print_tasks(r, status);
+	print_checkpoints(r, json_get(status, "recent_checkpoints"), json_get(status, "since") != NULL);
 	if (json_get(status, "note"))
 		out(r, "\n%s\n", safe_member(r, status, "note"));
 	heading(r, "Next");
 	out(r, "%s\n", safe_text(r, text_starts(next, "helm dashboard") ? hint(r, "helm report") : next));
 }
 
+static void keep_since(struct json *rows, const char *name, int64_t since_us)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; rows && i < rows->n; i++) {
+		const char *at = json_get_text(rows->items[i], name, "");
+		int64_t us;
+		if (text_parse_time(at, strlen(at), &us) && us >= since_us)
+			rows->items[kept++] = rows->items[i];
+	}
+	if (rows)
+		rows->n = kept;
+}
+
+static int keep_recent_task(void *arg, struct json *row, struct err *e)
+{
+	struct recent *to = arg;
+
+	(void)e;
+	json_push(to->r->a, to->rows, json_copy(to->r->a, row));
+	return OK;
+}
+
+/* The status with the lists of a period instead of the newest few. */
+static int put_since(
+	struct cli *r, const struct actions_place *o, struct json *status, int64_t since_us, struct err *e)
+{
+	static const struct task_filter any = { 0 };
+	struct recent tasks = { r, json_new(r->a, JSON_ARRAY) };
+	struct json *points = json_new(r->a, JSON_ARRAY);
+	struct part part;
+	int rc = actions_task_list(o, &any, since_us, RECENT_TASKS, &part, keep_recent_task, &tasks, e);
+
+	if (rc == OK)
+		rc = actions_checkpoints(o, 0, &points, e);
+	if (rc)
+		return rc;
+	keep_since(points, "created_at", since_us);
+	keep_since(json_get(status, "recent_failed_commands"), "started_at", since_us);
+	json_sets(r->a, status, "since", text_time_iso(r->a, since_us));
+	json_seti(r->a, status, "tasks_since", part.of);
+	json_set(r->a, status, "recent_tasks", tasks.rows);
+	json_set(r->a, status, "recent_checkpoints", points);
+	return OK;
+}
+
 /* One picture of how things stand; under --json the status document itself. */
-static int show_dashboard(struct cli *r, struct err *e)
+static int show_dashboard(struct cli *r, int64_t since_us, struct err *e)
 {
 	struct actions_place o = actions_place_from(r);
 	struct json *status;
@@ -492,6 +561,8 @@ static int show_dashboard(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	put_waiting(r, status, json_get_int(status, "tasks_counted", 0));
+	if (since_us && (rc = put_since(r, &o, status, since_us, e)))
+		return rc;
 	hint_json(r, status);
 	if (r->is_json)
 		out_json(r, status);
@@ -525,7 +596,7 @@ static int take_line(struct cli *r, bool *ret_ends, struct err *e)
 
 /* Shows the dashboard again and again until a line is typed or the terminal goes away. Each round gives
  * its memory back, so it can run for days; the output buffer is made anew because it lay in that memory. */
-static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
+static int watch(struct cli *r, int64_t seconds, bool answers, int64_t since_us, struct err *e)
 {
 	bool ends = false;
 	int rc = 0;
@@ -536,7 +607,7 @@ static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 		/* Everything that this round allocates is given back below. */
 		struct arena_mark mark = arena_mark(r->a);
 		struct buf *saved = r->out;
-		rc = show_dashboard(r, e);
+		rc = show_dashboard(r, since_us, e);
 		if (answers && rc == 0) {
 			out(r, "\nType the number of a request to answer it, or only Enter to leave> ");
 			out_flush(r);
@@ -561,7 +632,13 @@ int cmd_dashboard(struct cli *r, struct err *e)
 {
 	int64_t seconds = opt_int(r, "watch", 0);
 
-	return seconds && !r->is_json ? watch(r, seconds, false, e) : show_dashboard(r, e);
+	int64_t since_us = 0;
+	int rc = opt_since(r, "since", &since_us, e);
+
+	if (rc)
+		return rc;
+	return seconds && !r->is_json ? watch(r, seconds, false, since_us, e)
+				      : show_dashboard(r, since_us, e);
 }
 
 /* Without a terminal it is shown once, so that it can be piped. */
@@ -569,8 +646,8 @@ int cmd_watch(struct cli *r, struct err *e)
 {
 	if (opt_text(r, "url", NULL))
 		return remote_watch(r, e);
-	return r->is_tty && !r->is_json && !opt_flag(r, "once") ? watch(r, 2, isatty(0), e)
-								: show_dashboard(r, e);
+	return r->is_tty && !r->is_json && !opt_flag(r, "once") ? watch(r, 2, isatty(0), 0, e)
+								: show_dashboard(r, 0, e);
 }
 
 /* The newest row of the named task, or of the latest but `back`. NULL when there are not so many. */
@@ -702,10 +779,14 @@ int cmd_log_sessions(struct cli *r, struct err *e)
 		"SESSION" };
 	struct actions_place o = actions_place_from(r);
 	struct session_listing l = { 0 };
-	int64_t limit = opt_int(r, "limit", 50);
+	int64_t limit = opt_int(r, "limit", 50), since_us = 0;
+	int rc = opt_since(r, "since", &since_us, e);
 
+	if (rc)
+		return rc;
 	listing_begin(&l.list, r, heads, ARRAY_SIZE(heads), session_cells);
-	int rc = actions_session_list(&o, limit < 0 ? 50 : (size_t)limit, &l.part, list_session, &l, e);
+	out_since(r, since_us);
+	rc = actions_session_list(&o, since_us, limit < 0 ? 50 : (size_t)limit, &l.part, list_session, &l, e);
 	if (rc)
 		return rc;
 	if (!l.has_begun)

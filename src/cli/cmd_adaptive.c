@@ -528,7 +528,7 @@ int cmd_harness_backfill(struct cli *r, struct err *e)
 	f.only = only;
 	int64_t limit = opt_int(r, "limit", 50);
 	int rc = actions_task_list(
-		&o, &all, f.only_count || limit <= 0 ? 0 : (size_t)limit, &part, consider, &f, e);
+		&o, &all, 0, f.only_count || limit <= 0 ? 0 : (size_t)limit, &part, consider, &f, e);
 	if (rc == OK)
 		say_part(r, &part, "tasks looked at");
 	if (rc == OK)

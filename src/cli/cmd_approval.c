@@ -28,7 +28,7 @@
 		{ "below", OPT_VALUE, "DIR", "the same effects on anything below this directory", NULL, \
 			false }, \
 		{ "host", OPT_VALUE, "HOST", "the same effects on this host", NULL, false }, \
-		{ "until", OPT_VALUE, "TIME", "ends then: 2026-04-13T09:10:00Z", NULL, false }, \
+		{ "until", OPT_VALUE, "TIME", "ends then: 2026-05-01, '2026-05-01 09:00'", NULL, false }, \
 	{ \
 		"for", OPT_VALUE, "DURATION", \
 			"ends after 30m, 8h or 2d (default 8h; once and session 24h; at most 30d)", NULL, \
@@ -117,20 +117,6 @@ static bool confirms(struct cli *r, const struct person *who, const char *text, 
 
 /* ---- how far ---- */
 
-/* A positive number with a unit: 30m, 8h, 2d, 90s. The limit on the number keeps the product from
- * overflowing. */
-bool cli_duration(const char *text, int64_t *ret_us)
-{
-	char *end;
-	long long n = strtoll(text, &end, 10);
-	int64_t unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : *end == 'd' ? 86400 : *end == 's' ? 1 : 0;
-
-	if (end == text || !unit || end[1] || n <= 0 || n > 1000000)
-		return false;
-	*ret_us = n * unit * 1000000;
-	return true;
-}
-
 /* When a grant ends: --until, --for, or a default that is longer for narrow grants. Every grant ends,
  * after at most 30 days. Whole seconds, because the record keeps whole seconds. */
 int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
@@ -141,15 +127,18 @@ int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
 
 	if (until && span)
 		return err_set(e, E_USAGE, "APPROVAL_END", "give --until or --for, not both");
-	if (span && !cli_duration(span, &us))
-		return err_set(e, E_USAGE, "APPROVAL_END", "'%s' is no duration; write 30m, 8h or 2d", span);
+	int rc = opt_span(r, "for", &us, e);
 	t->expires_us = now + us;
-	if (until && !text_parse_time(until, strlen(until), &t->expires_us))
-		return err_set(
-			e, E_USAGE, "APPROVAL_END", "'%s' is no time; write 2026-04-13T09:10:00Z", until);
+	if (rc == OK)
+		rc = opt_until(r, "until", &t->expires_us, e);
+	if (rc)
+		return rc;
 	/* A grant that is over already would be recorded and never used; that is surely a mistake. */
 	if (t->expires_us <= now)
-		return err_set(e, E_USAGE, "APPROVAL_END", "'%s' is over already", until ? until : span);
+		return err_set(e, E_USAGE, "APPROVAL_END", "'%s' is over already%s", until,
+			text_span(until, &us)
+				? arena_printf(r->a, "; to end it so much later: --for %s", until)
+				: "");
 	if (t->expires_us > now + LONGEST_DAYS * INT64_C(86400) * 1000000)
 		return err_set(
 			e, E_USAGE, "APPROVAL_END", "a grant ends after at most %d days", LONGEST_DAYS);

@@ -31,8 +31,6 @@ int person_is_there(struct cli *r, struct err *e);
  * everything was shown. */
 bool approver_says(struct cli *r, const char *text, const char *const *words, const char **ret_word);
 
-/* 30m, 8h, 2d, 90s. */
-bool cli_duration(const char *text, int64_t *ret_us);
 /* --for and --until of this command into terms. */
 int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e);
 /* Show a drafted grant, take the word, give it. */

@@ -20,6 +20,8 @@ const struct opt approval_list_opts[] = {
 	{ "limit", OPT_INT, "N",
 		"the newest N that wait, and with --all the newest N that are settled (default 200, at most 10000)",
 		NULL, false },
+	{ "since", OPT_VALUE, "TIME", "only what was asked or granted since then: 2d, yesterday, 2026-05-01",
+		NULL, false },
 	URL_OPTIONS,
 	{ 0 },
 };
@@ -451,21 +453,59 @@ static int load_or_heal(struct cli *r, struct json **ret, struct err *e)
 }
 
 /* Those that are settled come from the log, and only as many as were asked for. */
-static int load_list(struct cli *r, bool all, struct json **ret, bool *ret_more, struct err *e)
+/* Requests that were asked, and grants that were given, before this moment.  How many of them wait. */
+static size_t drop_older(struct cli *r, struct json *doc, int64_t since_us)
 {
-	int64_t limit = opt_int(r, "limit", LIST_USUAL);
+	struct json *requests = json_get(doc, "requests"), *grants = json_get(doc, "grants");
+	size_t waiting = 0;
+
+	for (uint32_t i = requests ? requests->n : 0; i-- > 0;) {
+		const struct json *one = requests->members[i].value;
+		if (time_of(json_get(one, "request"), "created_at") >= since_us)
+			continue;
+		waiting += text_eq(request_state(one, r->sys->now_us(r->sys)), "pending");
+		(void)json_remove(requests, requests->members[i].name);
+	}
+	for (uint32_t i = grants ? grants->n : 0; i-- > 0;)
+		if (time_of(grant_of(grants->members[i].value), "created_at") < since_us)
+			(void)json_remove(grants, grants->members[i].name);
+	return waiting;
+}
+
+/* *ret_older: how many that wait are older than --since, and so are not in the list. */
+static int load_list(
+	struct cli *r, bool all, struct json **ret, bool *ret_more, size_t *ret_older, struct err *e)
+{
+	int64_t since_us = 0,
+		limit = opt_int(r, "limit", opt_text(r, "since", NULL) ? LIST_MOST : LIST_USUAL);
 	int rc = limit < 1 || limit > LIST_MOST
 		? err_set(e, E_USAGE, "APPROVAL_LIMIT", "--limit takes 1 to %d", LIST_MOST)
 		: OK;
 
 	*ret_more = false;
+	*ret_older = 0;
+	if (rc == OK)
+		rc = opt_since(r, "since", &since_us, e);
 	if (rc == OK)
 		rc = load_or_heal(r, ret, e);
 	if (rc == OK)
 		rc = approvals_add_waiting(r->sys, r->a, r->ws, (size_t)limit, *ret, e);
-	if (rc || !all)
-		return rc;
-	return approvals_add_settled(r->sys, r->a, r->ws, (size_t)limit, *ret, ret_more, e);
+	if (rc == OK && all)
+		rc = approvals_add_settled(r->sys, r->a, r->ws, (size_t)limit, *ret, ret_more, e);
+	if (rc == OK && since_us) {
+		out_since(r, since_us);
+		*ret_older = drop_older(r, *ret, since_us);
+	}
+	return rc;
+}
+
+/* What waits is told also when it is not shown. */
+static void say_older(struct cli *r, size_t older)
+{
+	if (older)
+		out(r, "%s: helm approval list\n",
+			older == 1 ? "1 older request waits"
+				   : arena_printf(r->a, "%zu older requests wait", older));
 }
 
 /* Ends with the command that answers the first request. */
@@ -473,10 +513,11 @@ int cmd_approval_list(struct cli *r, struct err *e)
 {
 	bool all = opt_flag(r, "all"), has_more;
 	struct json *doc;
+	size_t older;
 
 	if (opt_text(r, "url", NULL))
 		return remote_approvals(r, e);
-	int rc = load_list(r, all, &doc, &has_more, e);
+	int rc = load_list(r, all, &doc, &has_more, &older, e);
 
 	if (rc)
 		return rc;
@@ -485,6 +526,7 @@ int cmd_approval_list(struct cli *r, struct err *e)
 		return 0;
 	}
 	approvals_print(r, doc, all);
+	say_older(r, older);
 	if (has_more)
 		out(r,
 			"Older ones are not shown: --limit shows more, 'helm approval show ID' any of them; all "

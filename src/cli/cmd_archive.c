@@ -13,31 +13,21 @@
 #include <unistd.h>
 
 const struct opt archive_opts[] = {
-	{ "before", OPT_VALUE, "TIME",
-		"only files in which everything is older than this (RFC 3339, or a date)", NULL, false },
+	{ "before", OPT_VALUE, "TIME", "only files in which everything is older than this: 90d, 2026-05-01",
+		NULL, false },
 	{ "to", OPT_VALUE, "DIR", "where to; a place below the helm home when not given", NULL, false },
-	{ "dry-run", OPT_FLAG, NULL, "only say what would go", NULL, false },
-	{ "shown", OPT_FLAG, NULL,
-		"erase what is kept of the arguments of calls, and nothing else; takes --yes", NULL, false },
+	{ "shown", OPT_FLAG, NULL, "erase what is kept of the arguments of calls, and nothing else", NULL,
+		false },
 	{ "session", OPT_VALUE, "SESSION", "with --shown: only what this session asked for", NULL, false },
-	{ "yes", OPT_FLAG, NULL, "with --shown: do it; without, only say what would go", NULL, false },
+	CONFIRM_OPTIONS,
 	{ 0 },
 };
 
-/* A whole date is its first moment, in UTC. */
 static int read_before(struct cli *r, int64_t *ret, struct err *e)
 {
-	const char *text = opt_text(r, "before", NULL);
-
-	if (!text)
+	if (!opt_text(r, "before", NULL))
 		return err_set(e, E_USAGE, "USAGE_MISSING", "--before TIME is required");
-	if (strlen(text) == strlen("2026-01-01"))
-		text = arena_printf(r->a, "%sT00:00:00Z", text);
-	if (!text_parse_time(text, strlen(text), ret))
-		return err_set(e, E_USAGE, "TIME",
-			"--before '%s' is not a time such as 2026-04-13 or 2026-04-13T09:10:00Z",
-			opt_text(r, "before", ""));
-	return OK;
+	return opt_since(r, "before", ret, e);
 }
 
 /* Inside the state it would be where it was. */
@@ -85,8 +75,8 @@ static void show(struct cli *r, const struct json *report)
 		out(r, "no closed file holds only what is older than %s; nothing was moved\n",
 			json_get_text(report, "before", ""));
 	else if (is_dry)
-		out(r, "would move %u file%s to %s; do it without --dry-run\n", files->n,
-			files->n == 1 ? "" : "s", json_get_text(report, "to", ""));
+		out(r, "would move %u file%s to %s\n", files->n, files->n == 1 ? "" : "s",
+			json_get_text(report, "to", ""));
 	else
 		out(r,
 			files->n == 1
@@ -106,15 +96,15 @@ static void show_erased(struct cli *r, const struct json *report)
 	else
 		out(r, "%s %s of what was asked, %lld bytes%s\n", is_dry ? "would erase" : "erased",
 			text_count(r->a, lines, "line"), bytes,
-			is_dry ? "; to do it: repeat with --yes" : "; the record stays whole without them");
+			is_dry ? "" : "; the record stays whole without them");
 }
 
 /* A session is erased whole, unless a time is given. */
-static int erase_shown(struct cli *r, struct recorder *rec, struct err *e)
+static int erase_shown(struct cli *r, struct recorder *rec, bool is_dry, bool *ret_has_work, struct err *e)
 {
-	struct shown_choice choice = { .before_us = r->sys->now_us(r->sys),
-		.session = opt_text(r, "session", NULL),
-		.is_dry = opt_flag(r, "dry-run") || !opt_flag(r, "yes") };
+	struct shown_choice choice = {
+		.before_us = r->sys->now_us(r->sys), .session = opt_text(r, "session", NULL), .is_dry = is_dry
+	};
 	struct json *report;
 	int rc = choice.session && !opt_text(r, "before", NULL) ? OK : read_before(r, &choice.before_us, e);
 
@@ -129,21 +119,22 @@ static int erase_shown(struct cli *r, struct recorder *rec, struct err *e)
 		out_json(r, report);
 	else
 		show_erased(r, report);
+	*ret_has_work = json_get_int(report, "lines", 0) > 0;
 	return OK;
 }
 
-int cmd_archive(struct cli *r, struct err *e)
+static int archive(struct cli *r, bool is_dry, bool *ret_has_work, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(recorder_close) struct recorder rec = { 0 };
 	struct progress p;
-	struct archive_how how = { .is_dry = opt_flag(r, "dry-run"), .step = step, .arg = &p };
+	struct archive_how how = { .is_dry = is_dry, .step = step, .arg = &p };
 	struct json *report;
-	bool is_shown = opt_flag(r, "shown");
+	const bool is_shown = opt_flag(r, "shown");
 	int rc = is_shown ? OK : read_before(r, &how.before_us, e);
 
-	if (rc == OK && !is_shown && (opt_text(r, "session", NULL) || opt_flag(r, "yes")))
-		rc = err_set(e, E_USAGE, "ARCHIVE_SHOWN", "--session and --yes go with --shown");
+	if (rc == OK && !is_shown && opt_text(r, "session", NULL))
+		rc = err_set(e, E_USAGE, "ARCHIVE_SHOWN", "--session goes with --shown");
 	if (rc == OK && !is_shown)
 		rc = read_to(r, &how.to, e);
 	if (rc == OK)
@@ -152,7 +143,7 @@ int cmd_archive(struct cli *r, struct err *e)
 		return rc;
 	cmd_log_recorder(r, &rec, key);
 	if (is_shown)
-		return erase_shown(r, &rec, e);
+		return erase_shown(r, &rec, is_dry, ret_has_work, e);
 	progress_begin(&p, r, "archiving MiB", 0);
 	rc = log_archive(&rec, r->a, &how, &report, e);
 	progress_end(&p);
@@ -162,5 +153,11 @@ int cmd_archive(struct cli *r, struct err *e)
 		out_json(r, report);
 	else
 		show(r, report);
+	*ret_has_work = json_get(report, "files")->n > 0;
 	return OK;
+}
+
+int cmd_archive(struct cli *r, struct err *e)
+{
+	return confirm_and_do(r, archive, opt_flag(r, "shown") ? "erase it?" : "move them?", e);
 }

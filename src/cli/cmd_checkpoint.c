@@ -44,7 +44,7 @@ const struct opt checkpoint_preview_opts[] = {
 	{ 0 },
 };
 const struct opt checkpoint_restore_opts[] = {
-	{ "dry-run", OPT_FLAG, NULL, "say what would happen; change nothing", NULL, false },
+	CONFIRM_OPTIONS,
 	{ "only", OPT_LIST, "PATH", "restore this file or directory only", NULL, false },
 	{ "delete-new", OPT_FLAG, NULL, "remove files that the checkpoint does not have", NULL, false },
 	{ "no-backup", OPT_FLAG, NULL, "do not save what is about to be replaced", NULL, false },
@@ -55,7 +55,6 @@ const struct opt checkpoint_restore_opts[] = {
 		false },
 	{ "set-ids", OPT_FLAG, NULL,
 		"restore set-user-id and set-group-id bits of files, too; a person's to ask", NULL, false },
-	{ "yes", OPT_FLAG, NULL, "do not ask on a terminal", NULL, false },
 	{ 0 },
 };
 
@@ -679,9 +678,8 @@ static bool is_confirmed(struct cli *r, struct checkpoint_store *st, struct chec
 	bool *ret_shown, struct err *e)
 {
 	struct checkpoint_restored plan;
-	char answer[8] = "";
 
-	if (opt_flag(r, "yes") || r->is_json || !r->is_tty || !isatty(0))
+	if (opt_flag(r, "yes") || !confirm_can_ask(r))
 		return true;
 	/* The plan is the restore itself, run without changing anything, so it cannot differ from it. */
 	q.is_dry_run = true;
@@ -692,10 +690,8 @@ static bool is_confirmed(struct cli *r, struct checkpoint_store *st, struct chec
 	put_changes(r, &plan, SHOWN_MAX);
 	say_missed(r, &plan, true);
 	*ret_shown = true;
-	out(r, "\nrestore %s? [y/N] ", json_get_text(plan.record, "checkpoint_id", ""));
-	out_flush(r);
-	return r->sys->read(r->sys, 0, answer, sizeof(answer) - 1) > 0 &&
-		(answer[0] == 'y' || answer[0] == 'Y');
+	return confirm_asks(
+		r, arena_printf(r->a, "\nrestore %s?", json_get_text(plan.record, "checkpoint_id", "")));
 }
 
 /* The id of the task is made first, so that the rows before and after carry the same one. */

@@ -16,7 +16,7 @@ const struct opt checkpoint_check_opts[] = {
 	{ 0 },
 };
 const struct opt checkpoint_repair_opts[] = {
-	{ "dry-run", OPT_FLAG, NULL, "say what would be done and what is lost; change nothing", NULL, false },
+	CONFIRM_OPTIONS,
 	{ 0 },
 };
 
@@ -178,12 +178,12 @@ static int record_repair(struct cli *r, const struct checkpoint_repaired *done, 
 }
 
 /* Exit code 1 says that something is lost, and was named. */
-int cmd_checkpoint_repair(struct cli *r, struct err *e)
+static int repair(struct cli *r, bool is_dry, bool *ret_has_work, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct shown shown = { .r = r };
 	struct checkpoint_progress progress = { show_step, &shown };
-	struct checkpoint_repair how = { .is_dry_run = opt_flag(r, "dry-run"), .progress = &progress };
+	struct checkpoint_repair how = { .is_dry_run = is_dry, .progress = &progress };
 	struct checkpoint_repaired done;
 
 	if (checkpoint_cli_open(r, &st, e))
@@ -198,5 +198,11 @@ int cmd_checkpoint_repair(struct cli *r, struct err *e)
 		out_json(r, repaired_json(r, &done, how.is_dry_run));
 	else
 		say_repaired(r, &done, how.is_dry_run);
+	*ret_has_work = done.is_changed;
 	return done.lost->n ? EXIT_NO : 0;
+}
+
+int cmd_checkpoint_repair(struct cli *r, struct err *e)
+{
+	return confirm_and_do(r, repair, "repair it?", e);
 }

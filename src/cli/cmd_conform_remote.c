@@ -29,9 +29,8 @@ static int read_options(struct cli *r, struct json **ret, struct err *e)
 			"over http:// everybody on the way reads the key: use https://, or say --allow-http-remote");
 	if (!text_eq(binding, "effects") && !text_eq(binding, "decide"))
 		return err_set(e, E_USAGE, "USAGE", "--binding is effects or decide");
-	if (opt_text(r, "timeout", NULL) && !cli_duration(opt_text(r, "timeout", ""), &timeout_us))
-		return err_set(
-			e, E_USAGE, "USAGE", "'%s' is no duration; write 5s", opt_text(r, "timeout", ""));
+	if (opt_span(r, "timeout", &timeout_us, e))
+		return e->rc;
 	json_sets(r->a, o, "endpoint", url);
 	json_sets(r->a, o, "vectors", vectors);
 	json_seti(r->a, o, "timeout_ms", timeout_us / 1000);

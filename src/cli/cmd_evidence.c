@@ -21,7 +21,7 @@ const struct opt evidence_export_opts[] = {
 	{ "all", OPT_FLAG, NULL, "everything recorded", NULL, false },
 	{ "task", OPT_VALUE, "ID", "only what belongs to this task", NULL, false },
 	{ "session", OPT_VALUE, "ID", "only what belongs to this session", NULL, false },
-	{ "since", OPT_VALUE, "TIME", "only from this time on (RFC 3339)", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "only from this time on: 2d, yesterday, 2026-05-01", NULL, false },
 	{ "until", OPT_VALUE, "TIME", "only before this time", NULL, false },
 	{ "key", OPT_VALUE, "FILE", "sign with this NAME.key instead of the key of this user", NULL, false },
 	{ "unsound", OPT_FLAG, NULL,
@@ -43,29 +43,20 @@ const struct opt evidence_prove_opts[] = {
 	{ 0 },
 };
 
-/* *ret_has says whether the option was given at all. */
-static int parse_time_option(struct cli *r, const char *name, bool *ret_has, int64_t *ret_us, struct err *e)
-{
-	const char *text = opt_text(r, name, NULL);
-
-	*ret_has = text != NULL;
-	if (text && !text_parse_time(text, strlen(text), ret_us))
-		return err_set(e, E_USAGE, "TIME", "--%s '%s' is not a time such as 2026-04-13T09:10:00Z",
-			name, text);
-	return OK;
-}
-
 /* What to export must be said: everything, or a choice, but not both and not neither. A forgotten option
  * must not leak the whole record. */
 static int read_choice(struct cli *r, struct evidence_choice *c, struct err *e)
 {
-	int rc;
+	int rc = opt_since(r, "since", &c->since_us, e);
 
+	if (rc == OK)
+		rc = opt_until(r, "until", &c->until_us, e);
+	if (rc)
+		return rc;
+	c->has_since = opt_text(r, "since", NULL) != NULL;
+	c->has_until = opt_text(r, "until", NULL) != NULL;
 	c->task = opt_text(r, "task", NULL);
 	c->session = opt_text(r, "session", NULL);
-	if ((rc = parse_time_option(r, "since", &c->has_since, &c->since_us, e)) ||
-		(rc = parse_time_option(r, "until", &c->has_until, &c->until_us, e)))
-		return rc;
 	bool has_choice = c->task || c->session || c->has_since || c->has_until;
 	/* Exactly one of the two. */
 	if (has_choice == opt_flag(r, "all"))

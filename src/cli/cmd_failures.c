@@ -15,6 +15,8 @@
 
 const struct opt failures_list_opts[] = {
 	{ "limit", OPT_INT, "N", "of the newest N tasks (all)", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "only of runs that ended since then: 2d, yesterday, 2026-05-01", NULL,
+		false },
 	{ "skill", OPT_VALUE, "NAME", "only of this skill", NULL, false },
 	{ 0 },
 };
@@ -45,6 +47,7 @@ const struct opt trace_export_opts[] = {
 struct grouping {
 	struct arena *a;
 	const char *skill, *only;
+	int64_t since_us;
 	struct json *by;
 	struct failure_past *past;
 };
@@ -93,8 +96,11 @@ static int group_row(void *arg, struct json *row, struct err *e)
 	const char *id = json_get_text(row, "task_id", NULL),
 		   *print = json_get_text(signature, "fingerprint", NULL),
 		   *at = json_get_text(row, "finished_at", NULL);
+	int64_t us;
 
 	(void)e;
+	if (at && g->since_us && text_parse_time(at, strlen(at), &us) && us < g->since_us)
+		return 1;
 	if (!id || row_is_open(row))
 		return 0;
 	if (print && (!g->only || text_eq(print, g->only)) &&
@@ -114,10 +120,11 @@ static int group_row(void *arg, struct json *row, struct err *e)
 	return 0;
 }
 
-static int group(struct cli *r, const char *only, struct json **ret, struct err *e)
+static int group(struct cli *r, const char *only, int64_t since_us, struct json **ret, struct err *e)
 {
 	const struct index_place at = { r->sys, r->a, r->ws->state_dir, r->ws->state_fd };
-	struct grouping g = { r->a, opt_text(r, "skill", NULL), only, json_new(r->a, JSON_OBJECT), NULL };
+	struct grouping g = { r->a, opt_text(r, "skill", NULL), only, since_us, json_new(r->a, JSON_OBJECT),
+		NULL };
 	struct json *list = json_new(r->a, JSON_ARRAY);
 	AUTO(index_close) struct index *x = NULL;
 	int rc = failure_past_open(r->sys, r->a, r->ws->state_fd, INT64_MIN, &g.past, e);
@@ -141,14 +148,18 @@ int cmd_failures_list(struct cli *r, struct err *e)
 	static const char *const heads[] = { "FINGERPRINT", "COUNT", "STATUS", "CLASS", "TOOL", "FIRST",
 		"LAST", "FIXED BY", "TARGET" };
 	struct json *list;
-	int rc = group(r, NULL, &list, e);
+	int64_t since_us = 0;
+	int rc = opt_since(r, "since", &since_us, e);
 
+	if (rc == OK)
+		rc = group(r, NULL, since_us, &list, e);
 	if (rc)
 		return rc;
 	if (r->is_json) {
 		out_json(r, list);
 		return 0;
 	}
+	out_since(r, since_us);
 	if (!list->n) {
 		out(r, "no failures\n");
 		return 0;
@@ -169,8 +180,11 @@ int cmd_failures_list(struct cli *r, struct err *e)
 int cmd_failures_show(struct cli *r, struct err *e)
 {
 	struct json *list;
-	int rc = group(r, r->args[0], &list, e);
+	int64_t since_us = 0;
+	int rc = opt_since(r, "since", &since_us, e);
 
+	if (rc == OK)
+		rc = group(r, r->args[0], since_us, &list, e);
 	if (rc)
 		return rc;
 	if (!list->n)

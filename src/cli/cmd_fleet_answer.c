@@ -136,7 +136,7 @@ const struct opt fleet_approve_opts[] = {
 	{ "shape", OPT_FLAG, NULL, "any command with the same effects on operands of the same class", NULL,
 		false },
 	{ "host", OPT_VALUE, "HOST", "the same effects on this host", NULL, false },
-	{ "until", OPT_VALUE, "TIME", "ends then: 2026-04-13T09:10:00Z", NULL, false },
+	{ "until", OPT_VALUE, "TIME", "ends then: 2026-05-01, '2026-05-01 09:00'", NULL, false },
 	{ "for", OPT_VALUE, "DURATION",
 		"ends after 30m, 8h or 2d (default 8h; once and session 24h; at most 30d)", NULL, false },
 	{ "key", OPT_VALUE, "FILE", "your own key, NAME.key, which the list of approvers has", NULL, false },

@@ -289,9 +289,8 @@ int cmd_fleet_token(struct cli *r, struct err *e)
 	int64_t us = 86400000000LL;
 	int rc = fleet_start(r, "token", &q, e);
 
-	if (rc == OK && opt_text(r, "expires", NULL) && !cli_duration(opt_text(r, "expires", ""), &us))
-		rc = err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d",
-			opt_text(r, "expires", ""));
+	if (rc == OK)
+		rc = opt_span(r, "expires", &us, e);
 	if (rc)
 		return rc;
 	fleet_add_tenant(r, q);
@@ -479,7 +478,7 @@ int cmd_fleet_lease(struct cli *r, struct err *e)
 	struct json *body = json_new(r->a, JSON_OBJECT);
 	int64_t us = 0;
 
-	if (!text_eq(r->args[0], "off") && (!cli_duration(r->args[0], &us) || us < 60 * 1000000LL))
+	if (!text_eq(r->args[0], "off") && (!text_span(r->args[0], &us) || us < 60 * 1000000LL))
 		return err_set(e, E_USAGE, "USAGE", "'%s' is no lease: 15m, 1h, at least one minute, or off",
 			r->args[0]);
 	json_seti(r->a, body, "seconds", us / 1000000);
@@ -599,7 +598,7 @@ const struct opt fleet_search_opts[] = {
 	{ "decision", OPT_VALUE, "ID", "only this decision", NULL, false },
 	{ "text", OPT_VALUE, "TEXT", "only what has this in its caption, where captions are shipped", NULL,
 		false },
-	{ "since", OPT_VALUE, "DURATION", "only what came in the last 12h, 30d, ...", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "only what came since 12h, 30d, 2026-05-01, ...", NULL, false },
 	{ "limit", OPT_INT, "N", "at most so many, newest first (100)", NULL, false },
 	{ 0 },
 };
@@ -628,12 +627,11 @@ int cmd_fleet_search(struct cli *r, struct err *e)
 {
 	static const char *const texts[] = { "principal", "tool", "rule", "node", "decision", "text" };
 	struct json *q, *found;
-	int64_t us = 0, limit = opt_int(r, "limit", 100), node;
+	int64_t since_us = 0, limit = opt_int(r, "limit", 100), node;
 	int rc = fleet_start(r, "search", &q, e);
 
-	if (rc == OK && opt_text(r, "since", NULL) && !cli_duration(opt_text(r, "since", ""), &us))
-		rc = err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d",
-			opt_text(r, "since", ""));
+	if (rc == OK)
+		rc = opt_since(r, "since", &since_us, e);
 	if (rc == OK && opt_text(r, "node", NULL) && !text_int(opt_text(r, "node", ""), &node))
 		rc = err_set(e, E_USAGE, "USAGE",
 			"--node takes the number of a machine; 'helm fleet nodes' shows them");
@@ -646,7 +644,7 @@ int cmd_fleet_search(struct cli *r, struct err *e)
 		if (opt_text(r, texts[i], NULL))
 			json_sets(r->a, q, texts[i], opt_text(r, texts[i], ""));
 	json_setb(r->a, q, "stopped", opt_flag(r, "stopped"));
-	json_seti(r->a, q, "since_s", us / 1000000);
+	json_seti(r->a, q, "since_s", since_us ? (r->sys->now_us(r->sys) - since_us) / 1000000 : 0);
 	json_seti(r->a, q, "limit", limit + 1); /* one more, so that it is known whether there are more */
 	rc = fleet_ask(r, q, &found, e);
 	if (rc)

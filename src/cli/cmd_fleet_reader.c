@@ -113,10 +113,9 @@ int cmd_fleet_reader(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	int64_t us = verbs[verb].seconds * 1000000;
-	if (opt_text(r, "expires", NULL) && !cli_duration(opt_text(r, "expires", ""), &us))
-		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d",
-			opt_text(r, "expires", ""));
-	rc = fleet_start(r, verbs[verb].asks, &q, e);
+	rc = opt_span(r, "expires", &us, e);
+	if (rc == OK)
+		rc = fleet_start(r, verbs[verb].asks, &q, e);
 	if (rc)
 		return rc;
 	fleet_add_tenant(r, q);

@@ -46,7 +46,7 @@ const struct opt key_repair_opts[] = {
 	{ "lost", OPT_FLAG, NULL,
 		"go on without links that cannot be brought back; the key in force begins a new line of keys",
 		NULL, false },
-	{ "yes", OPT_FLAG, NULL, "do it; without, only say what would be done", NULL, false },
+	CONFIRM_OPTIONS,
 	PERSON_KEY,
 	{ 0 },
 };
@@ -195,17 +195,11 @@ int cmd_key_rotate(struct cli *r, struct err *e)
 /* Times are read in any spelling and written in one. */
 static int read_since(struct cli *r, const char **ret, struct err *e)
 {
-	const char *text = opt_text(r, "since", NULL);
-	int64_t us;
+	int64_t us = 0;
+	int rc = opt_since(r, "since", &us, e);
 
-	*ret = NULL;
-	if (!text)
-		return OK;
-	if (!text_parse_time(text, strlen(text), &us))
-		return err_set(
-			e, E_USAGE, "USAGE_TIME", "'%s' is not a time; write 2026-04-13T09:10:00Z", text);
-	*ret = text_time_z(r->a, us);
-	return OK;
+	*ret = opt_text(r, "since", NULL) ? text_time_z(r->a, us) : NULL;
+	return rc;
 }
 
 /* Everything is read and checked before the history is touched. */
@@ -360,12 +354,12 @@ static int may_repair(struct cli *r, const struct keys_repair *how, struct err *
 	return person_may_loosen(r->sys, r->a, r->ws, e);
 }
 
-/* Says first; does it with --yes, for an operator. */
-int cmd_key_repair(struct cli *r, struct err *e)
+/* Says first; does it for an operator. */
+static int repair(struct cli *r, bool is_dry, bool *ret_has_work, struct err *e)
 {
-	struct keys_repair how = { .state_fd = r->ws ? r->ws->state_fd : -1,
-		.apply = opt_flag(r, "yes"),
-		.accept_loss = opt_flag(r, "lost") };
+	struct keys_repair how = {
+		.state_fd = r->ws ? r->ws->state_fd : -1, .apply = !is_dry, .accept_loss = opt_flag(r, "lost")
+	};
 	const char *dir, *from = opt_text(r, "from", NULL);
 	struct keys_repaired done;
 	int rc = how.apply ? may_repair(r, &how, e) : OK;
@@ -379,5 +373,11 @@ int cmd_key_repair(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	print_repair(r, &done, how.apply);
-	return done.is_sound || (how.apply && (done.is_whole || how.accept_loss)) ? 0 : EXIT_NO;
+	*ret_has_work = !done.is_sound;
+	return done.is_sound || done.is_whole || how.accept_loss ? 0 : EXIT_NO;
+}
+
+int cmd_key_repair(struct cli *r, struct err *e)
+{
+	return confirm_and_do(r, repair, "repair it?", e);
 }

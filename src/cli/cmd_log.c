@@ -50,7 +50,7 @@ const struct opt log_check_opts[] = {
 	{ 0 },
 };
 const struct opt log_repair_opts[] = {
-	{ "yes", OPT_FLAG, NULL, "do it; without, only say what would be done", NULL, false },
+	CONFIRM_OPTIONS,
 	{ 0 },
 };
 
@@ -626,7 +626,7 @@ static void show_plan(struct cli *r, const struct log_report *report, const stru
 				"piece"));
 	if (report->is_damaged && report->has_row_damage)
 		out(r, "would then do the same for the ledgers, by what the repaired chain says of them\n");
-	out(r, "would sign a seam at the end of the chain that says so; do it with --yes\n");
+	out(r, "would sign a seam at the end of the chain that says so\n");
 }
 
 /* Names where the bytes that were taken out are kept. */
@@ -743,7 +743,7 @@ static int put_wrong_kinds_aside(struct cli *r, bool apply, uint32_t *ret_n, str
 		json_each_member (f, found)
 			out(r,
 				"would put %s aside, which is %s and must be a file; what is lost then is told by "
-				"the repair: do it with --yes\n",
+				"the repair\n",
 				f->name, json_text(f->value));
 		return OK;
 	}
@@ -755,11 +755,11 @@ static int put_wrong_kinds_aside(struct cli *r, bool apply, uint32_t *ret_n, str
 	return rc;
 }
 
-int cmd_log_repair(struct cli *r, struct err *e)
+static int repair(struct cli *r, bool is_dry, bool *ret_has_work, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(recorder_close) struct recorder rec = { 0 };
-	bool apply = opt_flag(r, "yes");
+	const bool apply = !is_dry;
 	uint32_t aside;
 	struct log_repaired done;
 	struct progress p;
@@ -778,8 +778,9 @@ int cmd_log_repair(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	rc = put_wrong_kinds_aside(r, apply, &aside, e);
+	*ret_has_work = aside > 0;
 	if (rc || (aside && !apply))
-		return rc ? rc : EXIT_NO;
+		return rc;
 	cmd_log_recorder(r, &rec, key);
 	if (apply)
 		warn_of_waiting(r);
@@ -816,7 +817,13 @@ int cmd_log_repair(struct cli *r, struct err *e)
 		else
 			out(r,
 				"would make the leaves of the log again from the receipts; no receipt is touched, and nothing is "
-				"signed; do it with --yes\n");
+				"signed\n");
 	}
-	return apply ? 0 : EXIT_NO;
+	*ret_has_work = true;
+	return 0;
+}
+
+int cmd_log_repair(struct cli *r, struct err *e)
+{
+	return confirm_and_do(r, repair, "repair it?", e);
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 const struct opt shadow_report_opts[] = {
-	{ "since", OPT_VALUE, "DAYS", "how far back (14)", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "how far back: days (14), or 36h, yesterday, 2026-05-01", NULL, false },
 	{ "feature", OPT_LIST, "NAME", "only this one", NULL, false },
 	{ "format", OPT_VALUE, "FORMAT", "md or json (md)", "md|json", false },
 	{ "with-recommendations", OPT_FLAG, NULL, "also whether each could be switched on", NULL, false },
@@ -397,23 +397,38 @@ int cmd_loops_runs(struct cli *r, struct err *e)
 
 /* ---- shadow ---- */
 
+/* The original's `--since 14` are days; it ends with 1 where there are none. */
+static int shadow_since(struct cli *r, int64_t *ret_us, struct err *e)
+{
+	int64_t now = r->sys->now_us(r->sys), days = 14;
+
+	if (!text_int(opt_text(r, "since", "14"), &days))
+		return opt_since(r, "since", ret_us, e);
+	if (days < 1 || days > 1000000)
+		return err_set(e, E_INPUT, "SHADOW_WINDOW",
+			"--since takes a number of days above 0, or a time: " TEXT_WHEN_FORMS);
+	*ret_us = now - days * INT64_C(86400) * 1000000;
+	return OK;
+}
+
 int cmd_shadow_report(struct cli *r, struct err *e)
 {
 	const struct shadow_place p = { r->sys, r->a, r->ws->state_fd };
 	const char **features, *to = opt_text(r, "out", NULL);
-	struct shadow_ask q = { .days = 14, .advise = opt_flag(r, "with-recommendations") };
+	struct shadow_ask q = { .advise = opt_flag(r, "with-recommendations") };
 	struct json *doc;
 	struct buf text;
 
 	q.feature_count = opt_list(r, "feature", &features);
 	q.features = (const char *const *)features;
-	if (!text_int(opt_text(r, "since", "14"), &q.days) || q.days <= 0)
-		return err_set(e, E_INPUT, "SHADOW_WINDOW", "--since takes a number of days above 0");
+	int rc = shadow_since(r, &q.since_us, e);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < q.feature_count; i++)
 		if (!shadow_is_feature(features[i]) && !text_eq(features[i], "all"))
 			return err_set(
 				e, E_USAGE, "SHADOW_FEATURE", "there is no feature '%.60s'", features[i]);
-	int rc = shadow_report(&p, &q, &doc, e);
+	rc = shadow_report(&p, &q, &doc, e);
 	if (rc)
 		return rc;
 	buf_init(&text, r->a);

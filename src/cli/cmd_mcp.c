@@ -64,7 +64,7 @@ const struct opt mcp_approve_opts[] = {
 	{ "set", OPT_VALUE, "SHA256", "only if this is what is offered (as 'helm mcp show' prints it)", NULL,
 		false },
 	SEEN,
-	MCP_YES,
+	CONFIRM_OPTIONS,
 	PERSON_KEY,
 	{ 0 },
 };
@@ -87,16 +87,7 @@ int mcp_open(struct cli *r, bool loosens, struct kernel *k, struct person *who, 
 
 int mcp_confirm(struct cli *r, const struct person *who, const char *what, struct err *e)
 {
-	static const char *const words[] = { "APPROVE", NULL };
-	const char *typed;
-
-	if (opt_flag(r, "yes") || who->key)
-		return OK;
-	if (!isatty(0) || r->is_json)
-		return err_set(e, E_USAGE, "MCP_CONFIRM", "nobody is there to approve this; say --yes");
-	if (approver_says(r, arena_printf(r->a, "%s\nType APPROVE to go on: ", what), words, &typed))
-		return OK;
-	return err_set(e, E_INPUT, "MCP_CONFIRM", "not approved; nothing was changed");
+	return who->key ? OK : confirm_approve(r, what, e);
 }
 
 /* What may be shown of a row: names of variables, not what they hold. */
@@ -553,8 +544,8 @@ int cmd_mcp_approve(struct cli *r, struct err *e)
 	int64_t us = 0;
 	int rc = load_row(r, id, &row, e);
 
-	if (rc == OK && lasts && !cli_duration(lasts, &us))
-		rc = err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 8h or 30d", lasts);
+	if (rc == OK)
+		rc = opt_span(r, "for", &us, e);
 	if (rc == OK)
 		rc = read_arguments(r, arguments, e);
 	if (rc == OK)
@@ -566,7 +557,12 @@ int cmd_mcp_approve(struct cli *r, struct err *e)
 	t.tool_count = opt_list(r, "tool", &t.tools);
 	t.effect_count = opt_list(r, "effect", &t.effects);
 	t.expires_us = lasts ? r->sys->now_us(r->sys) + us : 0;
-	rc = mcp_confirm(r, &who, offer_in_words(r, id, tools, &t), e);
+	const char *offer = offer_in_words(r, id, tools, &t);
+	if (opt_flag(r, "dry-run")) {
+		out(r, "%s\nNothing was approved.\n", offer);
+		return 0;
+	}
+	rc = mcp_confirm(r, &who, offer, e);
 	if (rc == OK)
 		rc = mcp_approve(&k, r->a, id, tools, &t, &who, &row, e);
 	if (rc)

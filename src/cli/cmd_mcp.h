@@ -6,12 +6,6 @@
 #include "cli/cmd_approval.h"
 #include "kernel/mcp/mcp.h"
 
-#define MCP_YES \
-	{ \
-		"yes", OPT_FLAG, NULL, "do it without asking; needed when nobody sits at a terminal", NULL, \
-			false \
-	}
-
 /* A text that others wrote, as a terminal may see it. */
 const char *mcp_safe(struct cli *r, const char *s);
 /* One line: the command, or the url. */

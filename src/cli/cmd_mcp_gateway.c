@@ -427,9 +427,11 @@ int cmd_mcp_shadow(struct cli *r, struct err *e)
 
 	if (text_eq(r->args[0], "report"))
 		return shadow_report(r, r->arg_count > 1 ? r->args[1] : NULL, e);
-	if (!lasts == !opt_flag(r, "off") || (lasts && !cli_duration(lasts, &us)))
+	if (!lasts == !opt_flag(r, "off"))
 		return err_set(e, E_USAGE, "USAGE", "say --for 8h, or --off; or 'helm mcp shadow report'");
-	int rc = mcp_open(r, lasts != NULL, &k, &who, e);
+	int rc = opt_span(r, "for", &us, e);
+	if (rc == OK)
+		rc = mcp_open(r, lasts != NULL, &k, &who, e);
 	if (rc == OK)
 		rc = mcp_observe(
 			&k, r->a, r->args[0], lasts ? r->sys->now_us(r->sys) + us : 0, &who, &row, e);

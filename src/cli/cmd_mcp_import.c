@@ -16,8 +16,7 @@ const struct opt mcp_import_opts[] = {
 		"what they may reach: none, beyond what their runners fetch from; full: everything",
 		"none|full", false },
 	{ "quarantine", OPT_FLAG, NULL, "approve nothing", NULL, false },
-	{ "dry-run", OPT_FLAG, NULL, "show what would be added, and add nothing", NULL, false },
-	MCP_YES,
+	CONFIRM_OPTIONS,
 	PERSON_KEY,
 	{ 0 },
 };

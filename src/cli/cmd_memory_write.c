@@ -130,10 +130,19 @@ int cmd_memory_write(struct cli *r, struct err *e)
 	struct memory_writing w = { .layer = opt_text(r, "layer", "daily_memory"),
 		.file = opt_text(r, "file", NULL),
 		.from = opt_text(r, "from", NULL),
-		.task_id = opt_text(r, "task-id", NULL),
-		.valid_from = opt_text(r, "valid-from", NULL),
-		.valid_until = opt_text(r, "valid-until", NULL) };
-	int rc = OK;
+		.task_id = opt_text(r, "task-id", NULL) };
+	int64_t from_us = 0, until_us = 0, day_us = 0;
+	int rc = opt_since(r, "valid-from", &from_us, e);
+
+	if (rc == OK)
+		rc = opt_until(r, "valid-until", &until_us, e);
+	if (rc == OK)
+		rc = opt_since(r, "valid-until", &day_us, e);
+	if (rc)
+		return rc;
+	until_us -= day_us != until_us; /* the end of a day is its last moment: it is shown as that day */
+	w.valid_from = opt_text(r, "valid-from", NULL) ? text_time_iso(r->a, from_us) : NULL;
+	w.valid_until = opt_text(r, "valid-until", NULL) ? text_time_iso(r->a, until_us) : NULL;
 
 	w.source_count = opt_list(r, "source", &sources);
 	w.sources = (const char *const *)sources;

@@ -299,12 +299,14 @@ static int invite(struct cli *r, const struct person *who, const char *url, int6
 
 int cmd_serve_invite(struct cli *r, struct err *e)
 {
-	const char *url = opt_text(r, "url", "http://localhost:7714"), *span = opt_text(r, "expires", "15m");
+	const char *url = opt_text(r, "url", "http://localhost:7714");
 	struct person who = { 0 };
-	int64_t us;
+	int64_t us = INT64_C(15) * 60 * 1000000;
 
-	if (!cli_duration(span, &us) || us > INT64_C(7) * 86400 * 1000000)
-		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration up to 7d; write 15m or 12h", span);
+	if (opt_span(r, "expires", &us, e))
+		return e->rc;
+	if (us > INT64_C(7) * 86400 * 1000000)
+		return err_set(e, E_USAGE, "USAGE", "--expires takes at most 7d");
 	if (!url_is_private(url) || text_starts(url, "unix:"))
 		return err_set(
 			e, E_USAGE, "USAGE", "--url is https:// and a name, or http://localhost and a port");

@@ -13,13 +13,13 @@
 enum { MOST_SHOWN = 20, MOST_GENERATED = 5000 };
 
 const struct opt policy_simulate_opts[] = {
-	{ "since", OPT_VALUE, "DURATION", "look back 12h, 30d, ... (default 30d)", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "look back to 12h, 30d, 2026-05-01, ... (default 30d)", NULL, false },
 	{ "fact", OPT_LIST, "NAME=VALUE", "what rules may rely on", NULL, false },
 	{ 0 },
 };
 
 const struct opt policy_diff_opts[] = {
-	{ "since", OPT_VALUE, "DURATION", "ask what was recorded in the last 12h, 30d, ... (default 30d)",
+	{ "since", OPT_VALUE, "TIME", "ask what was recorded since 12h, 30d, 2026-05-01, ... (default 30d)",
 		NULL, false },
 	{ 0 },
 };
@@ -198,10 +198,10 @@ static struct json *replay_json(struct arena *a, const struct policy_replay *x)
 	return doc;
 }
 
-static void print_replay(struct cli *r, const struct policy_replay *x, const char *since)
+static void print_replay(struct cli *r, const struct policy_replay *x, int64_t since_us)
 {
-	out(r, "%lld decisions in the last %s; %lld asked again", (long long)x->seen, since,
-		(long long)x->replayed);
+	out(r, "%lld decisions since %s; %lld asked again", (long long)x->seen,
+		text_when_words(r->a, since_us), (long long)x->replayed);
 	if (x->inexact)
 		out(r, ", %lld of them with texts that were cut or redacted", (long long)x->inexact);
 	out(r, "\n");
@@ -212,15 +212,11 @@ static void print_replay(struct cli *r, const struct policy_replay *x, const cha
 			(long long)x->stopped);
 }
 
-static int since_of(struct cli *r, const char **ret_text, int64_t *ret_us, struct err *e)
+/* The last 30 days when nothing is said. */
+static int since_of(struct cli *r, int64_t *ret_us, struct err *e)
 {
-	int64_t span;
-
-	*ret_text = opt_text(r, "since", "30d");
-	if (!cli_duration(*ret_text, &span))
-		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d", *ret_text);
-	*ret_us = r->sys->now_us(r->sys) - span;
-	return OK;
+	*ret_us = r->sys->now_us(r->sys) - 30 * INT64_C(86400) * 1000000;
+	return opt_since(r, "since", ret_us, e);
 }
 
 /* ---- simulate ---- */
@@ -246,9 +242,8 @@ int cmd_policy_simulate(struct cli *r, struct err *e)
 	};
 	struct policy_replay replay;
 	struct policy_file f;
-	const char *since;
 	int64_t since_us;
-	int rc = since_of(r, &since, &since_us, e);
+	int rc = since_of(r, &since_us, e);
 
 	if (rc == OK)
 		rc = policy_file_open(r, r->args[0], NULL, 0, &f, e);
@@ -267,7 +262,7 @@ int cmd_policy_simulate(struct cli *r, struct err *e)
 		out_json(r, doc);
 		return 0;
 	}
-	print_replay(r, &replay, since);
+	print_replay(r, &replay, since_us);
 	out(r, "%lld would be as they were, %lld would change\n\n", (long long)c.same, (long long)c.differ);
 	print_changes(r, &c);
 	return 0;
@@ -392,7 +387,7 @@ static void generate(struct generating *g, const struct ruleset *rules)
 }
 
 static void print_diff(struct cli *r, const struct comparing *made, const struct comparing *recorded,
-	const struct policy_replay *replay, const char *since)
+	const struct policy_replay *replay, int64_t since_us)
 {
 	out(r, "%s  ->  %s\n\n", policy_shown(r, made->before->path), policy_shown(r, made->after->path));
 	out(r, "Of %lld requests that the rules themselves suggest, %lld are answered differently.\n",
@@ -401,7 +396,7 @@ static void print_diff(struct cli *r, const struct comparing *made, const struct
 	if (!recorded)
 		return;
 	out(r, "\n");
-	print_replay(r, replay, since);
+	print_replay(r, replay, since_us);
 	out(r, "Of these, %lld are answered differently.\n", (long long)recorded->differ);
 	print_changes(r, recorded);
 }
@@ -414,9 +409,8 @@ int cmd_policy_diff(struct cli *r, struct err *e)
 	};
 	struct policy_replay replay = { 0 };
 	struct policy_file files[2];
-	const char *since;
 	int64_t since_us;
-	int rc = since_of(r, &since, &since_us, e);
+	int rc = since_of(r, &since_us, e);
 
 	for (size_t i = 0; rc == OK && i < 2; i++)
 		rc = policy_file_open(r, r->args[i], NULL, 0, &files[i], e);
@@ -443,7 +437,7 @@ int cmd_policy_diff(struct cli *r, struct err *e)
 		json_set(r->a, doc, "replay", replay_json(r->a, &replay));
 		out_json(r, doc);
 	} else {
-		print_diff(r, &made, has_record ? &recorded : NULL, &replay, since);
+		print_diff(r, &made, has_record ? &recorded : NULL, &replay, since_us);
 	}
 	return made.differ || recorded.differ ? EXIT_NO : 0;
 }

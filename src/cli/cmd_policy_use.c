@@ -86,13 +86,11 @@ static int read_lifts(struct cli *r, const struct guard *g, const struct json **
 
 static int read_fresh(struct cli *r, int64_t *ret_seconds, struct err *e)
 {
-	const char *text = opt_text(r, "fresh", NULL);
 	int64_t us = 0;
+	int rc = opt_span(r, "fresh", &us, e);
 
-	if (text && !cli_duration(text, &us))
-		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d", text);
 	*ret_seconds = us / 1000000;
-	return OK;
+	return rc;
 }
 
 static int read_file(

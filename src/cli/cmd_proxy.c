@@ -61,7 +61,7 @@ const struct opt proxy_opts[] = {
 	{ 0 },
 };
 const struct opt proxy_report_opts[] = {
-	{ "since", OPT_VALUE, "DURATION", "only the last 24h, 7d, ...", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "only since 24h, 7d, 2026-05-01, ...", NULL, false },
 	{ 0 },
 };
 
@@ -172,14 +172,12 @@ static void add_budgets(struct cli *r, struct json *doc)
 
 static int add_wallclock(struct cli *r, struct json *doc, struct err *e)
 {
-	const char *text = opt_text(r, "max-wallclock", NULL);
 	struct json *limits = json_get(doc, "limits");
-	int64_t us;
+	int64_t us = 0;
+	int rc = opt_span(r, "max-wallclock", &us, e);
 
-	if (!text)
-		return OK;
-	if (!cli_duration(text, &us) || us < 1000000)
-		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 120s or 2h", text);
+	if (rc || !us)
+		return rc;
 	if (!json_is(limits, JSON_OBJECT))
 		json_set(r->a, doc, "limits", limits = json_new(r->a, JSON_OBJECT));
 	json_seti(r->a, limits, "wallclock_seconds", us / 1000000);
@@ -339,14 +337,12 @@ static void print_rows(struct cli *r, const char *what, const struct json *rows)
 
 int cmd_proxy_report(struct cli *r, struct err *e)
 {
-	const char *since = opt_text(r, "since", NULL);
 	struct json *doc;
-	int64_t span = 0;
+	int64_t since = 0;
+	int rc = opt_since(r, "since", &since, e);
 
-	if (since && !cli_duration(since, &span))
-		return err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 24h or 7d", since);
-	int rc = actions_proxy(
-		r->sys, r->a, r->ws->state_fd, since ? r->sys->now_us(r->sys) - span : 0, &doc, e);
+	if (rc == OK)
+		rc = actions_proxy(r->sys, r->a, r->ws->state_fd, since, &doc, e);
 	if (rc)
 		return rc;
 	if (r->is_json) {

@@ -31,7 +31,7 @@ enum {
 		{ "task", OPT_VALUE, "ID", "of this task only", NULL, false }, \
 		{ "verdict", OPT_VALUE, "VERDICT", "with this verdict only", "ALLOW|DENY|ESCALATE", false }, \
 	{ \
-		"since", OPT_VALUE, "TIME", "not older than this", NULL, false \
+		"since", OPT_VALUE, "TIME", "not older than this: 2d, yesterday, 2026-05-01", NULL, false \
 	}
 
 const struct opt receipts_list_opts[] = {
@@ -70,16 +70,11 @@ struct choice {
 /* The same filters for list, export and tail. */
 static int read_choice(struct cli *r, struct choice *ret, struct err *e)
 {
-	const char *since = opt_text(r, "since", NULL);
-
 	*ret = (struct choice){ .session = opt_text(r, "session", NULL),
 		.task = opt_text(r, "task", NULL),
 		.verdict = opt_text(r, "verdict", NULL),
-		.has_since = since != NULL };
-	if (since && !text_parse_time(since, strlen(since), &ret->since_us))
-		return err_set(
-			e, E_USAGE, "USAGE_TIME", "'%s' is not a time; write 2026-04-13T09:10:00Z", since);
-	return OK;
+		.has_since = opt_text(r, "since", NULL) != NULL };
+	return opt_since(r, "since", &ret->since_us, e);
 }
 
 /* A session or task is named in different members by different kinds of receipts; any of them counts. A

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_actions.h"
+#include "kernel/approval/approval.h"
 #include "kernel/verdict.h"
 #include "kernel/workspace.h"
 
@@ -26,6 +27,10 @@ const struct opt report_opts[] = {
 	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
 	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
 	{ "session", OPT_VALUE, "ID", "what one session of an agent did", NULL, false },
+	{ "since", OPT_VALUE, "TIME",
+		"what happened since then, on one screen: 2d, yesterday, 2026-05-01 (24h)", NULL, false },
+	{ "by", OPT_VALUE, "WHAT", "count what happened together by this (failure)",
+		"failure|rule|session|file", false },
 	{ 0 },
 };
 
@@ -207,6 +212,22 @@ static const char *short_path(const struct page *p, const char *path)
 	return arena_printf(p->r->a, "%s%s", glyph(p->r, "…", "..."), rest);
 }
 
+/* Of what is printed so far and has not left yet. */
+static size_t lines_of(const struct cli *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->out->n; i++)
+		n += r->out->p[i] == '\n';
+	return n;
+}
+
+/* The groups alone, and no lists: whoever names a period wants one screen. */
+static bool is_grouped(struct cli *r)
+{
+	return opt_text(r, "since", NULL) || opt_text(r, "by", NULL);
+}
+
 /* What was stopped comes before what went well.  Without --limit it is one page: what the last day needs first, then as much of the lists
  * as there is room. */
 static void print_report(struct cli *r, const struct json *doc)
@@ -236,6 +257,15 @@ static void print_report(struct cli *r, const struct json *doc)
 		short_path(&p, safe_member(r, doc, "workspace")),
 		actions_when(r->a, safe_member(r, doc, "generated_at")));
 	record_line(r, json_get(doc, "record"));
+	size_t lines = lines_of(r);
+	report_groups(&p, doc);
+	lines = lines_of(r) - lines;
+	p.left = is_page && p.left > lines ? p.left - lines : is_page ? 0 : p.left;
+	if (is_grouped(r)) {
+		out(r, "\n%s\n", hint(r, "By rule (or session, file): helm report --by rule"));
+		return;
+	}
+	out(r, "\n");
 	counts_line(r, doc);
 	report_done(&p, day);
 	section(&p, "Agents' calls that did not just pass", doc, "stopped_calls", call_heads, call, PAINT_BAD,
@@ -297,6 +327,33 @@ static int deliver(struct cli *r, const char *text, struct err *e)
 	return rc;
 }
 
+/* {of, rows [{approval_id, preview, created_at}]}: what waits for an answer, the newest first; best effort: without it the report is still made. */
+static struct json *waiting(struct cli *r)
+{
+	enum { LISTED = 20 };
+	struct json *doc = json_new(r->a, JSON_OBJECT), *rows = json_new(r->a, JSON_ARRAY), *kept;
+	size_t pending = 0, in_force;
+
+	if (approvals_load(r->sys, r->a, r->ws, &kept, NULL) == OK) {
+		const struct json *requests = json_get(kept, "requests");
+		approvals_count(kept, r->sys->now_us(r->sys), &pending, &in_force);
+		for (uint32_t i = requests ? requests->n : 0; i-- > 0 && rows->n < LISTED;) {
+			const struct json *request = json_get(requests->members[i].value, "request");
+			if (!text_eq(request_state(requests->members[i].value, r->sys->now_us(r->sys)),
+				    "pending"))
+				continue;
+			struct json *one = json_new(r->a, JSON_OBJECT);
+			json_sets(r->a, one, "approval_id", requests->members[i].name);
+			json_sets(r->a, one, "preview", json_get_text(request, "preview", ""));
+			json_sets(r->a, one, "created_at", json_get_text(request, "created_at", ""));
+			json_push(r->a, rows, one);
+		}
+	}
+	json_seti(r->a, doc, "of", (int64_t)pending);
+	json_set(r->a, doc, "rows", rows);
+	return doc;
+}
+
 static void put_record(struct cli *r, struct json *doc)
 {
 	struct record_verdict v;
@@ -313,7 +370,7 @@ static void put_record(struct cli *r, struct json *doc)
 static int gather(struct cli *r, const char *session, struct json **ret, struct err *e)
 {
 	struct actions_place o = actions_place_from(r);
-	struct json *day;
+	struct json *day, *groups;
 	int rc;
 
 	if (session) {
@@ -322,12 +379,21 @@ static int gather(struct cli *r, const char *session, struct json **ret, struct 
 			put_record(r, *ret);
 		return rc;
 	}
-	rc = actions_report(&o, (size_t)opt_int(r, "limit", DEFAULT_LIMIT), ret, e);
+	int64_t since_us = r->sys->now_us(r->sys) - INT64_C(24) * 3600 * 1000000;
+	rc = opt_since(r, "since", &since_us, e);
 	if (rc == OK)
-		rc = actions_day(&o, &day, e);
+		rc = actions_report(&o, (size_t)opt_int(r, "limit", DEFAULT_LIMIT), ret, e);
+	if (rc == OK)
+		rc = actions_day(&o, since_us, &day, e);
+	if (rc == OK)
+		rc = actions_groups(&o, opt_text(r, "by", NULL), since_us, &groups, e);
 	if (rc)
 		return rc;
+	if (opt_text(r, "since", NULL))
+		actions_report_since(r->a, *ret, since_us);
 	json_set(r->a, *ret, "day", day);
+	json_set(r->a, *ret, "groups", groups);
+	json_set(r->a, *ret, "waiting", waiting(r));
 	put_waiting(r, *ret, json_get_int(*ret, "period_task_count", 0));
 	put_record(r, *ret);
 	return OK;

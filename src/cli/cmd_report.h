@@ -17,7 +17,9 @@ const char *page_fit(const struct page *p, const char *text, size_t columns);
 /* "15:40": the time of day on the reader's clock. */
 const char *page_clock(struct cli *r, const char *stamp);
 
-/* The last 24 hours (observe/day.c): what was done, what the walls refused, what left them, what can be undone. */
+/* What happened since a moment, in groups (actions/groups.c), on one screen. */
+void report_groups(struct page *p, const struct json *doc);
+/* The last 24 hours (actions/day.c): what was done, what the walls refused, what left them, what can be undone. */
 void report_done(struct page *p, const struct json *day);
 void report_walls(struct page *p, const struct json *day);
 void report_left(struct page *p, const struct json *day);

@@ -272,11 +272,9 @@ static int read_duration(struct cli *r, const char *option, const char *fallback
 	const char *text = opt_text(r, option, fallback);
 
 	*ret = 0;
-	if (text_eq(text, "never") || text_eq(text, "0") || text_eq(text, "0s"))
+	if (text_eq(text, "never") || text_eq(text, "0") || text_eq(text, "0s") || text_span(text, ret))
 		return OK;
-	return cli_duration(text, ret)
-		? OK
-		: err_set(e, E_USAGE, "USAGE", "'%s' is no duration; write 12h or 30d", text);
+	return opt_span(r, option, ret, e);
 }
 
 static void show_token(struct cli *r, const char *token, struct json *row)

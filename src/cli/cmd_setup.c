@@ -33,8 +33,7 @@
 const struct opt setup_opts[] = {
 	SCOPE,
 	PROJECT,
-	{ "dry-run", OPT_FLAG, NULL, "show what would be written, and write nothing", NULL, false },
-	{ "yes", OPT_FLAG, NULL, "do it without asking; needed when nobody sits at a terminal", NULL, false },
+	CONFIRM_OPTIONS,
 	{ "contain", OPT_VALUE, "ON|OFF", "run the client's shell commands inside the walls of the profile",
 		"on|off", false },
 	{ "context", OPT_FLAG, NULL,
@@ -46,8 +45,7 @@ const struct opt setup_opts[] = {
 const struct opt setup_remove_opts[] = {
 	SCOPE,
 	PROJECT,
-	{ "dry-run", OPT_FLAG, NULL, "show what would be written, and write nothing", NULL, false },
-	{ "yes", OPT_FLAG, NULL, "do it without asking", NULL, false },
+	CONFIRM_OPTIONS,
 	PERSON_KEY,
 	{ 0 },
 };
@@ -62,26 +60,6 @@ static int open_setup(struct cli *r, struct setup *ret, struct err *e)
 static const char *shown(struct cli *r, const char *s)
 {
 	return text_safe(r->a, s, strlen(s), false);
-}
-
-/* A person says so, now. Without a terminal --yes must be given. */
-static int confirm(struct cli *r, struct err *e)
-{
-	char answer[64];
-
-	if (opt_flag(r, "yes"))
-		return OK;
-	/* A program that reads JSON cannot type a word. */
-	if (!isatty(0) || r->is_json)
-		return err_set(e, E_USAGE, "SETUP_CONFIRM", "nobody is there to approve this; say --yes");
-	out(r, "Type APPROVE to go on: ");
-	out_flush(r);
-	ssize_t n = r->sys->read(r->sys, 0, answer, sizeof(answer) - 1);
-	answer[n > 0 ? n : 0] = '\0';
-	answer[strcspn(answer, "\r\n")] = '\0';
-	return text_eq(answer, "APPROVE")
-		? OK
-		: err_set(e, E_INPUT, "SETUP_CONFIRM", "not approved; nothing was changed");
 }
 
 /* Has nobody chosen a profile that holds here? */
@@ -410,7 +388,7 @@ int cmd_setup(struct cli *r, struct err *e)
 		return rc;
 	if (opt_flag(r, "dry-run"))
 		return show_plan(r, &c);
-	rc = confirm(r, e);
+	rc = confirm_approve(r, "", e);
 	if (rc == OK)
 		rc = setup_install(&s, &c, &receipt, e);
 	if (rc == OK)
@@ -450,7 +428,7 @@ int cmd_setup_remove(struct cli *r, struct err *e)
 	if (is_change)
 		rc = person_is_there(r, e);
 	if (rc == OK && is_change)
-		rc = confirm(r, e);
+		rc = confirm_approve(r, "", e);
 	if (rc == OK && is_change)
 		rc = rewire(r, wired, wired_n, e);
 	for (size_t i = 0; i < n && rc == OK; i++) {

@@ -24,6 +24,8 @@ const struct opt task_list_opts[] = {
 	{ "skill", OPT_VALUE, "NAME", "only this skill", NULL, false },
 	{ "active", OPT_FLAG, NULL, "only queued, running and ready ones", NULL, false },
 	{ "limit", OPT_INT, "N", "how many (default 20, 0 all)", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "only what changed since then: 2d, yesterday, 2026-05-01", NULL,
+		false },
 	{ 0 },
 };
 #define REASON(need) \
@@ -138,12 +140,16 @@ int cmd_task_list(struct cli *r, struct err *e)
 	struct actions_place o = actions_place_from(r);
 	struct task_filter f = filter_from(r);
 	struct task_listing l = { 0 };
-	int64_t limit = opt_int(r, "limit", 20);
+	int64_t limit = opt_int(r, "limit", 20), since_us = 0;
 
 	if (limit < 0)
 		return err_set(e, E_USAGE, "TASK_LIMIT", "--limit takes a number of tasks, or 0 for all");
+	int rc = opt_since(r, "since", &since_us, e);
+	if (rc)
+		return rc;
 	listing_begin(&l.list, r, heads, ARRAY_SIZE(heads), task_cells);
-	int rc = actions_task_list(&o, &f, (size_t)limit, &l.part, list_task, &l, e);
+	out_since(r, since_us);
+	rc = actions_task_list(&o, &f, since_us, (size_t)limit, &l.part, list_task, &l, e);
 	if (rc == OK && !l.has_begun)
 		say_part(r, &l.part, "tasks");
 	if (rc == OK)

@@ -11,12 +11,12 @@
 #include <string.h>
 
 const struct opt guard_tune_opts[] = {
-	{ "days", OPT_INT, "N", "look back so many days (default 7)", NULL, false },
-	{ "apply", OPT_INT, "K", "grant proposal K, after showing it and taking the word APPROVE", NULL,
+	{ "since", OPT_VALUE, "TIME", "look back to then: 30d, 2026-05-01 (7d)", NULL, false },
+	{ "grant", OPT_INT, "K", "grant proposal K, after showing it and taking the word APPROVE", NULL,
 		false },
 	{ "for", OPT_VALUE, "DURATION", "how long such a grant holds: 30m, 8h, 2d (default 8h, at most 30d)",
 		NULL, false },
-	{ "until", OPT_VALUE, "TIME", "until when it holds: 2026-04-13T09:10:00Z", NULL, false },
+	{ "until", OPT_VALUE, "TIME", "until when it holds: 2026-05-01, '2026-05-01 09:00'", NULL, false },
 	{ "key", OPT_VALUE, "FILE", "answer with this registered approver's key instead of a terminal", NULL,
 		false },
 	{ 0 },
@@ -61,7 +61,7 @@ static void print_proposals(struct cli *r, const struct json *doc)
 	if (list->n)
 		out(r,
 			"\nEach would let through whatever has these effects, not only these examples.\n"
-			"To grant one: helm guard tune --apply 1 --for 2d\n");
+			"To grant one: helm guard tune --grant 1 --for 2d\n");
 	else
 		out(r, "No grant would have answered more than one of them.\n");
 }
@@ -92,22 +92,22 @@ static int apply(
 /* Who answers is found out first when something is to be granted; looking needs nobody. */
 int cmd_guard_tune(struct cli *r, struct err *e)
 {
-	int64_t days = opt_int(r, "days", 7), number = opt_int(r, "apply", 0);
+	const int64_t day_us = INT64_C(86400) * 1000000, now = r->sys->now_us(r->sys);
+	int64_t since_us = now - 7 * day_us, number = opt_int(r, "grant", 0);
 	struct person who = { 0 };
 	struct json *doc;
 	struct kernel k;
-	int rc = OK;
+	int rc = opt_since(r, "since", &since_us, e);
 
-	if (days < 1 || days > 365)
-		return err_set(e, E_USAGE, "TUNE_DAYS", "--days takes 1 to 365");
-	if (number)
+	if (rc == OK && (since_us > now || since_us < now - 366 * day_us))
+		rc = err_set(e, E_USAGE, "TUNE_DAYS", "--since takes a time of the last 365 days");
+	if (rc == OK && number)
 		rc = person_loosens(r, &who, e);
 	if (rc)
 		return rc;
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
-		rc = tune_propose(
-			&k, r->a, (r->sys->now_us(r->sys) / 1000000 - days * 86400) * 1000000, &doc, e);
+		rc = tune_propose(&k, r->a, since_us / 1000000 * 1000000, &doc, e);
 		const struct json *one =
 			rc || number < 1 ? NULL : json_at(json_get(doc, "proposals"), (size_t)number - 1);
 		if (rc == OK && number && !one)

@@ -183,7 +183,7 @@ static const struct cmd row_checkpoint_repair = { KNOWN(checkpoint_repair), "", 
 	"make damaged checkpoints usable again, and name what is lost",
 	"Makes the list of checkpoints anew from its copy and from the packs when it is damaged, takes damaged packs out of use, and saves damaged content anew where the work tree still has it.  "
 	"What is lost is named by checkpoint and file, and the rest can be restored.  Nothing is removed: what is taken out is kept in checkpoints/damaged.  "
-	"Exit code 1 when something is lost; repairing again changes nothing.",
+	"Shows what it would do, and asks; where nobody sits at a terminal, --yes does it.  Exit code 1 when something is lost; repairing again changes nothing.",
 	"$ helm checkpoint repair", checkpoint_repair_opts, NEEDS_WORKSPACE, cmd_checkpoint_repair };
 
 static const struct cmd row_checkpoint_protect = { KNOWN(checkpoint_protect), "CHECKPOINT", 1, 1,
@@ -395,8 +395,8 @@ static const struct cmd row_approval_trust = { KNOWN(approval_trust), "add|list|
 static const struct cmd row_guard_tune = { KNOWN(guard_tune), "", 0, 0,
 	"grants that would save the most questions",
 	"Reads the questions of the last days and says which grants would have answered most of them, what they cover and what they would have let through, first of all what you denied.  "
-	"Grants nothing unless told: --apply K shows proposal K and takes the word APPROVE, as every approval does.",
-	"$ helm guard tune --days 30", guard_tune_opts, NEEDS_WORKSPACE, cmd_guard_tune };
+	"Grants nothing unless told: --grant K shows proposal K and takes the word APPROVE, as every approval does.",
+	"$ helm guard tune --since 30d", guard_tune_opts, NEEDS_WORKSPACE, cmd_guard_tune };
 
 /* Prove: for others as well as for ourselves. Those that only check a file need no workspace. */
 static const struct cmd row_verify = { KNOWN(verify), "FILE...", 1, -1,
@@ -460,9 +460,11 @@ static const struct cmd row_log_anchor = { KNOWN(log_anchor), "", 0, 0,
 	NULL, log_anchor_opts, NEEDS_WORKSPACE, cmd_log_anchor };
 
 static const struct cmd row_archive = { KNOWN(archive), "", 0, 0, "move old closed files of the record away",
-	"Whole files only, of the chain and of the ledgers, and only those in which everything is older.  A signed receipt says what went where, and what says so stays in their place: 'helm log check' reads them where they are now, or says that it cannot.  Put a file back where it was, and it is as before.  "
-	"With --shown, what is kept of the arguments of calls is erased, by age or by session; a signed receipt says so, and the chain stays whole.",
-	"$ helm archive --before 2026-01-01T00:00:00Z --dry-run   # what would go\n$ helm archive --shown --session s-17 --yes   # forget what a session asked for",
+	"Whole files only, of the chain and of the ledgers, and only those in which everything is older.  "
+	"A signed receipt says what went where, and what says so stays in their place: 'helm log check' reads them where they are now, or says that it cannot.  "
+	"Put a file back where it was, and it is as before.  Shows what would go, and asks; where nobody sits at a terminal, --yes does it.  "
+	"With --shown, what is kept of the arguments of calls is erased instead, by age or by session; a signed receipt says so.",
+	"$ helm archive --before 90d --dry-run   # what would go\n$ helm archive --shown --session s-17 --yes   # forget what a session asked for",
 	archive_opts, NEEDS_WORKSPACE, cmd_archive };
 
 static const struct cmd row_log_consistency = { KNOWN(log_consistency), "[OLD_SIZE]", 0, 1,
@@ -475,7 +477,7 @@ static const struct cmd row_log_repair = { KNOWN(log_repair), "", 0, 0,
 	"Takes out what is no receipt and keeps it beside the file; every receipt that verifies stays; a signed seam at the end of the chain says what is lost and why.  "
 	"Ledger entries and sealed pieces that are not what receipts say of them are named in it, and what stands in their place goes; the file as it was stays beside it.  "
 	"Leaves, which are made from the receipts, are made again."
-	"  Refuses when nothing is wrong.",
+	"  Refuses when nothing is wrong.  Shows what it would do, and asks; where nobody sits at a terminal, --yes does it.",
 	NULL, log_repair_opts, NEEDS_WORKSPACE, cmd_log_repair };
 
 /* Govern: what is allowed, who signs, and the switch that stops everything. */

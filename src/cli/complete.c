@@ -186,7 +186,7 @@ static void offer_sessions(struct cli *r, const char *typed)
 	struct kept k = { r->a, json_new(r->a, JSON_ARRAY) };
 	struct part part;
 
-	if (actions_session_list(&o, NEWEST, &part, keep_session, &k, NULL) == OK)
+	if (actions_session_list(&o, 0, NEWEST, &part, keep_session, &k, NULL) == OK)
 		offer_rows(r, k.rows, "session", typed);
 }
 

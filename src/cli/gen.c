@@ -306,6 +306,15 @@ static struct json *options_json(struct arena *a, const struct opt *o)
 }
 
 /* For programs that want to know what there is; the tests compare it with what the program does. */
+/* It asks at a terminal, or takes --yes. */
+static bool confirms(const struct cmd *c)
+{
+	for (const struct opt *o = c->opts; o && o->name; o++)
+		if (text_eq(o->name, "yes"))
+			return true;
+	return false;
+}
+
 struct json *gen_json(struct arena *a)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *all = json_new(a, JSON_ARRAY);
@@ -330,6 +339,7 @@ struct json *gen_json(struct arena *a)
 		if (c->is->tool)
 			json_sets(a, one, "tool", c->is->tool);
 		json_set(a, one, "options", options_json(a, c->opts));
+		json_setb(a, one, "confirms", confirms(c));
 		json_push(a, all, one);
 	}
 	json_set(a, doc, "commands", all);

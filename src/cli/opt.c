@@ -42,11 +42,29 @@ static const struct opt *find_opt(const struct cmd *cmd, const char *name, size_
 	return o ? o : find_in(global_opts, name, n);
 }
 
+/* Options that have another name now. */
+static const char *new_name(const struct cmd *cmd, const char *word)
+{
+	static const struct {
+		const char *command, *was, *is;
+	} renamed[] = { { "guard tune", "--days", "--since 30d" }, { "guard tune", "--apply", "--grant K" } };
+	size_t n = strcspn(word, "=");
+
+	for (size_t i = 0; cmd && i < ARRAY_SIZE(renamed); i++)
+		if (text_eq(cmd->is->name, renamed[i].command) && strlen(renamed[i].was) == n &&
+			strncmp(word, renamed[i].was, n) == 0)
+			return renamed[i].is;
+	return NULL;
+}
+
 /* Names the option that is spelled most alike. */
 static int unknown_option(const struct cmd *cmd, const char *word, struct err *e)
 {
-	const char *names[96];
+	const char *names[96], *renamed = new_name(cmd, word);
 	size_t n = 0;
+
+	if (renamed)
+		return err_set(e, E_USAGE, "USAGE_OPTION", "'%s' has another name now: %s", word, renamed);
 
 	for (const struct opt *o = cmd ? cmd->opts : NULL; o && o->name && n < 90; o++)
 		names[n++] = o->name;
@@ -279,4 +297,48 @@ size_t opt_list(const struct cli *r, const char *name, const char ***ret)
 			all[n++] = r->values[i].text;
 	*ret = all;
 	return n;
+}
+
+static int read_when(struct cli *r, const char *name, struct text_when *ret, struct err *e)
+{
+	const char *text = opt_text(r, name, NULL);
+
+	if (!text || text_when(text, r->sys->now_us(r->sys), ret))
+		return OK;
+	return err_set(e, E_USAGE, "USAGE_TIME",
+		"--%s takes a time, and '%.60s' is none; write " TEXT_WHEN_FORMS, name, text);
+}
+
+int opt_since(struct cli *r, const char *name, int64_t *ret_us, struct err *e)
+{
+	struct text_when when = { *ret_us, *ret_us };
+	int rc = read_when(r, name, &when, e);
+
+	*ret_us = when.from_us;
+	return rc;
+}
+
+int opt_until(struct cli *r, const char *name, int64_t *ret_us, struct err *e)
+{
+	struct text_when when = { *ret_us, *ret_us };
+	int rc = read_when(r, name, &when, e);
+
+	*ret_us = when.to_us;
+	return rc;
+}
+
+int opt_span(struct cli *r, const char *name, int64_t *ret_us, struct err *e)
+{
+	const char *text = opt_text(r, name, NULL);
+
+	if (!text || text_span(text, ret_us))
+		return OK;
+	return err_set(e, E_USAGE, "USAGE_TIME",
+		"--%s takes how long, and '%.60s' is no duration; write " TEXT_SPAN_FORMS, name, text);
+}
+
+void out_since(struct cli *r, int64_t since_us)
+{
+	if (since_us && !r->is_json)
+		out(r, "Since %s:\n", text_when_words(r->a, since_us));
 }

@@ -219,6 +219,34 @@ enum placement guard_supervised(const struct profile *p)
 	return p->requires == WALL_ALL ? BY_SUPERVISOR : UNSANDBOXED;
 }
 
+const struct profile *guard_permitting(const struct guard *g, struct arena *a, const struct profile *now,
+	const struct proposal *p, const struct decision *d, enum verdict *ret)
+{
+	const char *recommended = d->decisive ? d->decisive->recommended_profile : NULL;
+	const struct profile *asks = NULL;
+
+	for (size_t i = 0; i < g->profiles.count; i++) {
+		const struct profile *one = &g->profiles.list[i];
+		const struct decide_context at = { .a = a,
+			.placement = guard_relied(g->sys, g->ws, one, IN_SANDBOX),
+			.workspace = g->ws ? g->ws->root : NULL,
+			.home = g->at.home,
+			.now_us = d->evaluated_us };
+		struct decision other;
+		if (text_eq(one->name, now->name) || one->handoff_required ||
+			text_eq(one->backend, "manual-remote"))
+			continue;
+		decide(g->policy, one, p, &at, &other);
+		*ret = other.verdict;
+		if (other.verdict == V_ALLOW)
+			return one;
+		if (other.verdict == V_ESCALATE && recommended && text_eq(one->name, recommended))
+			asks = one;
+	}
+	*ret = V_ESCALATE;
+	return asks;
+}
+
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e)
 {

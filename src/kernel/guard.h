@@ -53,6 +53,11 @@ enum placement guard_supervised(const struct profile *p);
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e);
 
+/* Another profile under which a run of what was denied is done, or else at least asked about, as the rules recommend; NULL: there is none.
+ * *ret is what that profile says. */
+const struct profile *guard_permitting(const struct guard *g, struct arena *a, const struct profile *now,
+	const struct proposal *p, const struct decision *d, enum verdict *ret);
+
 /* Somebody knows something that makes an answer stricter; nothing makes it laxer. */
 struct finding *guard_raise(struct arena *a, enum rule_effect action, enum reason_code reason,
 	const char *rule, const char *text, struct decision *d);

@@ -146,6 +146,30 @@ static struct json *call_row(struct kernel *k, const struct asking *x, const str
 	return row;
 }
 
+/* What to do instead, or who could open it. */
+static const char *instead_of(struct kernel *k, const struct handling *h)
+{
+	const struct decision *d = &h->decision;
+	const char *profile = d->recommended_profile;
+	enum verdict other;
+
+	if (d->decisive && d->decisive->instead)
+		return d->decisive->instead;
+	if (!profile && !h->policy && d->profile && !d->profile->terms && d->detail_code &&
+		text_starts(d->detail_code, "profile.")) {
+		const struct profile *p =
+			guard_permitting(&k->guard, h->a, d->profile, &h->proposal, d, &other);
+		profile = p ? p->name : NULL;
+	}
+	if (!profile)
+		return reason_get(d->reason_code)->remedy;
+	return d->profile->terms
+		? arena_printf(h->a, "do without it: the contract of skill '%s' holds in this session",
+			  d->profile->terms->skill)
+		: arena_printf(h->a, "do without it; or a person chooses another profile: %s profile use %s",
+			  command_program(), profile);
+}
+
 /* The row of a call that was decided on record: what was asked, and what let it through. */
 static struct json *decided_row(struct kernel *k, const struct asking *x, const struct handling *h)
 {
@@ -155,6 +179,10 @@ static struct json *decided_row(struct kernel *k, const struct asking *x, const 
 	if (h->question) {
 		json_sets(a, row, "approval_id", json_get_text(h->question, "approval_id", NULL));
 		json_set(a, row, "covers", json_get(h->question, "covers"));
+	}
+	if (h->verdict != V_ALLOW) {
+		json_sets(a, row, "remedy", instead_of(k, h));
+		json_sets(a, row, "why", h->decision.summary);
 	}
 	return row;
 }
@@ -219,14 +247,7 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 	const struct decision *d = &h->decision;
 	const struct reason *reason = reason_get(d->reason_code);
 	const char *what = d->summary ? d->summary : "it could not be understood";
-	const char *instead = d->decisive && d->decisive->instead ? d->decisive->instead
-		: d->recommended_profile && d->profile->terms
-		? arena_printf(h->a, "do without it: the contract of skill '%s' holds in this session",
-			  d->profile->terms->skill)
-		: d->recommended_profile
-		? arena_printf(h->a, "do without it; or a person chooses another profile: %s profile use %s",
-			  command_program(), d->recommended_profile)
-		: reason->remedy;
+	const char *instead = instead_of(k, h);
 	bool asks = h->verdict == V_ESCALATE;
 	struct buf text;
 

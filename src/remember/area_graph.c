@@ -117,7 +117,7 @@ static void offer_entity(struct graph *g, const struct json *given, int hops)
 	i.entity_id = t.id;
 	if (*t.at) {
 		i.timestamp = t.at;
-		if (!context_time(t.at, 0, &i.time_us))
+		if (!memory_time(t.at, &i.time_us))
 			i.time_us = INT64_MIN;
 	}
 	i.meta = json_new(a, JSON_OBJECT);

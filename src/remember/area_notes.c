@@ -214,7 +214,7 @@ static const char *stem_time(struct arena *a, const char *path, int64_t *ret_us)
 	if (!slash || slash - path < 6 || strncmp(slash - 6, "memory", 6) != 0 ||
 		(slash - path > 6 && slash[-7] != '/') || strlen(stem) < 10)
 		return NULL;
-	return context_time(arena_strndup(a, stem, 10), 0, ret_us) ? stem : NULL;
+	return memory_time(arena_strndup(a, stem, 10), ret_us) ? stem : NULL;
 }
 
 struct lines {

@@ -90,7 +90,7 @@ static bool is_of_task(const struct search *x, const struct json *row)
 static void set_time(struct item *i, const char *timestamp)
 {
 	i->timestamp = timestamp;
-	if (!timestamp || !context_time(timestamp, 0, &i->time_us))
+	if (!timestamp || !memory_time(timestamp, &i->time_us))
 		i->time_us = INT64_MIN;
 }
 
@@ -178,7 +178,7 @@ static void see_time(struct source *s, const struct json *row)
 	int64_t at;
 	const char *text = json_get_text(row, "finished_at", json_get_text(row, "started_at", NULL));
 
-	if (text && context_time(text, 0, &at) && at > s->newest_us)
+	if (text && memory_time(text, &at) && at > s->newest_us)
 		s->newest_us = at;
 }
 

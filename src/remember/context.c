@@ -43,49 +43,6 @@ void search_warn(struct search *x, const char *fmt, ...)
 		json_pushs(x->a, x->warnings, text);
 }
 
-/* ---- times ---- */
-
-static bool relative_time(const char *text, int64_t now_us, int64_t *ret_us)
-{
-	static const struct {
-		char unit;
-		int64_t seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
-	size_t n = strlen(text);
-	int64_t count;
-	char digits[16];
-
-	if (n < 2 || n > sizeof(digits) || !now_us)
-		return false;
-	snprintf(digits, sizeof(digits), "%.*s", (int)n - 1, text);
-	if (!text_int(digits, &count) || count < 0 || count > 1000000)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (text[n - 1] == units[i].unit) {
-			*ret_us = now_us - count * units[i].seconds * 1000000;
-			return true;
-		}
-	return false;
-}
-
-/* What is missing of a time is filled up: a zone, seconds, the time of day. */
-bool context_time(const char *text, int64_t now_us, int64_t *ret_us)
-{
-	static const char *const ends[] = { "", "Z", ":00Z", "T00:00:00Z" };
-	char full[64];
-
-	if (strlen(text) > 40)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		int n = snprintf(full, sizeof(full), "%s%s", text, ends[i]);
-		if (n > 10 && full[10] == ' ')
-			full[10] = 'T';
-		if (text_parse_time(full, (size_t)n, ret_us))
-			return true;
-	}
-	return relative_time(text, now_us, ret_us);
-}
-
 /* ---- --why-not ---- */
 
 bool watches(const struct search *x, const struct item *i)
@@ -449,28 +406,30 @@ static int apply_mode(struct search *x, struct err *e)
 	return OK;
 }
 
-static int take_time(struct search *x, const char *text, const char *option, int64_t *to, struct err *e)
+static int take_time(
+	struct search *x, const char *text, const char *option, struct text_when *to, struct err *e)
 {
-	if (!text || context_time(text, x->now_us, to))
+	if (!text || text_when(text, x->now_us, to))
 		return OK;
 	return err_set(e, E_USAGE, "CONTEXT_TIME",
-		"%s takes a time such as 2026-04-13, 2026-04-13T09:10:00 or 7d, not '%s'", option, text);
+		"%s takes a time, and '%.60s' is none; write " TEXT_WHEN_FORMS, option, text);
 }
 
 static int prepare(struct search *x, struct err *e)
 {
 	struct context_query *q = &x->q;
+	struct text_when since = { x->since_us, x->since_us }, until = { x->until_us, x->until_us };
 	int rc = apply_mode(x, e);
 
 	if (rc == OK)
-		rc = take_time(x, q->since, "--since", &x->since_us, e);
+		rc = take_time(x, q->since, "--since", &since, e);
 	if (rc == OK)
-		rc = take_time(x, q->until, "--until", &x->until_us, e);
+		rc = take_time(x, q->until, "--until", &until, e);
 	if (rc)
 		return rc;
+	x->since_us = since.from_us;
 	/* A day that is named as the end is meant as a whole. */
-	if (q->until && strlen(q->until) == 10 && q->until[4] == '-')
-		x->until_us += 86400000000 - 1;
+	x->until_us = until.to_us > until.from_us ? until.to_us - 1 : until.to_us;
 	q->areas = q->areas ? q->areas : ALL_AREAS;
 	q->limit = q->limit <= 0 ? DEFAULT_LIMIT : q->limit > MAX_LIMIT ? MAX_LIMIT : q->limit;
 	q->depth = q->depth > 3 ? 3 : q->depth;

@@ -4,6 +4,7 @@
 
 #include "remember/adopt.h"
 #include "remember/context.h"
+#include "remember/memory.h"
 #include "remember/words.h"
 
 #include <stdint.h>
@@ -110,10 +111,6 @@ enum fit search_fit(const struct search *x, struct folded text);
 const char *const *context_decisions(struct arena *a);
 bool watches(const struct search *x, const struct item *i);
 void watched_is(struct search *x, const char *reason);
-
-/* Times as they are found in ledgers, names and options: ISO with or without zone, a date, the compact form.  `now_us` for "7d", "12h"; 0: those are
- * not times. */
-bool context_time(const char *text, int64_t now_us, int64_t *ret_us);
 
 /* context_sources.c */
 int search_sources(struct search *x, struct err *e);

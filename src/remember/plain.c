@@ -69,7 +69,7 @@ const char *memory_lower(struct arena *a, const char *text, size_t n)
 
 bool memory_time(const char *text, int64_t *ret_us)
 {
-	static const char *const endings[] = { "", "Z", "T00:00:00Z" };
+	static const char *const endings[] = { "", "Z", ":00Z", "T00:00:00Z" };
 	char whole[64];
 	size_t n = strlen(text);
 

@@ -41,7 +41,7 @@ static double classic_age(const struct search *x, const struct item *i)
 {
 	int64_t at;
 
-	if (!i->timestamp || !context_time(i->timestamp, 0, &at))
+	if (!i->timestamp || !memory_time(i->timestamp, &at))
 		return 0;
 	int64_t days = (x->now_us - at) / 86400000000;
 	return days <= 7 ? 10 : days <= 30 ? 6 : days <= 90 ? 3 : 1;

@@ -77,7 +77,7 @@ static int64_t time_of(const struct json *row, const char *member)
 	int64_t at;
 	const char *text = json_get_text(row, member, NULL);
 
-	return text && context_time(text, 0, &at) ? at : INT64_MIN;
+	return text && memory_time(text, &at) ? at : INT64_MIN;
 }
 
 /* Case and blanks do not make another name. */

@@ -190,12 +190,12 @@ ok "as JSON" is_json helm guard tune --json
 said_once() { [ "$(terminal NO -- helm approval grant --shell "rm -rf src build" --shape | grep -c 'delete files')" = 1 ]; }
 ok "what reads the same is said once" said_once
 ok "it changes nothing" asks "chmod -R 755 src/5" tune
-ok "an agent cannot apply it" exits 25 helm guard check --shell "helm guard tune --apply 1"
-ok "nor does a pipe" says 25 "agent client" governed guard tune --apply 1
+ok "an agent cannot apply it" exits 25 helm guard check --shell "helm guard tune --grant 1"
+ok "nor does a pipe" says 25 "agent client" governed guard tune --grant 1
 which=$(helm guard tune --json | python3 -c 'import json,sys; print([p["number"] for p in json.load(sys.stdin)["proposals"] if p["covers"][0]["tag"]=="permission.mode"][0])')
-ok "a person does" says 0 "Granted" terminal APPROVE -- helm guard tune --apply "$which" --for 1h
+ok "a person does" says 0 "Granted" terminal APPROVE -- helm guard tune --grant "$which" --for 1h
 ok "and is asked no more" passes "chmod -R 755 src/6" tune
-ok "no proposal of that number" says 1 "no proposal" terminal APPROVE -- helm guard tune --apply 99
+ok "no proposal of that number" says 1 "no proposal" terminal APPROVE -- helm guard tune --grant 99
 
 # What was changed behind our back.
 edit() { python3 -c 'import json,sys

@@ -16,12 +16,12 @@ restart() { rm -rf "$ws" "$scratch/archive" "$scratch/home/.helm/trees"; cp -a "
 ok "sound before" says 0 "sound" helm log check
 cp -a "$ws" "$scratch/whole"
 ok "the moment must be said" exits 2 helm archive
-ok "and be one" says 2 "is not a time" helm archive --before soon
-ok "not into the state" says 1 "inside the workspace" helm archive --before $day --to "$state/old"
+ok "and be one" says 2 "takes a time, and 'soon' is none; write 2d, 36h" helm archive --before soon
+ok "not into the state" says 1 "inside the workspace" helm archive --yes --before $day --to "$state/old"
 ok "a dry run says what would go" says 0 "would move 2 files" helm archive --before $day --dry-run
 ok "and moves nothing" test -f "$state/receipts-000001.jsonl"
 ok "nothing is old enough" says 0 "nothing was moved" helm archive --before 2001-01-01
-ok "one file is" says 0 "moved 1 file to" helm archive --before $hour --to "$scratch/archive"
+ok "one file is" says 0 "moved 1 file to" helm archive --yes --before $hour --to "$scratch/archive"
 ok "it is there" test -f "$scratch/archive/receipts-000001.jsonl"
 ok "and not here" test ! -e "$state/receipts-000001.jsonl"
 ok "the receipt is in the chain" grep -q '"effect_id":"helm.log/archive"' "$state/receipts.jsonl"
@@ -34,7 +34,7 @@ ok "its receipts are still listed" says 0 "3007" helm receipts list --limit 0
 ok "a proof says where the receipt is" says 0 "$scratch/archive" helm log prove 5
 ok "the pack has all of them" says 0 "Exported" helm evidence export --all --out "$scratch/p.tar"
 ok "and verifies" says 0 "3007 receipts stand in the log of 3007" helm evidence verify "$scratch/p.tar" --key "$(helm key export)"
-ok "the rest follows" says 0 "moved 1 file to" helm archive --before $day --to "$scratch/archive"
+ok "the rest follows" says 0 "moved 1 file to" helm archive --yes --before $day --to "$scratch/archive"
 ok "sound" says 0 "sound" helm log check
 
 # Out of reach.
@@ -58,7 +58,7 @@ cp "$scratch"/away/receipts-*.jsonl "$state"
 ok "put back, it is as before" says 0 "sound" helm log check --all
 ok "nothing is archived then" says 0 '"audit_path"' helm log prove 5
 ok "not even said" sh -c '! grep -q archived "$0"' "$scratch/.stdout"
-ok "it can go again" says 0 "moved 2 files" helm archive --before $day --to "$scratch/archive"
+ok "it can go again" says 0 "moved 2 files" helm archive --yes --before $day --to "$scratch/archive"
 
 # Who says so.
 rm "$state/receipts-000001.jsonl.archived"
@@ -74,20 +74,20 @@ ok "anybody's word is none" says 1 "nobody trusted has signed" helm log check --
 restart
 mkdir "$scratch/archive"
 echo other >"$scratch/archive/receipts-000001.jsonl"
-ok "another file of that name is not replaced" says 1 "is another file" helm archive --before $day --to "$scratch/archive"
+ok "another file of that name is not replaced" says 1 "is another file" helm archive --yes --before $day --to "$scratch/archive"
 ok "and nothing was removed" test -f "$state/receipts-000001.jsonl"
 restart
 printf 'x' | dd of="$state/receipts-000001.jsonl" bs=1 seek=100 conv=notrunc 2>/dev/null
-ok "a file that has changed since it was closed stays" says 1 "helm log check" helm archive --before $day --to "$scratch/archive"
+ok "a file that has changed since it was closed stays" says 1 "helm log check" helm archive --yes --before $day --to "$scratch/archive"
 ok "it is still here" test -f "$state/receipts-000001.jsonl"
 each_kill() { # killed before each change of the disk: nothing is lost, and the next run finishes
   i=1
   while [ $i -le 60 ]; do
     restart
-    (HELM_ENV="${HELM_ENV:-} HELM_TEST_KILL_AT=$i" helm_twin archive --before $day --to "$scratch/archive") >"$scratch/.o" 2>&1
+    (HELM_ENV="${HELM_ENV:-} HELM_TEST_KILL_AT=$i" helm_twin archive --yes --before $day --to "$scratch/archive") >"$scratch/.o" 2>&1
     code=$?
     exits 0 helm log check --all || { echo "killed at $i"; return 1; }
-    exits 0 helm archive --before $day --to "$scratch/archive" || { echo "killed at $i"; return 1; }
+    exits 0 helm archive --yes --before $day --to "$scratch/archive" || { echo "killed at $i"; return 1; }
     exits 0 helm log check --all || { echo "killed at $i, then archived"; return 1; }
     for n in 1 2; do
       cmp -s "$scratch/whole/.helm/receipts-00000$n.jsonl" "$scratch/archive/receipts-00000$n.jsonl" || { echo "lost at $i"; return 1; }
@@ -101,7 +101,7 @@ ok "killed anywhere, nothing is lost and the next run finishes" each_kill
 mkdir -p "$state/segments"
 echo rows >"$state/segments/command-log-000001.jsonl.zst"
 touch -d 2020-01-01 "$state/segments/command-log-000001.jsonl.zst"
-ok "sealed files of ledgers go, too" says 0 "segments/command-log-000001.jsonl.zst" helm archive --before 2021-01-01 --to "$scratch/archive"
+ok "sealed files of ledgers go, too" says 0 "segments/command-log-000001.jsonl.zst" helm archive --yes --before 2021-01-01 --to "$scratch/archive"
 ok "to a place of their own" grep -qx rows "$scratch/archive/segments/command-log-000001.jsonl.zst"
 ok "with a word in their place" test -f "$state/segments/command-log-000001.jsonl.zst.archived"
 ok "sound at the end" says 0 "sound" helm log check --all
@@ -109,10 +109,10 @@ ok "sound at the end" says 0 "sound" helm log check --all
 # ---- a closed file that a repair has taken something out of ----
 restart
 printf X | dd of="$state/receipts-000001.jsonl" bs=1 seek=5000 conv=notrunc 2>/dev/null
-ok "one that was changed does not go" says 1 "helm log repair" helm archive --before $day --to "$scratch/archive"
+ok "one that was changed does not go" says 1 "helm log repair" helm archive --yes --before $day --to "$scratch/archive"
 exits 0 helm log repair --yes
 cp -a "$ws" "$scratch/mended"
-ok "what a repair on record has left goes" says 0 "moved 1 file to" helm archive --before $hour --to "$scratch/archive"
+ok "what a repair on record has left goes" says 0 "moved 1 file to" helm archive --yes --before $hour --to "$scratch/archive"
 ok "and is sound there" says 0 "sound" helm log check --all
 rm -f "$state/log/edge"
 ok "work goes on without the edge" exits 0 helm run -- true
@@ -121,12 +121,12 @@ mv "$scratch/archive" "$scratch/elsewhere"
 ok "where it cannot be read, that is said" says 0 "is archived at" helm log check --all
 rm -f "$state/log/edge"
 ok "and work goes on" exits 0 helm run -- true
-ok "the rest goes, too" says 0 "moved 1 file to" helm archive --before $day --to "$scratch/archive"
+ok "the rest goes, too" says 0 "moved 1 file to" helm archive --yes --before $day --to "$scratch/archive"
 
 # ---- leaves of archived receipts ----
 restart
 rm -rf "$scratch/archive" "$scratch/elsewhere"
-exits 0 helm archive --before $hour --to "$scratch/archive"
+exits 0 helm archive --yes --before $hour --to "$scratch/archive"
 spoil_leaf() { printf 0000 | dd of="$state/log/leaves" bs=1 seek=$((65 * 20)) conv=notrunc 2>/dev/null; }
 spoil_leaf
 ok "a wrong leaf of an archived receipt is found" says 0 "1 leaves are not those of their receipts" helm log check --all
@@ -174,7 +174,7 @@ done
 exits 0 helm run --task-id after -- true
 exits 0 helm log check --all
 ok "a piece is closed and packed" test -f "$state/segments/task-ledger-000001.jsonl.zst"
-ok "it goes" says 0 "segments/task-ledger-000001.jsonl.zst" helm archive --before 2100-01-01 --to "$scratch/archive"
+ok "it goes" says 0 "segments/task-ledger-000001.jsonl.zst" helm archive --yes --before 2100-01-01 --to "$scratch/archive"
 ok "its rows are compared where they are now" without "not looked at|are not there"
 exits 0 helm db rebuild
 ok "its tasks are shown" says 0 "status=completed" helm task show --plain task-7
@@ -197,7 +197,7 @@ helm init --path "$ws" >/dev/null
 cd "$ws" || exit 1
 exits 0 helm freeze --principal agent:codex
 "$store" "$state" "$keys" 3000 0 1000000 1700000000000000 1500000 || exit 1
-exits 0 helm archive --before 2100-01-01 --to "$scratch/archive"
+exits 0 helm archive --yes --before 2100-01-01 --to "$scratch/archive"
 rm -rf "$scratch/home/.helm/trees"
 ok "an act is found where its file is now" says 0 "agent:codex" helm freeze status
 rm -rf "$scratch/home/.helm/trees"

@@ -15,7 +15,7 @@ pack_verifies() {
   exits 0 helm evidence export --all --out "$scratch/r.tar" && exits 0 helm evidence verify "$scratch/r.tar" --key "$(helm key export)"
 }
 
-ok "four files go" says 0 "moved 4 files" helm archive --before $day --to "$scratch/archive"
+ok "four files go" says 0 "moved 4 files" helm archive --yes --before $day --to "$scratch/archive"
 part_back() { # part_back NUMBER...: these are here, the others are not
   rm -f "$state"/receipts-0*.jsonl "$state/log/edge"
   for number in "$@"; do cp "$scratch/archive/receipts-00000$number.jsonl" "$state/"; done
@@ -37,7 +37,7 @@ for back in 1 2 "1 2" "2 4" "1 3" 4 "3 4" "1 2 3 4"; do
   ok "a pack of it verifies" pack_verifies
 done
 part_back 1 2
-ok "what is here and not needed can go again" says 0 "moved 1 file to" helm archive --before $day --to "$scratch/archive"
+ok "what is here and not needed can go again" says 0 "moved 1 file to" helm archive --yes --before $day --to "$scratch/archive"
 cp "$scratch"/archive/receipts-00000[1-4].jsonl "$state/"
 ok "with all of them back nothing is archived" without_leaf_notice
 ok "not even said" sh -c '! grep -q archived "$0"' "$scratch/.stdout"

@@ -208,7 +208,7 @@ ok "check finds it" says 1 "helm checkpoint repair" helm checkpoint check
 ok "check --json" is_json helm checkpoint check --read-data --json
 ok "a dry run changes nothing" says 0 "would be made anew" helm checkpoint repair --dry-run
 ok "really" holds "$ws/.helm/checkpoints/index.json" '[{"checkpoint_id":'
-ok "repair makes it anew" says 0 "nothing is lost" helm checkpoint repair
+ok "repair makes it anew" says 0 "nothing is lost" helm checkpoint repair --yes
 same_list() { helm checkpoint list --limit 0 --json | cmp - "$scratch/.before"; }
 ok "and it is as it was" same_list
 ok "check is content" says 0 "no damage found" helm checkpoint check --read-data
@@ -244,7 +244,7 @@ ok "the nine others are back" sh -c '[ "$(ls "$0/ten" | wc -l)" = 9 ]' "$ws"
 ok "the ledger says failed" sh -c 'printf %s "$0" | grep -q "\"status\": \"failed\"" && printf %s "$0" | grep -q "ten/f4"' "$(last_row)"
 ok "counts and paths for programs" says 1 '"not_back": 1' helm checkpoint restore ten --json
 ok "check --read-data names checkpoint, file and pack" says 1 "ten ten/f4 pack-" helm checkpoint check --read-data
-ok "repair names what is lost" says 1 "ten/f4" helm checkpoint repair
+ok "repair names what is lost" says 1 "ten/f4" helm checkpoint repair --yes
 ok "then check is content" says 0 "lost and named by an earlier repair" helm checkpoint check --read-data
 ok "a restore still says that it is not back" says 1 "not back: ten/f4 (lost in the store)" helm checkpoint restore ten
 ok "without it, all is back" exits 0 helm checkpoint restore ten --only ten/f3

@@ -35,7 +35,7 @@ ok "by task" says 0 "Exported 1 file to" helm evidence export --task t1 --out t.
 ok "holds that task only" sh -c 'tar xf t.tar -O transcripts/task-ledger.jsonl | grep -c . | grep -qx 1'
 ok "by time" says 0 "Exported" helm evidence export --since 2026-04-14T00:00:00Z --out t.tar --path ws
 ok "nothing in that span" says 1 "nothing recorded matches" helm evidence export --until 2020-01-01T00:00:00Z --out t.tar --path ws
-ok "a time must be one" says 2 "is not a time" helm evidence export --since yesterday --out t.tar --path ws
+ok "a time must be one" says 2 "takes a time, and 'someday' is none" helm evidence export --since someday --out t.tar --path ws
 
 ok "summary" says 0 "task-ledger.jsonl" helm evidence summary p.tar
 ok "prove" is_json helm evidence prove p.tar transcripts/task-ledger.jsonl

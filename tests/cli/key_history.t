@@ -41,7 +41,7 @@ ok "the log is sound across the rotation" says 0 "sound" helm log check
 ok "the key in force cannot be revoked" says 1 "helm key rotate" terminal -- helm key revoke "$second"
 ok "an unknown key neither" says 1 "cannot revoke" terminal -- helm key revoke $other
 ok "something else is no key" says 1 "not a public key" terminal -- helm key revoke zz
-ok "a time that is none" says 2 "not a time" terminal -- helm key revoke "$first" --since soon
+ok "a time that is none" says 2 "'soon' is none" terminal -- helm key revoke "$first" --since soon
 cp "$history" "$scratch/before-revocation.jsonl"
 ok "revoke from a time on" says 0 "event=revoked" terminal -- helm key revoke "$first" --since 2020-01-01T00:00:00Z --reason stolen
 ok "what the key signed since is not trusted" says 1 "not in force" helm verify "$chain" --key "$second" --history "$history"

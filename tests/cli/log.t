@@ -90,7 +90,7 @@ each_failure() { # each change of the disk fails once: a repair that says it is 
   forget && rm -rf "$ws/.helm" && cp -a "$scratch/forged" "$ws/.helm"
 }
 ok "a repair that fails on its way does not say that it is done" each_failure
-ok "repair without --yes only says what it would do" says 1 "do it with --yes" helm log repair
+ok "repair without --yes only says what it would do" says 1 "Nothing was changed.  To do it, add --yes" helm log repair
 ok "repair" says 0 "records the damage" helm log repair --yes
 ok "is sound then" says 0 "sound" helm log check
 ok "and work goes on" exits 0 helm run --path "$ws" -- true
@@ -163,7 +163,7 @@ restore
 sed -i '1s/^./f/' "$ws/.helm/log/leaves"
 sed -i '2s/^./f/' "$ws/.helm/log/leaves"
 sed -i '1s/^../00/;2s/^../11/' "$ws/.helm/log/leaves"
-ok "wrong leaves alone need no seam, and that is said" says 1 "nothing is signed; do it with --yes" helm log repair
+ok "wrong leaves alone need no seam, and that is said" says 1 "nothing is signed" helm log repair
 ok "made again" says 0 "were made again" helm log repair --yes
 restore
 

@@ -47,7 +47,7 @@ ok "log head" grows 512 log head
 ok "log prove" grows 512 log prove 5
 ok "evidence export of a task, which checks the record first" grows 12288 evidence export --task task-7 --out "$scratch/p.tar"
 ok "profile ledger" grows 512 profile ledger
-ok "guard tune" grows 512 guard tune --days 365
+ok "guard tune" grows 512 guard tune --since 365d
 # What has buffers of a fixed size fills them with the long one: piles for comparing rows, windows for two threads, the cache of the index.
 ok "log check --all" grows 12288 log check --all
 ok "log check" grows 12288 log check
@@ -111,9 +111,9 @@ damaged() { # the same byte of the oldest file, which has no end to be taken fro
 damaged
 ok "log repair of damage in the oldest file" grows 12288 log repair --yes
 each_archive() { # each to a place of its own
-  peak_of "$scratch/few" archive --before 2023-11-15 --to "$scratch/archive-few"
+  peak_of "$scratch/few" archive --yes --before 2023-11-15 --to "$scratch/archive-few"
   few=$kib
-  peak_of "$scratch/many" archive --before 2023-11-15 --to "$scratch/archive-many"
+  peak_of "$scratch/many" archive --yes --before 2023-11-15 --to "$scratch/archive-many"
   [ $code -eq 0 ] || { cat "$scratch/.said"; return 1; }
   [ -e "$scratch/archive-many/receipts-000001.jsonl" ] && [ "$kib" -le $((few + 2048)) ] || { echo "$few KiB, then $kib"; return 1; }
 }

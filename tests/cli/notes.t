@@ -67,7 +67,7 @@ sed -i '30000s/1/0/' "$piece"
 helm run -- true
 ok "sealed" test -e "$state/segments/tool-calls-000001.jsonl.zst"
 ok "they are still what receipts say" says 0 "sound" helm log check --all
-helm archive --before 2100-01-01 --to "$scratch/archive" >/dev/null
+helm archive --yes --before 2100-01-01 --to "$scratch/archive" >/dev/null
 ok "archived, they are compared where they are" sh -c '"$@" | grep -q "^sound" && ! "$@" | grep -q "not looked at"' - env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" log check --all
 mv "$scratch/archive" "$scratch/elsewhere"
 ok "where they cannot be read, that is said" says 0 "it cannot be read there" helm log check --all

@@ -69,7 +69,8 @@ helm run -- touch two >/dev/null
 call Read "{\"file_path\":\"$PWD/two\"}" a1
 call Write "{\"file_path\":\"$PWD/three\",\"content\":\"x\"}" a2
 call Bash '{"command":"touch four"}' a3
-ok "simulate asks a candidate what was asked" says 0 "5 decisions in the last 30d; 5 asked again" helm policy simulate two-tools.yaml
+ok "simulate asks a candidate what was asked" says 0 "; 5 asked again" helm policy simulate two-tools.yaml
+ok "and says since when" says 0 " decisions since 2001-02-03 00:00 " helm policy simulate two-tools.yaml --since 2001-02-03
 ok "and counts what would change" says 0 "2 would be as they were, 3 would change" helm policy simulate two-tools.yaml
 ok "by rule" says 0 "shell-asks" helm policy simulate two-tools.yaml
 ok "also as JSON" is_json helm policy simulate two-tools.yaml --json

@@ -126,7 +126,7 @@ begin
 write_hook one
 write_hook two
 ok "doctor says how much and how long" says 0 "2 lines of what was asked, 2 KiB of at most 64 MiB, for 90 days" doctor
-ok "without --yes nothing goes" says 0 "would erase 1 line" helm archive --shown --session one
+ok "without --yes nothing goes" says 1 "would erase 1 line" helm archive --shown --session one
 ok "which is so" test "$(wc -l <"$kept")" = 2
 ok "an agent erases nothing" exits 25 helm guard check --shell "helm archive --shown --session one --yes"
 ok "a session is erased" says 0 "erased 1 line" helm archive --shown --session one --yes
@@ -137,6 +137,6 @@ ok "nothing is older than this" says 0 "nothing was erased" helm archive --shown
 ok "all of an age" says 0 "erased 1 line" helm archive --shown --before 2100-01-01 --yes
 ok "leaves no file" sh -c 'test -z "$(ls "$0")"' "$ws/.helm/shown"
 ok "and the record sound" says 0 "sound" helm log check --all
-ok "--session is about what is shown" says 2 "go with --shown" helm archive --before 2001-01-01 --session one
+ok "--session is about what is shown" says 2 "goes with --shown" helm archive --before 2001-01-01 --session one
 ok "and it moves nowhere" says 2 "leave out --to" helm archive --shown --before 2001-01-01 --to "$scratch/x"
 finish

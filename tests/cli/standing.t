@@ -198,7 +198,7 @@ size=$(wc -c <"$pack")
 printf 'XXXXXXXX' | dd of="$pack" bs=1 seek=$((size / 3)) conv=notrunc 2>/dev/null
 ok "deep: a damaged pack is found" says 1 "objects are damaged" helm doctor --deep --skip-discovery
 ok "deep: with a remedy" says 1 "helm checkpoint repair" helm doctor --deep --skip-discovery
-helm checkpoint repair >/dev/null
+helm checkpoint repair --yes >/dev/null
 ok "deep: which works" says 0 "all can be restored" helm doctor --deep --skip-discovery
 with_receipts
 sed -i '2s/"ALLOW"/"DENY!"/' "$state/receipts.jsonl"

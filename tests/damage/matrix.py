@@ -53,7 +53,7 @@ LOOKS = [
 # What a message may name to put things right.  Each is an operator's, or does no harm.
 NAMED = re.compile(r"helm ((?:log repair|checkpoint repair|checkpoint prune|key repair|operator-file reset|operator-file accept|db rebuild|memory repair|memory rebuild|task recover|task doctor"
                    r"|workspace trust|workspace repair|init|policy use|workspace reconcile|reconcile)\b[^\n;,.'\"`)]*)")
-FLAGS = {"log repair": ["--yes"], "key repair": ["--yes"], "checkpoint prune": ["--apply"], "task doctor": ["--fix"]}
+FLAGS = {"log repair": ["--yes"], "key repair": ["--yes"], "checkpoint repair": ["--yes"], "checkpoint prune": ["--apply"], "task doctor": ["--fix"]}
 NO_REPAIR = {  # where nothing can be put right by a command, and why
     "*/keys/root.key": "a secret that is lost is lost: operations.md, 'A lost key'",
     "*/keys/vault.key": "a secret that is lost is lost",

@@ -148,7 +148,7 @@ class Trouble:
             if not is_free or not found or not self.spoil_derived(self.r.choice(found)):
                 return
             s.counts.add("damages")
-            done = self.insist("repair", ["checkpoint", "repair"])
+            done = self.insist("repair", ["checkpoint", "repair", "--yes"])
             listed, gone = self.listed()
             if (done.code and not s.hurt) or listed.code or gone:
                 s.counts.found("lost", "%s: the list of checkpoints was damaged, and the repair (%s) did not bring back %s: %s" % (
@@ -172,7 +172,7 @@ class Trouble:
             seen = self.call("check", ["checkpoint", "check", "--read-data"], kill=0)
             if seen.code == 0 and os.path.exists(pack):  # a checkpoint beside us may have replaced it
                 s.counts.found("wrong_states", "%s: %s was changed, and the check does not see it: %s" % (s.name, pack, seen))
-            done = self.insist("repair", ["checkpoint", "repair"])
+            done = self.insist("repair", ["checkpoint", "repair", "--yes"])
             listed, gone = self.listed()
             for point in [p for p in gone if p in done.out]:  # its list of files is lost, and that was said
                 s.points.pop(point, None)

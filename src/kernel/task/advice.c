@@ -3,38 +3,6 @@
 #include "decide/decide.h"
 #include "kernel/task/parts.h"
 
-/* The profile under which this very command is done, or at least asked about.  One that does it comes first; of those that ask, the one that
- * the rules recommend. */
-static const struct profile *permitting_profile(struct task *t, enum verdict *ret)
-{
-	const struct handling *h = &t->report->handling;
-	const struct decision *d = &h->decision;
-	const struct profiles *all = &t->k->guard.profiles;
-	const char *recommended = d->decisive ? d->decisive->recommended_profile : NULL;
-	const struct profile *asks = NULL;
-
-	for (size_t i = 0; i < all->count; i++) {
-		const struct profile *p = &all->list[i];
-		const struct decide_context at = { .a = t->a,
-			.placement = guard_relied(t->k->sys, t->k->ws, p, IN_SANDBOX),
-			.workspace = t->k->ws->root,
-			.home = t->at.home,
-			.now_us = d->evaluated_us };
-		struct decision other;
-		if (p == t->profile || p->handoff_required || text_eq(p->backend, "manual-remote"))
-			continue;
-		decide(t->k->guard.policy, p, &h->proposal, &at, &other);
-		*ret = other.verdict;
-		if (other.verdict == V_ALLOW)
-			return p;
-		if (other.verdict == V_ESCALATE && recommended && text_eq(p->name, recommended))
-			asks = p;
-	}
-	*ret = V_ESCALATE;
-	return asks;
-}
-
-/* Denied by the profile alone: why, and the same command under one that permits it.  NULL: another profile would not help. */
 const char *task_profile_advice(struct task *t)
 {
 	const struct decision *d = &t->report->handling.decision;
@@ -44,7 +12,8 @@ const char *task_profile_advice(struct task *t)
 	if ((!text_starts(rule, "profile.") && !d->has_denied_group) || t->spec->skill || t->profile->terms ||
 		t->report->handling.policy)
 		return NULL;
-	const struct profile *p = permitting_profile(t, &other);
+	const struct profile *p =
+		guard_permitting(&t->k->guard, t->a, t->profile, &t->report->handling.proposal, d, &other);
 	if (!p)
 		return NULL;
 	return arena_printf(t->a,

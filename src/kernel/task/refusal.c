@@ -510,6 +510,7 @@ void task_tell_refusal(struct task *t)
 		return;
 	const struct said x = say(t, &found);
 	json_sets(t->a, t->row, "refused_by_wall", sentence(t, &found));
+	json_sets(t->a, t->row, "remedy", x.type);
 	/* A call of a session is told to a model, in one line. */
 	if (!t->spec->argc) {
 		task_hint(t, sentence(t, &found));

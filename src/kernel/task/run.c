@@ -312,6 +312,7 @@ static int stop_blocked(struct task *t, struct err *e)
 		t->report->hint = d->recommended_profile && d->reason_code != REASON_SYSTEM_FROZEN
 			? task_other_profile(t, d->recommended_profile)
 			: reason_get(d->reason_code)->remedy;
+	json_sets(a, t->row, "remedy", t->report->hint);
 	if (t->report->handling.settled.why_asked)
 		t->report->hint = arena_printf(a, "%s%sa checkpoint could not answer for you (%s)",
 			t->report->hint ? t->report->hint : "", t->report->hint ? "; " : "",
