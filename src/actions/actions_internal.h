@@ -8,6 +8,8 @@
 #include "record/record.h"
 
 /* tasks.c: the index, caught up. */
+/* As far as numbers are totals, which they are unless the caller is in a hurry. */
+enum index_how actions_how(const struct actions_place *o, enum index_how how);
 int actions_index(const struct actions_place *o, enum index_how how, struct index **ret, struct err *e);
 /* What a row says that nobody will end any more, in the words of what will be put on record for it: rows say what was true when they
  * were written.  The row itself, or another one in `a`. */

@@ -325,8 +325,8 @@ int actions_report(const struct actions_place *o, size_t limit, struct json **re
 	int rc = actions_index(o, how, &x, e);
 
 	if (rc == OK)
-		rc = action_index_open(
-			o->sys, a, o->ws, (struct actions_of){ 0 }, how, &actions, &is_behind, e);
+		rc = action_index_open(o->sys, a, o->ws, (struct actions_of){ 0 }, actions_how(o, how),
+			&actions, &is_behind, e);
 	if (rc)
 		return rc;
 	struct reporting r = { .o = o,

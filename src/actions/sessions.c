@@ -118,7 +118,7 @@ int actions_session_list(const struct actions_place *o, int64_t since_us, size_t
 	rc = index_sessions(x, (size_t)MANY, keep_session, &kept, e);
 	if (rc == OK)
 		rc = action_index_open(o->sys, o->a, o->ws, (struct actions_of){ 0 },
-			limit ? INDEX_SOON : INDEX_ALL, &actions, &is_behind, e);
+			actions_how(o, limit ? INDEX_SOON : INDEX_ALL), &actions, &is_behind, e);
 	for (uint32_t i = (uint32_t)(kept.rows->n < ret->shown ? kept.rows->n : ret->shown);
 		rc == OK && i-- > 0;) {
 		rc = put_states(actions, o->a, kept.rows->items[i], e);

@@ -17,11 +17,16 @@
 /* RECENT_MOST: rows of a period that are held; all are counted.  OLDER_MOST: a clock that was put back makes no list end early. */
 enum { MAX_ACTIVE = 10000, MANY = 1000, RECENT_MOST = 10000, OLDER_MOST = 1000 };
 
+enum index_how actions_how(const struct actions_place *o, enum index_how how)
+{
+	return o->is_quick ? how : INDEX_ALL;
+}
+
 int actions_index(const struct actions_place *o, enum index_how how, struct index **ret, struct err *e)
 {
 	struct index_place at = { o->sys, o->a, o->state_dir, o->state_fd };
 
-	return index_open_shown(&at, o->is_quick ? how : INDEX_ALL, o->shown, ret, e);
+	return index_open_shown(&at, actions_how(o, how), o->shown, ret, e);
 }
 
 int keep_row(void *arg, struct json *row, struct err *e)

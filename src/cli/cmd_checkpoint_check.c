@@ -165,7 +165,7 @@ static int record_repair(struct cli *r, const struct checkpoint_repaired *done, 
 	json_set(r->a, about, "lost", first);
 	json_sets(r->a, task, "task_id", id);
 	json_sets(r->a, task, "task_name", "checkpoint repair");
-	json_sets(r->a, task, "command_preview", CHECKPOINT_REMEDY);
+	json_sets(r->a, task, "command_preview", "helm checkpoint repair");
 	json_sets(r->a, task, "status", "completed");
 	json_sets(r->a, task, "started_at", now);
 	json_sets(r->a, task, "finished_at", now);

@@ -114,7 +114,7 @@ set_up
 index=$(find "$scratch/home/.helm" -name index.json | head -1)
 python3 -c 'import sys; open(sys.argv[1], "w").write("[" * 100000)' "$index"
 ok "a list of checkpoints that nests too deep names its repair" says 1 "helm checkpoint repair" helm checkpoint list
-ok "which makes it anew" says 0 "nothing is lost" helm checkpoint repair
+ok "which makes it anew" says 0 "nothing is lost" helm checkpoint repair --yes
 ok "with everything that was saved" sh -c 'test -n "$0"' "$(point)"
 ok "and doctor is green" exits 0 helm doctor --skip-discovery
 finish

@@ -26,7 +26,7 @@ ok "verdict" has 2
 exits 0 helm receipts list --json --since 2999-01-01T00:00:00Z
 ok "since" has 0
 ok "a time that is none" says 2 "'someday' is none; write 2d, 36h" helm receipts list --since someday
-ok "a day by its name" says 0 "COMPLETED" helm receipts list --since yesterday
+ok "a day by its name" says 0 " done " helm receipts list --since yesterday
 ok "a verdict that is none" exits 2 helm receipts list --verdict PERHAPS
 ok "a negative limit" exits 2 helm receipts list --limit -1
 task=$(sed -n '1s/.*"task_id":"\([^"]*\)".*/\1/p' "$chain")

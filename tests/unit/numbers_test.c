@@ -36,6 +36,7 @@ static void begin(void)
 	assert_int_equal(store_fill(sys_real(), x.ws->state_fd, x.k.key, &plan, &e), OK);
 	place = (struct actions_place){ .sys = sys_real(),
 		.a = &x.request,
+		.ws = x.ws,
 		.root = x.ws->root,
 		.layout = "helm",
 		.state_name = x.ws->state_name,
@@ -96,7 +97,7 @@ static void a_patient_view_has_totals(void **state)
 	begin();
 	hasty.mono_us = hasty_clock;
 	place.sys = &hasty;
-	assert_int_equal(actions_report(&place, 20, NULL, &report, &e), OK);
+	assert_int_equal(actions_report(&place, 20, &report, &e), OK);
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "denied", -1), DENIED);
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "allowed", -1), MADE / 2 - DENIED);
 	assert_true(json_get_bool(report, "complete", false));

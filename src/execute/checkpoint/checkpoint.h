@@ -228,7 +228,7 @@ int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy
 /* Is everything there that the checkpoints need?  OK also when it is not: then there are findings, each an object with `kind`
  * (index, pack, manifest, file, archive), `text`, and where they are known `checkpoint_id`, `path`, `pack`.  The remedy of all of
  * them is a repair.  An error when the store cannot be read at all. */
-#define CHECKPOINT_REMEDY "helm checkpoint repair"
+#define CHECKPOINT_REMEDY "helm checkpoint repair --yes"
 struct checkpoint_check {
 	bool read_data; /* read and hash every byte; without, only what says what must be there */
 	const struct checkpoint_progress *progress; /* or NULL */

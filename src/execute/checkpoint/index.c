@@ -189,7 +189,7 @@ static const struct doc INDEX = {
 static int bad_index(struct checkpoint_store *st, const char *why, struct err *e)
 {
 	return err_set(e, E_CORRUPT, "CHECKPOINT_INDEX",
-		"checkpoints/index.json %s; the saved files are still there, and this makes the list of them anew: helm checkpoint repair",
+		"checkpoints/index.json %s; the saved files are still there, and this makes the list of them anew: " CHECKPOINT_REMEDY,
 		arena_strdup(st->a, why));
 }
 

@@ -471,10 +471,13 @@ int approvals_restore(
 	struct kernel *k, struct arena *a, struct json **ret, const char **ret_note, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
-	int rc = approvals_load(k->sys, a, k->ws, ret, e);
+	struct err why = { 0 };
+	int rc = approvals_load(k->sys, a, k->ws, ret, &why);
 
 	*ret_note = NULL;
-	if (rc == OK ? !is_lost(k, a) : !doc_is_damage(e))
+	if (rc && e)
+		*e = why;
+	if (rc == OK ? !is_lost(k, a) : !doc_is_damage(&why))
 		return rc;
 	rc = open_store(&st, k, a, ret_note, e);
 	if (rc == OK)

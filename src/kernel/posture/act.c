@@ -106,11 +106,14 @@ static int newest_act(struct place *p, const struct json **ret, struct err *e)
 {
 	struct sys *s = p->k->sys;
 	struct json *now = NULL;
-	int rc = doc_read(s, p->a, p->dir_fd, POSTURE_FILE, POSTURE_LIMIT, 0, &now, e);
+	struct err why = { 0 }; /* nobody may want it, and what is wrong decides */
+	int rc = doc_read(s, p->a, p->dir_fd, POSTURE_FILE, POSTURE_LIMIT, 0, &now, &why);
 
 	if (rc == OK)
-		rc = posture_check_version(now, POSTURE_FILE, e);
-	if (rc == OK || rc == E_MISSING || doc_is_damage(e))
+		rc = posture_check_version(now, POSTURE_FILE, &why);
+	if (rc && e)
+		*e = why;
+	if (rc == OK || rc == E_MISSING || doc_is_damage(&why))
 		rc = posture_in_chain(
 			s, p->a, p->k->ws, &(struct posture_search){ .is_patient = p->is_patient }, ret, e);
 	const struct json *word = rc ? NULL : json_get(json_get(*ret, "metadata"), "posture");
@@ -144,19 +147,22 @@ static int finish_other(struct place *p, struct err *e)
 {
 	const struct json *act = NULL;
 	struct json *intent;
-	int rc = doc_read(p->k->sys, p->a, p->dir_fd, POSTURE_INTENT, POSTURE_LIMIT, 0, &intent, e);
+	struct err why = { 0 };
+	int rc = doc_read(p->k->sys, p->a, p->dir_fd, POSTURE_INTENT, POSTURE_LIMIT, 0, &intent, &why);
 
 	if (rc == E_MISSING)
 		return OK;
 	if (rc == OK)
 		rc = doc_check_version(
-			json_get(intent, "posture"), "version", POSTURE_VERSION, POSTURE_INTENT, e);
+			json_get(intent, "posture"), "version", POSTURE_VERSION, POSTURE_INTENT, &why);
+	if (rc && e)
+		*e = why;
 	if (rc == OK && is_whole_intent(p->a, intent))
 		rc = posture_in_chain(p->k->sys, p->a, p->k->ws,
 			&(struct posture_search){ .digest = json_sha256(p->a, json_get(intent, "posture")),
 				.since = (unsigned)json_get_int(intent, "since_file", 0) },
 			&act, e);
-	else if (rc == OK || doc_is_damage(e))
+	else if (rc == OK || doc_is_damage(&why))
 		rc = newest_act(p, &act, e);
 	if (rc)
 		return rc;
