@@ -236,9 +236,8 @@ static const struct cmd row_promotion_details = { KNOWN(promotion_details), "ID"
 
 static const struct cmd row_promotion_approve = { KNOWN(promotion_approve), "ID", 1, 1,
 	"say that it shall become a skill, and make the draft",
-	"The draft is made of the newest task of that name; the next command is printed.  Nothing is installed.", NULL,
-	promotion_decide_opts, NEEDS_WORKSPACE,
-	cmd_promotion_approve };
+	"The draft is made of the newest task of that name; the next command is printed.  Nothing is installed.",
+	NULL, promotion_decide_opts, NEEDS_WORKSPACE, cmd_promotion_approve };
 
 static const struct cmd row_promotion_reject = { KNOWN(promotion_reject), "ID", 1, 1, "say that it shall not",
 	NULL, NULL, promotion_decide_opts, NEEDS_WORKSPACE, cmd_promotion_reject };
