@@ -60,6 +60,11 @@ else
   echo "Missing packages $why; this user cannot install them.  As root: apt-get install --no-install-recommends$missing" >&2
   exit 1
 fi
+# Tests that need packages of their own run at the same time, and apt-get does not wait for another one.
+if command -v flock >/dev/null 2>&1; then
+  exec 9<"$0"
+  flock 9
+fi
 echo "Installing missing packages $why:$missing"
 # shellcheck disable=SC2086 # the lists are words on purpose
 { $run apt-get update -q >/dev/null && $run env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >/dev/null; } || {

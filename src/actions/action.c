@@ -43,7 +43,8 @@ static enum action_state state_of_question(const struct action *x)
 enum action_state action_state_of(const struct action *x)
 {
 	const char *verdict = x->verdict ? x->verdict : "";
-	bool failed = (x->status && is_failure(x->status)) || (x->has_exit_code && x->exit_code);
+	/* grep ends with 1 when it finds nothing: such a run is COMPLETED, whatever its exit code. */
+	bool failed = x->status && *x->status ? is_failure(x->status) : x->has_exit_code && x->exit_code;
 
 	if (!is_action(x))
 		return ACTION_RECORDED;
@@ -101,9 +102,7 @@ const char *action_state_text(struct arena *a, const struct action *x)
 
 	switch (state) {
 	case ACTION_WAITING:
-		return x->approval_id
-			? arena_printf(a, "waiting for an answer: helm approval show %s", x->approval_id)
-			: "waiting for an answer";
+		return "waiting for an answer";
 	case ACTION_APPROVED:
 		return arena_printf(a, "%s%s", by(a, "approved", x), x->again_id ? "" : ", not called again");
 	case ACTION_REFUSED:
@@ -113,7 +112,11 @@ const char *action_state_text(struct arena *a, const struct action *x)
 	case ACTION_FAILED:
 		return arena_printf(a, "%s%s", failed_text(a, x), where);
 	case ACTION_DONE:
-		return arena_printf(a, "done%s", where);
+		return arena_printf(a, "done%s%s",
+			x->has_exit_code && x->exit_code
+				? arena_printf(a, ", exit %lld", (long long)x->exit_code)
+				: "",
+			where);
 	case ACTION_RECORDED:
 		return x->kind ? x->kind : "recorded";
 	case ACTION_DENIED:

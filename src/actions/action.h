@@ -56,7 +56,7 @@ struct action {
 enum action_state action_state_of(const struct action *x);
 /* "waiting", "approved", ...: for programs. */
 const char *action_state_name(enum action_state state);
-/* The same for people: "failed, exit 1", "approved by NAME", "waiting for an answer: helm approval show ID". */
+/* The same for people: "failed, exit 1", "approved by NAME", "waiting for an answer". */
 const char *action_state_text(struct arena *a, const struct action *x);
 
 /* "hook", "run", "http", "mcp", "proxy"; or "helm" for what came by none of them. */

@@ -201,6 +201,20 @@ static const char *shown_id(struct cli *r, const struct json *receipt)
 	return text_safe(r->a, s, strlen(s), false);
 }
 
+/* The beginning of its decision's id, which 'helm receipts show' takes; any other id as it is. */
+static const char *list_id(struct cli *r, const struct json *receipt)
+{
+	enum { SHOWN_DIGITS = 8, ID_DIGITS = 32 };
+	static const char before[] = "dec-";
+	const char *id = json_get_text(receipt, "decision_id", ""), *digits = id + strlen(before);
+
+	if (!text_starts(id, before) || strlen(digits) != ID_DIGITS ||
+		strspn(digits, "0123456789abcdef") != ID_DIGITS)
+		return shown_id(r, receipt);
+	return arena_printf(r->a, "%.*s%s", (int)strlen(before) + SHOWN_DIGITS, id,
+		text_eq(json_get_text(receipt, "type", ""), "outcome") ? "_outcome" : "");
+}
+
 /* Refused and broken things are red, questions yellow. */
 static enum paint paint_of(const char *status)
 {
@@ -232,17 +246,16 @@ static void list_row(struct cli *r, struct out_table *t, struct action_index *x,
 		? action_state_text(r->a, action)
 		: status;
 	enum paint colour = action ? paint_for_state(action_state_of(action)) : paint_of(status);
-	const enum paint paints[] = { PAINT_OFF, PAINT_MUTED, PAINT_MUTED, colour, PAINT_OFF, PAINT_MUTED };
+	const enum paint paints[] = { PAINT_OFF, PAINT_MUTED, colour, PAINT_MUTED, PAINT_OFF };
 	const char *cells[] = { arena_printf(
 					r->a, "%lld", (long long)json_get_int(receipt, "lamport_clock", 0)),
-		shown(r, receipt, "timestamp"), shown(r, receipt, "type"),
-		text_safe(r->a, state, strlen(state), false), text_safe(r->a, what, strlen(what), false),
-		shown_id(r, receipt) };
+		shown(r, receipt, "timestamp"), text_safe(r->a, state, strlen(state), false),
+		list_id(r, receipt), text_safe(r->a, what, strlen(what), false) };
 
 	out_row(t, cells, paints);
 }
 
-static const char *const headings[] = { "#", "TIME", "KIND", "STATE", "ACTION", "RECEIPT" };
+static const char *const headings[] = { "#", "TIME", "STATE", "RECEIPT", "ACTION" };
 
 void receipts_table(struct cli *r, const struct json *list)
 {
@@ -419,6 +432,24 @@ static int find_receipt(struct cli *r, struct wanted *w, struct err *e)
 	return rc;
 }
 
+/* A beginning of an id that is that of one action, as lists show it: the whole id in w->word, and it is found. */
+static int find_by_beginning(struct cli *r, struct wanted *w, struct err *e)
+{
+	static const char outcome[] = "_outcome";
+	AUTO(action_index_close) struct action_index *x = actions_of_cli(r);
+	const char *word = text_starts(w->word, "rcpt_") ? w->word + strlen("rcpt_") : w->word;
+	const bool is_outcome = text_ends(word, outcome);
+	struct action *found = NULL;
+
+	word = arena_strndup(r->a, word, strlen(word) - (is_outcome ? strlen(outcome) : 0));
+	if (!text_starts(word, "dec-"))
+		word = arena_printf(r->a, "dec-%s", word);
+	if (!x || action_find(x, word, &found, NULL) || !found)
+		return OK;
+	w->word = arena_printf(r->a, "rcpt_%s%s", found->id, is_outcome ? outcome : "");
+	return find_receipt(r, w, e);
+}
+
 /* What it is about, before how it is written down. */
 static void show_action(struct cli *r, const struct action *x)
 {
@@ -433,6 +464,9 @@ static void show_action(struct cli *r, const struct action *x)
 		if (lines[i].text)
 			out(r, "  %-8s %s\n", lines[i].title,
 				text_safe(r->a, lines[i].text, strlen(lines[i].text), false));
+	if (x->approval_id && action_state_of(x) == ACTION_WAITING)
+		out(r, "  %-8s helm approval show %s\n", "answer",
+			text_safe(r->a, x->approval_id, strlen(x->approval_id), false));
 	if (x->checkpoint_id && !x->undone_us)
 		out(r, "  %-8s helm checkpoint restore %s\n", "undo",
 			text_safe(r->a, x->checkpoint_id, strlen(x->checkpoint_id), false));
@@ -455,11 +489,14 @@ int cmd_receipts_show(struct cli *r, struct err *e)
 
 	if (rc == OK)
 		rc = find_receipt(r, &w, e);
+	if (rc == OK && !w.found)
+		rc = find_by_beginning(r, &w, e);
 	if (rc)
 		return rc;
 	if (!w.found)
 		return err_set(e, E_MISSING, "RECEIPT_MISSING",
-			"no receipt, decision or number '%s' in this workspace", w.word);
+			"no receipt, decision or number '%s' in this workspace, or several begin so",
+			r->args[0]);
 	verification_begin(&v, r->a, &trust, "receipt");
 	verify_receipt(&v, w.found);
 	AUTO(action_index_close) struct action_index *x = actions_of_cli(r);

@@ -23,6 +23,7 @@
 #include "kernel/task/task.h"
 #include "model/command.h"
 #include "proof/preimage.h"
+#include "remember/failure.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -827,6 +828,20 @@ static const struct draw *drawn_after(
 	return list;
 }
 
+/* Is that code what a command says without failing?  "no match" of grep. */
+static bool answers_by_code(struct arena *a, const struct tool_call *call, int64_t code)
+{
+	const char *text = contain_text_of(call);
+	struct json *argv = json_new(a, JSON_ARRAY);
+
+	if (!text)
+		return false;
+	json_pushs(a, argv, "sh");
+	json_pushs(a, argv, "-c");
+	json_pushs(a, argv, text);
+	return failure_answer(a, argv, code, SIZE_MAX) != NULL;
+}
+
 /* Without a decision on record there is nothing to bind an outcome to: the row alone is written. */
 int hook_after(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call,
 	const char **ret_text, struct err *e)
@@ -844,10 +859,12 @@ int hook_after(struct kernel *k, struct arena *a, const char *client, const stru
 		call->response ? json_sha256(a, call->response) : sha256_prefixed(a, "", 0));
 	bool failed = json_get_bool(call->response, "is_error", false) ||
 		json_get_bool(call->response, "interrupted", false);
-	json_sets(a, row, "outcome", failed ? "failed" : "done");
 	int64_t code;
-	if (json_int(json_get(call->response, "exit_code"), &code))
+	if (json_int(json_get(call->response, "exit_code"), &code)) {
 		json_seti(a, row, "exit_code", code);
+		failed |= code && !answers_by_code(a, call, code);
+	}
+	json_sets(a, row, "outcome", failed ? "failed" : "done");
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 	workspace_stand(k->sys, a, ws, call->cwd);
 	note_changes(k, a, before, row, about);

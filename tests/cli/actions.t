@@ -50,7 +50,7 @@ rm -rf d1	approved by $me
 rm -rf d1	failed, exit 3
 rm -rf d2	refused by $me
 rm -rf d3	approved by $me, not called again
-rm -rf d4	waiting for an answer: helm approval show $waiting
+rm -rf d4	waiting for an answer
 rm -rf d5	undone
 LIST
 

@@ -27,6 +27,14 @@ exits 0 helm receipts list --json --since 2999-01-01T00:00:00Z
 ok "since" has 0
 ok "a time that is none" says 2 "'someday' is none; write 2d, 36h" helm receipts list --since someday
 ok "a day by its name" says 0 " done " helm receipts list --since yesterday
+begins() { # the beginning of an id, as the list shows it
+  id=$(helm receipts list --limit 1 | sed -n '2s/.* \(dec-[0-9a-f]\{8\}\).*/\1/p')
+  [ -n "$id" ] || { helm receipts list --limit 1; return 1; }
+  says 0 "$(helm receipts list --limit 1 --json | sed -n 's/.*"decision_id": "\([^"]*\)".*/\1/p' | head -n 1)" helm receipts show "$1${id#dec-}$2"
+}
+ok "a beginning of an id is enough" begins dec- ""
+ok "without its first part, too" begins "" ""
+ok "and with the outcome's end" begins rcpt_dec- _outcome
 ok "a verdict that is none" exits 2 helm receipts list --verdict PERHAPS
 ok "a negative limit" exits 2 helm receipts list --limit -1
 task=$(sed -n '1s/.*"task_id":"\([^"]*\)".*/\1/p' "$chain")
@@ -112,7 +120,7 @@ for n in 1 500 1500 2990; do
 done
 ok "an old id is found" shows rcpt_dec-00000000000000000000000000000003 receipts-000001.jsonl "$(grep -n 'rcpt_dec-00000000000000000000000000000003' "$long/.helm/receipts-000001.jsonl" | head -1 | cut -d: -f1)"
 ok "a number that is not there" says 1 "no receipt" helm receipts show 99999 --path "$long"
-ok "one task of many" says 0 "rcpt_out_dec-00000000000000000000000000000010" helm receipts list --path "$long" --task task-1 --limit 0
+ok "one task of many" says 0 "rcpt_out_dec-00000000000000000000000000000010" helm receipts list --path "$long" --task task-1 --limit 0 --json
 same_with_index() { # the same answer with the index as without, and after the file was mended, when every line lies elsewhere
   helm receipts list --path "$long" --limit 0 "$@" >"$scratch/.without"
   exits 0 helm db init --path "$long"

@@ -147,11 +147,14 @@ void task_put_claims(struct task *t, const char *status)
 	if (!text_eq(status, "completed") && !against.is_pending)
 		return;
 	/* What whoever started it has promised. */
-	struct json *claims = claims_of_run(a, refs);
+	struct json *claims = t->answer ? json_new(a, JSON_ARRAY) : claims_of_run(a, refs);
 	json_each (one, json_get(json_get(t->row, "meta"), "completion_claims"))
 		json_push(a, claims, json_copy(a, one));
 	json_each (one, t->spec->verified ? consensus_criteria(a, t->plan, refs) : NULL)
 		json_push(a, claims, one);
+	/* That it ended with another code than 0 is its answer, and nothing that it did. */
+	if (t->answer && !claims->n)
+		return;
 	struct json *gate = claims_judge(a, claims, refs, &against);
 	json_set(a, t->row, "completion_claims", claims);
 	json_set(a, t->row, "finalization_gate", gate);
