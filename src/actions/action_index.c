@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_BYTES = 8 << 20, SOON_US = 2000000, WAIT_MS = 5000 };
+enum { STEP_BYTES = 2 << 20, SOON_US = 2000000, WAIT_MS = 5000 };
 
 #define ACTIONS_VERSION "3"
 static const char schema[] =

@@ -37,6 +37,7 @@ grows() {
   [ "$kib" -le $((few + most)) ] && [ "$kib" -le 32768 ] || { echo "$* needs $few KiB for 12000 receipts and $kib for 48000"; return 1; }
 }
 # Of 36,000 more receipts, with 72,000 more rows: 512 KiB are five bytes for each record.
+ok "receipts list, which makes the index of actions" grows 16384 receipts list # the pages that it keeps
 ok "receipts list" grows 512 receipts list
 ok "receipts tail" grows 512 receipts tail
 ok "receipts show of an old one" grows 512 receipts show 40
