@@ -37,7 +37,7 @@ red() {
   helm log check >o 2>&1 && { miss "log check is sound"; return 1; }
   grep -q "log repair" o || { cat o; miss "log check names no repair"; return 1; }
   helm doctor --skip-discovery >o 2>&1 && { miss "doctor is green"; return 1; }
-  helm status >o 2>&1; grep -q '^health=ok' o && { miss "status is ok"; return 1; }
+  helm status --plain >o 2>&1; grep -q '^health=ok' o && { miss "status is ok"; return 1; }
   helm status --brief >o 2>&1; head -1 o | grep -q "^Needs attention" || { head -2 o; miss "status --brief is well"; return 1; }
   helm report >o 2>&1; grep -q "NOT SOUND\|helm: " o || { head -5 o; miss "report is whole"; return 1; }
   helm evidence export --all --out pack.tar >o 2>&1 && { miss "export"; return 1; }

@@ -424,7 +424,7 @@ own() { # own COMMAND TEXT: the answer of the hook has TEXT
     agent hook pre-tool --client claude-code --workspace "$PWD" >"$scratch/.answer"
   grep -qF -e "$2" "$scratch/.answer" || { cat "$scratch/.answer"; return 1; }
 }
-ok "setup by a person chooses develop" says 0 "profile=develop" helm status
+ok "setup by a person chooses develop" says 0 "profile=develop" helm status --plain
 ok "a temporary directory of its own is deleted without a question" own 'T=$(mktemp -d /tmp/work.XXXXXX) && cp -r . $T && rm -rf $T' '"permissionDecision":"allow"'
 ok "and what stands beside it may use the network that the walls have" own 'curl -s http://localhost:1/; D=$(cat d); rm -rf $D' '"permissionDecision":"allow"'
 HELM_ENV="HELM_WORKSPACE=$scratch/own"

@@ -21,7 +21,7 @@ ok "in a devcontainer it says that the record vanishes, and how to keep it" says
   in_place REMOTE_CONTAINERS=1 helm init --path "$scratch/ws"
 ok "with a line to paste" says 0 '"mounts": ["source=helm-home,target=/helm,type=volume"]' in_place REMOTE_CONTAINERS=1 helm init --path "$scratch/ws"
 cd "$scratch/ws" || exit 1
-ok "status says it in one line" says 0 "Sandbox of runs: " helm status
+ok "status says it in one line" says 0 "Sandbox of runs: " helm status --plain
 ok "and names the kind for programs" says 0 '"sandbox": ' helm status --json
 ok "doctor shows each guarantee with its mechanism" says 0 "privilege  no_new_privs and dropped capabilities  tried" helm doctor --skip-discovery
 ok "and in its document" says 0 '"guarantee": "autorun"' helm doctor --skip-discovery --json
@@ -59,7 +59,7 @@ lesser() {
 }
 says_why() { lesser namespaces helm doctor --skip-discovery | grep -q "no namespaces: the kernel refuses new namespaces: Operation not permitted"; }
 if [ -x "$machine" ] && "$machine" --without landlock true; then
-  ok "without Landlock none stands, and status says so" says 0 "Sandbox of runs: none: this machine cannot guarantee write" lesser landlock helm status
+  ok "without Landlock none stands, and status says so" says 0 "Sandbox of runs: none: this machine cannot guarantee write" lesser landlock helm status --plain
   ok "doctor says which mechanism is not there" says 1 "the kernel offers no Landlock" lesser landlock helm doctor --skip-discovery
   ok "and what helps" says 1 "what helps here: " lesser landlock helm doctor --skip-discovery
   ok "where namespaces are refused doctor says why" says_why

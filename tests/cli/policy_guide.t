@@ -5,7 +5,7 @@
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 needs_terminal
 fresh_workspace
-mkdir -p "${GUIDE_REPOSITORY:-.}" # a repository, where the guide wants its project to be one
+[ -z "${GUIDE_REPOSITORY:-}" ] || git init -q . || exit 1 # where the guide wants its project to be a repository, without a remote
 
 guide=${GUIDE:-$HELM_SOURCE/docs/guides/policy.md}
 # Blocks, one after the other, with a line "%%" between them.

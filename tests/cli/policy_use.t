@@ -63,7 +63,7 @@ ok "and they are closed" says 25 "gate coverage" helm run -- ls
 ok "a refusal names what no rule covers, and the policy" says 25 "No rule of the policy allows EXECUTE_COMMAND (ls), or asks about it. (policy two-people 1" helm run -- ls
 ok "and where to look" says 25 "'helm policy show'" helm run -- ls
 ok "at the hook, too" sh -c 'printf "%s" "$0" | grep "allows AGENT_TOOL_CALL (Read), or asks about it. (policy two-people 1" | grep -q "helm policy show"' "$(call Read '{"file_path":"/etc/hosts"}')"
-ok "status names the policy in use" says 0 "policy=two-people 1, closed" helm status
+ok "status names the policy in use" says 0 "policy=two-people 1, closed" helm status --plain
 ok "its short form, too" says 0 "The policy in use is two-people 1, closed: what no rule allows is denied" helm status --brief
 ok "and the dashboard" says 0 "The policy in use is two-people 1, closed: what no rule allows is denied" helm dashboard
 ok "doctor does not say that there is none" sh -c '! printf "%s" "$0" | grep -q "policy_file=" && printf "%s" "$0" | grep -q "guard_policy_of_the_tree="' "$(helm doctor)"
@@ -77,7 +77,7 @@ ok "but not write anywhere" test "$(verdict "$(call Write '{"file_path":"here.tx
 ok "nor use another tool" test "$(verdict "$(call Grep '{"pattern":"x"}')")" = 1
 sed 's/^version:.*/&\ncoverage: open/' prod.yaml >open.yaml
 ok "one that is open does not" sh -c '! printf %s "$0" | grep -q "is denied here"' "$(terminal -- helm policy use open.yaml 2>&1)"
-ok "and status says that it is" says 0 "policy=two-people 1, open" helm status
+ok "and status says that it is" says 0 "policy=two-people 1, open" helm status --plain
 cat >bound.yaml <<'EOT'
 format: helm.policy.v1
 name: bound

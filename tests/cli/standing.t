@@ -43,7 +43,7 @@ fresh
 ok "a new workspace is well" first "All is well."
 ok "and healthy" says 0 "healthy=yes" helm doctor --skip-discovery
 ok "and the doctor calls nothing degraded that nobody needs" sh -c '! printf %s "$0" | grep -qi "degraded\|unavailable"' "$(helm doctor)"
-ok "lists of the newest say so" says 0 "recent_tasks=0 (the newest; 'helm task list')" helm status
+ok "lists of the newest say so" says 0 "recent_tasks=0 (the newest; 'helm task list')" helm status --plain
 ok "and says which profile is in force" says 0 "workspace_edit" helm status --brief
 ok "and what holds agents' calls" says 0 "checked, not sandboxed" helm status --brief
 ok "or that no client asks at all" says 0 "Agents: none connected" helm status --brief
@@ -281,7 +281,7 @@ full() { # full TEXT EXIT ARGS...
   HELM_ENV="HELM_TEST_FAIL_AT=1:ENOSPC" says "$code" "$text" helm_twin "$@"
 }
 ok "nobody calls a full disk well" full "cannot write in $state: No space left on device; nothing can be recorded" 0 status --brief
-ok "nor does the long form" full "health=attention" 0 status
+ok "nor does the long form" full "health=attention" 0 status --plain
 once() { # the first sentence names what is wrong; what that means and its remedy are told once, below
   HELM_ENV="HELM_TEST_FAIL_AT=1:ENOSPC" helm_twin status --brief >"$scratch/brief"
   head -1 "$scratch/brief" | grep -q "No space left on device" && [ "$(grep -c "nothing can be recorded" "$scratch/brief")" = 1 ]

@@ -45,7 +45,7 @@ miss() { echo "# $*"; return 1; }
 green() {
   helm log check >o 2>&1 || { cat o; miss "log check is not sound"; return 1; }
   helm doctor --skip-discovery >o 2>&1 || { grep -A1 ^fail o; miss "doctor is red"; return 1; }
-  helm status >o 2>&1; grep -q '^health=ok' o || { head -6 o; miss "status is not ok"; return 1; }
+  helm status --plain >o 2>&1; grep -q '^health=ok' o || { head -6 o; miss "status is not ok"; return 1; }
   helm status --brief >o 2>&1; head -1 o | grep -q "^All is well" || { head -2 o; miss "status --brief is not well"; return 1; }
   helm report >o 2>&1; grep -q "NOT SOUND\|not checked" o && { head -5 o; miss "report"; return 1; }
   rm -f pack.tar
@@ -56,7 +56,7 @@ red() {
   helm log check >o 2>&1 && { miss "log check is sound"; return 1; }
   helm doctor --skip-discovery >o 2>&1 && { miss "doctor is green"; return 1; }
   grep -q "^ *remedy: ." o || { cat o; miss "doctor has no remedy"; return 1; }
-  helm status >o 2>&1; grep -q '^health=ok' o && { head -6 o; miss "status is ok"; return 1; }
+  helm status --plain >o 2>&1; grep -q '^health=ok' o && { head -6 o; miss "status is ok"; return 1; }
   helm status --brief >o 2>&1; head -1 o | grep -q "^Needs attention" || { head -2 o; miss "status --brief is well"; return 1; }
   helm report >o 2>&1; grep -q "The record is NOT SOUND\|helm: " o || { head -5 o; miss "report"; return 1; }
   grep -q "record is whole" o && { miss "report says whole"; return 1; }
@@ -176,7 +176,7 @@ helm report >/dev/null
 ok "nothing changed, nothing is checked again" test "$before" = "$(cat "$kept")"
 ok "and no view calls whole what it did not read" sh -c '! grep -q "is whole" "$0"' "$(helm report >r; echo r)"
 ok "but says up to where it was checked" says 0 "checked up to receipt" helm report
-ok "and so does status" says 0 "record=checked up to receipt" helm status
+ok "and so does status" says 0 "record=checked up to receipt" helm status --plain
 echo '{"version": "helm-record-verdict/v1", "sound": true' >"$kept"
 ok "a damaged verdict counts as none" green
 change "$state/command-log.jsonl" "$text"
