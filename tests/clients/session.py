@@ -366,7 +366,7 @@ def main():
     lines = report.splitlines()
     check("the evening report is one page", len(lines) <= 60 and max(map(len, lines)) <= 100, report)
     for what, text in (("the calls and the time", "Last 24 hours: 30 calls of %s, from " % client), ("the commit", "Add sum"),
-                       ("the question and who answered it", "ran, approved (user:"), ("what was refused by a wall", "connection to %s:%d" % (ADDRESS, port)),
+                       ("the question and who answered it", "approved by user:"), ("what was refused by a wall", "connection to %s:%d" % (ADDRESS, port)),
                        ("the deletion and its undo", "helm checkpoint restore "), ("what left the walls", "git push origin HEAD:main  (permitted"),
                        ("the health of the record", "The record: checked up to receipt")):
         check("the report tells " + what, text in report, report)
