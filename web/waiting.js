@@ -2,7 +2,7 @@
 //
 // An answer is signed by the person's key over the exact bytes that the dialog shows.  The dialog compares those bytes with the question as it
 // stands on this page: what does not fit is not offered for signing.
-import { ago, announce, badge, facts, h, link, page, parted, plain, said, show, stateBadge, table, when } from './dom.js';
+import { ago, announce, facts, h, link, page, parted, plain, said, show, stateBadge, table, when } from './dom.js';
 import { actPath } from './acts.js';
 import { canonical, requestIsBound, sha256Text } from './proof.js';
 import { readMessage, sign } from './passkey.js';
@@ -129,6 +129,9 @@ const howTo = () => (state.me.has_keys ? null : state.me.kind === 'fleet' ? flee
 // A fleet has no registration of its own: who may answer stands in a list that a key kept offline has signed.
 export const fleetKey = () => h('div', { class: 'alert' }, 'You can look. Answering and freezing here takes a passkey that the fleet’s list of approvers names. ', link('/console/key', 'Make one for this address'));
 
+// What a fleet knows of an answer, in the words of actions.
+const answerOf = (state) => ({ state: state === 'denied' ? 'refused' : state, state_text: state === 'denied' ? 'refused' : state });
+
 // A list that is cut says of how many, and how to see the rest.
 function cutLine(doc) {
 	if (doc.shown >= doc.total) return null;
@@ -145,7 +148,7 @@ export async function waiting(main, at) {
 	show(main, page('Waiting', open.length ? null : 'Nothing waits for an answer.', open.length ? howTo() : null, cutLine(doc), cards,
 		h('h2', null, 'Answered'),
 		table('Questions that were answered or have expired', [
-			{ title: 'Answered', class: 'tight', bare: true, cell: (x) => when(x.resolved_at || x.request.expires_at) }, { title: 'Answer', bare: true, cell: (x) => (x.action ? stateBadge(x.action) : badge(x.state === 'denied' ? 'DENY' : null, x.state)) },
+			{ title: 'Answered', class: 'tight', bare: true, cell: (x) => when(x.resolved_at || x.request.expires_at) }, { title: 'Answer', bare: true, cell: (x) => stateBadge(x.action || answerOf(x.state)) },
 			{ title: 'What', bare: true, cell: (x) => h('a', { class: 'caption', href: actPath(x.decision_id || ''), 'data-go': '' }, said(x.request.preview)) }, { title: 'Asked by', class: 'mid', cell: (x) => [x.host ? [said(x.host), ', '] : null, parted(x.request.principal)] }, { title: 'By', class: 'mid', cell: (x) => h('span', { class: 'small' }, parted(x.responder), x.said_yes && x.said_yes.length > 1 ? ` and ${x.said_yes.length - 1} before` : '') },
 		], answered, 'No question was answered yet.'),
 		doc.more ? h('p', { class: 'soft small' }, `The newest ${answered.length} are shown. `, link('/console/acts?kind=grant', 'Acts'), ' has all.') : null));

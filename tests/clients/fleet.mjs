@@ -203,7 +203,7 @@ await page.click('dialog button.main');
 await page.waitForSelector('article.question:has-text("rm -rf main") .alert:has-text("answers it")');
 ok('an answer is an order, and the page says so', true);
 await synced('anna', () => page.evaluate(() => ![...document.querySelectorAll('article.question')].some((x) => /rm -rf main/.test(x.textContent))));
-ok('when the machine has confirmed it, it stands below', /allowed/.test(await page.textContent('main table')) && chain('anna').some((r) => r.type === 'grant' && r.metadata.approver.label === 'boss'));
+ok('when the machine has confirmed it, it stands below', /approved/.test(await page.textContent('main table')) && chain('anna').some((r) => r.type === 'grant' && r.metadata.approver.label === 'boss'));
 const other = page.locator('article.question', { hasText: 'rm -rf other' });
 await other.locator('input[name=reason]').fill('no');
 await other.locator('button:has-text("Deny")').click();
