@@ -765,16 +765,6 @@ static void note_changes(
 	json_seti(a, about, "deleted_files", found.deleted->n);
 }
 
-static struct json *absolute_paths(struct arena *a, const char *root, const struct json *paths)
-{
-	struct json *list = json_new(a, JSON_ARRAY);
-
-	json_each (path, paths)
-		json_pushs(a, list,
-			json_text(path)[0] == '/' ? json_text(path) : path_join(a, root, json_text(path)));
-	return list;
-}
-
 /* Files that do not parse any more are told to the model.  In a session its supervisor answers, which starts no programs for that. */
 static const char *check_written(
 	struct kernel *k, struct arena *a, const struct tool_call *call, struct json *row)
@@ -785,12 +775,7 @@ static const char *check_written(
 		return NULL;
 	person_caller(k->sys, 0, &caller);
 	const struct surroundings at = guard_at_claimed(&k->guard, a, call->cwd, started_in(k, a, &caller));
-	struct json *paths = absolute_paths(a, k->ws->root, json_get(row, "changed_files"));
-	const char *first = json_text(json_at(paths, 0)), *tree = at.work_tree;
-	if (first && (!tree || !path_is_below(first, tree)))
-		tree = path_clean(a, arena_strndup(a, first, (size_t)(path_base(first) - first)));
-	const struct written w = { .at = &at, .tree = tree, .paths = paths, .may_start = !k->session };
-	return first ? written_check(k, a, &w, row) : NULL;
+	return written_check_call(k, a, &at, !k->session, row);
 }
 
 /* What the call held is used as it was estimated. */

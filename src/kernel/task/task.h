@@ -57,6 +57,9 @@ struct written {
 /* Those that do not parse any more, a line each; NULL: none that was checked.  What was checked goes into the row: write_validation and
  * validation_gates.  HELM_VALIDATION_GATES=0 switches it off. */
 const char *written_check(struct kernel *k, struct arena *a, const struct written *w, struct json *row);
+/* The same for the changed_files of a call's row, in the work tree, or where the first of them lies. */
+const char *written_check_call(
+	struct kernel *k, struct arena *a, const struct surroundings *at, bool may_start, struct json *row);
 /* A text of this kind (json, yaml, toml, c): OK, or an error with its place. */
 int written_parse(struct arena *a, const char *kind, const char *name, struct bytes text, struct err *e);
 

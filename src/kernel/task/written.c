@@ -389,3 +389,22 @@ const char *written_check(struct kernel *k, struct arena *a, const struct writte
 		buf_addf(&c.said, "\n%zu more do not parse", c.told - TOLD_MOST);
 	return c.told ? c.said.p : NULL;
 }
+
+const char *written_check_call(
+	struct kernel *k, struct arena *a, const struct surroundings *at, bool may_start, struct json *row)
+{
+	const char *first = NULL, *tree = at->work_tree;
+	struct json *paths = json_new(a, JSON_ARRAY);
+
+	json_each (path, json_get(row, "changed_files")) {
+		const char *text = json_text(path);
+		json_pushs(a, paths, text[0] == '/' ? text : path_join(a, k->ws->root, text));
+	}
+	if (!paths->n)
+		return NULL;
+	first = json_text(json_at(paths, 0));
+	if (!tree || !path_is_below(first, tree))
+		tree = path_clean(a, arena_strndup(a, first, (size_t)(path_base(first) - first)));
+	const struct written w = { .at = at, .tree = tree, .paths = paths, .may_start = may_start };
+	return written_check(k, a, &w, row);
+}
