@@ -54,6 +54,7 @@ const struct opt receipts_tail_opts[] = {
 	{ 0 },
 };
 const struct opt receipts_show_opts[] = {
+	{ "all", OPT_FLAG, NULL, "every member, as it was signed", NULL, false },
 	URL_OPTIONS,
 	{ 0 },
 };
@@ -473,6 +474,56 @@ static void show_action(struct cli *r, const struct action *x)
 	out(r, "\n");
 }
 
+static void show_line(struct cli *r, const char *name, const char *text)
+{
+	if (text && *text)
+		out(r, "  %-8s %s\n", name, text_safe(r->a, text, strlen(text), false));
+}
+
+/* A digest by its beginning, which is enough to compare it by eye. */
+static const char *short_digest(struct arena *a, const char *text)
+{
+	enum { DIGITS = 16 };
+	const char *colon = strchr(text, ':'), *digits = colon ? colon + 1 : text;
+
+	return strlen(digits) <= DIGITS ? text
+					: arena_printf(a, "%.*s...", (int)(digits - text) + DIGITS, text);
+}
+
+/* What people ask of the receipt of an action; all of its members are with --all and --json. */
+static void show_receipt(struct cli *r, const struct json *receipt)
+{
+	struct arena *a = r->a;
+	const struct json *about = json_get(receipt, "metadata"), *program = json_get(about, "program"),
+			  *opened = json_get(about, "opened");
+	const char *task = json_get_text(about, "task_id", NULL);
+	struct buf text;
+
+	out(r, "Receipt %s, number %lld, of %s\n", shown_id(r, receipt),
+		(long long)json_get_int(receipt, "lamport_clock", 0),
+		actions_when(a, shown(r, receipt, "timestamp")));
+	show_line(r, "verdict", json_get_text(receipt, "verdict", NULL));
+	show_line(r, "status", json_get_text(receipt, "status", NULL));
+	show_line(r, "reason", json_get_text(receipt, "reason_code", NULL));
+	show_line(r, "profile", json_get_text(about, "profile", NULL));
+	show_line(r, "sandbox",
+		text_eq(json_get_text(about, "containment", ""), "walls")
+			? "yes"
+			: json_get_text(about, "containment", NULL));
+	if (json_get_text(program, "path", NULL))
+		show_line(r, "program",
+			arena_printf(a, "%s, sha256 %s", json_get_text(program, "path", ""),
+				short_digest(a, json_get_text(program, "sha256", ""))));
+	buf_init(&text, a);
+	json_each (one, opened)
+		buf_addf(&text, "%s%s", text.n ? ", " : "",
+			json_text(one) ? json_text(one) : json_get_text(one, "target", "?"));
+	show_line(r, "opened", text.n ? text.p : NULL);
+	show_line(r, "task", task ? arena_printf(a, "helm task show %s", task) : NULL);
+	show_line(r, "policy", short_digest(a, json_get_text(receipt, "policy_hash", "")));
+	show_line(r, "key", short_digest(a, json_get_text(receipt, "key_id", "")));
+}
+
 /* The receipt is verified under our own keys before it is shown; the exit code is that of the
  * verification. A clock of -2 matches no receipt. */
 int cmd_receipts_show(struct cli *r, struct err *e)
@@ -509,11 +560,22 @@ int cmd_receipts_show(struct cli *r, struct err *e)
 	if (r->is_json) {
 		out_json(r, doc);
 	} else {
+		const bool is_short =
+			action && action_state_of(action) != ACTION_RECORDED && !opt_flag(r, "all");
 		if (action)
 			show_action(r, action);
-		out_pretty(r, w.found);
+		if (is_short)
+			show_receipt(r, w.found);
+		else
+			out_pretty(r, w.found);
 		out(r, "\n%s  %s line %llu%s%s\n", headline_name(verification_headline(&v)), w.file,
 			(unsigned long long)w.line, v.text ? ": " : "", v.text ? v.text : "");
+		if (is_short)
+			out(r, "%s\n",
+				hint(r,
+					arena_printf(r->a,
+						"Every member of it: helm receipts show %lld --all",
+						(long long)json_get_int(w.found, "lamport_clock", 0))));
 	}
 	return verification_headline(&v) == HEADLINE_ADMISSIBLE ? 0 : EXIT_NO;
 }
