@@ -517,7 +517,7 @@ static void show_receipt(struct cli *r, const struct json *receipt)
 	buf_init(&text, a);
 	json_each (one, opened)
 		buf_addf(&text, "%s%s", text.n ? ", " : "",
-			json_text(one) ? json_text(one) : json_get_text(one, "target", "?"));
+			json_get_text(one, "path", json_get_text(one, "host", "?")));
 	show_line(r, "opened", text.n ? text.p : NULL);
 	show_line(r, "task", task ? arena_printf(a, "helm task show %s", task) : NULL);
 	show_line(r, "policy", short_digest(a, json_get_text(receipt, "policy_hash", "")));
