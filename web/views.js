@@ -136,7 +136,7 @@ const toolState = (server, t) => {
 const CHANGES = { DESCRIPTION_CHANGED: 'its description changed', SCHEMA_CHANGED: 'its arguments changed', added: 'new, not approved', removed: 'gone' };
 const standing = (x) => {
 	const changed = x.state === 'approved' && x.drift.some((d) => d.change !== 'added');
-	return h('span', { class: 'badge ' + (changed || x.findings.length ? 'bad' : STATES[x.state] || '') }, changed ? 'approved, but changed since' : plain(x.state));
+	return h('span', { class: 'badge ' + (changed || x.findings.length ? 'bad' : STATES[x.state] || '') }, plain(x.state_text || x.state));
 };
 const STATES = { approved: 'good', quarantined: 'warn', revoked: 'bad', expired: 'bad' };
 export async function servers(main) {

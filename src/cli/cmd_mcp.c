@@ -303,18 +303,23 @@ int cmd_mcp_remove(struct cli *r, struct err *e)
 int cmd_mcp_list(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "SERVER", "STATE", "APPROVED", "HOW" };
-	struct json *registry, *list = json_new(r->a, JSON_ARRAY);
+	struct json *registry, *seen = NULL, *list = json_new(r->a, JSON_ARRAY);
 	int rc = mcp_load(r->sys, r->a, r->ws, &registry, e);
 
+	if (rc == OK)
+		rc = mcp_seen_load(r->sys, r->a, r->ws, &seen, e);
 	if (rc)
 		return rc;
 	struct out_table *t = r->is_json ? NULL : out_table(r, heads, ARRAY_SIZE(heads));
 	json_each_member (m, json_get(registry, "servers")) {
 		struct json *row = shown_row(r, m->name, m->value);
-		const struct json *tools = json_get(m->value, "tools");
+		const struct json *tools = json_get(m->value, "tools"),
+				  *offered = json_get(json_get(json_get(seen, "servers"), m->name), "tools");
 		json_seti(r->a, row, "approved_tools", tools ? tools->n : 0);
+		json_sets(r->a, row, "state_text",
+			mcp_state_text(r->a, m->value, offered, r->sys->now_us(r->sys)));
 		json_push(r->a, list, row);
-		const char *cells[] = { m->name, json_get_text(row, "state", ""),
+		const char *cells[] = { m->name, json_get_text(row, "state_text", ""),
 			tools && tools->n
 				? arena_printf(r->a, "%u tool%s", tools->n, tools->n == 1 ? "" : "s")
 				: "no tools",

@@ -245,6 +245,7 @@ ok "the difference is readable, also what nobody sees" says 0 'u{200B} First rea
 ok "with what was before" says 0 '  - Say it back.' cat diff.out
 ok "what is new and what is gone is named" sh -c 'grep -q "new_one: added" diff.out && grep -q "poem: vanished" diff.out'
 ok "and what it means" says 0 'critical: hidden_instruction in echo' cat diff.out
+ok "the list says it, too" says 0 'approved, but changed since, with 2 findings' helm mcp list
 session=$(helm log sessions --json | python3 -c 'import json, sys; print([s for s in json.load(sys.stdin) if s["client"] == "codex"][0]["session"])')
 ok "the evening report counts the calls" says 0 "calls of test, codex" helm report
 ok "and lists each of a session" says 0 'echo of test: {"a":"again"}' helm report --session "$session" --limit 0

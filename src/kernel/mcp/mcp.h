@@ -83,6 +83,10 @@ const struct json *mcp_tool_in(const struct json *tools, const char *name);
 /* What is not as it was approved: [{tool, change: added|vanished|DESCRIPTION_CHANGED|SCHEMA_CHANGED|BOTH_CHANGED, severity, parts: [{at,
  * was, now}]}]. */
 struct json *mcp_drift(struct arena *a, const struct json *row, const struct json *seen);
+/* Its state for people, with what is wrong about what it offers: "approved, but changed since", "quarantined, with 2 findings". `offered` NULL: it
+ * was never looked at. */
+const char *mcp_state_text(
+	struct arena *a, const struct json *row, const struct json *offered, int64_t now_us);
 
 /* ---- inspect.c ---- */
 

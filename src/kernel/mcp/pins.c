@@ -169,3 +169,17 @@ struct json *mcp_drift(struct arena *a, const struct json *row, const struct jso
 			json_push(a, list, drift_row(a, json_get_text(tool, "name", ""), "added", "medium"));
 	return list;
 }
+
+const char *mcp_state_text(
+	struct arena *a, const struct json *row, const struct json *offered, int64_t now_us)
+{
+	const char *state = mcp_state(row, now_us);
+	const uint32_t findings = offered ? mcp_inspect_tools(a, offered)->n : 0;
+	bool is_changed = false;
+
+	json_each (one, offered ? mcp_drift(a, row, offered) : NULL)
+		is_changed |= !text_eq(json_get_text(one, "change", ""), "added");
+	return arena_printf(a, "%s%s%s", state,
+		is_changed && text_eq(state, "approved") ? ", but changed since" : "",
+		findings ? arena_printf(a, ", with %s", text_count(a, findings, "finding")) : "");
+}

@@ -549,6 +549,8 @@ static struct json *server_row(
 		json_sets(c->a, o, "url", arena_strndup(c->a, url, strcspn(url, "?#")));
 	json_sets(c->a, o, "server_id", id);
 	json_sets(c->a, o, "state", mcp_state(row, c->server->sys->now_us(c->server->sys)));
+	json_sets(c->a, o, "state_text",
+		mcp_state_text(c->a, row, offered, c->server->sys->now_us(c->server->sys)));
 	json_sets(c->a, o, "seen_at", json_get_text(last, "at", NULL));
 	json_each (tool, offered) {
 		struct json *one = json_new(c->a, JSON_OBJECT);
