@@ -60,6 +60,7 @@ NO_REPAIR = {  # where nothing can be put right by a command, and why
 }
 NOT_SEEN = [  # what nobody could tell from the files alone, and why
     ("*/command-log.jsonl", ("swap",), "entries of two tasks: receipts bind the order within one"),
+    ("*/log/heads.jsonl", ("swap",), "two signed heads: each stands for itself, and they are read in the order of their sizes"),
 ]
 OPEN = [  # known, and told; each is a place to work on
 ]
