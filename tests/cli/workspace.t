@@ -67,7 +67,7 @@ ok "on record" grep -q "checkpoint restore" "$ws/.helm/task-ledger.jsonl"
 ok "an absolute path" says 0 "unchanged=1" in_tree checkpoint restore mine --only "$tree/src/2.c"
 ok "another tree has its own" says 0 "no checkpoints of $scratch/home/code/plain yet" sh -c 'cd "$1/home/code/plain" && HOME="$1/home" "$0" checkpoint list' "$HELM_REAL" "$scratch"
 ok "a named workspace is itself" says 0 "no checkpoints of $ws yet" in_tree checkpoint list --path "$ws"
-ok "status says which place" says 0 "tree=$tree" in_tree status
+ok "status says which place" says 0 "tree=$tree" in_tree status --plain
 ok "risky_edit saves the tree" exits 0 in_tree profile run risky_edit -- sh -c 'rm ../3.c'
 in_tree checkpoint list >"$scratch/.list"
 ok "and says so in its list" grep -q risky_edit-checkpoint "$scratch/.list"

@@ -118,7 +118,9 @@ for (const kind of ['ed25519', 'es256']) {
 	await see(page, origin + '/console/acts', 'main h1');
 	await page.click('main tbody a.caption');
 	await page.waitForSelector('.proof.pass');
-	ok('the proof of their own act is green', (await page.locator('.checks .pass').count()) === 8);
+	await page.waitForFunction(() => document.querySelectorAll('.checks .pass').length >= 8).catch(() => null);
+	const green = await page.locator('.checks .pass').count(), red = await page.locator('.checks .fail').count();
+	ok('the proof of their own act is green', green >= 8 && red === 0, `${green} pass, ${red} fail`);
 	centre('reader', 'set', 'ann', '--machines', 'all');
 	await page.waitForSelector('.enter h1');
 	await page.click('text=Use your key');
