@@ -608,24 +608,31 @@ void kernel_shadow(struct kernel *k, struct handling *h, enum verdict decided)
 			h->decision.detail_code, h->decision_id);
 }
 
-/* What was asked, as people may read it: kept before the receipt that has its digest, for every entry point here and nowhere else.  When it cannot be
- * kept, the receipt says so by its digest, and nobody can read it; that is no reason to stop. */
-static void keep_shown(struct kernel *k, const struct request *q, struct handling *h)
+void kernel_make_shown(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct shown_asked asked = { .tool = q->what.tool,
 		.preview = q->what.preview ? q->what.preview : q->what.tool,
 		.arguments = params_of(q, h->a) };
-	struct err e = { 0 };
 
-	if (h->shown_sha256)
+	if (h->shown)
 		return;
 	if (q->what.is_client_tool && h->verdict != V_DENY)
 		asked.diff =
 			edit_diff(k->sys, h->a, q->what.tool, asked.arguments, q->where->cwd, &asked.note);
-	struct json *shown = shown_make(h->a, &asked);
-	h->shown_sha256 = json_sha256(h->a, shown);
-	if (k->ws && k->ws->state_fd >= 0)
-		(void)shown_keep(k->sys, h->a, k->ws->state_fd, q->who.session, shown, &e);
+	h->shown = shown_make(h->a, &asked);
+	h->shown_sha256 = json_sha256(h->a, h->shown);
+}
+
+/* What was asked, as people may read it: kept before the receipt that has its digest, for every entry point here and nowhere else.  When it cannot be
+ * kept, the receipt says so by its digest, and nobody can read it; that is no reason to stop. */
+static void keep_shown(struct kernel *k, const struct request *q, struct handling *h)
+{
+	struct err e = { 0 };
+
+	kernel_make_shown(k, q, h);
+	if (!h->is_shown_kept && k->ws && k->ws->state_fd >= 0)
+		(void)shown_keep(k->sys, h->a, k->ws->state_fd, q->who.session, h->shown, &e);
+	h->is_shown_kept = true;
 }
 
 /* What was judged to fit does not fit any more, by what others drew meanwhile or because a window closed: nothing is written yet, and

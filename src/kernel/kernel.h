@@ -176,8 +176,9 @@ struct handling {
 	struct settlement settled;
 	struct json *question; /* what a person is asked; NULL unless verdict is V_ESCALATE */
 	const char *question_sha256;
-	const char *
-		shown_sha256; /* of what was asked as people may read it (record/shown.h); NULL: not made yet */
+	struct json *shown; /* what was asked as people may read it (record/shown.h); NULL: not made yet */
+	const char *shown_sha256;
+	bool is_shown_kept;
 	bool is_question_kept; /* where 'helm approval list' finds it */
 	const char *approval_note; /* what was wrong with requests or grants; or NULL */
 	const char *decision_id;
@@ -191,6 +192,8 @@ int kernel_handle(struct kernel *k, const struct request *q, struct handling *h,
 
 /* The steps.  First, pure but for looking: what would be decided.  Writes nothing, at worst DENY. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *h);
+/* Make h->shown before the decision is recorded, which makes it otherwise: for callers that can still refuse for want of memory. */
+void kernel_make_shown(struct kernel *k, const struct request *q, struct handling *h);
 /* Its two halves, for whoever learns from the rules where it runs: what profile and rules say about it, which may be asked again when the
  * request was changed; and the rest, once: what the entry point demands, contracts, policies, freeze and pause. */
 void kernel_rules(struct kernel *k, const struct request *q, struct handling *h);

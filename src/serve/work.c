@@ -142,6 +142,8 @@ static void decide_now(struct call *c, const struct request *q, struct handling 
 	AUTO(posture_release) const struct workspace *held = posture_hold(c->k->sys, c->k->ws);
 
 	kernel_decide(c->k, q, h);
+	kernel_make_shown(
+		c->k, q, h); /* while there is a way back: it takes memory by the size of the request */
 }
 
 /* How it went, for whoever watches. */
