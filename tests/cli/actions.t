@@ -37,7 +37,6 @@ saved=$(sed -n 's/.*checkpoint restore \([^ "]*\).*/\1/p' "$scratch/undone" | he
 rm -rf d5
 post "rm -rf d5" u-undone 0
 helm checkpoint restore "$saved" --yes >/dev/null 2>&1
-waiting=$(helm approval list --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["requests"][0]["approval_id"])')
 me=$(helm approval list --all --json | sed -n 's/.*"responder": "\(user:[^ "]*\).*/\1/p' | head -1)
 
 # The fixture, and what every view has to say of each.
