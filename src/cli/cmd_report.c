@@ -1,6 +1,6 @@
 /* cmd_report.c — report: what happened, for a terminal, for a mail, for a browser, for a program.
  *
- * observe/ makes the document; this file adds the verdict on the record behind it, and prints it in one
+ * actions/ makes the document; this file adds the verdict on the record behind it, and prints it in one
  * of the forms. What is written for others goes through actions_make_public() with --public, before any
  * form is made of it, so no form can forget it. */
 #include "cli/cmd_report.h"
